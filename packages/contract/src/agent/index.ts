@@ -1,0 +1,2 @@
+export * from "./node-spec.ts";
+export * from "./protocol.ts";

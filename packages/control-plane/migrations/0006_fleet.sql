@@ -1,0 +1,90 @@
+create sequence hosts_seq;
+create table hosts (
+  id bigint primary key default next_id('hosts_seq'),
+  name text not null unique,
+  region text not null references regions,
+  failure_domain text not null,
+  address inet not null unique,
+  -- The addresses of its nodes: one for each port, in order.
+  node_network cidr not null unique,
+  state text not null default 'enrolling' check (state in ('enrolling', 'active', 'drained', 'dead')),
+  memory_mb bigint not null, disk_mb bigint not null, vcpus numeric not null,
+  reserved_memory_mb bigint not null default 0 check (reserved_memory_mb >= 0),
+  reserved_disk_mb bigint not null default 0 check (reserved_disk_mb >= 0),
+  -- Raised with every change of what the host should run.
+  revision bigint not null default 0,
+  enrol_token_sha256 bytea,
+  enrol_expires_at timestamptz,
+  -- The certificate that speaks for this host; another one, however signed, does not.
+  certificate_sha256 bytea unique,
+  deletion_allowance jsonb,
+  -- The epoch for which its agent sent a complete digest, for recovery.
+  digest_epoch integer not null default 0,
+  created_at timestamptz not null
+);
+create index hosts_by_region on hosts (region) where state = 'active';
+
+-- Written every ten seconds by every host, so kept narrow and apart.
+create table host_leases (
+  host_id bigint primary key references hosts,
+  seen_at timestamptz not null,
+  agent text not null,
+  agent_epoch integer not null,
+  boot text not null,
+  clock_offset_ms integer not null,
+  trash_mb bigint not null,
+  unknown text[] not null default '{}'
+) with (fillfactor = 50);
+
+create table nodes (
+  account_id bigint not null references accounts,
+  id uuid primary key,
+  database_id bigint not null,
+  host_id bigint not null references hosts,
+  ordinal integer not null,
+  port integer not null check (port between 20000 and 24093),
+  memory_mb bigint not null,
+  disk_mb bigint not null,
+  -- What it should be, as sent to its host.
+  wanted jsonb,
+  wanted_epoch integer not null default 0,
+  wanted_generation integer not null default 0,
+  wanted_revision bigint not null default 0,
+  tombstoned boolean not null default false,
+  waiting_operation_id bigint,
+  -- What its host last said it is.
+  observed_epoch integer not null default 0,
+  observed_generation integer not null default 0,
+  observed_state text,
+  observed_step text,
+  observed_percent integer not null default 0,
+  observed_message text,
+  observed_at timestamptz,
+  used_disk_mb bigint,
+  created_at timestamptz not null,
+  -- When its place on the host became free again.
+  released_at timestamptz
+);
+create unique index nodes_port on nodes (host_id, port) where released_at is null;
+create index nodes_by_database on nodes (account_id, database_id);
+create index nodes_by_host_revision on nodes (host_id, wanted_revision);
+create index nodes_to_release on nodes (host_id) where tombstoned and observed_state = 'gone' and released_at is null;
+create index nodes_by_waiting_operation on nodes (waiting_operation_id) where waiting_operation_id is not null;
+
+-- Which generations an operation asked for, by phase. Written once: a repeated `want` returns the same.
+create table wanted_phases (
+  operation_id bigint not null references operations,
+  phase text not null,
+  -- [{ node, epoch, generation }]
+  nodes jsonb not null,
+  primary key (operation_id, phase)
+);
+
+-- A host's complete report with the specs on its disk, asked for once after an epoch was raised.
+create table host_digests (
+  host_id bigint not null references hosts,
+  epoch integer not null,
+  nodes jsonb not null,
+  at timestamptz not null,
+  primary key (host_id, epoch)
+);

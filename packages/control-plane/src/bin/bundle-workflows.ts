@@ -1,0 +1,10 @@
+/** Bundles the workflows into the file named by the first argument, so that a worker starts without doing it. */
+import { writeFile } from "node:fs/promises";
+import { bundleWorkflows } from "#platform/temporal/bundle.ts";
+
+const [out] = process.argv.slice(2);
+if (out === undefined) {
+  console.error("Usage: bundle-workflows.ts FILE");
+  process.exit(2);
+}
+await writeFile(out, (await bundleWorkflows()).code);

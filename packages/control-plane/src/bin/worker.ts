@@ -1,0 +1,67 @@
+import { announceSteps } from "@moorage/crash-points";
+import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
+import { composeBase } from "../compose.ts";
+import { createDatabaseActivities, createDatabaseExpiry, createReleaseChore } from "#databases/index.ts";
+import { createFleetActivities } from "#fleet/index.ts";
+import { relaySteps, startRelay } from "#operations/relay.ts";
+import { startSweeper } from "#operations/sweeper.ts";
+import { TASK_QUEUE } from "#operations/workflow-id.ts";
+import { readConfig } from "#platform/config.ts";
+import { createServer } from "#platform/http/server.ts";
+import { onShutdown } from "#platform/shutdown.ts";
+import { activityStep, activitySteps } from "#platform/temporal/activity-steps.ts";
+import { bundleWorkflows } from "#platform/temporal/bundle.ts";
+import { connectClient, connectWorker } from "#platform/temporal/connect.ts";
+import { ensureNamespace } from "#platform/temporal/namespace.ts";
+
+const config = readConfig();
+const { log, db, clock } = composeBase("worker", config);
+Runtime.install({
+  logger: new DefaultLogger("WARN", ({ level, message, meta }) => log.warn({ level, ...meta }, message)),
+});
+
+const temporal = await connectClient(config.TEMPORAL_ADDRESS, config.TEMPORAL_NAMESPACE);
+const databaseActivities = createDatabaseActivities({ db, clock });
+const activities = { ...databaseActivities, ...createFleetActivities({ db }) };
+announceSteps("worker", [...Object.keys(activities).map(activityStep), ...Object.keys(relaySteps)]);
+
+// These need no worker: they go on while Temporal is down, and find it again when it is back.
+const relay = startRelay({ db, databaseUrl: config.DATABASE_URL, temporal, clock, log });
+const sweeper = startSweeper({
+  db,
+  temporal,
+  clock,
+  log,
+  expire: createDatabaseExpiry(databaseActivities),
+  everySeconds: config.MOORAGE_SWEEP_SECONDS,
+  chores: [createReleaseChore({ db, clock })],
+});
+
+let wanted = true;
+let worker: Worker | undefined;
+const health = createServer(log);
+health.get("/health", async (_request, reply) =>
+  worker?.getState() === "RUNNING" ? { status: "ok" } : reply.status(503).send({ status: "waiting for Temporal" }),
+);
+await health.listen(config.MOORAGE_WORKER_LISTEN);
+onShutdown(log, async () => {
+  wanted = false;
+  await Promise.all([relay.close(), sweeper.close(), health.close()]);
+  worker?.shutdown();
+});
+
+const workflowBundle =
+  config.MOORAGE_WORKFLOW_BUNDLE === undefined ? await bundleWorkflows() : { codePath: config.MOORAGE_WORKFLOW_BUNDLE };
+const connection = await connectWorker(config.TEMPORAL_ADDRESS, () => wanted);
+await ensureNamespace(temporal, config.TEMPORAL_NAMESPACE);
+worker = await Worker.create({
+  connection,
+  namespace: config.TEMPORAL_NAMESPACE,
+  taskQueue: TASK_QUEUE,
+  workflowBundle,
+  activities,
+  interceptors: { activity: [activitySteps] },
+});
+await worker.run();
+await connection.close();
+await db.destroy();

@@ -1,0 +1,94 @@
+import { sql, type Insertable, type Selectable } from "kysely";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import { notFound } from "#platform/errors.ts";
+import { offsetOf, type PageRequest } from "#platform/http/page.ts";
+
+export type DatabaseRow = Selectable<Tables["databases"]>;
+
+/** With what its view needs from its plan, its engine and its nodes. */
+const databasesToView = (db: Db | Tx) =>
+  db
+    .selectFrom("databases")
+    .innerJoin("plans", "plans.id", "databases.plan")
+    .innerJoin("engine_versions", "engine_versions.id", "databases.engine_version")
+    .selectAll("databases")
+    .select(["plans.disk_mb", "engine_versions.engine", "engine_versions.version"])
+    .select((query) =>
+      query
+        .selectFrom("nodes")
+        .whereRef("nodes.account_id", "=", "databases.account_id")
+        .whereRef("nodes.database_id", "=", "databases.id")
+        .where("nodes.released_at", "is", null)
+        .select(sql<number | null>`max(used_disk_mb)`.as("used"))
+        .as("used_disk_mb"),
+    );
+
+export type DatabaseToView = Awaited<ReturnType<typeof findDatabase>>;
+
+/** A deleted database is gone for its tenant at once, whatever its hosts still do. */
+export const findDatabase = (db: Db | Tx, accountId: number, id: number) =>
+  databasesToView(db)
+    .where("databases.account_id", "=", accountId)
+    .where("databases.id", "=", id)
+    .where("databases.deleted_at", "is", null)
+    .executeTakeFirstOrThrow(notFound);
+
+export async function listDatabasePage(
+  db: Db,
+  accountId: number,
+  page: PageRequest,
+): Promise<{ rows: DatabaseToView[]; results: number }> {
+  const rows = await databasesToView(db)
+    .where("databases.account_id", "=", accountId)
+    .where("databases.deleted_at", "is", null)
+    .orderBy("databases.id")
+    .limit(page.pageSize)
+    .offset(offsetOf(page))
+    .execute();
+  const { results } = await db
+    .selectFrom("databases")
+    .where("account_id", "=", accountId)
+    .where("deleted_at", "is", null)
+    .select((query) => query.fn.countAll<number>().as("results"))
+    .executeTakeFirstOrThrow();
+  return { rows, results };
+}
+
+/** Locks the row, so that two changes of one database are decided one after the other. */
+export const lockDatabase = (tx: Tx, accountId: number, id: number): Promise<DatabaseRow> =>
+  tx
+    .selectFrom("databases")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirstOrThrow(notFound);
+
+export const nextDatabaseId = async (tx: Tx): Promise<number> => {
+  const { rows } = await sql<{ id: number }>`select next_id('databases_seq') as id`.execute(tx);
+  return (rows[0] as { id: number }).id;
+};
+
+/** Undefined: the account has a database with this label. */
+export const insertDatabase = (tx: Tx, row: Insertable<Tables["databases"]>): Promise<DatabaseRow | undefined> =>
+  tx
+    .insertInto("databases")
+    .values(row)
+    .onConflict((conflict) => conflict.columns(["account_id", "label"]).where("deleted_at", "is", null).doNothing())
+    .returningAll()
+    .executeTakeFirst();
+
+export const saveDatabase = (
+  tx: Tx,
+  accountId: number,
+  id: number,
+  change: Partial<Pick<DatabaseRow, "status" | "port" | "updated_at" | "deleted_at">>,
+): Promise<DatabaseRow> =>
+  tx
+    .updateTable("databases")
+    .set(change)
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .returningAll()
+    .executeTakeFirstOrThrow();

@@ -1,0 +1,51 @@
+import { emit } from "#events/index.ts";
+import type { Principal } from "#identity/index.ts";
+import { linkEvent, openOperation } from "#operations/index.ts";
+import { audit } from "#platform/audit.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { notFound } from "#platform/errors.ts";
+import { requireActionAllowed } from "./database.ts";
+import { lockDatabase, saveDatabase } from "./database-store.ts";
+import { entityOf, targetOf } from "./entity.ts";
+
+export type DeleteDeps = { db: Db; clock: Clock; nudgeRelay: () => void; deleteDeadlineSeconds: number };
+
+/** Gone for the tenant with this transaction; its hosts follow by tombstones, and its event ends when they have. */
+export async function deleteDatabase(deps: DeleteDeps, by: Principal, id: number): Promise<void> {
+  const { db, clock } = deps;
+  await transact(db, "api.deleteMysqlDatabase", async (tx) => {
+    const now = clock();
+    const database = await lockDatabase(tx, by.accountId, id);
+    if (database.deleted_at !== null) throw notFound();
+    requireActionAllowed("delete", database.status);
+
+    await saveDatabase(tx, by.accountId, id, { deleted_at: now, updated_at: now });
+    const operation = await openOperation(tx, {
+      accountId: by.accountId,
+      kind: "deleteDatabase",
+      entityId: id,
+      at: now,
+      deadlineSeconds: deps.deleteDeadlineSeconds,
+    });
+    await audit(tx, {
+      at: now,
+      account: by.accountId,
+      actor: by.username,
+      action: "delete_database",
+      target: targetOf(id),
+    });
+    const eventId = await emit(tx, {
+      accountId: by.accountId,
+      username: by.username,
+      action: "database_delete",
+      status: "started",
+      entity: entityOf(database),
+      operationId: operation.id,
+      at: now,
+    });
+    await linkEvent(tx, operation.id, eventId);
+  });
+  deps.nudgeRelay();
+}

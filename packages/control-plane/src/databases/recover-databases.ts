@@ -1,0 +1,171 @@
+import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
+import { emit, endEvent } from "#events/index.ts";
+import { adoptNode, confirmGone, findHostNodes, findNodes, type NodeRow, stopWanting, wantAnew } from "#fleet/index.ts";
+import { giveBackToLimits, takeWithoutLimits } from "#identity/index.ts";
+import { settleOperation } from "#operations/index.ts";
+import { audit } from "#platform/audit.ts";
+import type { Tx } from "#platform/db/database.ts";
+import type { Sealer } from "#platform/seal.ts";
+import { findEngineVersion, findPlan } from "#regions/index.ts";
+import { specsOf } from "./activities.ts";
+import { newPassword, usageOf } from "./create-database.ts";
+import { defaultUpdates } from "./database.ts";
+import { type DatabaseRow, insertDatabase, lockDatabase, saveDatabase } from "./database-store.ts";
+import { entityOf, passwordPlace, targetOf } from "./entity.ts";
+
+/** What a recovery found, for the operator to read. */
+export type Recovery = { kept: number; adopted: string[]; deleted: string[]; missing: string[]; orphans: string[] };
+export const emptyRecovery = (): Recovery => ({ kept: 0, adopted: [], deleted: [], missing: [], orphans: [] });
+
+type Context = { tx: Tx; sealer: Sealer; epoch: number; now: Date; found: Recovery };
+
+/**
+ * Brings our rows and one host together after our database was set back in time. The host is believed: what runs there
+ * is kept and, if we lost it, written again; what it removed by a tombstone stays removed. Nothing is deleted here.
+ */
+export async function recoverHost(context: Context, hostId: number, digest: readonly NodeReport[]): Promise<void> {
+  const { tx, found } = context;
+  const ours = new Map((await findHostNodes(tx, hostId)).map((node) => [node.id, node]));
+  for (const report of digest) {
+    const { spec } = report;
+    const node = ours.get(report.node);
+    ours.delete(report.node);
+    if (report.state === "gone") {
+      if (node !== undefined) await followDeletion(context, node);
+    } else if (node !== undefined) {
+      await keep(context, node);
+    } else if (spec !== undefined) {
+      await adopt(context, hostId, spec, report.state === "running");
+    } else {
+      found.orphans.push(report.node);
+    }
+  }
+  for (const node of ours.values()) await missing(context, node);
+}
+
+async function keep(context: Context, node: NodeRow): Promise<void> {
+  const { tx, epoch, found } = context;
+  const database = await lockDatabase(tx, node.account_id, node.database_id);
+  await wantAnew(tx, node, await specOf(tx, node, database), epoch);
+  found.kept++;
+}
+
+/** Deleted after the copy was taken: the tenant was told so, and it stays true. */
+async function followDeletion(context: Context, node: NodeRow): Promise<void> {
+  const { tx, now, found } = context;
+  await confirmGone(tx, node, now);
+  if ((await findNodes(tx, node.account_id, node.database_id)).length > 0) return;
+  const database = await lockDatabase(tx, node.account_id, node.database_id);
+  await endOpenOperations(context, database);
+  if (database.deleted_at === null)
+    await saveDatabase(tx, database.account_id, database.id, { deleted_at: now, updated_at: now });
+  const plan = await findPlan(tx, database.plan);
+  if (plan !== undefined) await giveBackToLimits(tx, database.account_id, usageOf(plan, database.cluster_size));
+  found.deleted.push(`${database.label} (${database.id})`);
+}
+
+async function endOpenOperations({ tx, now }: Context, database: DatabaseRow): Promise<void> {
+  const open = await tx
+    .selectFrom("operations")
+    .select(["id", "kind", "event_id"])
+    .where("account_id", "=", database.account_id)
+    .where("entity_id", "=", database.id)
+    .where("settled_at", "is", null)
+    .execute();
+  for (const { id, kind, event_id } of open) {
+    const done = kind === "deleteDatabase";
+    const message = "Ended by the recovery of the control plane: the database was deleted.";
+    await settleOperation(tx, id, { outcome: done ? "done" : "failed", message, at: now });
+    if (event_id !== null)
+      await endEvent(tx, { eventId: event_id, status: done ? "finished" : "failed", message, at: now });
+  }
+}
+
+/** Created after the copy was taken. Its password is lost with the row that held it, so it gets a new one. */
+async function adopt(context: Context, hostId: number, spec: NodeSpec, running: boolean): Promise<void> {
+  const { tx, sealer, epoch, now, found } = context;
+  const { account, id, label, plan: planId, engine } = spec.database;
+  const owner = await tx.selectFrom("accounts").select("id").where("id", "=", account).executeTakeFirst();
+  const plan = await findPlan(tx, planId);
+  if (owner === undefined || plan === undefined || (await findEngineVersion(tx, engine)) === undefined) {
+    found.orphans.push(`${spec.node} (database ${id} of account ${account})`);
+    return;
+  }
+  const known = await tx
+    .selectFrom("databases")
+    .selectAll()
+    .where("account_id", "=", account)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  const database = known ?? (await rewriteDatabase(context, spec, running));
+  if (known === undefined) {
+    await takeWithoutLimits(tx, account, usageOf(plan, database.cluster_size));
+    await audit(tx, { at: now, account, actor: "operator", action: "recover_database", target: targetOf(id) });
+    const message = "Recovered after the control plane was restored from a backup. The password is new.";
+    await emit(tx, {
+      accountId: account,
+      username: null,
+      action: "database_create",
+      status: "finished",
+      entity: entityOf(database),
+      message,
+      at: now,
+    });
+  }
+  const node = await adoptNode(tx, hostId, spec, now);
+  await saveDatabase(tx, account, id, { port: node.port });
+  await wantAnew(tx, node, await specOf(tx, node, database), epoch);
+  found.adopted.push(`${label} (${id})`);
+
+  async function rewriteDatabase({ tx: own }: Context, from: NodeSpec, isRunning: boolean): Promise<DatabaseRow> {
+    const { created, replication_type, region, ...rest } = from.database;
+    const row = {
+      account_id: account,
+      id,
+      engine_version: engine,
+      region,
+      plan: planId,
+      cluster_size: rest.cluster_size,
+      replication_type: replication_type as DatabaseRow["replication_type"],
+      encrypted: rest.encrypted,
+      ssl_connection: rest.ssl_connection,
+      allow_list: rest.allow_list,
+      status: isRunning ? ("active" as const) : ("failed" as const),
+      updates: JSON.stringify(defaultUpdates),
+      port: from.network.port,
+      admin_password: sealer.seal(passwordPlace(account, id), newPassword()),
+      credentials_version: from.credentials.version + 1,
+      created_at: new Date(created),
+      updated_at: now,
+      deleted_at: null,
+    };
+    // Its label may have been given out again before anyone noticed.
+    const saved =
+      (await insertDatabase(own, { ...row, label })) ??
+      (await insertDatabase(own, { ...row, label: `${label.slice(0, 12)}-${id}` }));
+    if (saved === undefined) throw new Error(`Database ${id} cannot be adopted: both of its labels are taken.`);
+    return saved;
+  }
+}
+
+/** We believe it is there, and its host has never heard of it. Made anew only if it was still being made. */
+async function missing(context: Context, node: NodeRow): Promise<void> {
+  const { tx, found } = context;
+  const database = await lockDatabase(tx, node.account_id, node.database_id);
+  if (database.status === "provisioning" && database.deleted_at === null) return keep(context, node);
+  if (node.tombstoned || database.deleted_at !== null) return keep(context, node);
+  await stopWanting(tx, node);
+  found.missing.push(`${database.label} (${database.id})`);
+}
+
+async function specOf(tx: Tx, node: NodeRow, database: DatabaseRow) {
+  const [plan, engine] = [await findPlan(tx, database.plan), await findEngineVersion(tx, database.engine_version)];
+  if (plan === undefined || engine === undefined)
+    throw new Error(`Database ${database.id} names a plan or engine that does not exist.`);
+  const [spec] = await specsOf(tx, [node], { database, plan, engine });
+  if (spec === undefined) throw new Error(`Node ${node.id} has no host.`);
+  // A deletion under way stays one.
+  return node.tombstoned && node.waiting_operation_id !== null
+    ? { ...spec, tombstone: { operation: node.waiting_operation_id } }
+    : spec;
+}

@@ -1,0 +1,25 @@
+import { type MysqlDatabase, toTimestamp } from "@moorage/contract";
+import type { DatabaseToView } from "./database-store.ts";
+
+export const viewOfDatabase = (row: DatabaseToView): MysqlDatabase => ({
+  id: row.id,
+  label: row.label,
+  engine: row.engine,
+  version: row.version,
+  region: row.region,
+  type: row.plan,
+  cluster_size: row.cluster_size,
+  encrypted: row.encrypted,
+  allow_list: row.allow_list,
+  // No name leads to a database yet: its gate comes with the allow list.
+  hosts: { primary: null, secondary: null },
+  port: row.port,
+  replication_type: row.replication_type,
+  ssl_connection: row.ssl_connection,
+  status: row.status,
+  total_disk_size_gb: Math.floor(row.disk_mb / 1024),
+  used_disk_size_gb: Math.ceil((row.used_disk_mb ?? 0) / 1024),
+  updates: row.updates,
+  created: toTimestamp(row.created_at),
+  updated: toTimestamp(row.updated_at),
+});

@@ -1,0 +1,26 @@
+import { proxyLocalActivities } from "@temporalio/workflow";
+import { untilObserved } from "#fleet/workflows/until-observed.ts";
+import type { WorkflowInput } from "#operations/workflow-id.ts";
+import type { DatabaseActivities } from "../activities.ts";
+
+const { wantNodes, settleProvision } = proxyLocalActivities<DatabaseActivities>({ startToCloseTimeout: "5 seconds" });
+
+/** provisioning → active when every node answers on its host, else failed with the reason. */
+export async function provisionDatabase(input: WorkflowInput): Promise<void> {
+  const { operationId } = input;
+  if ((await wantNodes(operationId)) === "no room")
+    return settleProvision(operationId, {
+      done: false,
+      message:
+        "No host of this region has room for this type. Choose a smaller type or another region, or ask the operator.",
+    });
+  const outcome = await untilObserved(input, "running");
+  if (outcome.state === "observed") return settleProvision(operationId, { done: true });
+  return settleProvision(operationId, {
+    done: false,
+    message:
+      outcome.state === "failed"
+        ? outcome.message
+        : "The database could not be made ready in time. Delete it and try again.",
+  });
+}

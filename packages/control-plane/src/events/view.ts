@@ -1,0 +1,28 @@
+import { type Event, toTimestamp } from "@moorage/contract";
+import type { EventRow } from "./event-store.ts";
+
+export function viewOfEvent(row: EventRow, now: Date): Event {
+  const underWay = row.status === "started";
+  return {
+    id: row.id,
+    action: row.action,
+    created: toTimestamp(row.created_at),
+    duration: ((row.finished_at ?? now).getTime() - row.created_at.getTime()) / 1000,
+    entity:
+      row.entity_type === null
+        ? null
+        : { id: entityId(row.entity_id), label: row.entity_label, type: row.entity_type, url: row.entity_url },
+    secondary_entity: null,
+    message: row.message,
+    // Progress without an end would read as done: 100 is for finished events only.
+    percent_complete: row.status === "finished" ? 100 : underWay ? Math.min(row.percent ?? 0, 99) : row.percent,
+    rate: null,
+    read: false,
+    seen: false,
+    status: row.status,
+    time_remaining: null,
+    username: row.username,
+  };
+}
+
+const entityId = (id: string | null): string | number | null => (id !== null && /^\d+$/.test(id) ? Number(id) : id);

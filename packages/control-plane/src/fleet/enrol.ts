@@ -1,0 +1,86 @@
+import { randomBytes } from "node:crypto";
+import { type EnrolReply, type EnrolRequest, PROTOCOL } from "@moorage/contract/agent";
+import { sha256 } from "#identity/index.ts";
+import { audit } from "#platform/audit.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { DomainError } from "#platform/errors.ts";
+import type { CertificateAuthority } from "./certificate-authority.ts";
+
+const TOKEN_HOURS = 24;
+
+export type NewHost = {
+  name: string;
+  region: string;
+  failure_domain: string;
+  address: string;
+  node_network: string;
+  memory_mb: number;
+  disk_mb: number;
+  vcpus: number;
+};
+
+/** Registers a host, or finds it by name. While it is not enrolled, each call gives a fresh one-time token. */
+export async function registerHost(
+  tx: Tx,
+  host: NewHost,
+  now: Date,
+): Promise<{ id: number; state: string; enrol_token?: string }> {
+  const token = randomBytes(32).toString("hex");
+  const enrolment = {
+    enrol_token_sha256: sha256(token),
+    enrol_expires_at: new Date(now.getTime() + TOKEN_HOURS * 3_600_000),
+  };
+  const saved = await tx
+    .insertInto("hosts")
+    .values({ ...host, ...enrolment, certificate_sha256: null, deletion_allowance: null, created_at: now })
+    .onConflict((conflict) => conflict.column("name").doUpdateSet(enrolment).where("hosts.state", "=", "enrolling"))
+    .returning(["id", "state"])
+    .executeTakeFirst();
+  if (saved !== undefined) return { ...saved, enrol_token: token };
+  return tx.selectFrom("hosts").select(["id", "state"]).where("name", "=", host.name).executeTakeFirstOrThrow();
+}
+
+/** One token, one certificate. The token is spent in the transaction that binds the certificate to the host. */
+export async function enrolHost(
+  db: Db,
+  ca: CertificateAuthority,
+  request: EnrolRequest,
+  now: Date,
+): Promise<EnrolReply> {
+  const refused = new DomainError("unauthorized", {
+    field: "token",
+    reason: "This enrolment token is not known, was used, or is too old. Register the host again for a new one.",
+  });
+  const host = await db
+    .selectFrom("hosts")
+    .select("id")
+    .where("enrol_token_sha256", "=", sha256(request.token))
+    .where("enrol_expires_at", ">", now)
+    .executeTakeFirst();
+  if (host === undefined) throw refused;
+  const certificate = await ca.sign(request.csr, `host-${host.id}`, now);
+  await transact(db, "fleet.enrol", async (tx) => {
+    const spent = await tx
+      .updateTable("hosts")
+      .set({
+        enrol_token_sha256: null,
+        enrol_expires_at: null,
+        certificate_sha256: certificate.sha256,
+        state: "active",
+      })
+      .where("id", "=", host.id)
+      .where("enrol_token_sha256", "=", sha256(request.token))
+      .returning("id")
+      .executeTakeFirst();
+    if (spent === undefined) throw refused;
+    await audit(tx, {
+      at: now,
+      account: null,
+      actor: `host-${host.id}`,
+      action: "enrol_host",
+      target: `host/${host.id}`,
+    });
+  });
+  return { protocol: PROTOCOL, host: host.id, certificate: certificate.pem };
+}

@@ -1,0 +1,111 @@
+import type { TLSSocket } from "node:tls";
+import {
+  EnrolRequest,
+  ObservedRequest,
+  PROTOCOL,
+  type SecretsReply,
+  SecretsRequest,
+  WantedRequest,
+} from "@moorage/contract/agent";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { z } from "zod";
+import { audit } from "#platform/audit.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { DomainError, notFound } from "#platform/errors.ts";
+import { validate } from "#platform/http/validate.ts";
+import type { CertificateAuthority } from "./certificate-authority.ts";
+import { enrolHost } from "./enrol.ts";
+import { findHostByCertificate, type HostRow } from "./host-store.ts";
+import { observe } from "./observe.ts";
+import { answerWanted } from "./wanted.ts";
+import type { Wakeups } from "./wakeups.ts";
+
+export type GatewayDeps = {
+  db: Db;
+  clock: Clock;
+  ca: CertificateAuthority;
+  wakeups: Wakeups;
+  nudgeRelay: () => void;
+  closing: AbortSignal;
+  /** Given by the capability that owns the node. */
+  secretsOf: (owner: { accountId: number; databaseId: number }) => Promise<Omit<SecretsReply, "protocol">>;
+};
+
+/** The transactions of this process, by name: where it can die. */
+export const gatewaySteps = ["fleet.enrol", "fleet.observe", "fleet.digest", "fleet.secrets"] as const;
+
+export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
+  const { db, clock } = deps;
+  app.get("/health", async () => ({ status: "ok" }));
+
+  app.post("/v1/enrol", async (request) => enrolHost(db, deps.ca, message(EnrolRequest, request), clock()));
+
+  app.post("/v1/wanted", async (request) =>
+    answerWanted(deps, await callingHost(db, request), message(WantedRequest, request), clock()),
+  );
+
+  app.post("/v1/observed", async (request) => {
+    const host = await callingHost(db, request);
+    const reports = message(ObservedRequest, request);
+    if (reports.digest !== undefined) await storeDigest(db, host, reports, clock());
+    if (await observe(db, host, reports, clock())) deps.nudgeRelay();
+    return { protocol: PROTOCOL };
+  });
+
+  app.post("/v1/secrets", async (request): Promise<SecretsReply> => {
+    const host = await callingHost(db, request);
+    const { node } = message(SecretsRequest, request);
+    const owner = await transact(db, "fleet.secrets", async (tx) => {
+      const found = await tx
+        .selectFrom("nodes")
+        .select(["account_id as accountId", "database_id as databaseId"])
+        .where("id", "=", node)
+        .where("host_id", "=", host.id)
+        .where("tombstoned", "=", false)
+        .executeTakeFirstOrThrow(notFound);
+      await audit(tx, {
+        at: clock(),
+        account: found.accountId,
+        actor: `host-${host.id}`,
+        action: "read_credentials",
+        target: `database/${found.databaseId}`,
+      });
+      return found;
+    });
+    return { protocol: PROTOCOL, ...(await deps.secretsOf(owner)) };
+  });
+}
+
+/** The certificate speaks for one host, and only while that host's row names it. */
+async function callingHost(db: Db, request: FastifyRequest): Promise<HostRow> {
+  const socket = request.raw.socket as TLSSocket;
+  const refused = new DomainError("unauthorized", { reason: "This needs the certificate of an enrolled host." });
+  if (!socket.authorized) throw refused;
+  const fingerprint = Buffer.from(socket.getPeerCertificate().fingerprint256.replaceAll(":", ""), "hex");
+  const host = await findHostByCertificate(db, fingerprint);
+  if (host === undefined || host.state === "dead") throw refused;
+  return host;
+}
+
+function message<Schema extends z.ZodType>(schema: Schema, request: FastifyRequest): z.output<Schema> {
+  const { protocol } = (request.body ?? {}) as { protocol?: unknown };
+  if (protocol !== PROTOCOL)
+    throw new DomainError("invalid", {
+      field: "protocol",
+      reason: `protocol must be a valid value: this gateway speaks version ${PROTOCOL}`,
+    });
+  return validate(schema, request.body);
+}
+
+const storeDigest = (db: Db, host: HostRow, reports: ObservedRequest, now: Date): Promise<void> =>
+  transact(db, "fleet.digest", async (tx) => {
+    const digest = { host_id: host.id, epoch: reports.digest as number, nodes: JSON.stringify(reports.nodes), at: now };
+    await tx
+      .insertInto("host_digests")
+      .values(digest)
+      .onConflict((conflict) => conflict.columns(["host_id", "epoch"]).doUpdateSet({ nodes: digest.nodes, at: now }))
+      .execute();
+    await tx.updateTable("hosts").set({ digest_epoch: digest.epoch }).where("id", "=", host.id).execute();
+  });

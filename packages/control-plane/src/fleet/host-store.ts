@@ -1,0 +1,60 @@
+import type { Selectable } from "kysely";
+import { sql } from "kysely";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import { notFound } from "#platform/errors.ts";
+
+export type HostRow = Selectable<Tables["hosts"]>;
+
+/** Locks in the order of ids, so that two operations over the same hosts cannot wait for each other. */
+export const lockHosts = (tx: Tx, ids: readonly number[]): Promise<HostRow[]> =>
+  tx.selectFrom("hosts").selectAll().where("id", "in", ids).orderBy("id").forUpdate().execute();
+
+export const findHost = (db: Db | Tx, id: number): Promise<HostRow> =>
+  db.selectFrom("hosts").selectAll().where("id", "=", id).executeTakeFirstOrThrow(notFound);
+
+/** What placement chooses from. Read without a lock: the chosen host is locked, and asked again. */
+export const candidateHosts = (db: Db | Tx, region: string) =>
+  db
+    .selectFrom("hosts")
+    .leftJoin("host_leases", "host_leases.host_id", "hosts.id")
+    .select(["hosts.id", "failure_domain", "memory_mb", "disk_mb", "reserved_memory_mb", "reserved_disk_mb"])
+    .select(["host_leases.seen_at", sql<number>`coalesce(host_leases.trash_mb, 0)`.as("trash_mb")])
+    .where("region", "=", region)
+    .where("state", "=", "active")
+    .execute();
+
+export const reserve = (tx: Tx, hostId: number, memoryMb: number, diskMb: number): Promise<unknown> =>
+  tx
+    .updateTable("hosts")
+    .set({
+      reserved_memory_mb: sql`reserved_memory_mb + ${memoryMb}`,
+      reserved_disk_mb: sql`reserved_disk_mb + ${diskMb}`,
+    })
+    .where("id", "=", hostId)
+    .execute();
+
+export const raiseRevision = async (tx: Tx, hostId: number): Promise<number> => {
+  const { revision } = await tx
+    .updateTable("hosts")
+    .set({ revision: sql`revision + 1` })
+    .where("id", "=", hostId)
+    .returning("revision")
+    .executeTakeFirstOrThrow();
+  return revision;
+};
+
+export const findHostByCertificate = (db: Db, fingerprint: Buffer): Promise<HostRow | undefined> =>
+  db.selectFrom("hosts").selectAll().where("certificate_sha256", "=", fingerprint).executeTakeFirst();
+
+export const renewLease = (db: Db, lease: Omit<Selectable<Tables["host_leases"]>, "unknown">): Promise<unknown> =>
+  db
+    .insertInto("host_leases")
+    .values({ ...lease, unknown: [] })
+    .onConflict((conflict) => conflict.column("host_id").doUpdateSet(lease))
+    .execute();
+
+export const saveUnknown = (db: Db, hostId: number, unknown: string[]): Promise<unknown> =>
+  db.updateTable("host_leases").set({ unknown }).where("host_id", "=", hostId).execute();
+
+export const readInstallation = (db: Db | Tx) => db.selectFrom("installation").selectAll().executeTakeFirstOrThrow();

@@ -1,0 +1,8 @@
+/** For other capabilities. The gateway is a process of its own: see bin/fleet.ts. */
+export { createFleetActivities } from "./activities.ts";
+export { allocateNodes, releaseNodes } from "./allocate.ts";
+export { type NewHost, registerHost } from "./enrol.ts";
+export { findHost, readInstallation } from "./host-store.ts";
+export { addressOf, findNodes, type NodeRow, uidOf } from "./node-store.ts";
+export { adoptNode, confirmGone, findHostNodes, stopWanting, wantAnew } from "./recover-nodes.ts";
+export { type UntimedSpec, type Wanted, want } from "./want.ts";

@@ -1,0 +1,54 @@
+import type { Selectable } from "kysely";
+import { sql } from "kysely";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Tables } from "#platform/db/tables.ts";
+
+export type NodeRow = Selectable<Tables["nodes"]>;
+
+export const findNodes = (db: Db | Tx, accountId: number, databaseId: number): Promise<NodeRow[]> =>
+  db
+    .selectFrom("nodes")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("database_id", "=", databaseId)
+    .where("released_at", "is", null)
+    .orderBy("ordinal")
+    .execute();
+
+export const lockNodes = (tx: Tx, ids: readonly string[]): Promise<NodeRow[]> =>
+  tx.selectFrom("nodes").selectAll().where("id", "in", ids).orderBy("id").forUpdate().execute();
+
+/** What changed for a host since the revision that it has. */
+export const nodesSince = (db: Db, hostId: number, revision: number): Promise<Pick<NodeRow, "wanted">[]> =>
+  db
+    .selectFrom("nodes")
+    .select("wanted")
+    .where("host_id", "=", hostId)
+    .where("wanted_revision", ">", revision)
+    .where("wanted", "is not", null)
+    .where("released_at", "is", null)
+    .execute();
+
+/** The lowest port that no node of these hosts holds. The hosts are locked, so it stays free until we take it. */
+export async function freePort(tx: Tx, hostIds: readonly number[]): Promise<number | undefined> {
+  const { rows } = await sql<{ port: number }>`
+    select port from generate_series(${FIRST_PORT}::int, ${LAST_PORT}::int) port
+    where not exists (select from nodes where host_id = any(${hostIds}) and nodes.port = port.port and released_at is null)
+    order by port limit 1`.execute(tx);
+  return rows[0]?.port;
+}
+
+/** Below the ephemeral range, and as many as a host's /20 has addresses to give. */
+const FIRST_PORT = 20_000;
+const LAST_PORT = 24_093;
+
+/** Each port of a host has its own address in the host's node network and its own user id. */
+export const slotOf = (port: number): number => port - FIRST_PORT;
+export const uidOf = (port: number): number => 100_000 + slotOf(port);
+
+/** The first address is the network's, the second the host's own side. */
+export function addressOf(nodeNetwork: string, port: number): string {
+  const [base = ""] = nodeNetwork.split("/");
+  const number = base.split(".").reduce((sum, part) => sum * 256 + Number(part), 0) + slotOf(port) + 2;
+  return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".");
+}

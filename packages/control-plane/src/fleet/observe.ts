@@ -1,0 +1,74 @@
+import type { NodeReport, ObservedRequest } from "@moorage/contract/agent";
+import { sql } from "kysely";
+import { addSignal } from "#operations/index.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import type { HostRow } from "./host-store.ts";
+import { saveUnknown } from "./host-store.ts";
+
+const FINAL = new Set(["running", "gone", "failed", "unsupported"]);
+
+/**
+ * Stores what a host says of its own nodes, and leaves a hint for the operation that waits for it. It never touches a
+ * status: what an observation means is decided by the workflow. Returns whether there is something to relay.
+ */
+export async function observe(db: Db, host: HostRow, request: ObservedRequest, now: Date): Promise<boolean> {
+  if (request.complete) await saveUnknown(db, host.id, request.unknown);
+  const waiting = new Set<number>();
+  let hinted = false;
+  for (const report of request.nodes) {
+    const operation = await transact(db, "fleet.observe", async (tx) => {
+      const stored = await storeReport(tx, host.id, report, now);
+      if (stored === undefined || stored.waiting_operation_id === null) return undefined;
+      const final = FINAL.has(report.state) && stored.current;
+      if (final) {
+        await addSignal(tx, stored.waiting_operation_id);
+        hinted = true;
+      }
+      return stored.waiting_operation_id;
+    });
+    if (operation !== undefined) waiting.add(operation);
+  }
+  for (const operation of waiting) await updateProgress(db, operation);
+  return hinted;
+}
+
+/** Only its own host may speak for a node, and an older state never replaces a newer one. */
+function storeReport(tx: Tx, hostId: number, report: NodeReport, now: Date) {
+  return tx
+    .updateTable("nodes")
+    .set({
+      observed_epoch: report.epoch,
+      observed_generation: report.generation,
+      observed_state: report.state,
+      observed_step: report.step ?? null,
+      observed_percent: report.percent,
+      observed_message: report.message ?? null,
+      observed_at: now,
+      ...(report.used_disk_mb === undefined ? {} : { used_disk_mb: report.used_disk_mb }),
+    })
+    .where("id", "=", report.node)
+    .where("host_id", "=", hostId)
+    .where(sql<boolean>`(observed_epoch, observed_generation) <= (${report.epoch}::int, ${report.generation}::int)`)
+    .returning([
+      "waiting_operation_id",
+      sql<boolean>`(observed_epoch, observed_generation) >= (wanted_epoch, wanted_generation)`.as("current"),
+    ])
+    .executeTakeFirst();
+}
+
+/** A number for people to watch. In a statement of its own: it must not hold a node while it waits for an operation. */
+async function updateProgress(db: Db, operationId: number): Promise<void> {
+  await db
+    .updateTable("operations")
+    .set({
+      percent: (query) =>
+        query
+          .selectFrom("nodes")
+          .where("waiting_operation_id", "=", operationId)
+          .select(sql<number>`coalesce(avg(observed_percent), 0)::int`.as("percent")),
+    })
+    .where("id", "=", operationId)
+    .where("settled_at", "is", null)
+    .execute();
+}

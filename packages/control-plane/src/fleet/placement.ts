@@ -1,0 +1,42 @@
+/** A host as placement sees it. Pure: it decides, it does not take. */
+export type Candidate = {
+  id: number;
+  failure_domain: string;
+  memory_mb: number;
+  disk_mb: number;
+  reserved_memory_mb: number;
+  reserved_disk_mb: number;
+  /** Deleted volumes that still lie on its disk. */
+  trash_mb: number;
+  seen_at: Date | null;
+};
+export type Need = { count: number; memory_mb: number; disk_mb: number };
+
+/** Three missed polls. A host that is silent longer gets nothing new. */
+const SILENT_AFTER_MS = 30_000;
+
+export const hasRoom = (host: Candidate, need: Need): boolean =>
+  host.reserved_memory_mb + need.memory_mb <= host.memory_mb &&
+  host.reserved_disk_mb + host.trash_mb + need.disk_mb <= host.disk_mb;
+
+/**
+ * Chooses hosts for the nodes of one database: all different, in different failure domains where there are enough, the
+ * emptiest first. Undefined when there is no room.
+ */
+export function place(candidates: readonly Candidate[], need: Need, now: Date): number[] | undefined {
+  const usable = candidates
+    .filter(
+      (host) =>
+        host.seen_at !== null && now.getTime() - host.seen_at.getTime() < SILENT_AFTER_MS && hasRoom(host, need),
+    )
+    .sort((a, b) => load(a) - load(b) || a.id - b.id);
+  const chosen: Candidate[] = [];
+  for (const host of usable)
+    if (chosen.length < need.count && !chosen.some(({ failure_domain }) => failure_domain === host.failure_domain))
+      chosen.push(host);
+  for (const host of usable) if (chosen.length < need.count && !chosen.includes(host)) chosen.push(host);
+  return chosen.length === need.count ? chosen.map(({ id }) => id) : undefined;
+}
+
+const load = (host: Candidate): number =>
+  Math.max(host.reserved_memory_mb / host.memory_mb, (host.reserved_disk_mb + host.trash_mb) / host.disk_mb);

@@ -1,0 +1,73 @@
+import type { NodeSpec } from "@moorage/contract/agent";
+import type { Tx } from "#platform/db/database.ts";
+import { raiseRevision, reserve } from "./host-store.ts";
+import type { NodeRow } from "./node-store.ts";
+import type { UntimedSpec } from "./want.ts";
+
+/** What a recovery does to single nodes; which, and why, is their capability's to decide. */
+
+/** Writes a node's row again from the spec on its host's disk. */
+export async function adoptNode(tx: Tx, hostId: number, spec: NodeSpec, now: Date): Promise<NodeRow> {
+  const row = {
+    account_id: spec.database.account,
+    id: spec.node,
+    database_id: spec.database.id,
+    host_id: hostId,
+    ordinal: spec.ordinal,
+    port: spec.network.port,
+    memory_mb: spec.resources.memory_mb,
+    disk_mb: spec.resources.disk_mb,
+    wanted: null,
+    waiting_operation_id: null,
+    observed_state: null,
+    observed_step: null,
+    observed_message: null,
+    observed_at: null,
+    used_disk_mb: null,
+    created_at: now,
+    released_at: null,
+  };
+  const node = await tx.insertInto("nodes").values(row).returningAll().executeTakeFirstOrThrow();
+  await reserve(tx, hostId, node.memory_mb, node.disk_mb);
+  return node;
+}
+
+/** Says again, in the new epoch, what a node should be. */
+export async function wantAnew(tx: Tx, node: NodeRow, spec: UntimedSpec, epoch: number): Promise<void> {
+  const timed: NodeSpec = { ...spec, epoch, generation: 1 };
+  await tx
+    .updateTable("nodes")
+    .set({
+      wanted: JSON.stringify(timed),
+      wanted_epoch: epoch,
+      wanted_generation: 1,
+      wanted_revision: await raiseRevision(tx, node.host_id),
+      tombstoned: spec.tombstone !== undefined,
+    })
+    .where("id", "=", node.id)
+    .execute();
+}
+
+/** Its host has removed it by an operation that we no longer know of. */
+export async function confirmGone(tx: Tx, node: NodeRow, now: Date): Promise<void> {
+  await tx
+    .updateTable("nodes")
+    .set({ tombstoned: true, observed_state: "gone", released_at: now })
+    .where("id", "=", node.id)
+    .execute();
+  await reserve(tx, node.host_id, -node.memory_mb, -node.disk_mb);
+}
+
+/** Takes back what its host was told, so that nobody makes an empty node where data were. */
+export const stopWanting = (tx: Tx, node: NodeRow): Promise<unknown> =>
+  tx.updateTable("nodes").set({ wanted: null }).where("id", "=", node.id).execute();
+
+export const findHostNodes = (tx: Tx, hostId: number): Promise<NodeRow[]> =>
+  tx
+    .selectFrom("nodes")
+    .selectAll()
+    .where("host_id", "=", hostId)
+    .where("released_at", "is", null)
+    .orderBy("id")
+    .forUpdate()
+    .execute();

@@ -1,0 +1,112 @@
+import type { Generation, NodeSpec } from "@moorage/contract/agent";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { lockHosts, raiseRevision, readInstallation } from "./host-store.ts";
+import { lockNodes, type NodeRow } from "./node-store.ts";
+
+/** A spec without its place in time, which `want` gives it. */
+export type UntimedSpec = Omit<NodeSpec, "epoch" | "generation">;
+export type Wanted = { hosts: number[] };
+
+/**
+ * Writes what the nodes should be, all of a phase in one transaction, and names the operation that waits for it.
+ * Repeatable: a phase is written once, and a second call changes nothing.
+ */
+export async function want(tx: Tx, operationId: number, phase: string, specs: readonly UntimedSpec[]): Promise<Wanted> {
+  const before = await tx
+    .selectFrom("wanted_phases")
+    .select("phase")
+    .where("operation_id", "=", operationId)
+    .where("phase", "=", phase)
+    .executeTakeFirst();
+  if (before !== undefined) return { hosts: [] };
+
+  const { epoch } = await readInstallation(tx);
+  const generations: (Generation & { node: string })[] = [];
+  const write = () =>
+    tx
+      .insertInto("wanted_phases")
+      .values({ operation_id: operationId, phase, nodes: JSON.stringify(generations) })
+      .execute();
+  if (specs.length === 0) {
+    await write();
+    return { hosts: [] };
+  }
+  const found = await tx
+    .selectFrom("nodes")
+    .select("host_id")
+    .where(
+      "id",
+      "in",
+      specs.map(({ node }) => node),
+    )
+    .execute();
+  const hosts = await lockHosts(tx, [...new Set(found.map(({ host_id }) => host_id))]);
+  const nodes = await lockNodes(
+    tx,
+    specs.map(({ node }) => node),
+  );
+  const revisions = new Map<number, number>();
+  for (const host of hosts) revisions.set(host.id, await raiseRevision(tx, host.id));
+
+  for (const node of nodes) {
+    const spec = specs.find((candidate) => candidate.node === node.id) as UntimedSpec;
+    const timed: NodeSpec = { ...spec, epoch, generation: nextGeneration(node, epoch) };
+    generations.push({ node: node.id, epoch, generation: timed.generation });
+    await tx
+      .updateTable("nodes")
+      .set({
+        wanted: JSON.stringify(timed),
+        wanted_epoch: epoch,
+        wanted_generation: timed.generation,
+        wanted_revision: revisions.get(node.host_id) as number,
+        tombstoned: spec.tombstone !== undefined,
+        waiting_operation_id: operationId,
+      })
+      .where("id", "=", node.id)
+      .execute();
+  }
+  await write();
+  return { hosts: hosts.map(({ id }) => id) };
+}
+
+const nextGeneration = (node: NodeRow, epoch: number): number =>
+  node.wanted_epoch === epoch ? node.wanted_generation + 1 : 1;
+
+export type Progress = { state: "pending" } | { state: "observed" } | { state: "failed"; message: string };
+
+/** Where the nodes of a phase are, from what their hosts last said. */
+export async function checkPhase(db: Db, operationId: number, phase: string): Promise<Progress> {
+  const row = await db
+    .selectFrom("wanted_phases")
+    .select("nodes")
+    .where("operation_id", "=", operationId)
+    .where("phase", "=", phase)
+    .executeTakeFirstOrThrow();
+  const ids = row.nodes.map(({ node }) => node);
+  const nodes = ids.length === 0 ? [] : await db.selectFrom("nodes").selectAll().where("id", "in", ids).execute();
+  return progressOf(nodes, row.nodes);
+}
+
+export type ObservedNode = Pick<
+  NodeRow,
+  "id" | "tombstoned" | "observed_epoch" | "observed_generation" | "observed_state" | "observed_message"
+>;
+
+/** A later generation than the one asked for counts too: what is wanted now includes what was wanted then. */
+export function progressOf(
+  nodes: readonly ObservedNode[],
+  wanted: readonly (Generation & { node: string })[],
+): Progress {
+  const reached = nodes.filter((node) => {
+    const asked = wanted.find(({ node: id }) => id === node.id);
+    return (
+      asked !== undefined &&
+      (node.observed_epoch > asked.epoch ||
+        (node.observed_epoch === asked.epoch && node.observed_generation >= asked.generation))
+    );
+  });
+  const failed = reached.find(({ observed_state }) => observed_state === "failed" || observed_state === "unsupported");
+  if (failed !== undefined) return { state: "failed", message: failed.observed_message ?? "The host could not do it." };
+  const done = reached.filter((node) => node.observed_state === (node.tombstoned ? "gone" : "running"));
+  return done.length === wanted.length ? { state: "observed" } : { state: "pending" };
+}

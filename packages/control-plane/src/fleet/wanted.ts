@@ -1,0 +1,59 @@
+import { PROTOCOL, type WantedReply, type WantedRequest } from "@moorage/contract/agent";
+import type { Db } from "#platform/db/database.ts";
+import { findHost, type HostRow, readInstallation, renewLease } from "./host-store.ts";
+import { nodesSince } from "./node-store.ts";
+import type { Wakeups } from "./wakeups.ts";
+
+/** A poll is also the host's lease. */
+const POLL_MS = 10_000;
+
+/** Answers at once if there is news for this host, else when there is some, else after ten seconds without any. */
+export async function answerWanted(
+  deps: { db: Db; wakeups: Wakeups; closing: AbortSignal },
+  host: HostRow,
+  request: WantedRequest,
+  now: Date,
+): Promise<WantedReply> {
+  await renewLease(deps.db, {
+    host_id: host.id,
+    seen_at: now,
+    agent: request.agent,
+    agent_epoch: request.epoch,
+    boot: request.boot,
+    clock_offset_ms: new Date(request.now).getTime() - now.getTime(),
+    trash_mb: request.trash_mb,
+  });
+  // Waiting begins before the look, so that a change between the two is heard.
+  const news = deps.wakeups.wait(host.id, POLL_MS, deps.closing);
+  const first = await wantedSince(deps.db, host.id, request, now);
+  if (first.nodes !== undefined || first.digest) return first;
+  await news;
+  return wantedSince(deps.db, host.id, request, now);
+}
+
+async function wantedSince(db: Db, hostId: number, request: WantedRequest, now: Date): Promise<WantedReply> {
+  const { epoch } = await readInstallation(db);
+  const host = await findHost(db, hostId);
+  const reply: WantedReply = {
+    protocol: PROTOCOL,
+    epoch,
+    revision: host.revision,
+    digest: epoch > 1 && host.digest_epoch < epoch && request.epoch <= epoch,
+    ...(host.deletion_allowance === null ? {} : { allowance: host.deletion_allowance }),
+  };
+  if (wasSetBack({ epoch, revision: host.revision }, request)) {
+    await db.updateTable("installation").set({ set_back_at: now }).where("set_back_at", "is", null).execute();
+    return { ...reply, digest: false };
+  }
+  // In a new epoch the host's revision says nothing: it gets everything.
+  const since = request.epoch === epoch ? request.revision : -1;
+  if (host.revision <= since) return reply;
+  const nodes = await nodesSince(db, hostId, since);
+  return { ...reply, nodes: nodes.map(({ wanted }) => wanted) };
+}
+
+/** A host that has seen a later state than ours: our database was restored from a backup. */
+export const wasSetBack = (
+  ours: { epoch: number; revision: number },
+  theirs: { epoch: number; revision: number },
+): boolean => theirs.epoch > ours.epoch || (theirs.epoch === ours.epoch && theirs.revision > ours.revision);

@@ -1,0 +1,126 @@
+import type { Selectable } from "kysely";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import { DomainError } from "#platform/errors.ts";
+
+export type OperationRow = Selectable<Tables["operations"]>;
+
+export type NewOperation = { accountId: number; kind: string; entityId: number; at: Date; deadlineSeconds: number };
+
+/** How long a started workflow is left alone before the sweeper first asks after it. */
+const FIRST_SWEEP_SECONDS = 30;
+const after = (at: Date, seconds: number): Date => new Date(at.getTime() + seconds * 1000);
+
+/**
+ * Asks for durable work, in the transaction of the change that needs it. While the control plane is behind its hosts
+ * (set back to an older copy of its database), it accepts no change: ids and generations could be given out twice.
+ */
+export async function openOperation(tx: Tx, operation: NewOperation): Promise<OperationRow> {
+  const row = await tx
+    .insertInto("operations")
+    .columns(["account_id", "kind", "entity_id", "created_at", "deadline_at", "sweep_at"])
+    .expression((query) =>
+      query
+        .selectFrom("installation")
+        .where("set_back_at", "is", null)
+        .select(({ val, cast }) => [
+          cast<number>(val(operation.accountId), "bigint").as("account_id"),
+          val(operation.kind).as("kind"),
+          cast<number>(val(operation.entityId), "bigint").as("entity_id"),
+          cast<Date>(val(operation.at), "timestamptz").as("created_at"),
+          cast<Date>(val(after(operation.at, operation.deadlineSeconds)), "timestamptz").as("deadline_at"),
+          cast<Date>(val(after(operation.at, FIRST_SWEEP_SECONDS)), "timestamptz").as("sweep_at"),
+        ]),
+    )
+    .returningAll()
+    .executeTakeFirst();
+  if (row === undefined)
+    throw new DomainError("unavailable", {
+      reason:
+        "The control plane is being recovered from a backup and accepts no changes until the operator has finished. Databases keep running.",
+    });
+  return row;
+}
+
+export const linkEvent = (tx: Tx, operationId: number, eventId: number): Promise<unknown> =>
+  tx.updateTable("operations").set({ event_id: eventId }).where("id", "=", operationId).execute();
+
+export const findOperation = (db: Db | Tx, id: number): Promise<OperationRow> =>
+  db.selectFrom("operations").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+
+/**
+ * Closes the operation, once. Undefined: somebody was first, and everything that belongs to the settling was committed
+ * with theirs.
+ */
+export const settleOperation = (
+  tx: Tx,
+  id: number,
+  end: { outcome: "done" | "failed"; message?: string; at: Date },
+): Promise<OperationRow | undefined> =>
+  tx
+    .updateTable("operations")
+    .set({ settled_at: end.at, outcome: end.outcome, message: end.message ?? null })
+    .where("id", "=", id)
+    .where("settled_at", "is", null)
+    .returningAll()
+    .executeTakeFirst();
+
+export const operationsToStart = (db: Db, limit: number): Promise<OperationRow[]> =>
+  db
+    .selectFrom("operations")
+    .selectAll()
+    .where("started_at", "is", null)
+    .where("settled_at", "is", null)
+    .orderBy("id")
+    .limit(limit)
+    .execute();
+
+export const markStarted = (db: Db, ids: readonly number[], at: Date): Promise<unknown> =>
+  db
+    .updateTable("operations")
+    .set({ started_at: at, sweep_at: after(at, FIRST_SWEEP_SECONDS) })
+    .where("id", "in", ids)
+    .execute();
+
+export const operationsToSweep = (db: Db, now: Date, limit: number): Promise<OperationRow[]> =>
+  db
+    .selectFrom("operations")
+    .selectAll()
+    .where("settled_at", "is", null)
+    .where("sweep_at", "<=", now)
+    .orderBy("sweep_at")
+    .limit(limit)
+    .execute();
+
+export const sweepAgain = (db: Db, id: number, now: Date, seconds: number): Promise<unknown> =>
+  db
+    .updateTable("operations")
+    .set({ sweep_at: after(now, seconds) })
+    .where("id", "=", id)
+    .execute();
+
+/** Only one sweeper gives out the next run. */
+export const nextRun = (db: Db, operation: OperationRow): Promise<OperationRow | undefined> =>
+  db
+    .updateTable("operations")
+    .set({ run: operation.run + 1, started_at: null })
+    .where("id", "=", operation.id)
+    .where("run", "=", operation.run)
+    .where("settled_at", "is", null)
+    .returningAll()
+    .executeTakeFirst();
+
+export const signalsToSend = (db: Db, limit: number) =>
+  db
+    .selectFrom("signals")
+    .innerJoin("operations", "operations.id", "signals.operation_id")
+    .select(["signals.id", "signals.operation_id", "operations.run", "operations.settled_at"])
+    .orderBy("signals.id")
+    .limit(limit)
+    .execute();
+
+export const deleteSignals = (db: Db, ids: readonly number[]): Promise<unknown> =>
+  db.deleteFrom("signals").where("id", "in", ids).execute();
+
+export const addSignal = (tx: Tx, operationId: number): Promise<unknown> =>
+  tx.insertInto("signals").values({ operation_id: operationId }).execute();

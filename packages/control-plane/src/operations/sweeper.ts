@@ -1,0 +1,88 @@
+import { type Client, WorkflowNotFoundError } from "@temporalio/client";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import type { Log } from "#platform/log.ts";
+import { nextRun, type OperationRow, operationsToSweep, sweepAgain } from "./operation-store.ts";
+import { workflowIdOf } from "./workflow-id.ts";
+
+/** Ends an operation whose deadline passed with nobody to end it. One for each kind, given by its capability. */
+export type Expire = (operationId: number) => Promise<void>;
+
+export type SweeperDeps = {
+  db: Db;
+  temporal: Client;
+  clock: Clock;
+  log: Log;
+  expire: Record<string, Expire>;
+  everySeconds: number;
+  /** Other due work of the cell, found by index. */
+  chores: readonly (() => Promise<void>)[];
+};
+
+const BATCH = 200;
+/** A workflow ends its operation at the deadline itself; only a workflow that cannot run is this late. */
+const GRACE_SECONDS = 60;
+
+/** Finds open operations whose workflow is gone, and starts it anew; ends those that nobody will. */
+export function startSweeper(deps: SweeperDeps): { close(): Promise<void> } {
+  let closed = false;
+  let wake = (): void => {};
+  const loop = (async () => {
+    while (!closed) {
+      try {
+        await sweepOnce(deps);
+        for (const chore of deps.chores) await chore();
+      } catch (error) {
+        deps.log.warn({ err: error }, "sweep did not finish; the next one goes on");
+      }
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, deps.everySeconds * 1000);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  })();
+  return {
+    async close() {
+      closed = true;
+      wake();
+      await loop;
+    },
+  };
+}
+
+export async function sweepOnce(deps: SweeperDeps): Promise<void> {
+  for (const operation of await operationsToSweep(deps.db, deps.clock(), BATCH)) {
+    try {
+      await sweep(deps, operation);
+    } catch (error) {
+      deps.log.warn({ err: error, operation: operation.id }, "could not sweep an operation");
+    }
+  }
+}
+
+async function sweep(deps: SweeperDeps, operation: OperationRow): Promise<void> {
+  const { db, clock, log, everySeconds } = deps;
+  if (operation.deadline_at.getTime() + GRACE_SECONDS * 1000 < clock().getTime()) {
+    log.warn({ operation: operation.id, kind: operation.kind }, "operation is past its deadline; ending it");
+    await deps.expire[operation.kind]?.(operation.id);
+    return;
+  }
+  // Not started: the relay's work, not ours.
+  const lost = operation.started_at !== null && !(await isRunning(deps.temporal, workflowIdOf(operation)));
+  if (lost && (await nextRun(db, operation)) !== undefined)
+    log.warn({ operation: operation.id, run: operation.run + 1 }, "workflow was lost; starting it anew");
+  await sweepAgain(db, operation.id, clock(), everySeconds);
+}
+
+async function isRunning(temporal: Client, workflowId: string): Promise<boolean> {
+  try {
+    const { status } = await temporal.workflow.getHandle(workflowId).describe();
+    return status.name === "RUNNING";
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,30 @@
+import type { Db } from "#platform/db/database.ts";
+
+/** Hosts more than this far off are alarmed: time decides tokens, windows and restore points. */
+const CLOCK_LIMIT_MS = 2_000;
+
+/** What an operator looks at first: who is there, how full, and what is strange. */
+export async function listHosts(db: Db, now: Date) {
+  const rows = await db
+    .selectFrom("hosts")
+    .leftJoin("host_leases", "host_leases.host_id", "hosts.id")
+    .selectAll("hosts")
+    .select(["seen_at", "agent", "clock_offset_ms", "trash_mb", "unknown"])
+    .orderBy("hosts.id")
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    region: row.region,
+    failure_domain: row.failure_domain,
+    address: row.address,
+    state: row.state,
+    memory_mb: { total: row.memory_mb, reserved: row.reserved_memory_mb },
+    disk_mb: { total: row.disk_mb, reserved: row.reserved_disk_mb, trash: row.trash_mb ?? 0 },
+    agent: row.agent,
+    silent_seconds:
+      row.seen_at === null ? null : Math.max(0, Math.round((now.getTime() - row.seen_at.getTime()) / 1000)),
+    clock_wrong: Math.abs(row.clock_offset_ms ?? 0) > CLOCK_LIMIT_MS,
+    unknown: row.unknown ?? [],
+  }));
+}

@@ -1,0 +1,21 @@
+export type ErrorKind = "unauthorized" | "forbidden" | "not-found" | "invalid" | "wrong-state" | "unavailable";
+export type ErrorDetail = { field?: string; reason: string };
+
+/** A refusal that a caller can act on. Everything else that is thrown is a bug: 500, logged, its text hidden. */
+export class DomainError extends Error {
+  override readonly name: string = "DomainError";
+  readonly kind: ErrorKind;
+  readonly errors: readonly ErrorDetail[];
+  constructor(kind: ErrorKind, ...errors: ErrorDetail[]) {
+    super(errors.map(({ reason }) => reason).join(" "));
+    this.kind = kind;
+    this.errors = errors;
+  }
+}
+
+export const notFound = (): DomainError => new DomainError("not-found", { reason: "Not found" });
+
+export const invalid = (field: string, valid: string): DomainError =>
+  new DomainError("invalid", { field, reason: invalidReason(field, valid) });
+
+export const invalidReason = (field: string, valid: string): string => `${field} must be a valid value: ${valid}`;

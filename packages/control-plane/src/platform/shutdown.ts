@@ -1,0 +1,19 @@
+import type { Log } from "./log.ts";
+
+/** Ends the process in order on SIGTERM or SIGINT: what takes work first, what it needs last. */
+export function onShutdown(log: Log, close: () => Promise<void>): void {
+  let closing = false;
+  const end = (): void => {
+    if (closing) return;
+    closing = true;
+    close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, "could not close in order");
+        process.exit(1);
+      },
+    );
+  };
+  process.on("SIGTERM", end);
+  process.on("SIGINT", end);
+}

@@ -1,0 +1,10 @@
+import type { Context } from "@temporalio/activity";
+import { step } from "@moorage/crash-points";
+import type { ActivityInterceptorsFactory } from "@temporalio/worker";
+
+/** Every activity is a step under its name, so that each can be killed, repeated or lied about. */
+export const activitySteps: ActivityInterceptorsFactory = (context: Context) => ({
+  inbound: { execute: (input, next) => step(activityStep(context.info.activityType), () => next(input)) },
+});
+
+export const activityStep = (name: string): string => `worker.${name}`;

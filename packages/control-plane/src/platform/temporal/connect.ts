@@ -1,0 +1,19 @@
+import { Client, Connection } from "@temporalio/client";
+import { NativeConnection } from "@temporalio/worker";
+
+export async function connectClient(address: string, namespace: string): Promise<Client> {
+  // Lazy: a process starts, and stays up, while Temporal is down.
+  return new Client({ connection: Connection.lazy({ address }), namespace });
+}
+
+/** Waits for a Temporal that is not up yet: nothing else can be done without it. */
+export async function connectWorker(address: string, stillWanted: () => boolean): Promise<NativeConnection> {
+  for (;;) {
+    try {
+      return await NativeConnection.connect({ address });
+    } catch (error) {
+      if (!stillWanted()) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  }
+}

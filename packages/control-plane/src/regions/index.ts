@@ -1,0 +1,13 @@
+export {
+  type EngineVersion,
+  findEngineVersion,
+  findPlan,
+  findRegion,
+  listEngineVersions,
+  listPlans,
+  listRegions,
+  type Plan,
+  saveEngineVersion,
+  savePlan,
+  saveRegion,
+} from "./catalogue.ts";
