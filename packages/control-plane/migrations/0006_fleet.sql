@@ -15,6 +15,8 @@ create table hosts (
   revision bigint not null default 0,
   enrol_token_sha256 bytea,
   enrol_expires_at timestamptz,
+  -- The public key that the token was spent on: its owner may ask again when the answer was lost, nobody else.
+  enrol_key_sha256 bytea,
   -- The certificate that speaks for this host; another one, however signed, does not.
   certificate_sha256 bytea unique,
   deletion_allowance jsonb,

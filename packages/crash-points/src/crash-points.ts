@@ -5,7 +5,17 @@
  * can arm one fault by writing `armed` in that folder; the first process that reaches the named step takes the
  * fault (the rename makes it happen once) and, where asked, dies by SIGKILL, as in a power cut.
  */
-import { mkdirSync, openSync, readFileSync, renameSync, writeSync, fsyncSync, closeSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 
 /** `timeout` is the fault that finds double effects: the work is done, but the caller is told that it was not. */
@@ -20,6 +30,7 @@ export class InjectedTimeout extends Error {
 
 export async function step<T>(name: string, work: () => Promise<T>): Promise<T> {
   if (folder === undefined) return work();
+  trace(folder, name);
   const fault = takeFault(folder, name);
   if (fault === "kill-before") die();
   const result = await work();
@@ -34,6 +45,12 @@ export function announceSteps(process_: string, steps: readonly string[]): void 
   if (folder === undefined) return;
   mkdirSync(join(folder, "steps"), { recursive: true });
   writeWhole(join(folder, "steps", `${process_}.json`), JSON.stringify([...steps].sort()));
+}
+
+/** While a file `trace` is there, it gets the name of every step reached: what a flow really passes through. */
+function trace(dir: string, name: string): void {
+  const file = join(dir, "trace");
+  if (existsSync(file)) appendFileSync(file, `${name}\n`);
 }
 
 function takeFault(dir: string, name: string): FaultMode | undefined {

@@ -60,6 +60,7 @@ worker = await Worker.create({
   taskQueue: TASK_QUEUE,
   workflowBundle,
   activities,
+  stickyQueueScheduleToStartTimeout: "3 seconds",
   interceptors: { activity: [activitySteps] },
 });
 await worker.run();

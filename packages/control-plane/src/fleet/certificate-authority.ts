@@ -1,14 +1,15 @@
 // The certificate library resolves its parts by decorators and needs this first.
 import "reflect-metadata";
-import { createHash, createPrivateKey, randomBytes, webcrypto } from "node:crypto";
+import { createPrivateKey, randomBytes, webcrypto } from "node:crypto";
 import * as x509 from "@peculiar/x509";
 import { DomainError } from "#platform/errors.ts";
+import { sha256 } from "#platform/sha256.ts";
 
 const DAY_MS = 86_400_000;
 const VALID_DAYS = 90;
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
-export type SignedCertificate = { pem: string; sha256: Buffer };
+export type SignedCertificate = { pem: string; sha256: Buffer; keySha256: Buffer };
 export type CertificateAuthority = { sign(csrPem: string, commonName: string, now: Date): Promise<SignedCertificate> };
 
 /** Signs host certificates. The name comes from us, never from the request: a host cannot choose who it is. */
@@ -34,8 +35,11 @@ export async function createCertificateAuthority(caPem: string, caKeyPem: string
           new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth], true),
         ],
       });
-      const sha256 = createHash("sha256").update(new Uint8Array(certificate.rawData)).digest();
-      return { pem: certificate.toString("pem"), sha256 };
+      return {
+        pem: certificate.toString("pem"),
+        sha256: sha256(new Uint8Array(certificate.rawData)),
+        keySha256: sha256(new Uint8Array(request.publicKey.rawData)),
+      };
     },
   };
 }

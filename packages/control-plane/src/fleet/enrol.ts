@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { type EnrolReply, type EnrolRequest, PROTOCOL } from "@moorage/contract/agent";
-import { sha256 } from "#identity/index.ts";
 import { audit } from "#platform/audit.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { DomainError } from "#platform/errors.ts";
+import { sha256 } from "#platform/sha256.ts";
 import type { CertificateAuthority } from "./certificate-authority.ts";
 
 const TOKEN_HOURS = 24;
@@ -29,6 +29,7 @@ export async function registerHost(
   const token = randomBytes(32).toString("hex");
   const enrolment = {
     enrol_token_sha256: sha256(token),
+    enrol_key_sha256: null,
     enrol_expires_at: new Date(now.getTime() + TOKEN_HOURS * 3_600_000),
   };
   const saved = await tx
@@ -41,7 +42,10 @@ export async function registerHost(
   return tx.selectFrom("hosts").select(["id", "state"]).where("name", "=", host.name).executeTakeFirstOrThrow();
 }
 
-/** One token, one certificate. The token is spent in the transaction that binds the certificate to the host. */
+/**
+ * One token, one key. The token is spent on the first key that comes with it; whoever holds that key may ask again
+ * until the token is too old, because an answer can be lost, and only the newest certificate counts.
+ */
 export async function enrolHost(
   db: Db,
   ca: CertificateAuthority,
@@ -63,14 +67,10 @@ export async function enrolHost(
   await transact(db, "fleet.enrol", async (tx) => {
     const spent = await tx
       .updateTable("hosts")
-      .set({
-        enrol_token_sha256: null,
-        enrol_expires_at: null,
-        certificate_sha256: certificate.sha256,
-        state: "active",
-      })
+      .set({ enrol_key_sha256: certificate.keySha256, certificate_sha256: certificate.sha256, state: "active" })
       .where("id", "=", host.id)
-      .where("enrol_token_sha256", "=", sha256(request.token))
+      .where("state", "in", ["enrolling", "active"])
+      .where((is) => is.or([is("enrol_key_sha256", "is", null), is("enrol_key_sha256", "=", certificate.keySha256)]))
       .returning("id")
       .executeTakeFirst();
     if (spent === undefined) throw refused;

@@ -13,7 +13,10 @@ export const lockHosts = (tx: Tx, ids: readonly number[]): Promise<HostRow[]> =>
 export const findHost = (db: Db | Tx, id: number): Promise<HostRow> =>
   db.selectFrom("hosts").selectAll().where("id", "=", id).executeTakeFirstOrThrow(notFound);
 
-/** What placement chooses from. Read without a lock: the chosen host is locked, and asked again. */
+export const lockRegion = (tx: Tx, id: string): Promise<unknown> =>
+  tx.selectFrom("regions").select("id").where("id", "=", id).forUpdate().execute();
+
+/** What placement chooses from. */
 export const candidateHosts = (db: Db | Tx, region: string) =>
   db
     .selectFrom("hosts")

@@ -5,6 +5,18 @@ import type { Tables } from "#platform/db/tables.ts";
 
 export type NodeRow = Selectable<Tables["nodes"]>;
 
+/** A node of which nothing was wanted or seen yet. */
+export const untouched = {
+  wanted: null,
+  waiting_operation_id: null,
+  observed_state: null,
+  observed_step: null,
+  observed_message: null,
+  observed_at: null,
+  used_disk_mb: null,
+  released_at: null,
+} as const;
+
 export const findNodes = (db: Db | Tx, accountId: number, databaseId: number): Promise<NodeRow[]> =>
   db
     .selectFrom("nodes")

@@ -15,7 +15,7 @@ export type Need = { count: number; memory_mb: number; disk_mb: number };
 /** Three missed polls. A host that is silent longer gets nothing new. */
 const SILENT_AFTER_MS = 30_000;
 
-export const hasRoom = (host: Candidate, need: Need): boolean =>
+const hasRoom = (host: Candidate, need: Need): boolean =>
   host.reserved_memory_mb + need.memory_mb <= host.memory_mb &&
   host.reserved_disk_mb + host.trash_mb + need.disk_mb <= host.disk_mb;
 

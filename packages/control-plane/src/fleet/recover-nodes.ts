@@ -1,7 +1,7 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import type { Tx } from "#platform/db/database.ts";
 import { raiseRevision, reserve } from "./host-store.ts";
-import type { NodeRow } from "./node-store.ts";
+import { type NodeRow, untouched } from "./node-store.ts";
 import type { UntimedSpec } from "./want.ts";
 
 /** What a recovery does to single nodes; which, and why, is their capability's to decide. */
@@ -17,15 +17,8 @@ export async function adoptNode(tx: Tx, hostId: number, spec: NodeSpec, now: Dat
     port: spec.network.port,
     memory_mb: spec.resources.memory_mb,
     disk_mb: spec.resources.disk_mb,
-    wanted: null,
-    waiting_operation_id: null,
-    observed_state: null,
-    observed_step: null,
-    observed_message: null,
-    observed_at: null,
-    used_disk_mb: null,
     created_at: now,
-    released_at: null,
+    ...untouched,
   };
   const node = await tx.insertInto("nodes").values(row).returningAll().executeTakeFirstOrThrow();
   await reserve(tx, hostId, node.memory_mb, node.disk_mb);

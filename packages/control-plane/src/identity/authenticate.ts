@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
+import { sha256 } from "#platform/sha256.ts";
 import type { Principal } from "./principal.ts";
 
 export type Authenticate = (authorization: string | undefined) => Promise<Principal>;
@@ -35,5 +35,3 @@ export const createAuthenticate =
       scopes: row.scopes,
     };
   };
-
-export const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();

@@ -3,7 +3,7 @@ import type { Selectable } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { notFound } from "#platform/errors.ts";
-import { sha256 } from "./authenticate.ts";
+import { sha256 } from "#platform/sha256.ts";
 
 export type AccountLimits = { databases: number; nodes: number; memory_mb: number; disk_mb: number };
 export type NewAccount = { company: string; email: string; limits: AccountLimits };

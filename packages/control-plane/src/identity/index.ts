@@ -1,4 +1,4 @@
-export { type Authenticate, createAuthenticate, sha256 } from "./authenticate.ts";
+export { type Authenticate, createAuthenticate } from "./authenticate.ts";
 export {
   type AccountLimits,
   findUser,
@@ -10,4 +10,4 @@ export {
 } from "./identity-store.ts";
 export { giveBackToLimits, takeFromLimits, takeWithoutLimits } from "./limits.ts";
 export { route } from "./operation-route.ts";
-export { holds, type Principal, requireAccess } from "./principal.ts";
+export type { Principal } from "./principal.ts";

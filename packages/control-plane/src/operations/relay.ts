@@ -21,6 +21,8 @@ export const relaySteps = {
         workflowId: workflowIdOf(operation),
         taskQueue: TASK_QUEUE,
         workflowIdReusePolicy: "REJECT_DUPLICATE",
+        // How long a task of a worker that died is waited for.
+        workflowTaskTimeout: "5 seconds",
         args: [input],
       });
     } catch (error) {

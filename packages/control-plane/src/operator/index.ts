@@ -1,1 +1,1 @@
-export { operatorRoutes } from "./routes.ts";
+export { type OperatorDeps, operatorRoutes } from "./routes.ts";

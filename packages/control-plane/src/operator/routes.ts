@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { DeletionAllowance } from "@moorage/contract/agent";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -11,6 +11,7 @@ import { notify } from "#platform/db/notifications.ts";
 import { DomainError, invalid, notFound } from "#platform/errors.ts";
 import { validate } from "#platform/http/validate.ts";
 import type { Sealer } from "#platform/seal.ts";
+import { sha256 } from "#platform/sha256.ts";
 import { saveEngineVersion, savePlan, saveRegion } from "#regions/index.ts";
 import { listHosts } from "./host-list.ts";
 import { recover } from "./recover.ts";
@@ -121,7 +122,7 @@ export function operatorRoutes(app: FastifyInstance, deps: OperatorDeps): void {
 
 function requireOperator(deps: OperatorDeps, request: FastifyRequest): void {
   const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
-  const given = createHash("sha256").update(token).digest();
+  const given = sha256(token);
   if (!timingSafeEqual(given, Buffer.from(deps.operatorTokenSha256, "hex")))
     throw new DomainError("unauthorized", { reason: "This needs the operator's token." });
 }

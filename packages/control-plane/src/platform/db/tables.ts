@@ -111,6 +111,7 @@ export type Tables = {
     revision: Generated<number>;
     enrol_token_sha256: Buffer | null;
     enrol_expires_at: Date | null;
+    enrol_key_sha256: Buffer | null;
     certificate_sha256: Buffer | null;
     deletion_allowance: Json<DeletionAllowance> | null;
     digest_epoch: Generated<number>;

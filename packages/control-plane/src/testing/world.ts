@@ -1,0 +1,194 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import type { MysqlDatabase } from "@moorage/contract";
+import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
+import { inject } from "vitest";
+import { createDatabaseActivities } from "#databases/index.ts";
+import { observe } from "#fleet/observe.ts";
+import { createAuthenticate } from "#identity/index.ts";
+import { createDb, createPool } from "#platform/db/database.ts";
+import { createLog } from "#platform/log.ts";
+import { createSealer } from "#platform/seal.ts";
+import { sha256 } from "#platform/sha256.ts";
+import { createOperatorApi, createTenantApi } from "../api.ts";
+
+export const REGION = "eu-central";
+export const PLAN = "m1-small";
+export const ENGINE = "mysql/9.7.4";
+const OPERATOR_TOKEN = "operator";
+
+export type Reply<Body = Record<string, unknown>> = { status: number; headers: Record<string, unknown>; body: Body };
+
+/** A control plane over a database of its own, cloned from the migrated template. Time stands where the test puts it. */
+export async function newWorld() {
+  const url = inject("postgresUrl");
+  const name = `world_${randomUUID().replaceAll("-", "")}`;
+  const admin = createPool(`${url}/postgres`, 1);
+  await admin.query(`create database ${name} template template`);
+  const databaseUrl = `${url}/${name}`;
+  const db = createDb(createPool(databaseUrl, 10));
+  const time = { now: new Date("2026-11-15T12:00:00Z") };
+  const clock = () => time.now;
+  const log = createLog("test", "silent");
+  const sealer = createSealer({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } });
+  const nudges = { relay: 0 };
+  const tenants = createTenantApi(log, {
+    db,
+    clock,
+    sealer,
+    authenticate: createAuthenticate(db, clock),
+    nudgeRelay: () => {
+      nudges.relay++;
+    },
+    provisionDeadlineSeconds: 900,
+    deleteDeadlineSeconds: 86_400,
+  });
+  const operators = createOperatorApi(log, {
+    db,
+    clock,
+    sealer,
+    operatorTokenSha256: sha256(OPERATOR_TOKEN).toString("hex"),
+  });
+
+  const call = async <Body>(
+    app: typeof tenants,
+    token: string | undefined,
+    method: "GET" | "POST" | "PUT" | "DELETE",
+    path: string,
+    body?: unknown,
+  ): Promise<Reply<Body>> => {
+    const reply = await app.inject({
+      method,
+      url: path,
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+    });
+    return { status: reply.statusCode, headers: reply.headers, body: reply.json() as Body };
+  };
+  const operator = {
+    post: <Body = Record<string, unknown>>(path: string, body: object) =>
+      call<Body>(operators, OPERATOR_TOKEN, "POST", path, body),
+    get: <Body = Record<string, unknown>>(path: string) => call<Body>(operators, OPERATOR_TOKEN, "GET", path),
+  };
+  await operator.post("/admin/regions", { id: REGION, label: "Frankfurt", country: "de" });
+  await operator.post("/admin/plans", {
+    id: PLAN,
+    label: "Small",
+    class: "standard",
+    memory_mb: 1024,
+    disk_mb: 10_240,
+    vcpus: 1,
+  });
+  await operator.post("/admin/engines", { id: ENGINE, image: "a".repeat(64), prepared: "b".repeat(64) });
+
+  let people = 0;
+  const as = (token: string | undefined) => ({
+    get: <Body = Record<string, unknown>>(path: string) => call<Body>(tenants, token, "GET", path),
+    post: <Body = Record<string, unknown>>(path: string, body?: unknown) =>
+      call<Body>(tenants, token, "POST", path, body),
+    delete: (path: string) => call(tenants, token, "DELETE", path),
+    create: (change: object = {}) =>
+      call<MysqlDatabase>(tenants, token, "POST", "/v4/databases/mysql/instances", {
+        label: `db-${randomBytes(4).toString("hex")}`,
+        region: REGION,
+        type: PLAN,
+        engine: ENGINE,
+        ...change,
+      }),
+  });
+
+  return {
+    db,
+    databaseUrl,
+    clock,
+    sealer,
+    time,
+    nudges,
+    operator,
+    anonymous: as(undefined),
+    as,
+
+    /** A user with a token, in an account of its own. */
+    async customer(options: { restricted?: boolean; scopes?: string[]; limits?: object } = {}) {
+      const n = ++people;
+      const limits = { databases: 10, nodes: 10, memory_mb: 102_400, disk_mb: 1_024_000, ...options.limits };
+      const account = await operator.post<{ id: number }>("/admin/accounts", {
+        company: `Company ${n}`,
+        email: `owner-${n}@test.example`,
+        limits,
+      });
+      const users = `/admin/accounts/${account.body.id}/users`;
+      await operator.post(users, {
+        username: `user-${n}`,
+        email: `user-${n}@test.example`,
+        restricted: options.restricted ?? false,
+      });
+      const issued = await operator.post<{ token: string }>(`${users}/user-${n}/tokens`, {
+        label: "test",
+        scopes: options.scopes ?? ["*"],
+      });
+      return { ...as(issued.body.token), token: issued.body.token, accountId: account.body.id };
+    },
+
+    /** A host that is enrolled and was just heard of. What it runs is said by `report`. */
+    async host(options: { memory_mb?: number; disk_mb?: number; failure_domain?: string } = {}) {
+      const n = ++people;
+      const reply = await operator.post<{ id: number }>("/admin/hosts", {
+        name: `host-${n}`,
+        region: REGION,
+        failure_domain: options.failure_domain ?? `rack-${n}`,
+        address: `10.127.0.${n}`,
+        node_network: `10.128.${n * 16}.0/20`,
+        memory_mb: options.memory_mb ?? 65_536,
+        disk_mb: options.disk_mb ?? 1_048_576,
+        vcpus: 16,
+      });
+      const { id } = reply.body;
+      await db.updateTable("hosts").set({ state: "active", enrol_token_sha256: null }).where("id", "=", id).execute();
+      await db
+        .insertInto("host_leases")
+        .values({
+          host_id: id,
+          seen_at: time.now,
+          agent: "test",
+          agent_epoch: 1,
+          boot: "b",
+          clock_offset_ms: 0,
+          trash_mb: 0,
+          unknown: [],
+        })
+        .execute();
+      return {
+        id,
+        async report(spec: NodeSpec, state: NodeReport["state"], change: Partial<NodeReport> = {}) {
+          const host = await db.selectFrom("hosts").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+          const { node, epoch, generation } = spec;
+          const report = { node, epoch, generation, state, percent: state === "working" ? 50 : 100, ...change };
+          return observe(db, host, { protocol: 1, complete: false, nodes: [report], unknown: [] }, time.now);
+        },
+      };
+    },
+
+    activities: createDatabaseActivities({ db, clock }),
+    openOperations: async () =>
+      (await db.selectFrom("operations").select("kind").where("settled_at", "is", null).orderBy("id").execute()).map(
+        ({ kind }) => kind,
+      ),
+    lastOperation: () => db.selectFrom("operations").selectAll().orderBy("id", "desc").executeTakeFirstOrThrow(),
+    audit: async () =>
+      (await db.selectFrom("audit").select(["action", "target", "account_id"]).orderBy("id").execute()).filter(
+        ({ account_id }) => account_id !== null,
+      ),
+    nodes: () => db.selectFrom("nodes").selectAll().orderBy("created_at").execute(),
+
+    async [Symbol.asyncDispose]() {
+      await Promise.all([tenants.close(), operators.close()]);
+      await db.destroy();
+      await admin.query(`drop database ${name} with (force)`);
+      await admin.end();
+    },
+  };
+}
+export type World = Awaited<ReturnType<typeof newWorld>>;

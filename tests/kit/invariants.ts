@@ -1,0 +1,77 @@
+import { containers, hostNumbers, mounts, nodeFolders, nodeNamespaces, specs, volumes } from "./host.ts";
+import { query } from "./records.ts";
+
+/** Everything that is wrong right now, in words; empty when rows and hosts agree and nothing is left half done. */
+export async function brokenInvariants(): Promise<string[]> {
+  return [...(await brokenRows()), ...(await brokenHosts())];
+}
+
+const rowRules: Record<string, string> = {
+  "an operation is open": "select id, kind from operations where settled_at is null",
+  "an event has not ended": "select id, action from events where status in ('started', 'scheduled')",
+  "an operation was settled other than once":
+    "select target, action, count(*) from audit where actor = 'worker' group by target, action having count(*) <> 1",
+  "an operation without exactly one event":
+    "select o.id, count(e.id) from operations o left join events e on e.operation_id = o.id group by o.id having count(e.id) <> 1",
+  "an event that ended otherwise than its operation":
+    "select o.id from operations o join events e on e.id = o.event_id where (o.outcome = 'done') <> (e.status = 'finished')",
+  "a database has other than its nodes":
+    "select d.id, count(n.id) from databases d left join nodes n on n.database_id = d.id and n.released_at is null group by d.id, d.cluster_size, d.deleted_at, d.status having count(n.id) <> case when d.deleted_at is null and d.status <> 'failed' then d.cluster_size else 0 end",
+  "a host's reservation is not the sum of its nodes":
+    "select h.name, reserved_memory_mb, coalesce(sum(n.memory_mb), 0) from hosts h left join nodes n on n.host_id = h.id and n.released_at is null group by h.id having reserved_memory_mb <> coalesce(sum(n.memory_mb), 0) or reserved_disk_mb <> coalesce(sum(n.disk_mb), 0)",
+  "an account's counters are not the sum of its databases":
+    "select a.email, a.databases, count(d.id) from accounts a left join databases d on d.account_id = a.id and d.deleted_at is null group by a.id having a.databases <> count(d.id) or a.nodes <> coalesce(sum(d.cluster_size), 0)",
+  "an account's events have a gap":
+    "select a.email, event_seq, count(e.id) from accounts a left join events e on e.account_id = a.id group by a.id having event_seq <> count(e.id) or count(e.id) <> count(distinct e.seq)",
+  "a transitional status":
+    "select id, status from databases where deleted_at is null and status not in ('active', 'failed')",
+  "a signal was not sent": "select id from signals",
+};
+
+async function brokenRows(): Promise<string[]> {
+  const broken: string[] = [];
+  for (const [rule, text] of Object.entries(rowRules)) {
+    for (const row of await query(text)) broken.push(`${rule}: ${JSON.stringify(row)}`);
+  }
+  return broken;
+}
+
+async function brokenHosts(): Promise<string[]> {
+  const nodes = await query<{ id: string; host: string }>(
+    "select nodes.id, hosts.name as host from nodes join hosts on hosts.id = host_id where released_at is null",
+  );
+  const broken: string[] = [];
+  for (const n of hostNumbers()) {
+    const wanted = nodes.filter(({ host }) => host === `host-${n}`).map(({ id }) => id);
+    const found = await containers(n);
+    differ(
+      broken,
+      `containers of host ${n}`,
+      wanted,
+      found.map(({ node }) => node),
+    );
+    differ(
+      broken,
+      `running containers of host ${n}`,
+      wanted,
+      found.filter(({ running }) => running).map(({ node }) => node),
+    );
+    differ(broken, `volumes of host ${n}`, wanted, await volumes(n));
+    differ(broken, `specs of host ${n}`, wanted, await specs(n));
+    differ(broken, `node folders of host ${n}`, wanted, await nodeFolders(n));
+    if ((await mounts(n)).length !== wanted.length)
+      broken.push(`host ${n} has ${(await mounts(n)).length} mounts for ${wanted.length} nodes`);
+  }
+  differ(
+    broken,
+    "node namespaces",
+    nodes.map(({ id }) => `moor-n-${id.slice(0, 8)}`),
+    await nodeNamespaces(),
+  );
+  return broken;
+}
+
+function differ(broken: string[], what: string, wanted: readonly string[], found: readonly string[]): void {
+  const [a, b] = [[...wanted].sort().join(), [...found].sort().join()];
+  if (a !== b) broken.push(`${what}: rows say [${a}], found [${b}]`);
+}

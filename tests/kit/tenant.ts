@@ -1,0 +1,65 @@
+import type { Event, MysqlDatabase } from "@moorage/contract";
+import { env } from "./stack-env.ts";
+import { until } from "./until.ts";
+
+export type Reply<Body> = { status: number; body: Body };
+
+/** A tenant who speaks HTTP to the front, as `curl` would. */
+export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
+  const call = async <Body>(method: string, path: string, body?: object): Promise<Reply<Body>> => {
+    const reply = await fetch(new URL(path, url), {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(30_000),
+    });
+    return { status: reply.status, body: (await reply.json()) as Body };
+  };
+  const instances = "/v4/databases/mysql/instances";
+  const own = {
+    call,
+    create: (label: string) =>
+      call<MysqlDatabase>("POST", instances, {
+        label,
+        region: env("MOORAGE_REGION"),
+        type: env("MOORAGE_TYPE"),
+        engine: env("MOORAGE_ENGINE"),
+      }),
+    view: (id: number) => call<MysqlDatabase>("GET", `${instances}/${id}`),
+    list: async (): Promise<MysqlDatabase[]> =>
+      (await call<{ data: MysqlDatabase[] }>("GET", `${instances}?page_size=500`)).body.data,
+    delete: (id: number) => call<object>("DELETE", `${instances}/${id}`),
+    credentials: async (id: number) =>
+      (await call<{ username: string; password: string }>("GET", `${instances}/${id}/credentials`)).body,
+    events: async (id: number): Promise<Event[]> =>
+      (await call<{ data: Event[] }>("GET", "/v4/account/events?page_size=500")).body.data.filter(
+        (event) => event.entity?.id === id,
+      ),
+
+    untilStatus: (id: number, status: MysqlDatabase["status"], seconds = 60): Promise<MysqlDatabase> =>
+      until(`database ${id} is ${status}`, seconds, async () => {
+        const { body } = await own.view(id);
+        return body.status === status && body;
+      }),
+    untilEvent: (id: number, action: Event["action"], seconds = 60): Promise<Event> =>
+      until(`event ${action} of ${id} is finished`, seconds, async () =>
+        (await own.events(id)).find((event) => event.action === action && event.status === "finished"),
+      ),
+
+    /** As a client does that got no answer: looks before it asks again, so that it never makes two. */
+    createSurely: (label: string, seconds = 60): Promise<MysqlDatabase> =>
+      until(`create of ${label} is accepted`, seconds, async () => {
+        const found = (await own.list()).find((database) => database.label === label);
+        if (found !== undefined) return found;
+        const { status, body } = await own.create(label);
+        return status === 200 && body;
+      }),
+    deleteSurely: (id: number, seconds = 60): Promise<true> =>
+      until(`delete of ${id} is accepted`, seconds, async () => {
+        const { status } = await own.delete(id);
+        return status === 200 || status === 404;
+      }) as Promise<true>,
+  };
+  return own;
+}
+export type Tenant = ReturnType<typeof tenant>;

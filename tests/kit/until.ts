@@ -1,0 +1,16 @@
+/** Waits for a condition, never for a time. Errors of the question count as "not yet". */
+export async function until<T>(what: string, seconds: number, ask: () => Promise<T | undefined | false>): Promise<T> {
+  const deadline = Date.now() + seconds * 1000;
+  let last: unknown;
+  for (;;) {
+    try {
+      const answer = await ask();
+      if (answer !== undefined && answer !== false) return answer;
+      last = undefined;
+    } catch (error) {
+      last = error;
+    }
+    if (Date.now() > deadline) throw new Error(`Not within ${seconds} s: ${what}`, { cause: last });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

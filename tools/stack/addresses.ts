@@ -1,0 +1,32 @@
+/** Every listening address of the stack. Ports stay below 32768 (ephemeral) and outside 20000–24999 (nodes). */
+export const ports = {
+  postgres: 15432,
+  temporal: 17233,
+  temporalHttp: 17243,
+  valkey: 16379,
+  s3: 17070,
+  dns: 15353,
+  dnsApi: 18081,
+  front: 18080,
+  frontAuth: 18082,
+  api: 18090,
+  admin: 18091,
+  worker: 18092,
+  fleet: 18443,
+} as const;
+
+export const loopback = (port: number): string => `127.0.0.1:${port}`;
+
+/** The control plane's address on the bridge that all simulated hosts and clients share. */
+export const bridgeAddress = "10.127.0.1";
+
+export const zone = "moorage.test";
+export const region = "eu-central";
+export const databaseUrl = `postgres://moorage@${loopback(ports.postgres)}/moorage`;
+export const adminUrl = `http://${loopback(ports.admin)}`;
+export const fleetUrl = `https://${bridgeAddress}:${ports.fleet}`;
+export const dnsApiUrl = `http://${loopback(ports.dnsApi)}`;
+
+/** Keys of servers that listen on loopback only, in a development stack. */
+export const dnsApiKey = "stack-dns-key";
+export const s3Keys = { access: "stack-access", secret: "stack-secret-key" };

@@ -1,0 +1,5 @@
+/** Two places to connect from, so that an allow list can admit one and refuse the other. */
+export const clients = {
+  a: { namespace: "moor-client-a", address: "10.127.1.1" },
+  b: { namespace: "moor-client-b", address: "10.127.1.2" },
+} as const;

@@ -1,0 +1,144 @@
+import { bridgeAddress, dnsApiKey, loopback, ports, zone } from "./addresses.ts";
+import { inStack } from "./places.ts";
+import { writeIfChanged } from "./write-if-changed.ts";
+
+export const configFile = {
+  front: inStack("config", "haproxy.cfg"),
+  temporal: inStack("config", "temporal.yaml"),
+  temporalDynamic: inStack("config", "temporal-dynamic.yaml"),
+  dns: inStack("config", "pdns.conf"),
+};
+
+export async function writeConfigFiles(): Promise<void> {
+  await writeIfChanged(configFile.front, front());
+  await writeIfChanged(configFile.temporal, temporal());
+  await writeIfChanged(configFile.temporalDynamic, temporalDynamic);
+  await writeIfChanged(configFile.dns, dns());
+}
+
+/**
+ * What the front says itself, in the form of the API's own errors. Bytes that are not HTTP at all get HAProxy's
+ * built-in page: no setting reaches it.
+ */
+const refusals: Record<number, string> = {
+  400: "Bad request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not found",
+  405: "Method not allowed",
+  408: "Request timed out",
+  413: "Request is too large",
+  429: "Too many requests",
+  500: "Internal server error",
+  501: "Not implemented",
+  502: "Bad gateway",
+  503: "Service unavailable",
+  504: "Gateway timed out",
+};
+
+const front = (): string => `global
+  maxconn 4096
+  log stdout format raw local0 info
+
+defaults
+  mode http
+  log global
+  option httplog
+  option dontlog-normal
+  timeout connect 2s
+  timeout client 65s
+  timeout server 65s
+  timeout http-request 15s
+${Object.entries(refusals)
+  .map(([status, reason]) => {
+    const body = JSON.stringify({ errors: [{ reason }] });
+    return `  http-error status ${status} content-type application/json string '${body}'`;
+  })
+  .join("\n")}
+
+frontend front
+  bind ${loopback(ports.front)}
+  # A caller's own header must not pass for the address that we saw.
+  http-request set-header X-Forwarded-For %[src]
+  default_backend api
+
+frontend auth
+  bind ${loopback(ports.frontAuth)}
+  http-request set-header X-Forwarded-For %[src]
+  default_backend auth
+
+backend api
+  server api ${loopback(ports.api)}
+
+# The authorization server is not there yet: every call is answered with 503.
+backend auth
+`;
+
+const store = (database: string, connections: number): string => `
+      sql:
+        pluginName: postgres12_pgx
+        databaseName: ${database}
+        connectAddr: "${loopback(ports.postgres)}"
+        connectProtocol: tcp
+        user: postgres
+        maxConns: ${connections}
+        maxIdleConns: ${connections}
+        maxConnLifetime: 1h`;
+
+const rpc = (grpc: number, membership: number, more = ""): string =>
+  `{ rpc: { grpcPort: ${grpc}, membershipPort: ${membership}, bindOnIP: 127.0.0.1${more} } }`;
+
+const temporal = (): string => `log: { stdout: true, level: warn }
+persistence:
+  defaultStore: main
+  visibilityStore: visibility
+  # Fixed for the life of the store.
+  numHistoryShards: 512
+  datastores:
+    main:${store("temporal", 20)}
+    visibility:${store("temporal_visibility", 10)}
+global:
+  membership: { maxJoinDuration: 30s, broadcastAddress: 127.0.0.1 }
+services:
+  frontend: ${rpc(ports.temporal, 16933, `, httpPort: ${ports.temporalHttp}`)}
+  history: ${rpc(17234, 16934)}
+  matching: ${rpc(17235, 16935)}
+  worker: ${rpc(17239, 16939)}
+clusterMetadata:
+  enableGlobalNamespace: false
+  failoverVersionIncrement: 10
+  masterClusterName: active
+  currentClusterName: active
+  clusterInformation:
+    active: { enabled: true, initialFailoverVersion: 1, rpcName: frontend, rpcAddress: "${loopback(ports.temporal)}" }
+dcRedirectionPolicy: { policy: noop }
+dynamicConfigClient: { filepath: "${configFile.temporalDynamic}", pollInterval: 60s }
+`;
+
+// More partitions than work to share out add seconds of waiting at the tail.
+const temporalDynamic = `matching.numTaskqueueReadPartitions: [{ value: 1 }]
+matching.numTaskqueueWritePartitions: [{ value: 1 }]
+`;
+
+export const dnsDatabase = inStack("data", "dns", "pdns.sqlite3");
+
+// Caches off: a changed record shows at once.
+const dns = (): string => `launch=gsqlite3
+gsqlite3-database=${dnsDatabase}
+local-address=${bridgeAddress}:53,${loopback(ports.dns)}
+socket-dir=${inStack("data", "dns")}
+daemon=no
+guardian=no
+api=yes
+api-key=${dnsApiKey}
+webserver=yes
+webserver-address=127.0.0.1
+webserver-port=${ports.dnsApi}
+webserver-loglevel=none
+cache-ttl=0
+query-cache-ttl=0
+negquery-cache-ttl=0
+zone-cache-refresh-interval=0
+security-poll-suffix=
+default-soa-content=ns1.${zone}. hostmaster.@ 0 10800 3600 604800 5
+`;

@@ -1,0 +1,76 @@
+/** Starting and stopping single services of a stack that is up: for people, and for tests that break things. */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { engineFact } from "./podman.ts";
+import { attempt, run } from "./run.ts";
+import { type Service, serviceTable } from "./services.ts";
+import { isOurs, logFile, serviceDir } from "./supervisor.ts";
+import { waitUntil } from "./wait-until.ts";
+
+export const services = async (): Promise<Service[]> => serviceTable(await engineFact("sha256"));
+
+async function find(name: string): Promise<Service> {
+  const all = await services();
+  const found = all.find((service) => service.name === name);
+  if (found === undefined) {
+    throw new Error(`There is no service ${name}; there are ${all.map((each) => each.name).join(", ")}.`);
+  }
+  return found;
+}
+
+/** Does not wait for health: see `waitHealthy`. */
+export async function start(names: readonly string[]): Promise<void> {
+  for (const name of names) await find(name);
+  if (names.length > 0) await run("sv", ["up", ...names.map(serviceDir)]);
+}
+
+/** Returns when the processes have ended, by force after fifteen seconds. They stay down until `start`. */
+export async function stop(names: readonly string[]): Promise<void> {
+  if (names.length === 0) return;
+  await attempt("sv", ["-w", "15", "force-stop", ...names.map(serviceDir)]);
+  const left = names.filter((name) => pidOf(name) !== undefined);
+  if (left.length > 0) throw new Error(`Still running after a stop: ${left.join(", ")}.`);
+}
+
+/** As in a power cut of that process; the supervisor starts it again. */
+export function kill(name: string): void {
+  const pid = pidOf(name);
+  if (pid === undefined) throw new Error(`${name} is not running.`);
+  process.kill(pid, "SIGKILL");
+}
+
+/** The file outlives a crash of the machine, and its number may then be a stranger's. */
+export function pidOf(name: string): number | undefined {
+  try {
+    const pid = Number(readFileSync(join(serviceDir(name), "supervise/pid"), "utf8"));
+    return pid > 0 && isOurs(pid) ? pid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function isHealthy(name: string): Promise<boolean> {
+  const { healthy } = await find(name);
+  return pidOf(name) !== undefined && (healthy === undefined || (await healthy().catch(() => false)));
+}
+
+export async function waitHealthy(name: string, seconds = 30): Promise<void> {
+  const { healthy } = await find(name);
+  const ready = await waitUntil(seconds, async () => pidOf(name) !== undefined && (healthy === undefined || healthy()));
+  if (!ready) throw new Error(`${name} is not healthy after ${seconds} s; its log: ${logFile(name)}`);
+}
+
+/** Started from something that changed since. */
+export function isStale(service: Service): boolean {
+  const startedAt = newest(join(serviceDir(service.name), "supervise/pid"));
+  return [join(serviceDir(service.name), "run"), ...service.sources].some((source) => newest(source) > startedAt);
+}
+
+/** The latest change of a file, or of any file in a folder that is not a test. */
+export function newest(path: string): number {
+  const info = statSync(path, { throwIfNoEntry: false });
+  if (info === undefined) return 0;
+  if (!info.isDirectory()) return info.mtimeMs;
+  const inside = readdirSync(path).filter((name) => !name.endsWith(".test.ts"));
+  return Math.max(0, ...inside.map((name) => newest(join(path, name))));
+}

@@ -1,0 +1,78 @@
+import { existsSync, readdirSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
+import { isClaimed } from "./claim.ts";
+import { kill, pidOf, stop } from "./control.ts";
+import { type Host, hostsUpTo } from "./hosts.ts";
+import { removeNetwork } from "./network.ts";
+import { inStack, stackDir, volatileDir } from "./places.ts";
+import { engineFact, removeContainers } from "./podman.ts";
+import { attempt, run } from "./run.ts";
+import { hosts } from "./services.ts";
+import { endSupervisor, ours } from "./supervisor.ts";
+
+/** Ends and removes all that runs; what is on disk stays, unless it is to be wiped. Each step tolerates its absence. */
+export async function down(wipe: boolean): Promise<void> {
+  const started = Date.now();
+  const known = existsSync(inStack("hosts")) ? hosts() : hostsUpTo(0);
+  await stopServices();
+  const image = await engineFact("sha256").catch(() => "");
+  await Promise.all(known.map((host) => removeContainers(host, image)));
+  await endSupervisor();
+  const left = await releaseMachine(known);
+  left.push(...ours().map((pid) => `process ${pid}`));
+  if (left.length > 0) throw new Error(`Left behind: ${left.join(", ")}.`);
+  await rm(inStack("services"), { recursive: true, force: true });
+  if (wipe) await rm(stackDir, { recursive: true, force: true });
+  console.log(`Down in ${((Date.now() - started) / 1000).toFixed(1)} s; ${wipe ? "nothing is kept" : "data is kept"}.`);
+}
+
+/** Agents first: they would bring back what is being removed. Postgres last: the others still write to it. */
+async function stopServices(): Promise<void> {
+  const all = existsSync(inStack("services")) ? readdirSync(inStack("services")) : [];
+  const running = all.filter((name) => pidOf(name) !== undefined);
+  const agents = running.filter((name) => name.startsWith("agent-"));
+  const last = running.filter((name) => name === "postgres");
+  const podmans = running.filter((name) => name.startsWith("podman-"));
+  const early = new Set([...agents, ...podmans, ...last]);
+  for (const group of [agents, running.filter((name) => !early.has(name)), podmans, last]) {
+    // Without its supervisor a process is not stopped by sv, and a living agent would undo the next steps.
+    await stop(group).catch(() => group.filter((name) => pidOf(name) !== undefined).forEach(kill));
+  }
+}
+
+/** Returns what would not go. */
+async function releaseMachine(known: readonly Host[]): Promise<string[]> {
+  await unmountAll();
+  const left = [
+    ...(await mountsOfOurs()).map((place) => `mount ${place}`),
+    ...(await loopDevicesOfOurs()).map((device) => `loop device ${device}`),
+  ];
+  if (!isClaimed()) return left;
+  left.push(...(await removeNetwork(known)));
+  if (left.length === 0) await rm(volatileDir, { recursive: true, force: true });
+  return left;
+}
+
+/** Deepest first, so that what is mounted on something goes before it. */
+async function unmountAll(): Promise<void> {
+  for (const place of await mountsOfOurs()) await attempt("umount", [place]);
+  for (const place of await mountsOfOurs()) await attempt("umount", ["--lazy", place]);
+  for (const device of await loopDevicesOfOurs()) await attempt("losetup", ["--detach", device]);
+}
+
+const ourFolders = (): string[] => (isClaimed() ? [stackDir, volatileDir] : [stackDir]);
+
+async function mountsOfOurs(): Promise<string[]> {
+  const lines = (await readFile("/proc/self/mountinfo", "utf8")).split("\n");
+  const places = lines.map((line) => (line.split(" ")[4] ?? "").replaceAll("\\040", " "));
+  return places
+    .filter((place) => ourFolders().some((folder) => place.startsWith(`${folder}/`)))
+    .sort((a, b) => b.length - a.length);
+}
+
+async function loopDevicesOfOurs(): Promise<string[]> {
+  const text = await run("losetup", ["--json", "--list", "--output", "NAME,BACK-FILE"]);
+  if (text.trim() === "") return [];
+  const { loopdevices } = JSON.parse(text) as { loopdevices: { name: string; "back-file": string | null }[] };
+  return loopdevices.filter((each) => each["back-file"]?.startsWith(`${stackDir}/`)).map((each) => each.name);
+}

@@ -1,0 +1,46 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { adminUrl, databaseUrl, dnsApiKey, dnsApiUrl, loopback, ports, region, s3Keys } from "./addresses.ts";
+import { clients } from "./clients.ts";
+import { keyFile, operatorToken } from "./keys.ts";
+import { enginesDir, inStack, partsDir } from "./places.ts";
+import type { Seed } from "./seed.ts";
+
+export const envFile = inStack("env");
+
+/** Everything that a person or a test needs to talk to the stack. */
+export const stackEnv = ({ plan, engine, tokens }: Seed, hostCount: number): Record<string, string> => ({
+  MOORAGE_URL: `http://${loopback(ports.front)}`,
+  MOORAGE_AUTH_URL: `http://${loopback(ports.frontAuth)}`,
+  MOORAGE_TOKEN: tokens.owner,
+  MOORAGE_RESTRICTED_TOKEN: tokens.restricted,
+  MOORAGE_OTHER_TOKEN: tokens.other,
+  MOORAGE_REGION: region,
+  MOORAGE_TYPE: plan,
+  MOORAGE_ENGINE: engine,
+  MOORAGE_MYSQL: join(enginesDir, "mysql", "mysql-client"),
+  MOORAGE_CLIENT_A: clients.a.namespace,
+  MOORAGE_CLIENT_A_ADDR: clients.a.address,
+  MOORAGE_CLIENT_B: clients.b.namespace,
+  MOORAGE_CLIENT_B_ADDR: clients.b.address,
+  MOORAGE_ADMIN_URL: adminUrl,
+  MOORAGE_OPERATOR_TOKEN: operatorToken(),
+  MOORAGE_OPERATOR_KEY: keyFile.operatorPrivate,
+  MOORAGE_HOSTS: String(hostCount),
+  MOORAGE_STACK: inStack(),
+  MOORAGE_PARTS: partsDir,
+  DATABASE_URL: databaseUrl,
+  TEMPORAL_ADDRESS: loopback(ports.temporal),
+  TEMPORAL_NAMESPACE: "moorage",
+  VALKEY_URL: `redis://${loopback(ports.valkey)}`,
+  S3_URL: `http://${loopback(ports.s3)}`,
+  S3_ACCESS_KEY: s3Keys.access,
+  S3_SECRET_KEY: s3Keys.secret,
+  PDNS_URL: dnsApiUrl,
+  PDNS_KEY: dnsApiKey,
+});
+
+export function writeEnvFile(seed: Seed, hostCount: number): Promise<void> {
+  const lines = Object.entries(stackEnv(seed, hostCount)).map(([name, value]) => `export ${name}='${value}'\n`);
+  return writeFile(envFile, lines.join(""), { mode: 0o600 });
+}

@@ -1,0 +1,54 @@
+import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { bridgeAddress } from "./addresses.ts";
+import { inStack } from "./places.ts";
+import { run } from "./run.ts";
+
+export const keyFile = {
+  tls: inStack("tls"),
+  ca: inStack("tls", "ca.pem"),
+  sealing: inStack("keys.json"),
+  operatorPrivate: inStack("operator.key"),
+  operatorPublic: inStack("operator.pub"),
+  operatorToken: inStack("operator-token"),
+};
+
+/** Made once and kept: hosts trust the CA, and records are sealed with the keys. */
+export async function ensureKeys(): Promise<void> {
+  if (!existsSync(keyFile.tls)) await makeTls();
+  if (!existsSync(keyFile.sealing)) {
+    const keys = { current: "k1", keys: { k1: randomBytes(32).toString("base64") } };
+    await writeSecret(keyFile.sealing, JSON.stringify(keys));
+  }
+  if (!existsSync(keyFile.operatorToken)) await writeSecret(keyFile.operatorToken, randomBytes(32).toString("hex"));
+  if (!existsSync(keyFile.operatorPublic)) {
+    const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+    await writeSecret(keyFile.operatorPrivate, privateKey.export({ type: "pkcs8", format: "pem" }).toString());
+    await writeFile(keyFile.operatorPublic, publicKey.export({ type: "spki", format: "pem" }));
+  }
+}
+
+export const operatorToken = (): string => readFileSync(keyFile.operatorToken, "utf8").trim();
+export const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+const writeSecret = (path: string, text: string): Promise<void> => writeFile(path, text, { mode: 0o600 });
+
+/** A CA that signs hosts' certificates, and the fleet gateway's own certificate from it. */
+async function makeTls(): Promise<void> {
+  const making = `${keyFile.tls}.new`;
+  await mkdir(making, { recursive: true, mode: 0o700 });
+  const openssl = (...args: string[]): Promise<string> => run("openssl", args, { cwd: making });
+  const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "3650"];
+  await openssl(
+    ...["req", "-x509", ...newKey, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Moorage stack CA"],
+    ...["-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign,cRLSign"],
+  );
+  await openssl(
+    ...["req", "-x509", ...newKey, "-keyout", "server.key", "-out", "server.pem", "-subj", "/CN=fleet"],
+    ...["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", `subjectAltName=IP:${bridgeAddress},IP:127.0.0.1`],
+    ...["-addext", "basicConstraints=critical,CA:FALSE", "-addext", "keyUsage=critical,digitalSignature"],
+    ...["-addext", "extendedKeyUsage=serverAuth"],
+  );
+  await rename(making, keyFile.tls);
+}

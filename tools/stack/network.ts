@@ -1,0 +1,91 @@
+import { existsSync } from "node:fs";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { bridgeAddress } from "./addresses.ts";
+import { clients } from "./clients.ts";
+import type { Host } from "./hosts.ts";
+import { attempt, run, runWithInput } from "./run.ts";
+
+const bridge = "moor0";
+
+/** `cable` is the end on the bridge; a link's name has at most 15 characters. */
+type Endpoint = { namespace: string; address: string; cable: string; nodeNetwork?: string };
+
+const clientEndpoints: Endpoint[] = Object.entries(clients).map(([key, client]) => ({
+  ...client,
+  cable: `moor-c-${key}`,
+}));
+const hostEndpoint = (host: Host): Endpoint => ({
+  namespace: host.namespace,
+  address: host.address,
+  cable: `moor-h-${host.number}`,
+  nodeNetwork: host.nodeNetwork,
+});
+
+const isThere = (link: string): boolean => existsSync(`/sys/class/net/${link}`);
+const namespaces = (): Promise<string[]> => readdir("/run/netns").catch(() => []);
+
+/** States the whole network again: every line may be repeated, so a half-made one is completed. */
+export async function ensureNetwork(hosts: readonly Host[]): Promise<void> {
+  if (!isThere(bridge)) await run("ip", ["link", "add", bridge, "type", "bridge"]);
+  const endpoints = [...clientEndpoints, ...hosts.map(hostEndpoint)];
+  const routed = hosts.map(hostEndpoint);
+  await ip([`addr replace ${bridgeAddress}/16 dev ${bridge}`, `link set ${bridge} up`, ...routes(routed)]);
+  const existing = await namespaces();
+  for (const endpoint of endpoints) {
+    await ensureEndpoint(endpoint, existing.includes(endpoint.namespace));
+    const others = routed.filter((other) => other.namespace !== endpoint.namespace);
+    await ip(routes(others), endpoint.namespace);
+  }
+  for (const client of clientEndpoints) await giveResolver(client.namespace);
+}
+
+async function ensureEndpoint({ namespace, address, cable }: Endpoint, exists: boolean): Promise<void> {
+  if (!exists) await run("ip", ["netns", "add", namespace]);
+  if (!isThere(cable)) {
+    await ip([`link add ${cable} type veth peer name eth0 netns ${namespace}`]);
+  }
+  await ip([`link set ${cable} master ${bridge} up`]);
+  await ip([`addr replace ${address}/16 dev eth0`, "link set lo up", "link set eth0 up"], namespace);
+  await run("ip", ["netns", "exec", namespace, "sysctl", "-qw", "net.ipv4.ip_forward=1"]);
+}
+
+const routes = (hosts: readonly Endpoint[]): string[] =>
+  hosts.map((host) => `route replace ${host.nodeNetwork} via ${host.address}`);
+
+const ip = (lines: readonly string[], namespace?: string): Promise<void> =>
+  runWithInput("ip", [...(namespace === undefined ? [] : ["-n", namespace]), "-batch", "-"], `${lines.join("\n")}\n`);
+
+const resolverFolder = (namespace: string): string => join("/etc/netns", namespace);
+
+async function giveResolver(namespace: string): Promise<void> {
+  await mkdir(resolverFolder(namespace), { recursive: true });
+  await writeFile(join(resolverFolder(namespace), "resolv.conf"), `nameserver ${bridgeAddress}\n`);
+}
+
+/**
+ * Removes the stack's namespaces by name and returns what would not go; other namespaces on the machine, such as those
+ * of an agent under test, are not ours. The rules of a host live in its namespace and go with it; the root namespace
+ * has none of ours.
+ */
+export async function removeNetwork(hosts: readonly Host[]): Promise<string[]> {
+  const endpoints = [...clientEndpoints, ...hosts.map(hostEndpoint)];
+  const spaces = [...(await nodeNamespaces(hosts)), ...endpoints.map((endpoint) => endpoint.namespace)];
+  const existing = await namespaces();
+  for (const space of spaces.filter((name) => existing.includes(name))) await attempt("ip", ["netns", "del", space]);
+  // A pair goes with its namespace, unless a crash left one end alone.
+  const links = [...endpoints.map((endpoint) => endpoint.cable), bridge];
+  for (const link of links.filter(isThere)) await attempt("ip", ["link", "del", link]);
+  for (const { namespace } of clientEndpoints) await rm(resolverFolder(namespace), { recursive: true, force: true });
+
+  const after = await namespaces();
+  const leftSpaces = spaces.filter((name) => after.includes(name)).map((name) => `namespace ${name}`);
+  return [...leftSpaces, ...links.filter(isThere).map((link) => `link ${link}`)];
+}
+
+/** The agent names a node's namespace after the first eight characters of the node's uuid. */
+async function nodeNamespaces(hosts: readonly Host[]): Promise<string[]> {
+  const folders = hosts.flatMap((host) => ["specs", "nodes", "tombstones"].map((name) => join(host.dir, name)));
+  const names = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
+  return [...new Set(names.flat().map((name) => `moor-n-${name.slice(0, 8)}`))];
+}

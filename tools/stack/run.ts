@@ -1,0 +1,41 @@
+import { execFile, spawn } from "node:child_process";
+import { promisify } from "node:util";
+
+const exec = promisify(execFile);
+
+type Options = { env?: Record<string, string>; cwd?: string };
+
+/** Runs a program to its end and returns what it printed; its own words are in the error if it fails. */
+export async function run(program: string, args: readonly string[], options: Options = {}): Promise<string> {
+  try {
+    const { stdout } = await exec(program, [...args], {
+      cwd: options.cwd,
+      env: { ...process.env, ...options.env },
+      maxBuffer: 64 * 1024 * 1024,
+    });
+    return stdout;
+  } catch (error) {
+    const said = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : String(error);
+    throw new Error(`${program} ${args.join(" ")} failed: ${said}`, { cause: error });
+  }
+}
+
+/** For cleaning up after a crash half way: what is gone already is no fault. */
+export const attempt = (program: string, args: readonly string[], options: Options = {}): Promise<string> =>
+  run(program, args, options).catch(() => "");
+
+export function runWithInput(program: string, args: readonly string[], input: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const child = spawn(program, [...args], { stdio: ["pipe", "ignore", "pipe"] });
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  child.on("error", reject);
+  child.on("close", (code) => {
+    if (code === 0) resolve();
+    else reject(new Error(`${program} ${args.join(" ")} failed: ${said.trim()}\n${input}`));
+  });
+  child.stdin.end(input);
+  return promise;
+}

@@ -1,0 +1,104 @@
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { adminUrl, region } from "./addresses.ts";
+import type { Host } from "./hosts.ts";
+import { operatorToken } from "./keys.ts";
+import { inStack } from "./places.ts";
+import { engineFact } from "./podman.ts";
+import { waitUntil } from "./wait-until.ts";
+
+/** Tokens are shown once, when they are made, so the stack keeps them. */
+export type Seed = { plan: string; engine: string; tokens: { owner: string; restricted: string; other: string } };
+
+const seedFile = inStack("seed.json");
+const plan = "m1-small";
+const limits = { databases: 100, nodes: 150, memory_mb: 204_800, disk_mb: 2_048_000 };
+
+/** The operator's own way in: every call may be repeated, since things are found again by their natural key. */
+async function admin<T>(method: "GET" | "POST", path: string, body?: unknown): Promise<T> {
+  const headers = { authorization: `Bearer ${operatorToken()}`, "content-type": "application/json" };
+  const reply = await fetch(`${adminUrl}${path}`, {
+    method,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await reply.text();
+  if (!reply.ok) throw new Error(`${method} ${path} was answered ${reply.status}: ${text}`);
+  return JSON.parse(text === "" ? "{}" : text) as T;
+}
+
+export async function seedCatalogue(): Promise<Seed> {
+  await admin("POST", "/admin/regions", { id: region, label: "Frankfurt", country: "de" });
+  const standard = { class: "standard" };
+  await admin("POST", "/admin/plans", {
+    ...{ ...standard, id: plan, label: "Small 1 GB" },
+    ...{ memory_mb: 1024, disk_mb: 10_240, vcpus: 1 },
+  });
+  await admin("POST", "/admin/plans", {
+    ...{ ...standard, id: "m1-medium", label: "Medium 2 GB" },
+    ...{ memory_mb: 2048, disk_mb: 20_480, vcpus: 2 },
+  });
+  const engine = `mysql/${await engineFact("version")}`;
+  const image = await engineFact("sha256");
+  const prepared = await engineFact("prepared.sha256");
+  await admin("POST", "/admin/engines", { id: engine, image, prepared });
+  return { plan, engine, tokens: readSeed()?.tokens ?? (await seedAccounts()) };
+}
+
+async function seedAccounts(): Promise<Seed["tokens"]> {
+  const bakery = await account("Harbour Bakery", "owner@bakery.test");
+  const other = await account("Other Company", "owner@other.test");
+  return {
+    owner: await userToken(bakery, "baker", "owner@bakery.test", false),
+    restricted: await userToken(bakery, "clerk", "clerk@bakery.test", true),
+    other: await userToken(other, "other", "owner@other.test", false),
+  };
+}
+
+async function account(company: string, email: string): Promise<number> {
+  const { id } = await admin<{ id: number }>("POST", "/admin/accounts", { company, email, limits });
+  return id;
+}
+
+async function userToken(accountId: number, username: string, email: string, restricted: boolean): Promise<string> {
+  const users = `/admin/accounts/${accountId}/users`;
+  await admin("POST", users, { username, email, restricted });
+  const wanted = { label: "stack", scopes: ["*"] };
+  const { token } = await admin<{ token: string }>("POST", `${users}/${username}/tokens`, wanted);
+  return token;
+}
+
+export const keepSeed = (seed: Seed): Promise<void> =>
+  writeFile(seedFile, `${JSON.stringify(seed, undefined, 2)}\n`, { mode: 0o600 });
+
+function readSeed(): Seed | undefined {
+  try {
+    return JSON.parse(readFileSync(seedFile, "utf8")) as Seed;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Makes the host known; until it is enrolled, the reply carries the one-time token that its agent enrols with. */
+export async function seedHost(host: Host): Promise<void> {
+  const reply = await admin<{ id: number; enrol_token?: string | null }>("POST", "/admin/hosts", {
+    ...{ name: host.name, region, failure_domain: `rack-${host.number}` },
+    ...{ address: host.address, node_network: host.nodeNetwork },
+    ...{ memory_mb: 65_536, disk_mb: 1_048_576, vcpus: 64 },
+  });
+  if (reply.enrol_token) await writeFile(join(host.dir, "enrol-token"), reply.enrol_token, { mode: 0o600 });
+}
+
+type HostList = { data: { name: string; state: string }[] };
+
+export async function waitHostsActive(hosts: readonly Host[], seconds: number): Promise<string[]> {
+  let missing = hosts.map((host) => host.name);
+  await waitUntil(seconds, async () => {
+    const { data } = await admin<HostList>("GET", "/admin/hosts");
+    const active = new Set(data.filter((host) => host.state === "active").map((host) => host.name));
+    missing = hosts.map((host) => host.name).filter((name) => !active.has(name));
+    return missing.length === 0;
+  });
+  return missing;
+}

@@ -1,0 +1,188 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { bridgeAddress, databaseUrl, fleetUrl, loopback, ports, s3Keys, zone } from "./addresses.ts";
+import { configFile } from "./config-files.ts";
+import { answers, converses, type Probe } from "./health.ts";
+import { type Host, hostsUpTo } from "./hosts.ts";
+import { keyFile, operatorToken, sha256Hex } from "./keys.ts";
+import { enginesDir, inParts, inStack, node, repo } from "./places.ts";
+import { podmanEnv, podmanOptions } from "./podman.ts";
+import { isReady, postgresCommand } from "./postgres.ts";
+
+export type Service = {
+  name: string;
+  kind: "part" | "control-plane" | "podman" | "agent";
+  command: string[];
+  env: Record<string, string>;
+  address: string;
+  /** Undefined: healthy when its process runs. */
+  healthy?: Probe;
+  /** Files and folders it was started from; when one is newer, `up` starts it again. */
+  sources: string[];
+  /** Removed before each start. */
+  staleFile?: string;
+  /** Ends it quickly and cleanly, where that is not SIGTERM. */
+  stopSignal?: "INT";
+};
+
+/** Hosts once made stay: their folders are the list. */
+export function hosts(): Host[] {
+  const numbers = readdirSync(inStack("hosts"), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && /^\d+$/.test(entry.name))
+    .map((entry) => Number(entry.name));
+  return hostsUpTo(Math.max(0, ...numbers));
+}
+
+export const serviceTable = (image: string): Service[] => [
+  ...parts,
+  ...controlPlane(),
+  ...hosts().flatMap((host) => [podman(host, image), agent(host)]),
+];
+
+const parts: Service[] = [
+  {
+    name: "postgres",
+    kind: "part",
+    command: postgresCommand,
+    env: {},
+    address: loopback(ports.postgres),
+    healthy: isReady,
+    sources: [],
+    stopSignal: "INT", // SIGTERM waits for clients to leave
+  },
+  {
+    name: "valkey",
+    kind: "part",
+    command: [
+      ...["valkey-server", "--bind", "127.0.0.1", "--port", String(ports.valkey)],
+      ...["--save", "", "--appendonly", "no", "--dir", inStack("data")],
+    ],
+    env: {},
+    address: loopback(ports.valkey),
+    healthy: converses({ host: "127.0.0.1", port: ports.valkey }, "PING\r\n", "PONG"),
+    sources: [],
+  },
+  {
+    name: "s3",
+    kind: "part",
+    command: [
+      ...[inParts("bin", "versitygw"), "--port", loopback(ports.s3), "--quiet"],
+      ...["posix", "--sidecar", inStack("data", "s3", "sidecar"), inStack("data", "s3", "objects")],
+    ],
+    env: { ROOT_ACCESS_KEY: s3Keys.access, ROOT_SECRET_KEY: s3Keys.secret },
+    address: loopback(ports.s3),
+    healthy: answers(`http://${loopback(ports.s3)}/`, 403), // it refuses a call without a signature
+    sources: [],
+  },
+  {
+    name: "dns",
+    kind: "part",
+    command: ["pdns_server", `--config-dir=${inStack("config")}`],
+    env: {},
+    address: `${bridgeAddress}:53 ${loopback(ports.dns)}`,
+    healthy: answers(`http://${loopback(ports.dnsApi)}/`),
+    sources: [configFile.dns],
+  },
+  {
+    name: "front",
+    kind: "part",
+    command: ["haproxy", "-db", "-f", configFile.front],
+    env: {},
+    address: `${loopback(ports.front)} ${loopback(ports.frontAuth)}`,
+    healthy: converses({ host: "127.0.0.1", port: ports.front }),
+    sources: [configFile.front],
+  },
+  {
+    name: "temporal",
+    kind: "part",
+    command: [
+      ...[inParts("bin", "temporal-server"), "--config-file", configFile.temporal],
+      ...["--allow-no-auth", "start"],
+    ],
+    env: {},
+    address: loopback(ports.temporal),
+    healthy: answers(`http://${loopback(ports.temporalHttp)}/api/v1/system-info`, 200),
+    sources: [configFile.temporal],
+  },
+];
+
+const packageSource = (name: string): string => join(repo, "packages", name, "src");
+export const controlPlaneSources = ["control-plane", "contract", "crash-points"].map(packageSource);
+export const workflowBundle = inStack("workflow-bundle.js");
+export const controlPlaneProgram = (name: string): string => join(packageSource("control-plane"), "bin", `${name}.ts`);
+
+export const controlPlaneEnv = (): Record<string, string> => ({
+  DATABASE_URL: databaseUrl,
+  TEMPORAL_ADDRESS: loopback(ports.temporal),
+  TEMPORAL_NAMESPACE: "moorage",
+  MOORAGE_CELL: "1",
+  MOORAGE_ZONE: zone,
+  MOORAGE_API_LISTEN: loopback(ports.api),
+  MOORAGE_ADMIN_LISTEN: loopback(ports.admin),
+  MOORAGE_WORKER_LISTEN: loopback(ports.worker),
+  MOORAGE_FLEET_LISTEN: `${bridgeAddress}:${ports.fleet}`,
+  MOORAGE_FLEET_TLS_DIR: keyFile.tls,
+  MOORAGE_KEYS_FILE: keyFile.sealing,
+  MOORAGE_OPERATOR_TOKEN_SHA256: sha256Hex(operatorToken()),
+  MOORAGE_WORKFLOW_BUNDLE: workflowBundle,
+  MOORAGE_CRASH_DIR: inStack("crash"),
+  LOG_LEVEL: "info",
+});
+
+function controlPlane(): Service[] {
+  const probes = {
+    api: { address: loopback(ports.api), healthy: bothHealthy(ports.api, ports.admin) },
+    worker: { address: loopback(ports.worker), healthy: answers(`http://${loopback(ports.worker)}/health`, 200) },
+    fleet: { address: `${bridgeAddress}:${ports.fleet}`, healthy: answers(`${fleetUrl}/health`, 200) },
+  };
+  return Object.entries(probes).map(([name, probe]) => ({
+    name,
+    kind: "control-plane",
+    command: [node, controlPlaneProgram(name)],
+    env: controlPlaneEnv(),
+    ...probe,
+    sources: controlPlaneSources,
+  }));
+}
+
+const bothHealthy =
+  (...each: number[]): Probe =>
+  async () => {
+    const replies = await Promise.all(each.map((port) => answers(`http://${loopback(port)}/health`, 200)()));
+    return replies.every(Boolean);
+  };
+
+const insideHost = (host: Host): string[] => ["nsenter", `--net=/run/netns/${host.namespace}`, "--"];
+
+const podman = (host: Host, image: string): Service => ({
+  name: `podman-${host.number}`,
+  kind: "podman",
+  command: [
+    ...[...insideHost(host), "podman", ...podmanOptions(host, image)],
+    ...["system", "service", "--time=0", `unix://${host.podmanSocket}`],
+  ],
+  env: podmanEnv,
+  address: host.podmanSocket,
+  healthy: converses({ path: host.podmanSocket }, "GET /_ping HTTP/1.0\r\nHost: podman\r\n\r\n", "200 OK"),
+  sources: [],
+  staleFile: host.podmanSocket,
+});
+
+const agent = (host: Host): Service => ({
+  name: `agent-${host.number}`,
+  kind: "agent",
+  command: [...insideHost(host), node, join(packageSource("agent"), "bin", "agent.ts")],
+  env: {
+    MOORAGE_AGENT_DIR: host.dir,
+    MOORAGE_FLEET_URL: fleetUrl,
+    MOORAGE_FLEET_CA: keyFile.ca,
+    MOORAGE_ENROL_TOKEN_FILE: join(host.dir, "enrol-token"),
+    MOORAGE_PODMAN_SOCKET: host.podmanSocket,
+    MOORAGE_ENGINES_DIR: enginesDir,
+    MOORAGE_OPERATOR_KEY: keyFile.operatorPublic,
+    MOORAGE_CRASH_DIR: inStack("crash"),
+    LOG_LEVEL: "info",
+  },
+  address: host.address,
+  sources: ["agent", "contract", "crash-points"].map(packageSource),
+});

@@ -1,0 +1,107 @@
+import { spawn } from "node:child_process";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { inStack, stackDir } from "./places.ts";
+import { run } from "./run.ts";
+import type { Service } from "./services.ts";
+import { waitUntil } from "./wait-until.ts";
+import { writeIfChanged } from "./write-if-changed.ts";
+
+/** runit: one `runsv` per service starts it again whenever it ends, and keeps its log with `svlogd`. */
+const servicesDir = inStack("services");
+export const serviceDir = (name: string): string => join(servicesDir, name);
+export const logFile = (name: string): string => inStack("log", name, "current");
+
+/** Every process under the supervisor inherits it, so that `down` can tell ours after any crash. */
+const mark = `MOORAGE_STACK_PROCESS=${stackDir}`;
+
+const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
+
+export async function writeServiceDir(service: Service): Promise<void> {
+  const dir = serviceDir(service.name);
+  const lines = [
+    "#!/bin/sh",
+    "exec 2>&1",
+    ...Object.entries(service.env).map(([name, value]) => `export ${name}=${quote(value)}`),
+    ...(service.staleFile === undefined ? [] : [`rm -f ${quote(service.staleFile)}`]),
+    `exec ${service.command.map(quote).join(" ")}`,
+  ];
+  await writeIfChanged(join(dir, "run"), `${lines.join("\n")}\n`, 0o755);
+  const log = inStack("log", service.name);
+  await writeIfChanged(join(log, "config"), "s10485760\nn5\n");
+  await writeIfChanged(join(dir, "log", "run"), `#!/bin/sh\nexec svlogd ${quote(log)}\n`, 0o755);
+  if (service.stopSignal !== undefined) {
+    const control = `#!/bin/sh\nexec kill -${service.stopSignal} "$(cat supervise/pid)"\n`;
+    await writeIfChanged(join(dir, "control", "t"), control, 0o755);
+  }
+  // Started by `up`, in order, when what it needs is ready.
+  await writeIfChanged(join(dir, "down"), "");
+}
+
+export async function ensureSupervisor(names: readonly string[]): Promise<void> {
+  if (supervisorPids().length === 0) {
+    const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], MOORAGE_STACK_PROCESS: stackDir };
+    spawn("runsvdir", ["-P", servicesDir], { detached: true, stdio: "ignore", env, cwd: "/" }).unref();
+  }
+  // A new folder is seen at runsvdir's next look, every five seconds. A fifo may be left from a crash: sv asks for real.
+  const ready = await waitUntil(15, async () => (await run("sv", ["status", ...names.map(serviceDir)])) !== "");
+  if (!ready) throw new Error(`runsvdir does not supervise ${servicesDir}.`);
+}
+
+const supervisorPids = (): number[] => ours().filter((pid) => commandLine(pid).startsWith("runsvdir\0"));
+
+/** SIGHUP: runsvdir ends, and tells each runsv to stop its service and end. What is left after that is killed. */
+export async function endSupervisor(): Promise<void> {
+  for (const pid of supervisorPids()) signal(pid, "SIGHUP");
+  const allEnded = (): Promise<boolean> => waitUntil(8, async () => ours().length === 0);
+  if (await allEnded()) return;
+  for (const pid of ours().filter((each) => commandLine(each).startsWith("runsv\0"))) signal(pid, "SIGKILL");
+  for (const pid of ours()) signal(pid, "SIGKILL");
+  await sleep(200);
+}
+
+/**
+ * Processes of this stack: by the inherited mark; servers that write their title over it (Postgres, Valkey) by the
+ * data folder that they work in; monitors of containers by their command line.
+ */
+export const ours = (): number[] =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && name !== String(process.pid))
+    .map(Number)
+    .filter(isOurs);
+
+export const isOurs = (pid: number): boolean => hasMark(pid) || worksInData(pid) || isOurMonitor(commandLine(pid));
+
+const hasMark = (pid: number): boolean => readProc(pid, "environ").split("\0").includes(mark);
+const isOurMonitor = (line: string): boolean => /^[^\0]*conmon\0/.test(line) && line.includes(`${stackDir}/`);
+
+function worksInData(pid: number): boolean {
+  try {
+    const folder = readlinkSync(`/proc/${pid}/cwd`);
+    return `${folder}/`.startsWith(`${inStack("data")}/`) && !hasTerminal(pid);
+  } catch {
+    return false;
+  }
+}
+
+/** A person's shell may stand in that folder. The fields after the name: state, parent, group, session, terminal. */
+const hasTerminal = (pid: number): boolean => readProc(pid, "stat").split(") ").at(-1)?.split(" ")[4] !== "0";
+
+const commandLine = (pid: number): string => readProc(pid, "cmdline");
+
+function readProc(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
+  } catch {
+    return ""; // it ended meanwhile
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It ended by itself.
+  }
+}

@@ -1,0 +1,123 @@
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { region } from "./addresses.ts";
+import { claimMachine } from "./claim.ts";
+import { writeConfigFiles } from "./config-files.ts";
+import { isHealthy, isStale, pidOf, services, start, stop, waitHealthy } from "./control.ts";
+import { ensureWorkflowBundle, migrate } from "./control-plane.ts";
+import { ensureDnsDatabase, ensureZone } from "./dns-zone.ts";
+import { envFile, writeEnvFile } from "./env-file.ts";
+import { hostsUpTo, mostHosts } from "./hosts.ts";
+import { ensureKeys } from "./keys.ts";
+import { ensureNetwork } from "./network.ts";
+import { inParts, inStack } from "./places.ts";
+import { engineFact, ensureImageStore } from "./podman.ts";
+import { ensureCluster, ensureDatabase } from "./postgres.ts";
+import { keepSeed, type Seed, seedCatalogue, seedHost, waitHostsActive } from "./seed.ts";
+import { hosts, type Service } from "./services.ts";
+import { ensureSupervisor, logFile, writeServiceDir } from "./supervisor.ts";
+import { temporalSchema } from "./temporal-schema.ts";
+
+/** Everything is stated again; what is there already is left as it is, so `up` may follow any state. */
+export async function up(hostCount: number | undefined): Promise<void> {
+  const started = Date.now();
+  requireMachine();
+  await claimMachine();
+  await makeFolders(hostCount);
+  await timed("files", Promise.all([ensureKeys(), writeConfigFiles(), ensureCluster(), ensureDnsDatabase()]));
+  await timed("image", ensureImageStore(await engineFact("sha256")));
+  await timed("network", ensureNetwork(hosts()));
+  const all = await services();
+  await timed("supervisor", supervise(all));
+
+  await startParts(all);
+  await startControlPlane(all.filter((service) => service.kind === "control-plane"));
+  const seed = await timed("seed", seedAll());
+  await startAgents(all.filter((service) => service.kind === "agent"));
+  await writeEnvFile(seed, hosts().length);
+  console.log(`Up in ${seconds(started)}.\n${howToUse(seed)}`);
+}
+
+function requireMachine(): void {
+  if (process.getuid?.() !== 0) throw new Error("The stack makes network namespaces and containers: run it as root.");
+  if (!existsSync(inParts("bin", "temporal-server"))) throw new Error("Parts are missing: run bin/setup first.");
+}
+
+async function makeFolders(hostCount: number | undefined): Promise<void> {
+  if (hostCount !== undefined && !(hostCount >= 1 && hostCount <= mostHosts)) {
+    throw new Error(`--hosts takes a number from 1 to ${mostHosts}.`);
+  }
+  for (const folder of ["hosts", "crash", "data/s3/objects", "data/s3/sidecar"]) {
+    await mkdir(inStack(folder), { recursive: true });
+  }
+  const wanted = hostCount ?? Math.max(1, hosts().length);
+  if (wanted < hosts().length)
+    console.log(`  keeping ${hosts().length} hosts: a host that was made stays until down --wipe`);
+  for (const host of hostsUpTo(wanted)) await mkdir(host.dir, { recursive: true });
+}
+
+async function supervise(all: readonly Service[]): Promise<void> {
+  for (const service of all) await writeServiceDir(service);
+  await ensureSupervisor(all.map((service) => service.name));
+}
+
+async function startParts(all: readonly Service[]): Promise<void> {
+  const first = all.filter((service) => service.kind !== "agent" && service.kind !== "control-plane");
+  const independent = first.filter((service) => service.name !== "temporal");
+  await startFresh(independent);
+  for (const { name } of independent) await timed(name, waitHealthy(name));
+  await timed("zone", ensureZone());
+  await timed("databases", ensureDatabase());
+  const temporal = first.filter((service) => service.name === "temporal");
+  if (!(await isHealthy("temporal"))) await timed("temporal-schema", temporalSchema());
+  await startFresh(temporal);
+  await timed("temporal", waitHealthy("temporal", 60));
+}
+
+async function startControlPlane(own: readonly Service[]): Promise<void> {
+  if (own.some((service) => pidOf(service.name) === undefined || isStale(service))) {
+    await timed("bundle", ensureWorkflowBundle());
+    await timed("migrate", migrate());
+  }
+  await startFresh(own);
+  for (const { name } of own) await timed(name, waitHealthy(name));
+}
+
+/** Starts what is not running, and starts again what runs from an older state of the files. */
+async function startFresh(some: readonly Service[]): Promise<void> {
+  const stale = some.filter((service) => pidOf(service.name) !== undefined && isStale(service));
+  await stop(stale.map((service) => service.name));
+  await start(some.map((service) => service.name));
+}
+
+async function seedAll(): Promise<Seed> {
+  const seed = await seedCatalogue();
+  await keepSeed(seed);
+  for (const host of hosts()) await seedHost(host);
+  return seed;
+}
+
+async function startAgents(agents: readonly Service[]): Promise<void> {
+  await startFresh(agents);
+  const missing = await timed("hosts", waitHostsActive(hosts(), 30));
+  if (missing.length === 0) return;
+  const logs = missing.map((name) => logFile(name.replace("host", "agent"))).join(", ");
+  throw new Error(`Not active after 30 s: ${missing.join(", ")}; the agents' logs: ${logs}`);
+}
+
+const seconds = (since: number): string => `${((Date.now() - since) / 1000).toFixed(1)} s`;
+
+async function timed<T>(name: string, work: Promise<T>): Promise<T> {
+  const started = Date.now();
+  const result = await work;
+  console.log(`  ${name.padEnd(16)} ${seconds(started)}`);
+  return result;
+}
+
+const howToUse = ({ plan, engine }: Seed): string => `
+Use it:
+  . ${envFile}
+  curl -s -H "Authorization: Bearer $MOORAGE_TOKEN" -H 'Content-Type: application/json' \\
+    $MOORAGE_URL/v4/databases/mysql/instances \\
+    -d '{"label":"orders","region":"${region}","type":"${plan}","engine":"${engine}"}'
+See it:  pnpm stack status          End it:  pnpm stack down`;
