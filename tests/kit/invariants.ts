@@ -62,14 +62,19 @@ async function brokenHosts(): Promise<string[]> {
     if ((await mounts(n)).length !== wanted.length)
       broken.push(`host ${n} has ${(await mounts(n)).length} mounts for ${wanted.length} nodes`);
   }
+  // Of every node that ever was: a namespace that is somebody else's is not ours to judge.
+  const ever = new Set((await query<{ id: string }>("select id from nodes")).map(({ id }) => namespaceOf(id)));
+  const found = (await nodeNamespaces()).filter((name) => ever.has(name));
   differ(
     broken,
     "node namespaces",
-    nodes.map(({ id }) => `moor-n-${id.slice(0, 8)}`),
-    await nodeNamespaces(),
+    nodes.map(({ id }) => namespaceOf(id)),
+    found,
   );
   return broken;
 }
+
+const namespaceOf = (node: string): string => `moor-n-${node.slice(0, 8)}`;
 
 function differ(broken: string[], what: string, wanted: readonly string[], found: readonly string[]): void {
   const [a, b] = [[...wanted].sort().join(), [...found].sort().join()];

@@ -1,0 +1,204 @@
+import { generateKeyPairSync, randomUUID, sign } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type NodeSpec, signedText } from "@moorage/contract/agent";
+import { createConnection } from "mysql2/promise";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type FakeGateway, startFakeGateway } from "./testing/fake-gateway.ts";
+import { testSpec } from "./testing/node-spec.ts";
+import { enginesDir, makeTestHost, sh, type TestHost, until } from "./testing/test-host.ts";
+
+const password = "correct horse ' battery";
+const operator = generateKeyPairSync("ed25519");
+const engine: NodeSpec["engine"] = {
+  name: "mysql",
+  version: readFileSync(join(enginesDir, "mysql/version"), "utf8").trim(),
+  image: readFileSync(join(enginesDir, "mysql/sha256"), "utf8").trim(),
+  prepared: readFileSync(join(enginesDir, "mysql/prepared.sha256"), "utf8").trim(),
+};
+
+let host: TestHost;
+let gateway: FakeGateway;
+let environment: Record<string, string>;
+const first = randomUUID();
+const spec = (change: Partial<NodeSpec>): NodeSpec =>
+  testSpec({ node: first, engine, network: { address: host.address(1), port: 13306 }, ...change });
+const reached = (node: string, state: string, generation: number) =>
+  until(`${state} at ${generation}`, () => {
+    const report = gateway.latest(node);
+    return report?.state === state && report.generation === generation;
+  });
+
+async function query(address: string, sql: string): Promise<unknown> {
+  const connection = await createConnection({
+    host: address,
+    user: "dbadmin",
+    password,
+    ssl: { rejectUnauthorized: false },
+    connectTimeout: 2000,
+    multipleStatements: true,
+  });
+  try {
+    return (await connection.query(sql))[0];
+  } finally {
+    connection.destroy();
+  }
+}
+const answersAgain = (address: string) =>
+  until("SQL", () =>
+    query(address, "SELECT 1").then(
+      () => true,
+      () => false,
+    ),
+  );
+
+/** The agent has written everything of the newest revision to its disk. */
+const taken = () =>
+  until("the revision to be taken", () => {
+    const record = JSON.parse(readFileSync(join(host.state, "host.json"), "utf8")) as { revision: number };
+    return record.revision === gateway.wanted.revision;
+  });
+
+beforeAll(async () => {
+  host = await makeTestHost("moor-t-agent", "198.18.77");
+  gateway = await startFakeGateway(host.outside, 14443, "one-time");
+  const files = {
+    ca: join(host.dir, "ca.pem"),
+    token: join(host.dir, "token"),
+    operator: join(host.dir, "operator.pem"),
+  };
+  writeFileSync(files.ca, gateway.ca);
+  writeFileSync(files.token, "one-time\n");
+  writeFileSync(files.operator, operator.publicKey.export({ type: "spki", format: "pem" }));
+  environment = {
+    MOORAGE_FLEET_URL: gateway.url,
+    MOORAGE_FLEET_CA: files.ca,
+    MOORAGE_ENROL_TOKEN_FILE: files.token,
+    MOORAGE_OPERATOR_KEY: files.operator,
+    MOORAGE_DELETIONS_PER_WINDOW: "1",
+  };
+  host.known(first);
+  host.startAgent(environment);
+}, 30_000);
+afterAll(async () => {
+  if (process.env["SHOW_AGENT_LOG"]) process.stdout.write(host.log());
+  await gateway?.close();
+  await host?.close();
+}, 60_000);
+
+describe("an agent on a real host", () => {
+  test("a wanted node comes up and answers SQL from outside, with the tenant's password", async () => {
+    gateway.want(spec({}));
+    await reached(first, "running", 1);
+    const rows = await query(
+      host.address(1),
+      "SELECT @@server_id AS id, @@gtid_executed AS gtids, CURRENT_USER() AS me",
+    );
+    // The password is not in the binary log, so a new node has no transaction of its own.
+    expect(rows).toEqual([{ id: 1, gtids: "", me: "dbadmin@%" }]);
+    expect(gateway.latest(first)?.used_disk_mb).toBeGreaterThan(10);
+    await query(host.address(1), "CREATE DATABASE shop; CREATE TABLE shop.t (a INT); INSERT INTO shop.t VALUES (42)");
+  }, 60_000);
+
+  test("a killed server comes back with its data", async () => {
+    host.podman("kill", "--signal", "KILL", `moorage-${first}`);
+    await answersAgain(host.address(1));
+    expect(await query(host.address(1), "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
+  }, 30_000);
+
+  test("a node that is no longer listed, an older generation and a control plane set back change nothing", async () => {
+    gateway.want();
+    await taken();
+    gateway.want(spec({ generation: 1, epoch: 0, tombstone: { operation: 1 } }));
+    const revision = gateway.wanted.revision;
+    await taken();
+    gateway.wanted.revision = 0;
+    gateway.wanted.nodes = [spec({ generation: 99, tombstone: { operation: 1 } })];
+    await until("the refusal", () => host.log().includes("knows less than this host"));
+    gateway.wanted.nodes = [];
+    gateway.wanted.revision = revision;
+    expect(await query(host.address(1), "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
+  }, 30_000);
+
+  test("a spec with a field that the agent does not know is unsupported, and the node goes on as it was", async () => {
+    gateway.want({ ...spec({ generation: 2 }), tombstone: { operation: 1 }, turbo: true });
+    await reached(first, "unsupported", 2);
+    expect(gateway.latest(first)?.message).toContain("turbo");
+    expect(await query(host.address(1), "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
+  });
+
+  test("a digest tells every node with its spec", async () => {
+    gateway.wanted.digest = true;
+    await until("the digest", () => gateway.messages.some((message) => message.digest === 1));
+    gateway.wanted.digest = false;
+    const digest = gateway.messages.findLast((message) => message.digest === 1);
+    expect(digest?.nodes.find((node) => node.node === first)?.spec?.generation).toBe(1);
+  });
+
+  test("without any gateway, a host that lost container, namespace and mount brings the node back from its disk", async () => {
+    await host.stopAgent();
+    await gateway.close();
+    host.podman("rm", "--force", "--time", "0", `moorage-${first}`);
+    sh(`ip netns delete moor-n-${first.slice(0, 8)}`);
+    sh(`umount ${join(host.state, "nodes", first, "volume")}`);
+    sh(`losetup -j ${join(host.state, "volumes", `${first}.img`)} | cut -d: -f1 | xargs losetup -d`);
+    host.startAgent(environment);
+    await answersAgain(host.address(1));
+    expect(await query(host.address(1), "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
+    const heard = gateway.messages.length;
+    await gateway.open();
+    // The newer spec that it cannot read was not forgotten with the restart either.
+    await until("a complete report", () => gateway.messages.slice(heard).some((message) => message.complete));
+    expect(gateway.latest(first)).toMatchObject({ state: "unsupported", generation: 2 });
+  }, 60_000);
+
+  test("a tombstone leaves nothing but the trash, and is answered again when it is repeated", async () => {
+    gateway.want(spec({ generation: 3, tombstone: { operation: 5 } }));
+    await reached(first, "gone", 3);
+    expect(host.podman("ps", "--all", "--quiet")).toBe("");
+    expect(existsSync(`/run/netns/moor-n-${first.slice(0, 8)}`)).toBe(false);
+    expect(sh("losetup -a")).not.toContain(host.dir);
+    expect(readdirSync(join(host.state, "nodes"))).toEqual([]);
+    expect(readdirSync(join(host.state, "volumes"))).toEqual([]);
+    expect(readdirSync(join(host.state, "specs"))).toEqual([]);
+    const [trash] = readdirSync(join(host.state, "trash"));
+    expect(readdirSync(join(host.state, "trash", trash ?? "")).sort()).toEqual(["spec.json", "volume.img"]);
+
+    gateway.want(spec({ generation: 4, tombstone: { operation: 5 } }));
+    await reached(first, "gone", 4);
+    gateway.want(spec({ generation: 2 }));
+    await taken();
+    expect(readdirSync(join(host.state, "specs"))).toEqual([]);
+  }, 30_000);
+
+  test("one deletion more than a host does by itself is held until the operator's signed allowance comes", async () => {
+    const second = randomUUID();
+    host.known(second);
+    const network = { address: host.address(2), port: 13307 };
+    gateway.want(spec({ node: second, network }));
+    await reached(second, "running", 1);
+    gateway.want(spec({ node: second, network, generation: 2, tombstone: { operation: 6 } }));
+    await reached(second, "held", 2);
+    expect(gateway.latest(second)?.message).toContain("moorage host allow-deletions");
+    expect(await query(host.address(2), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+
+    const hour = 3_600_000;
+    const text = {
+      host: 7,
+      count: 1,
+      from: new Date(Date.now() - hour).toISOString(),
+      until: new Date(Date.now() + hour).toISOString(),
+    };
+    const signature = sign(null, Buffer.from(signedText(text)), operator.privateKey).toString("base64");
+    gateway.wanted.allowance = { ...text, signature };
+    await reached(second, "gone", 2);
+  }, 60_000);
+
+  test("a node whose engine is not on the host is given up, with a sentence that says what to do", async () => {
+    const third = randomUUID();
+    host.known(third);
+    gateway.want(spec({ node: third, engine: { ...engine, prepared: "0".repeat(64) } }));
+    await reached(third, "failed", 1);
+    expect(gateway.latest(third)?.message).toContain("Install that version of the engine");
+  });
+});

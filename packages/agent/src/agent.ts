@@ -1,0 +1,146 @@
+import { createPublicKey } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type NodeReport, PROTOCOL } from "@moorage/contract/agent";
+import { announceSteps } from "@moorage/crash-points";
+import type { Logger } from "pino";
+import type { Config } from "./config.ts";
+import { enrol } from "./enrol.ts";
+import { connectGateway, type Gateway } from "./gateway.ts";
+import { listContainers } from "./gather.ts";
+import { hostPaths, makeHostFolders } from "./host-paths.ts";
+import { openHostRecord } from "./host-record.ts";
+import { allowForwarding } from "./network.ts";
+import { openPodman } from "./podman.ts";
+import { follow, goneReport, keepPolling } from "./poll.ts";
+import { provisionSteps } from "./provision-steps.ts";
+import { createReconciler } from "./reconcile.ts";
+import { createReporter } from "./reporter.ts";
+import { stepNames } from "./run-steps.ts";
+import { writeSeccompProfile } from "./seccomp.ts";
+import { openSpecStore } from "./spec-store.ts";
+import { tombstoneSteps } from "./tombstone-steps.ts";
+import { purgeTrash, trashMb } from "./trash.ts";
+import { watchExits } from "./watch-exits.ts";
+
+export type Agent = { close: () => Promise<void> };
+export const agentVersion = "0.1.0";
+
+const purgeEveryMs = 3_600_000;
+const firstLookMs = 3000;
+
+/** Brings the host's nodes back from its own disk first; then, and for as long as it runs, talks to the gateway. */
+export async function startAgent(config: Config, log: Logger, clock = () => new Date()): Promise<Agent> {
+  announceSteps("agent", [...stepNames(provisionSteps), ...stepNames(tombstoneSteps)]);
+  const host = hostPaths(config.dir);
+  await makeHostFolders(host);
+  await writeSeccompProfile(host.seccomp);
+  await allowForwarding();
+  const store = await openSpecStore(host, clock);
+  const record = await openHostRecord(host.record);
+  const podman = await openPodman(config.podmanSocket);
+  const operatorKey = createPublicKey(await readFile(config.operatorKey));
+  const stop = new AbortController();
+  let gateway: Gateway | undefined;
+  const connected = (): Gateway => {
+    if (gateway === undefined) throw new Error("This host has not reached the fleet gateway yet.");
+    return gateway;
+  };
+
+  const unknown = async (): Promise<string[]> => {
+    const containers = [...(await listContainers(podman).catch(() => new Map())).keys()];
+    const volumes = (await readdir(host.volumes)).filter((name) => name.endsWith(".img"));
+    return [
+      ...containers.filter((node) => !store.get(node)).map((node) => `container ${node}`),
+      ...volumes.filter((name) => !store.get(name.slice(0, -".img".length))).map((name) => `volume ${name}`),
+    ];
+  };
+  const digest = (): NodeReport[] => [
+    ...store.all().map((spec) => ({ ...(reporter.get(spec.node) ?? untouched(spec)), spec })),
+    ...store
+      .tombstones()
+      .filter(({ spec }) => !store.get(spec.node))
+      .map((tombstone) => ({ ...goneReport(tombstone), spec: tombstone.spec })),
+  ];
+  const reporter = createReporter({
+    send: (message, signal) => connected().observed(message, signal),
+    digest,
+    unknown,
+    log,
+  });
+  const adminPassword = async (node: string) =>
+    (await connected().secrets({ protocol: PROTOCOL, node })).admin_password;
+  const reconciler = createReconciler({
+    host,
+    store,
+    podman,
+    reporter,
+    record,
+    operatorKey,
+    adminPassword,
+    clock,
+    log,
+    enginesDir: config.enginesDir,
+    deletionsPerWindow: config.deletionsPerWindow,
+    deletionWindowMs: config.deletionWindowMs,
+  });
+
+  for (const spec of store.all()) reporter.set(untouched(spec));
+  for (const tombstone of store.tombstones()) if (!store.get(tombstone.spec.node)) reporter.set(goneReport(tombstone));
+  for (const raw of await store.setAside()) follow(await store.offer(raw), { reporter, log });
+  reconciler.start();
+
+  async function talk(): Promise<void> {
+    const identity = await enrol({ config, paths: host, record, log, signal: stop.signal });
+    gateway = connectGateway(config.fleetUrl, await readFile(config.fleetCa, "utf8"), identity);
+    // A node that is as it should be is known to be so in a moment: the first report need not call it unknown.
+    await Promise.race([reconciler.idle(), sleep(firstLookMs, undefined, { signal: stop.signal })]);
+    void reporter.start();
+    const boot = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
+    const { wanted } = gateway;
+    await keepPolling(
+      {
+        wanted,
+        store,
+        record,
+        reporter,
+        reconciler,
+        boot,
+        version: agentVersion,
+        trashMb: () => trashMb(host.trash),
+        clock,
+        log,
+      },
+      stop.signal,
+    );
+  }
+  async function keepPurging(): Promise<void> {
+    while (!stop.signal.aborted) {
+      const purged = await purgeTrash(host.trash, clock(), config.trashMs).catch((error: unknown) => String(error));
+      if (purged.length > 0) log.info({ purged }, "trash purged");
+      await sleep(purgeEveryMs, undefined, { signal: stop.signal }).catch(() => {});
+    }
+  }
+  const talking = talk().catch((error: unknown) => {
+    if (!stop.signal.aborted) log.fatal({ err: error }, "the conversation with the gateway ended");
+  });
+  const background = [talking, keepPurging(), watchExits(podman, reconciler.ended, stop.signal)];
+
+  return {
+    async close(): Promise<void> {
+      stop.abort();
+      await reconciler.close();
+      await reporter.close();
+      await Promise.all(background);
+      await gateway?.close();
+    },
+  };
+}
+
+const untouched = ({ node, epoch, generation }: { node: string; epoch: number; generation: number }): NodeReport => ({
+  node,
+  epoch,
+  generation,
+  state: "working",
+  percent: 0,
+});

@@ -1,0 +1,15 @@
+import { pino } from "pino";
+import { startAgent } from "../agent.ts";
+import { readConfig } from "../config.ts";
+
+const config = readConfig(process.env);
+const log = pino({ level: config.logLevel, name: "agent" });
+const agent = await startAgent(config, log);
+log.info("started");
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  process.once(signal, () => {
+    log.info({ signal }, "closing; the nodes go on");
+    void agent.close().then(() => process.exit(0));
+  });
+}

@@ -1,0 +1,22 @@
+import type { NodeSpec } from "@moorage/contract/agent";
+import type { Facts } from "./gather.ts";
+
+export type Decision =
+  | { kind: "nothing" }
+  | { kind: "provision"; because: string[] }
+  | { kind: "bury"; guarded: boolean };
+
+/** From what is wanted and what is there to what to do: pure, so that the whole table can be tested. */
+export function decide(spec: Pick<NodeSpec, "tombstone" | "credentials">, facts: Facts): Decision {
+  // A node of which there is nothing costs nobody anything: its end needs nobody's permission.
+  if (spec.tombstone) return { kind: "bury", guarded: facts.image || facts.container !== "absent" };
+  const because: string[] = [];
+  if (!facts.volume) because.push("the volume is not mounted");
+  else if (!facts.data) because.push("there is no data directory");
+  if (!facts.network) because.push("there is no network");
+  if (facts.container === "absent") because.push("there is no container");
+  else if (!facts.current) because.push("the container is not the wanted one");
+  else if (facts.container === "stopped") because.push("the container is not running");
+  if (facts.credentials < spec.credentials.version) because.push("the password is not set");
+  return because.length === 0 ? { kind: "nothing" } : { kind: "provision", because };
+}

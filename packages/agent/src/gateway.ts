@@ -1,0 +1,49 @@
+import {
+  EnrolReply,
+  type EnrolRequest,
+  ObservedReply,
+  type ObservedRequest,
+  SecretsReply,
+  type SecretsRequest,
+  WantedReply,
+  type WantedRequest,
+} from "@moorage/contract/agent";
+import { Agent, request } from "undici";
+import type { z } from "zod";
+
+export type Identity = { key: string; cert: string };
+
+export class GatewayRefused extends Error {
+  override readonly name = "GatewayRefused";
+}
+
+/** The calls of the agent protocol, over mutual TLS; without an identity only `enrol` is served. */
+export function connectGateway(url: string, ca: string, identity?: Identity) {
+  // The gateway holds a poll for 10 s; what takes three times as long is lost.
+  const dispatcher = new Agent({
+    connect: { ca, ...identity, timeout: 5000 },
+    headersTimeout: 30_000,
+    bodyTimeout: 30_000,
+    keepAliveTimeout: 60_000,
+  });
+  async function call<T>(path: string, message: unknown, reply: z.ZodType<T>, signal?: AbortSignal): Promise<T> {
+    const { statusCode, body } = await request(new URL(path, url), {
+      dispatcher,
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(message),
+      signal: signal ?? null,
+    });
+    const text = await body.text();
+    if (statusCode !== 200) throw new GatewayRefused(`${path} answered ${statusCode}: ${text.slice(0, 300)}`);
+    return reply.parse(JSON.parse(text));
+  }
+  return {
+    enrol: (message: EnrolRequest, signal?: AbortSignal) => call("/v1/enrol", message, EnrolReply, signal),
+    wanted: (message: WantedRequest, signal?: AbortSignal) => call("/v1/wanted", message, WantedReply, signal),
+    observed: (message: ObservedRequest, signal?: AbortSignal) => call("/v1/observed", message, ObservedReply, signal),
+    secrets: (message: SecretsRequest) => call("/v1/secrets", message, SecretsReply),
+    close: (): Promise<void> => dispatcher.destroy(),
+  };
+}
+export type Gateway = ReturnType<typeof connectGateway>;

@@ -1,0 +1,60 @@
+import { readIfThere } from "./durable-file.ts";
+import { wantedContainer } from "./container.ts";
+import { isMountPoint } from "./mounts.ts";
+import { configFile } from "./mysql/config-file.ts";
+import { networkId } from "./network.ts";
+import type { NodeContext } from "./node-context.ts";
+import { appliedCredentials } from "./node-state.ts";
+import { nodeLabel, type Podman, specLabel } from "./podman.ts";
+import { exists } from "./volume.ts";
+
+export type SeenContainer = { id: string; running: boolean; hash: string | undefined };
+
+/** What is there of a node, whoever made it. */
+export type Facts = {
+  image: boolean;
+  volume: boolean;
+  data: boolean;
+  network: boolean;
+  container: "absent" | "stopped" | "running";
+  /** The container is the one that the spec asks for. */
+  current: boolean;
+  credentials: number;
+};
+
+export async function listContainers({ client }: Podman): Promise<Map<string, SeenContainer>> {
+  const containers = await client.listContainers({ all: true, filters: { label: [nodeLabel] } });
+  return new Map(
+    containers.map(({ Id, State, Labels }) => [
+      Labels[nodeLabel] ?? Id,
+      { id: Id, running: State === "running", hash: Labels[specLabel] },
+    ]),
+  );
+}
+
+export async function gather(context: NodeContext, seen: SeenContainer | undefined): Promise<Facts> {
+  const { paths } = context;
+  const wanted = await containerOf(context);
+  return {
+    image: await exists(paths.image),
+    volume: await isMountPoint(paths.volume),
+    data: await exists(paths.data),
+    network: (await networkId(context.network)) !== undefined,
+    container: seen === undefined ? "absent" : seen.running ? "running" : "stopped",
+    current: wanted !== undefined && seen?.hash === wanted.hash,
+    credentials: await appliedCredentials(paths),
+  };
+}
+
+export async function configOf({ paths, spec }: NodeContext): Promise<string | undefined> {
+  const fixed = await readIfThere(paths.fixedConfig);
+  return fixed === undefined ? undefined : configFile(fixed, spec);
+}
+
+/** Undefined until there are a volume with data and a network: the container's hash depends on both. */
+export async function containerOf(context: NodeContext) {
+  const { spec, host, paths, network, podman } = context;
+  const [configText, id] = [await configOf(context), await networkId(network)];
+  if (configText === undefined || id === undefined) return undefined;
+  return wantedContainer({ spec, host, paths, network, networkId: id, configText, limits: podman.limits });
+}

@@ -1,0 +1,38 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { testSpec } from "../testing/node-spec.ts";
+import { configFile, sizesOf } from "./config-file.ts";
+
+const plans: [number, number, ReturnType<typeof sizesOf>][] = [
+  [512, 1024, { bufferPoolMb: 64, redoLogMb: 32, maxConnections: 60 }],
+  [1024, 25_600, { bufferPoolMb: 448, redoLogMb: 224, maxConnections: 102 }],
+  [4096, 81_920, { bufferPoolMb: 2656, redoLogMb: 1328, maxConnections: 409 }],
+  [65_536, 1_310_720, { bufferPoolMb: 42_592, redoLogMb: 8192, maxConnections: 4000 }],
+];
+test.each(plans)("%i MB of memory and %i MB of disk", (memory_mb, disk_mb, sizes) => {
+  expect(sizesOf({ memory_mb, disk_mb, vcpus: 1 })).toEqual(sizes);
+});
+
+test("the buffer pool leaves at least a third of every plan to the rest, and is whole chunks", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 512, max: 1_000_000 }),
+      fc.integer({ min: 1024, max: 10_000_000 }),
+      (memory_mb, disk_mb) => {
+        const { bufferPoolMb, redoLogMb } = sizesOf({ memory_mb, disk_mb, vcpus: 1 });
+        expect(bufferPoolMb).toBeLessThanOrEqual(memory_mb * 0.66);
+        expect(bufferPoolMb % 32).toBe(0);
+        expect(redoLogMb).toBeLessThanOrEqual(Math.max(32, disk_mb / 16));
+      },
+    ),
+  );
+});
+
+test("the file starts with what the data directory was made with, and adds the node's own place", () => {
+  const text = configFile("[mysqld]\ngtid_mode = ON\n", testSpec({ server_id: 42 }));
+  expect(text.startsWith("[mysqld]\ngtid_mode = ON\n")).toBe(true);
+  expect(text).toMatch(/^bind_address = 198\.18\.77\.64$/m);
+  expect(text).toMatch(/^server_id = 42$/m);
+  expect(text).toMatch(/^sync_binlog = 1$/m);
+  expect(text).toMatch(/^require_secure_transport = ON$/m);
+});

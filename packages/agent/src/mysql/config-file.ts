@@ -1,0 +1,65 @@
+import type { NodeSpec } from "@moorage/contract/agent";
+
+const clamp = (low: number, value: number, high: number): number => Math.min(Math.max(low, Math.floor(value)), high);
+const poolChunkMb = 32;
+
+/** What a plan's memory and disk mean for mysqld. The rest of the memory is for connections, sorts and the server. */
+export function sizesOf({ memory_mb, disk_mb }: NodeSpec["resources"]) {
+  const share = memory_mb < 1024 ? 0.125 : memory_mb < 4096 ? 0.45 : 0.65;
+  const bufferPoolMb = Math.max(2 * poolChunkMb, Math.floor((memory_mb * share) / poolChunkMb) * poolChunkMb);
+  return {
+    bufferPoolMb,
+    redoLogMb: clamp(32, Math.min(bufferPoolMb / 2, disk_mb / 16), 8192),
+    maxConnections: clamp(60, memory_mb / 10, 4000),
+  };
+}
+
+// Never given to tenants' sessions in the books: room for the agent, backups and replication.
+const reservedConnections = 10;
+
+/**
+ * The node's my.cnf: what its data directory was made with (`fixed`), and what its plan and place say.
+ * Paths are those inside the container.
+ */
+export function configFile(fixed: string, spec: NodeSpec): string {
+  const { bufferPoolMb, redoLogMb, maxConnections } = sizesOf(spec.resources);
+  return `${fixed.trimEnd()}
+
+# From the plan and the place of this node.
+[mysqld]
+datadir = /volume/data
+tmpdir = /volume/tmp
+socket = /run/mysqld/mysqld.sock
+pid_file = /run/mysqld/mysqld.pid
+bind_address = ${spec.network.address}
+port = 3306
+report_host = ${spec.network.address}
+server_id = ${spec.server_id}
+mysqlx = OFF
+require_secure_transport = ${spec.database.ssl_connection ? "ON" : "OFF"}
+secure_file_priv = NULL
+local_infile = OFF
+container_aware = ON
+
+innodb_buffer_pool_chunk_size = ${poolChunkMb}M
+innodb_buffer_pool_size = ${bufferPoolMb}M
+innodb_redo_log_capacity = ${redoLogMb}M
+innodb_log_buffer_size = ${bufferPoolMb < 1024 ? 1 : 16}M
+max_connections = ${maxConnections + reservedConnections}
+
+# An acknowledged commit is on the disk.
+sync_binlog = 1
+innodb_flush_log_at_trx_commit = 1
+log_bin = binlog
+binlog_expire_logs_seconds = 259200
+max_binlog_size = ${spec.resources.disk_mb < 20_480 ? 64 : 256}M
+
+# A small footprint while nobody watches.
+performance_schema_digests_size = 1000
+performance_schema_max_digest_length = 512
+performance_schema_events_stages_history_long_size = 0
+performance_schema_events_statements_history_long_size = 0
+performance_schema_events_transactions_history_long_size = 0
+performance_schema_events_waits_history_long_size = 0
+`;
+}

@@ -1,0 +1,37 @@
+import type { NodeSpec } from "@moorage/contract/agent";
+import { type Connection, createConnection } from "mysql2/promise";
+
+/** Root by the node's socket: the server asks the kernel who is calling, so no password exists. */
+async function connect(socket: string): Promise<Connection> {
+  return createConnection({
+    socketPath: socket,
+    user: "root",
+    connectTimeout: 5000,
+    authPlugins: { auth_socket: () => () => Buffer.alloc(0) },
+  });
+}
+
+async function withRoot<T>(socket: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+  const connection = await connect(socket);
+  try {
+    return await work(connection);
+  } finally {
+    connection.destroy();
+  }
+}
+
+export const answers = (socket: string): Promise<boolean> =>
+  withRoot(socket, async (connection) => {
+    await connection.query({ sql: "SELECT 1", timeout: 5000 });
+    return true;
+  }).catch(() => false);
+
+/** Not in the binary log: every node gets its accounts from its own agent, and a restored log must not undo them. */
+export const setAdminPassword = (socket: string, { username }: NodeSpec["credentials"], password: string) =>
+  withRoot(socket, async (connection) => {
+    await connection.query("SET SESSION sql_log_bin = 0");
+    await connection.query("ALTER USER ?@'%' IDENTIFIED WITH caching_sha2_password BY ? ACCOUNT UNLOCK", [
+      username,
+      password,
+    ]);
+  });

@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type NodeReport, PROTOCOL, type WantedReply, type WantedRequest } from "@moorage/contract/agent";
+import type { Logger } from "pino";
+import type { HostRecord, HostRecordFile } from "./host-record.ts";
+import type { Reporter } from "./reporter.ts";
+import { networkDelayMs } from "./retry-delay.ts";
+import type { Acceptance } from "./spec-acceptance.ts";
+import type { SpecStore } from "./spec-store.ts";
+
+export type PollDeps = {
+  wanted: (message: WantedRequest, signal: AbortSignal) => Promise<WantedReply>;
+  store: SpecStore;
+  record: HostRecordFile;
+  reporter: Reporter;
+  reconciler: { wake: (node: string) => void; wakeTombstones: () => void };
+  boot: string;
+  version: string;
+  trashMb: () => Promise<number>;
+  clock: () => Date;
+  log: Logger;
+};
+
+/** Asks for ever. Nothing that the gateway does, or does not do, ends it. */
+export async function keepPolling(deps: PollDeps, signal: AbortSignal): Promise<void> {
+  for (let attempt = 0; !signal.aborted; ) {
+    try {
+      const { epoch, revision } = deps.record.get();
+      const reply = await deps.wanted(
+        {
+          protocol: PROTOCOL,
+          agent: deps.version,
+          epoch,
+          revision,
+          boot: deps.boot,
+          now: deps.clock().toISOString(),
+          trash_mb: await deps.trashMb(),
+        },
+        signal,
+      );
+      attempt = 0;
+      // A gateway that was set back answers at once, every time.
+      if ((await take(deps, reply)) === "set back") await sleep(1000, undefined, { signal });
+    } catch (error) {
+      if (signal.aborted) return;
+      deps.log.warn({ error: String(error) }, "poll failed");
+      await sleep(networkDelayMs(attempt++), undefined, { signal }).catch(() => {});
+    }
+  }
+}
+
+/** Specs first, then the revision: after a crash between the two the same specs come again, and are not newer. */
+async function take(deps: PollDeps, reply: WantedReply): Promise<"taken" | "set back"> {
+  const { store, record, reconciler, reporter, log } = deps;
+  if (reply.digest) reporter.askDigest(reply.epoch);
+  if (isSetBack(reply, record.get())) {
+    log.warn({ reply: [reply.epoch, reply.revision] }, "the control plane knows less than this host; nothing is taken");
+    return "set back";
+  }
+  if (reply.allowance && reply.allowance.signature !== record.get().allowance?.signature) {
+    const { allowance } = reply;
+    await record.update((before) => ({ ...before, allowance }));
+    reconciler.wakeTombstones();
+  }
+  if (reply.nodes === undefined) return "taken";
+  const woken: string[] = [];
+  for (const raw of reply.nodes) {
+    const acceptance = await store.offer(raw);
+    const node = follow(acceptance, deps);
+    if (node !== undefined) woken.push(node);
+  }
+  const { epoch, revision } = reply;
+  await record.update((before) =>
+    before.epoch === epoch && before.revision === revision ? before : { ...before, epoch, revision },
+  );
+  for (const node of woken) reconciler.wake(node);
+  return "taken";
+}
+
+/** Reports what needs no work, and returns the node that does. */
+export function follow(
+  acceptance: Acceptance,
+  { reporter, log }: Pick<PollDeps, "reporter" | "log">,
+): string | undefined {
+  if (acceptance.kind === "store") return acceptance.spec.node;
+  if (acceptance.kind === "gone") reporter.set(goneReport(acceptance.record));
+  if (acceptance.kind === "unreadable") log.error("a wanted node has no readable identity; it is left out");
+  if (acceptance.kind === "unsupported") {
+    const { node, epoch, generation } = acceptance.envelope;
+    log.error({ node, message: acceptance.message }, "unsupported spec");
+    reporter.set({ node, epoch, generation, state: "unsupported", percent: 0, message: acceptance.message });
+  }
+  return undefined;
+}
+
+export const goneReport = (record: { spec: { node: string }; epoch: number; generation: number }): NodeReport => ({
+  node: record.spec.node,
+  epoch: record.epoch,
+  generation: record.generation,
+  state: "gone",
+  percent: 100,
+});
+
+const isSetBack = (reply: WantedReply, known: HostRecord): boolean =>
+  reply.epoch !== known.epoch ? reply.epoch < known.epoch : reply.revision < known.revision;

@@ -1,0 +1,117 @@
+import { chown, lchown, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readIfThere, writeDurably } from "./durable-file.ts";
+import { configOf, containerOf } from "./gather.ts";
+import { answers, setAdminPassword } from "./mysql/node-sql.ts";
+import { makeNetwork, networkId } from "./network.ts";
+import type { NodeContext } from "./node-context.ts";
+import { appliedCredentials, recordCredentials } from "./node-state.ts";
+import { containerName, imageName, isThere, requireSha256, settled, specLabel } from "./podman.ts";
+import { runCommand } from "./run-command.ts";
+import type { StepTable } from "./run-steps.ts";
+import { exists, makeVolume } from "./volume.ts";
+
+export const provisionSteps: StepTable = {
+  name: "provision",
+  steps: [
+    {
+      name: "image",
+      percent: 5,
+      run: ({ podman, spec: { engine }, enginesDir }) =>
+        podman.ensureImage(
+          imageName(engine.name, engine.image),
+          join(enginesDir, engine.name, "image.tar.zst"),
+          engine.image,
+        ),
+    },
+    { name: "volume", percent: 20, run: ({ paths, spec }) => makeVolume(paths, spec.resources.disk_mb) },
+    { name: "data", percent: 35, done: ({ paths }) => exists(paths.data), run: unpackData },
+    {
+      name: "network",
+      percent: 40,
+      done: async ({ network }) => (await networkId(network)) !== undefined,
+      run: ({ network }) => makeNetwork(network),
+    },
+    { name: "config", percent: 45, run: writeConfig },
+    { name: "container", percent: 55, run: makeContainer },
+    {
+      name: "start",
+      percent: 65,
+      run: ({ podman, spec }) => settled(podman.client.getContainer(containerName(spec.node)).start()),
+    },
+    { name: "ready", percent: 90, run: untilItAnswers },
+    {
+      name: "credentials",
+      percent: 100,
+      done: async ({ paths, spec }) => (await appliedCredentials(paths)) >= spec.credentials.version,
+      run: async ({ paths, spec, adminPassword }) => {
+        await setAdminPassword(paths.socket, spec.credentials, await adminPassword(spec.node));
+        await recordCredentials(paths, spec.credentials.version);
+      },
+    },
+  ],
+};
+
+/** `data` appears by a rename, after all of it is on the disk: a half-unpacked directory is never started. */
+async function unpackData({ paths, spec, enginesDir }: NodeContext): Promise<void> {
+  const archive = join(enginesDir, spec.engine.name, "prepared.tar.zst");
+  await requireSha256(archive, spec.engine.prepared);
+  const [temporary, scratch] = [join(paths.volume, "data.tmp"), join(paths.volume, "tmp")];
+  await rm(temporary, { recursive: true, force: true });
+  await mkdir(temporary);
+  await mkdir(scratch, { recursive: true });
+  await runCommand("tar", ["--zstd", "-xf", archive, "-C", temporary]);
+  const unpacked = await readdir(temporary, { recursive: true });
+  await Promise.all(unpacked.map((name) => lchown(join(temporary, name), spec.uid, spec.uid)));
+  await chown(scratch, spec.uid, spec.uid);
+  await runCommand("sync", ["--file-system", temporary]);
+  await rename(join(temporary, "fixed.cnf"), paths.fixedConfig);
+  await rename(join(temporary, "data"), paths.data);
+  await rm(temporary, { recursive: true, force: true });
+}
+
+async function writeConfig(context: NodeContext): Promise<void> {
+  const { paths, spec } = context;
+  const text = await configOf(context);
+  if (text === undefined) throw new Error("The volume has no fixed.cnf.");
+  await mkdir(paths.run, { recursive: true, mode: 0o750 });
+  await chown(paths.run, spec.uid, spec.uid);
+  if ((await readIfThere(paths.config)) !== text) await writeDurably(paths.config, text, 0o644);
+}
+
+async function makeContainer(context: NodeContext): Promise<void> {
+  const { podman, spec } = context;
+  const wanted = await containerOf(context);
+  if (wanted === undefined) throw new Error("The volume or the network went away.");
+  const container = podman.client.getContainer(containerName(spec.node));
+  const found = await isThere(container.inspect());
+  if (found?.Config.Labels[specLabel] === wanted.hash) return;
+  if (found) {
+    await settled(container.stop({ t: 60 }));
+    await settled(container.remove({ force: true }));
+  }
+  await podman.client.createContainer(wanted.options);
+}
+
+const readyWithinMs = 120_000;
+
+async function untilItAnswers({ podman, paths, spec, superseded }: NodeContext): Promise<void> {
+  const container = podman.client.getContainer(containerName(spec.node));
+  const started = performance.now();
+  for (let tries = 1; !(await answers(paths.socket)); tries++) {
+    if (superseded()) throw new Error("A newer spec came while the server was starting.");
+    if (performance.now() - started > readyWithinMs) throw new Error("The server did not answer within two minutes.");
+    if (tries % 25 === 0) {
+      const found = await isThere(container.inspect());
+      if (!found?.State.Running) throw new Error(`The server ended while starting: ${await lastError(found?.LogPath)}`);
+    }
+    await sleep(20);
+  }
+}
+
+async function lastError(logPath: string | undefined): Promise<string> {
+  if (!logPath) return "it left no log.";
+  const lines = (await readFile(logPath, "utf8").catch(() => "")).trimEnd().split("\n");
+  return lines.findLast((line) => line.includes("[ERROR]")) ?? lines.at(-1) ?? "it left no log.";
+}

@@ -1,0 +1,21 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+export class CommandFailed extends Error {
+  override readonly name = "CommandFailed";
+}
+
+/** Runs a program without a shell; its text on stderr is the error's message. */
+export async function runCommand(program: string, args: readonly string[], input?: string): Promise<string> {
+  const running = run(program, args, { timeout: 120_000, maxBuffer: 1 << 20 });
+  running.child.stdin?.on("error", () => {}); // a program that died early: its exit code tells
+  running.child.stdin?.end(input);
+  try {
+    return (await running).stdout;
+  } catch (error) {
+    const { stderr, message } = error as Error & { stderr?: string };
+    throw new CommandFailed(`${program} ${args[0] ?? ""}: ${stderr?.trim() || message}`, { cause: error });
+  }
+}

@@ -1,0 +1,50 @@
+import { step } from "@moorage/crash-points";
+import type { NodeContext } from "./node-context.ts";
+
+/**
+ * One step of a table. `run` states the whole wanted state and may be killed at any instruction and run again.
+ * `percent` is how far the node is once the step is done.
+ */
+export type Step = {
+  name: string;
+  percent: number;
+  done?: (context: NodeContext) => Promise<boolean>;
+  run: (context: NodeContext) => Promise<void>;
+};
+export type StepTable = { name: string; steps: readonly Step[] };
+
+export const stepNames = ({ name, steps }: StepTable): string[] => steps.map((each) => `agent.${name}.${each.name}`);
+
+export class StepFailed extends Error {
+  override readonly name = "StepFailed";
+  readonly step: string;
+  readonly percent: number;
+  constructor(name: string, percent: number, cause: unknown) {
+    super(`${name}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.step = name;
+    this.percent = percent;
+  }
+}
+
+export async function runSteps(
+  table: StepTable,
+  context: NodeContext,
+  progress: (step: string, percent: number) => void,
+): Promise<"finished" | "superseded"> {
+  let percent = 0;
+  for (const each of table.steps) {
+    if (context.superseded()) return "superseded";
+    progress(each.name, percent);
+    const started = performance.now();
+    try {
+      await step(`agent.${table.name}.${each.name}`, async () => {
+        if (!(await each.done?.(context))) await each.run(context);
+      });
+    } catch (error) {
+      throw new StepFailed(each.name, percent, error);
+    }
+    percent = each.percent;
+    context.log.debug({ table: table.name, step: each.name, ms: Math.round(performance.now() - started) }, "step");
+  }
+  return context.superseded() ? "superseded" : "finished";
+}

@@ -1,0 +1,150 @@
+import { webcrypto } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import { json } from "node:stream/consumers";
+import type { TLSSocket } from "node:tls";
+import {
+  type DeletionAllowance,
+  EnrolRequest,
+  type NodeReport,
+  ObservedRequest,
+  PROTOCOL,
+  SecretsRequest,
+  WantedRequest,
+} from "@moorage/contract/agent";
+import "reflect-metadata"; // must come before x509
+import * as x509 from "@peculiar/x509";
+
+const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
+const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 86_400_000) };
+const crypto = webcrypto;
+const pollMs = 1000;
+
+/** A gateway that speaks the real protocol over real mutual TLS and keeps everything in memory. Only for tests. */
+export async function startFakeGateway(address: string, port: number, token: string) {
+  const authority = await makeAuthority();
+  const server = await makeServerIdentity(authority, address);
+  const wanted = {
+    epoch: 1,
+    revision: 0,
+    nodes: [] as unknown[],
+    digest: false,
+    allowance: undefined as DeletionAllowance | undefined,
+  };
+  const reports: NodeReport[] = [];
+  const messages: ObservedRequest[] = [];
+  const asked: string[] = [];
+
+  async function reply(path: string, body: unknown): Promise<object> {
+    asked.push(path);
+    if (path === "/v1/enrol") {
+      const request = EnrolRequest.parse(body);
+      if (request.token !== token) throw new Error("wrong token");
+      return { host: 7, certificate: await signRequest(authority, request.csr) };
+    }
+    if (path === "/v1/wanted") {
+      const { epoch, revision } = WantedRequest.parse(body);
+      const until = Date.now() + pollMs;
+      while (Date.now() < until && wanted.revision === revision && wanted.epoch === epoch && !wanted.digest)
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      const changed = wanted.revision !== revision || wanted.epoch !== epoch;
+      const { nodes, ...rest } = wanted;
+      return { ...rest, ...(changed && { nodes }) };
+    }
+    if (path === "/v1/observed") {
+      const message = ObservedRequest.parse(body);
+      messages.push(message);
+      reports.push(...message.nodes);
+      return {};
+    }
+    SecretsRequest.parse(body);
+    return { admin_password: "correct horse ' battery" };
+  }
+
+  async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const path = req.url ?? "";
+    if (path !== "/v1/enrol" && !(req.socket as TLSSocket).authorized) return void res.writeHead(401).end();
+    try {
+      res.end(JSON.stringify({ protocol: PROTOCOL, ...(await reply(path, await json(req))) }));
+    } catch (error) {
+      res.writeHead(400).end(String(error));
+    }
+  }
+  const tls = { ...server, ca: authority.pem, requestCert: true, rejectUnauthorized: false };
+  const listener = createServer(tls, (req, res) => void serve(req, res));
+  const open = () => new Promise<void>((resolve) => listener.listen(port, address, resolve));
+  const close = () =>
+    new Promise<void>((resolve) => {
+      listener.close(() => resolve());
+      listener.closeAllConnections();
+    });
+  await open();
+  return {
+    url: `https://${address}:${port}`,
+    ca: authority.pem,
+    asked,
+    messages,
+    reports,
+    wanted,
+    want(...nodes: unknown[]): void {
+      wanted.nodes = nodes;
+      wanted.revision += 1;
+    },
+    latest: (node: string): NodeReport | undefined => reports.findLast((report) => report.node === node),
+    open,
+    close,
+  };
+}
+export type FakeGateway = Awaited<ReturnType<typeof startFakeGateway>>;
+
+type Authority = { keys: webcrypto.CryptoKeyPair; certificate: x509.X509Certificate; pem: string };
+
+async function makeAuthority(): Promise<Authority> {
+  const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned(
+    {
+      name: "CN=test authority",
+      keys,
+      signingAlgorithm: algorithm,
+      ...validity,
+      extensions: [new x509.BasicConstraintsExtension(true)],
+    },
+    crypto,
+  );
+  return { keys, certificate, pem: certificate.toString("pem") };
+}
+
+async function makeServerIdentity(authority: Authority, address: string) {
+  const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  const names = new x509.SubjectAlternativeNameExtension([{ type: "ip", value: address }]);
+  const certificate = await issue(authority, "CN=gateway", keys.publicKey, [names]);
+  const key = x509.PemConverter.encode(await crypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY");
+  return { cert: certificate, key };
+}
+
+async function signRequest(authority: Authority, csr: string): Promise<string> {
+  const request = new x509.Pkcs10CertificateRequest(csr);
+  if (!(await request.verify(crypto))) throw new Error("the request is not signed by its own key");
+  return issue(authority, "CN=host-7", await request.publicKey.export(algorithm, ["verify"], crypto), []);
+}
+
+async function issue(
+  authority: Authority,
+  subject: string,
+  publicKey: CryptoKey,
+  extensions: x509.Extension[],
+): Promise<string> {
+  const certificate = await x509.X509CertificateGenerator.create(
+    {
+      subject,
+      issuer: authority.certificate.subject,
+      publicKey,
+      signingKey: authority.keys.privateKey,
+      signingAlgorithm: algorithm,
+      extensions,
+      ...validity,
+    },
+    crypto,
+  );
+  return certificate.toString("pem");
+}

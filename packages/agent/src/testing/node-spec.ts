@@ -1,0 +1,30 @@
+import type { NodeSpec } from "@moorage/contract/agent";
+
+export const testSpec = (change: Partial<NodeSpec> = {}): NodeSpec => ({
+  version: 1,
+  node: "11111111-1111-4111-8111-111111111111",
+  epoch: 1,
+  generation: 1,
+  database: {
+    account: 1,
+    id: 1,
+    label: "orders",
+    region: "test",
+    plan: "small",
+    engine: "mysql/9.7.4",
+    cluster_size: 1,
+    replication_type: "none",
+    encrypted: false,
+    ssl_connection: true,
+    allow_list: [],
+    created: "2026-01-01T00:00:00",
+  },
+  ordinal: 0,
+  engine: { name: "mysql", version: "9.7.4", image: "0".repeat(64), prepared: "0".repeat(64) },
+  resources: { memory_mb: 512, vcpus: 1, disk_mb: 1024 },
+  network: { address: "198.18.77.64", port: 13306 },
+  uid: 200_001,
+  server_id: 1,
+  credentials: { username: "dbadmin", version: 1 },
+  ...change,
+});

@@ -1,0 +1,116 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export const enginesDir = join(
+  process.env["MOORAGE_PARTS"] ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "moorage-parts"),
+  "engines",
+);
+const agentProgram = join(import.meta.dirname, "..", "bin", "agent.ts");
+
+const containersConf = join(import.meta.dirname, "../../../../tools/stack/containers.conf");
+
+export const sh = (command: string): string => execFileSync("sh", ["-c", command], { encoding: "utf8", stdio: "pipe" });
+
+/** A host of its own: namespace, podman, folders. `close` leaves nothing of it, whatever happened. */
+export async function makeTestHost(name: string, subnet: string) {
+  const dir = mkdtempSync(join(tmpdir(), "moor-"));
+  const [state, crash] = [join(dir, "state"), join(dir, "crash")];
+  const [outside, inside] = [`${subnet}.1`, `${subnet}.2`];
+  const nodes: string[] = [];
+  mkdirSync(crash);
+  sh(`ip netns add ${name} &&
+    ip link add ${name} type veth peer name up0 netns ${name} &&
+    ip addr add ${outside}/30 dev ${name} && ip link set ${name} up &&
+    ip -n ${name} addr add ${inside}/30 dev up0 && ip -n ${name} link set up0 up && ip -n ${name} link set lo up &&
+    ip -n ${name} route add default via ${outside} && ip route add ${subnet}.64/26 via ${inside}`);
+  const podmanSocket = join(dir, "podman.sock");
+  // Folders of its own for all three: podman's default ones, and the locks in them, are the machine's.
+  const folders = { "--root": "podman", "--runroot": "podman-run", "--tmpdir": "podman-tmp" };
+  const podmanArgs = Object.entries(folders).flatMap(([option, folder]) => [option, join(dir, folder)]);
+  podmanArgs.push("--storage-driver", "overlay");
+  const podmanEnv = { ...process.env, CONTAINERS_CONF: containersConf };
+  const service = spawn("podman", [...podmanArgs, "system", "service", "--time=0", `unix://${podmanSocket}`], {
+    env: podmanEnv,
+    stdio: "ignore",
+  });
+  await until("podman's socket", () => existsSync(podmanSocket));
+  const podman = (...args: string[]) =>
+    execFileSync("podman", [...podmanArgs, ...args], { env: podmanEnv, encoding: "utf8", stdio: "pipe" });
+
+  let agent: ChildProcess | undefined;
+  async function stopAgent(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+    agent?.kill(signal);
+    await agentExit();
+  }
+
+  async function agentExit(): Promise<void> {
+    await until("the agent's end", () => agent === undefined || agent.exitCode !== null || agent.signalCode !== null);
+  }
+
+  return {
+    agentExit,
+    dir,
+    state,
+    crash,
+    outside,
+    podman,
+    address: (n: number) => `${subnet}.${64 + n}`,
+    known: (node: string) => nodes.push(node),
+    log: () => readFileSync(join(dir, "agent.log"), "utf8"),
+    stopAgent,
+    startAgent(environment: Record<string, string>): void {
+      agent = spawn("nsenter", [`--net=/run/netns/${name}`, process.execPath, agentProgram], {
+        env: {
+          ...process.env,
+          MOORAGE_AGENT_DIR: state,
+          MOORAGE_PODMAN_SOCKET: podmanSocket,
+          MOORAGE_ENGINES_DIR: enginesDir,
+          LOG_LEVEL: "debug",
+          ...environment,
+        },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      const log = createWriteStream(join(dir, "agent.log"), { flags: "a" });
+      agent.stdout?.pipe(log);
+      agent.stderr?.pipe(log);
+    },
+    async close(): Promise<void> {
+      await stopAgent("SIGKILL");
+      const tidy = (command: string) => {
+        try {
+          sh(command);
+        } catch {
+          // already away
+        }
+      };
+      try {
+        podman("rm", "--all", "--force", "--time", "0");
+      } catch {
+        // podman itself is broken; the rest goes on
+      }
+      const ended = new Promise((resolve) => service.once("exit", resolve));
+      service.kill();
+      await ended;
+      for (const node of nodes) tidy(`ip netns delete moor-n-${node.slice(0, 8)}`);
+      if (existsSync(join(state, "nodes")))
+        for (const node of readdirSync(join(state, "nodes"))) tidy(`umount ${join(state, "nodes", node, "volume")}`);
+      tidy(`losetup -a | grep ${dir} | cut -d: -f1 | xargs -r losetup -d`);
+      tidy(`ip link delete ${name}`);
+      tidy(`ip netns delete ${name}`);
+      tidy(`grep -o '${dir}[^ ]*' /proc/mounts | sort -r | xargs -r -n1 umount`);
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+export type TestHost = Awaited<ReturnType<typeof makeTestHost>>;
+
+export async function until(what: string, check: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
+  const end = Date.now() + withinMs;
+  while (!(await check())) {
+    if (Date.now() > end) throw new Error(`Waited ${withinMs} ms in vain for ${what}.`);
+    await sleep(25);
+  }
+}

@@ -1,0 +1,39 @@
+import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { NodeSpec } from "@moorage/contract/agent";
+import { renameDurably, writeDurably } from "./durable-file.ts";
+import { exists } from "./volume.ts";
+
+const stampLength = new Date(0).toISOString().length;
+
+/** A deleted node's volume stays here for a while, with the spec it ran by: enough for an undelete. */
+export async function moveToTrash(trash: string, image: string, spec: NodeSpec, now: Date): Promise<void> {
+  const folder = join(trash, (await begunFolder(trash, spec.node)) ?? `${now.toISOString()}-${spec.node}`);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeDurably(join(folder, "spec.json"), JSON.stringify(spec));
+  await renameDurably(image, join(folder, "volume.img"));
+}
+
+/** Left by a crash before the move. A folder with a volume is an earlier deletion's, and is never written over. */
+async function begunFolder(trash: string, node: string): Promise<string | undefined> {
+  for (const name of await readdir(trash)) {
+    if (name.endsWith(`-${node}`) && !(await exists(join(trash, name, "volume.img")))) return name;
+  }
+  return undefined;
+}
+
+export async function purgeTrash(trash: string, now: Date, keptMs: number): Promise<string[]> {
+  const old = (await readdir(trash)).filter((name) => isOld(name, now, keptMs));
+  for (const name of old) await rm(join(trash, name), { recursive: true, force: true });
+  return old;
+}
+
+export async function trashMb(trash: string): Promise<number> {
+  const sizes = await Promise.all(
+    (await readdir(trash)).map((name) => stat(join(trash, name, "volume.img")).catch(() => undefined)),
+  );
+  return Math.ceil(sizes.reduce((sum, file) => sum + (file?.blocks ?? 0) * 512, 0) / (1024 * 1024));
+}
+
+const isOld = (name: string, now: Date, keptMs: number): boolean =>
+  Date.parse(name.slice(0, stampLength)) < now.getTime() - keptMs;

@@ -1,0 +1,20 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { node, repo } from "../../tools/stack/places.ts";
+import { hostNumbers } from "../kit/host.ts";
+import { stackEnv } from "../kit/stack-env.ts";
+
+/** A host deletes five databases in ten minutes by itself; the drills need the operator's signature for more. */
+export async function allowDeletions(count: number): Promise<void> {
+  for (const n of hostNumbers())
+    await moorage("host", "allow-deletions", `host-${n}`, "--count", String(count), "--minutes", "240");
+}
+
+/** The operator's command line, as an operator runs it. */
+export async function moorage(...args: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(node, [join(repo, "packages/cli/src/bin/moorage.ts"), ...args], {
+    env: { ...process.env, ...stackEnv() },
+  });
+  return stdout;
+}

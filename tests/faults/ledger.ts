@@ -1,0 +1,34 @@
+import { execFileSync } from "node:child_process";
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { repo } from "../../tools/stack/places.ts";
+
+export type Result = { trial: string; ok: boolean; ms: number; note?: string };
+
+/**
+ * Results, one line each, appended as they happen to a file of this commit: a run that was cut goes on where it
+ * stopped, and a trial that passed on this very code is not run again.
+ */
+export function openLedger() {
+  const git = (...args: string[]): string => execFileSync("git", args, { cwd: repo, encoding: "utf8" }).trim();
+  const dirty = git("status", "--porcelain", "--untracked-files=no") !== "";
+  const folder = join(repo, ".faults");
+  const file = join(folder, `${git("rev-parse", "--short=12", "HEAD")}.jsonl`);
+  const before = !dirty && existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [];
+  const passed = new Set(
+    before
+      .map((line) => JSON.parse(line) as Result)
+      .filter(({ ok }) => ok)
+      .map(({ trial }) => trial),
+  );
+  return {
+    hasPassed: (trial: string): boolean => passed.has(trial),
+    append(result: Result): void {
+      // On changed code a result says nothing about the commit.
+      if (dirty) return;
+      mkdirSync(folder, { recursive: true });
+      appendFileSync(file, `${JSON.stringify(result)}\n`);
+    },
+  };
+}
+export type Ledger = ReturnType<typeof openLedger>;

@@ -1,0 +1,51 @@
+/**
+ * Fault drills against the running stack (`pnpm stack up --hosts 3`).
+ *   pnpm test:faults                  all of them, every crash point
+ *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | host-restarted
+ *   pnpm test:faults --trials N       a sample of N crash points, chosen by --seed
+ *   pnpm test:faults --ci             the short form
+ */
+import { parseArgs } from "node:util";
+import { allowDeletions } from "./allow-deletions.ts";
+import { crashPoints } from "./crash-points.ts";
+import { openLedger } from "./ledger.ts";
+import { controlPlaneDown, hostRestarted, setBack, temporalLost, temporalStopped } from "./outages.ts";
+import type { Run } from "./trial.ts";
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string" },
+    trials: { type: "string" },
+    seed: { type: "string", default: "1" },
+    ci: { type: "boolean", default: false },
+  },
+});
+const seed = Number(values.seed);
+const sample = values.trials === undefined ? (values.ci ? 20 : undefined) : Number(values.trials);
+const run: Run = { ledger: openLedger(), tally: { passed: 0, failed: 0, again: 0 } };
+
+const drills: Record<string, () => Promise<unknown>> = {
+  repeats: () => crashPoints(run, { modes: ["repeat", "timeout"], seed }),
+  "crash-points": () =>
+    crashPoints(run, { modes: ["kill-before", "kill-after"], seed, ...(sample === undefined ? {} : { sample }) }),
+  "temporal-stopped": () => temporalStopped(run, values.ci ? 10 : 60),
+  "temporal-lost": () => temporalLost(run),
+  "set-back": () => setBack(run),
+  "control-plane-down": () => controlPlaneDown(run, values.ci ? 15 : 60),
+  "host-restarted": () => hostRestarted(run),
+};
+const chosen = values.only === undefined ? Object.keys(drills) : [values.only];
+const unknown = chosen.filter((name) => drills[name] === undefined);
+if (unknown.length > 0) {
+  console.error(`There is no drill ${unknown.join(", ")}; there are ${Object.keys(drills).join(", ")}.`);
+  process.exit(2);
+}
+
+await allowDeletions(2000);
+for (const name of chosen) {
+  console.log(`\n--- ${name}`);
+  await drills[name]?.();
+}
+if (run.tally.again > 0) console.log(`${run.tally.again} had passed before on this commit and were not run again`);
+console.log(`faults: ${run.tally.passed} passed, ${run.tally.failed} failed`);
+process.exitCode = run.tally.failed === 0 ? 0 : 1;

@@ -1,0 +1,44 @@
+import { brokenInvariants } from "../kit/invariants.ts";
+import { until } from "../kit/until.ts";
+import type { Ledger } from "./ledger.ts";
+
+export type Tally = { passed: number; failed: number; again: number };
+export type Run = { ledger: Ledger; tally: Tally };
+
+/** One trial: does its harm, then everything must be as if nothing had happened. */
+export async function trial(run: Run, name: string, work: () => Promise<string | undefined | void>): Promise<boolean> {
+  if (run.ledger.hasPassed(name)) {
+    run.tally.again++;
+    run.tally.passed++;
+    return true;
+  }
+  const started = performance.now();
+  const end = (ok: boolean, note?: string): boolean => {
+    const ms = Math.round(performance.now() - started);
+    run.tally[ok ? "passed" : "failed"]++;
+    run.ledger.append({ trial: name, ok, ms, ...(note === undefined ? {} : { note }) });
+    console.log(
+      `${ok ? "ok  " : "FAIL"} ${name} (${(ms / 1000).toFixed(1)} s)${note === undefined ? "" : `: ${note}`}`,
+    );
+    return ok;
+  };
+  try {
+    const note = await work();
+    await untilWhole();
+    return end(true, note ?? undefined);
+  } catch (error) {
+    const cause = (error as { cause?: unknown }).cause;
+    return end(false, [error, cause].filter(Boolean).map(String).join("; "));
+  }
+}
+
+/** Rows and hosts agree, and nothing is under way. */
+async function untilWhole(): Promise<void> {
+  let broken: string[] = [];
+  await until("rows and hosts agree", 60, async () => {
+    broken = await brokenInvariants();
+    return broken.length === 0;
+  }).catch(() => {
+    throw new Error(broken.join("; "));
+  });
+}

@@ -1,0 +1,28 @@
+/** Runs inside a host's namespace: inserts and reads back, one statement after the other, and prints how many. */
+import { createConnection } from "mysql2/promise";
+import type { Load, Reach } from "./sql.ts";
+
+const { address, username, password, seconds } = JSON.parse(process.argv[2] as string) as Reach & { seconds: number };
+const connection = await createConnection({
+  host: address,
+  port: 3306,
+  user: username,
+  password,
+  ssl: { rejectUnauthorized: false },
+});
+await connection.query("create database if not exists drill");
+await connection.query("create table if not exists drill.counter (id bigint primary key auto_increment, at double)");
+const result: Load = { statements: 0, failed: 0, seconds };
+const end = performance.now() + seconds * 1000;
+while (performance.now() < end) {
+  for (const statement of ["insert into drill.counter (at) values (1)", "select max(id) from drill.counter"]) {
+    try {
+      await connection.query(statement);
+      result.statements++;
+    } catch {
+      result.failed++;
+    }
+  }
+}
+await connection.end();
+console.log(JSON.stringify(result));

@@ -1,0 +1,61 @@
+/**
+ * During a deployment the old code runs on the new schema. So the previous commit's integration tests, with the
+ * previous commit's code, are run on a database that the migrations of this commit made.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+const tested = "packages/control-plane";
+
+type Totals = { numPassedTests: number; numFailedTests: number; success: boolean };
+
+const git = (...args: string[]): string => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
+
+function previousCommit(): string | undefined {
+  const { status, stdout } = spawnSync("git", ["rev-parse", "--verify", "--quiet", "HEAD^"], { cwd: root });
+  return status === 0 ? stdout.toString().trim() : undefined;
+}
+
+function hasIntegrationTests(commit: string): boolean {
+  return git("ls-tree", "-r", "--name-only", commit, tested).includes(".integration.test.ts");
+}
+
+function testInWorktree(commit: string): Totals {
+  const folder = mkdtempSync(join(tmpdir(), "moorage-previous-"));
+  const worktree = join(folder, "tree");
+  const report = join(folder, "report.json");
+  const inWorktree = { cwd: worktree, stdio: "inherit" } as const;
+  try {
+    git("worktree", "add", "--detach", worktree, commit);
+    execFileSync("pnpm", ["install", "--frozen-lockfile", "--prefer-offline", "--reporter=silent"], inWorktree);
+    const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+    spawnSync("pnpm", ["exec", "vitest", "run", "--project", "integration", ...reporters, tested], {
+      ...inWorktree,
+      env: { ...process.env, MOORAGE_TEST_MIGRATIONS: join(root, tested, "migrations") },
+    });
+    return JSON.parse(readFileSync(report, "utf8")) as Totals;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    git("worktree", "prune");
+  }
+}
+
+function main(): void {
+  const commit = previousCommit();
+  if (commit === undefined || !hasIntegrationTests(commit)) {
+    console.log(commit === undefined ? "There is no previous commit." : `${commit} has no integration tests.`);
+    console.log("schema: 0 passed, 0 failed");
+    return;
+  }
+  console.log(`The tests of ${commit} on the schema of this commit`);
+  const { numPassedTests, numFailedTests, success } = testInWorktree(commit);
+  // A file that does not load fails the run without a failed test.
+  const failed = success ? 0 : Math.max(numFailedTests, 1);
+  console.log(`schema: ${numPassedTests} passed, ${failed} failed`);
+  process.exitCode = success ? 0 : 1;
+}
+
+main();
