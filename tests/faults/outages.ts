@@ -8,7 +8,7 @@ import { query } from "../kit/records.ts";
 import { load, reach, sql } from "../kit/sql.ts";
 import { type Tenant, tenant } from "../kit/tenant.ts";
 import { until } from "../kit/until.ts";
-import { moorage } from "./allow-deletions.ts";
+import { moorage } from "../kit/moorage.ts";
 import { type Run, trial } from "./trial.ts";
 
 const run_ = promisify(execFile);

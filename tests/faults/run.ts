@@ -1,15 +1,16 @@
 /**
  * Fault drills against the running stack (`pnpm stack up --hosts 3`).
  *   pnpm test:faults                  all of them, every crash point
- *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | host-restarted
+ *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | host-restarted | stack-down-up
  *   pnpm test:faults --trials N       a sample of N crash points, chosen by --seed
  *   pnpm test:faults --ci             the short form
  */
 import { parseArgs } from "node:util";
-import { allowDeletions } from "./allow-deletions.ts";
+import { allowDeletions } from "../kit/moorage.ts";
 import { crashPoints } from "./crash-points.ts";
 import { openLedger } from "./ledger.ts";
 import { controlPlaneDown, hostRestarted, setBack, temporalLost, temporalStopped } from "./outages.ts";
+import { stackDownAndUp } from "./stack-life.ts";
 import type { Run } from "./trial.ts";
 
 const { values } = parseArgs({
@@ -33,6 +34,7 @@ const drills: Record<string, () => Promise<unknown>> = {
   "set-back": () => setBack(run),
   "control-plane-down": () => controlPlaneDown(run, values.ci ? 15 : 60),
   "host-restarted": () => hostRestarted(run),
+  "stack-down-up": () => stackDownAndUp(run),
 };
 const chosen = values.only === undefined ? Object.keys(drills) : [values.only];
 const unknown = chosen.filter((name) => drills[name] === undefined);

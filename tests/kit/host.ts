@@ -13,19 +13,31 @@ export const hostNumbers = (): number[] =>
 
 export type Container = { node: string; running: boolean };
 
+async function podman<T>(n: number, path: string): Promise<T> {
+  const { stdout } = await run("curl", ["-s", "--unix-socket", join(hostDir(n), "podman.sock"), `http://d${path}`]);
+  return JSON.parse(stdout) as T;
+}
+
 export async function containers(n: number): Promise<Container[]> {
-  const reply = await run("curl", [
-    "-s",
-    "--unix-socket",
-    join(hostDir(n), "podman.sock"),
-    "http://d/containers/json?all=true",
-  ]);
-  const found = JSON.parse(reply.stdout) as { Labels: Record<string, string>; State: string }[];
+  const found = await podman<{ Labels: Record<string, string>; State: string }[]>(n, "/containers/json?all=true");
   return found.map(({ Labels, State }) => ({
     node: Labels["moorage.node"] ?? "unknown",
     running: State === "running",
   }));
 }
+
+export type Inspected = {
+  State: { Pid: number };
+  HostConfig: { ReadonlyRootfs: boolean; Memory: number; NanoCpus: number };
+};
+
+/** The container of a node, as podman has it. */
+export const inspect = async (n: number, node: string): Promise<Inspected> => {
+  const filter = encodeURIComponent(JSON.stringify({ label: [`moorage.node=${node}`] }));
+  const [found] = await podman<{ Id: string }[]>(n, `/containers/json?all=true&filters=${filter}`);
+  if (found === undefined) throw new Error(`Host ${n} has no container of node ${node}.`);
+  return podman<Inspected>(n, `/containers/${found.Id}/json`);
+};
 
 const filesIn = (n: number, folder: string): Promise<string[]> => readdir(join(hostDir(n), folder)).catch(() => []);
 export const volumes = async (n: number): Promise<string[]> =>
@@ -41,4 +53,20 @@ export const nodeNamespaces = async (): Promise<string[]> =>
 export async function mounts(n: number): Promise<string[]> {
   const { stdout } = await run("findmnt", ["-rno", "TARGET"]);
   return stdout.split("\n").filter((target) => target.startsWith(join(hostDir(n), "nodes")));
+}
+
+/** What the agent wrote, the databases' own volumes and podman's store left out. */
+export async function filesWith(n: number, text: string): Promise<string[]> {
+  const { stdout } = await run("grep", [
+    "-rlF",
+    "--exclude-dir=volume",
+    "--exclude-dir=volumes",
+    "--exclude-dir=podman",
+    "-D",
+    "skip",
+    "--",
+    text,
+    hostDir(n),
+  ]).catch((error: { code?: number }) => (error.code === 1 ? { stdout: "" } : Promise.reject(error)));
+  return stdout.split("\n").filter(Boolean);
 }

@@ -28,20 +28,7 @@ const inNamespace = (at: Reach): string[] => [`--net=/run/netns/${at.namespace}`
 
 /** One statement by the real client, as the tenant's admin. Rows as lines, columns by tabs. */
 export async function sql(at: Reach, statement: string): Promise<string> {
-  const client = [
-    env("MOORAGE_MYSQL"),
-    "--no-defaults",
-    "-N",
-    "-B",
-    "-h",
-    at.address,
-    "-P",
-    "3306",
-    "-u",
-    at.username,
-    "-e",
-    statement,
-  ];
+  const client = [env("MOORAGE_MYSQL"), "-N", "-B", "-h", at.address, "-P", "3306", "-u", at.username, "-e", statement];
   const { stdout } = await run("nsenter", [...inNamespace(at), ...client], {
     env: { ...process.env, MYSQL_PWD: at.password },
   });

@@ -1,11 +1,15 @@
 /** Waits for a condition, never for a time. Errors of the question count as "not yet". */
-export async function until<T>(what: string, seconds: number, ask: () => Promise<T | undefined | false>): Promise<T> {
+export async function until<T>(
+  what: string,
+  seconds: number,
+  ask: () => Promise<T | undefined | null | false>,
+): Promise<T> {
   const deadline = Date.now() + seconds * 1000;
   let last: unknown;
   for (;;) {
     try {
       const answer = await ask();
-      if (answer !== undefined && answer !== false) return answer;
+      if (answer !== undefined && answer !== null && answer !== false) return answer;
       last = undefined;
     } catch (error) {
       last = error;

@@ -33,7 +33,8 @@ export type Config = {
   logLevel: string;
 };
 
-export function readConfig(environment: NodeJS.ProcessEnv): Config {
+/** The only place that reads the environment. */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const read = Environment.safeParse(environment);
   if (!read.success) throw new Error(`The environment is not right:\n${z.prettifyError(read.error)}`);
   const env = read.data;

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { startAgent } from "../agent.ts";
 import { readConfig } from "../config.ts";
 
-const config = readConfig(process.env);
+const config = readConfig();
 const log = pino({ level: config.logLevel, name: "agent" });
 const agent = await startAgent(config, log);
 log.info("started");

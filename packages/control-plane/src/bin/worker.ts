@@ -2,7 +2,9 @@ import { announceSteps } from "@moorage/crash-points";
 import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
 import { composeBase } from "../compose.ts";
 import { createDatabaseActivities, createDatabaseExpiry, createReleaseChore } from "#databases/index.ts";
+import { createEventPartitionsChore } from "#events/index.ts";
 import { createFleetActivities } from "#fleet/index.ts";
+import { createProveCurrentChore } from "#fleet/prove-current.ts";
 import { relaySteps, startRelay } from "#operations/relay.ts";
 import { startSweeper } from "#operations/sweeper.ts";
 import { TASK_QUEUE } from "#operations/workflow-id.ts";
@@ -34,7 +36,11 @@ const sweeper = startSweeper({
   log,
   expire: createDatabaseExpiry(databaseActivities),
   everySeconds: config.MOORAGE_SWEEP_SECONDS,
-  chores: [createReleaseChore({ db, clock })],
+  chores: [
+    createProveCurrentChore({ db, clock }),
+    createReleaseChore({ db, clock }),
+    createEventPartitionsChore({ db, clock }),
+  ],
 });
 
 let wanted = true;

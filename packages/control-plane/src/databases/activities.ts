@@ -17,7 +17,7 @@ import type { Db, Tx } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
 import { findEngineVersion, findPlan } from "#regions/index.ts";
 import { usageOf } from "./create-database.ts";
-import { statusAfterProvision } from "./database.ts";
+import { initialStatus, statusAfterProvision } from "./database.ts";
 import { type DatabaseRow, lockDatabase, saveDatabase } from "./database-store.ts";
 import { targetOf } from "./entity.ts";
 import { nodeSpec } from "./node-spec.ts";
@@ -30,6 +30,8 @@ export const createDatabaseActivities = ({ db, clock }: { db: Db; clock: Clock }
   wantNodes: async (operationId: number): Promise<"wanted" | "no room"> => {
     const wanted = await db.transaction().execute(async (tx) => {
       const { operation, database, plan, engine } = await loadDatabase(tx, operationId);
+      // Ended meanwhile, perhaps deleted: nobody would give back a place that is taken now. Settling again does nothing.
+      if (database.status !== initialStatus) return undefined;
       const nodes = await allocateNodes(
         tx,
         {
@@ -116,12 +118,12 @@ export const createReleaseChore =
   async (): Promise<void> => {
     const gone = await db
       .selectFrom("nodes")
-      .innerJoin("operations", "operations.id", "nodes.waiting_operation_id")
+      .leftJoin("operations", "operations.id", "nodes.waiting_operation_id")
       .select("nodes.id")
       .where("nodes.tombstoned", "=", true)
       .where("nodes.observed_state", "=", "gone")
       .where("nodes.released_at", "is", null)
-      .where("operations.settled_at", "is not", null)
+      .where((is) => is.or([is("operations.id", "is", null), is("operations.settled_at", "is not", null)]))
       .limit(100)
       .execute();
     await db.transaction().execute((tx) =>

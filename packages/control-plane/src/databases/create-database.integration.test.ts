@@ -1,9 +1,216 @@
+import { createMysqlDatabase, Timestamp } from "@moorage/contract";
+import { sql } from "kysely";
 import { expect, test } from "vitest";
-import { newWorld } from "#testing/world.ts";
+import { ENGINE, newWorld, PLAN, REGION, type World } from "#testing/world.ts";
 
-test("smoke", async () => {
+const INSTANCES = "/v4/databases/mysql/instances";
+
+/** What a create would leave behind, whatever it was. */
+async function traces(world: World) {
+  const { rows } = await sql`select (select count(*) from databases) as databases,
+    (select count(*) from operations) as operations, (select count(*) from events) as events,
+    (select count(*) from audit where account_id is not null) as audit,
+    (select sum(databases + nodes + memory_mb + disk_mb + event_seq) from accounts) as counted`.execute(world.db);
+  return rows[0];
+}
+const nothing = { databases: 0, operations: 0, events: 0, audit: 0, counted: 0 };
+
+test("a create commits its row, operation, audit line, event and count together, and tells the relay", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
-  const reply = await alice.create({ label: "abc" });
-  expect(reply).toEqual({});
+
+  const { status, body } = await alice.create({ label: "shop", allow_list: ["203.0.113.7", "2001:db8::/32"] });
+
+  expect(status).toBe(200);
+  expect(createMysqlDatabase.reply.parse(body)).toMatchObject({ label: "shop", status: "provisioning", port: null });
+  const operation = await world.lastOperation();
+  expect(operation).toMatchObject({ kind: "provisionDatabase", entity_id: body.id, account_id: alice.accountId });
+  expect(operation.deadline_at.getTime() - world.time.now.getTime()).toBe(900_000);
+  expect(await world.events()).toMatchObject([
+    { id: operation.event_id, status: "started", operation_id: operation.id, entity_id: String(body.id), seq: 1 },
+  ]);
+  expect(await world.audit()).toEqual([
+    { action: "create_database", target: `database/${body.id}`, account_id: alice.accountId },
+  ]);
+  expect(await world.account(alice.accountId)).toMatchObject({
+    databases: 1,
+    nodes: 1,
+    memory_mb: 1024,
+    disk_mb: 10_240,
+  });
+  expect(world.nudges.relay).toBe(1);
+});
+
+test("what is created is what is viewed and listed, by its owner alone", async () => {
+  await using world = await newWorld();
+  const [alice, bob] = [await world.customer(), await world.customer()];
+
+  const { body } = await alice.create();
+
+  expect((await alice.get(`${INSTANCES}/${body.id}`)).body).toEqual(body);
+  expect((await alice.get(INSTANCES)).body).toEqual({ data: [body], page: 1, pages: 1, results: 1 });
+  expect((await bob.get(INSTANCES)).body).toEqual({ data: [], page: 1, pages: 1, results: 0 });
+});
+
+test("every wrong field is refused at once, each by its name with what is valid, and nothing is left", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+
+  const reply = await alice.post(INSTANCES, {
+    label: "x",
+    type: 7,
+    engine: ENGINE,
+    cluster_size: 2,
+    encrypted: "yes",
+    allow_list: ["203.0.113.7", "everyone"],
+  });
+
+  expect(reply).toMatchObject({ status: 400 });
+  expect(reply.body["errors"]).toEqual([
+    { field: "label", reason: "label must be a valid value: 3 to 32 characters" },
+    { field: "region", reason: "region is required" },
+    { field: "type", reason: "type must be a valid value: the id of a database type" },
+    { field: "cluster_size", reason: "cluster_size must be a valid value: 1 or 3" },
+    { field: "encrypted", reason: "encrypted must be a valid value: true or false" },
+    {
+      field: "allow_list[1]",
+      reason: "allow_list[1] must be a valid value: an IPv4 or IPv6 address, or a CIDR range",
+    },
+  ]);
+  expect(await traces(world)).toEqual(nothing);
+});
+
+test("an unknown region, type and engine are refused with the known ones, and nothing is left", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+
+  const reply = await alice.create({ region: "moon", type: "huge", engine: "mysql/5" });
+
+  expect(reply).toMatchObject({ status: 400 });
+  expect(reply.body).toEqual({
+    errors: [
+      { field: "region", reason: `region must be a valid value: ${REGION}` },
+      { field: "type", reason: `type must be a valid value: ${PLAN}` },
+      { field: "engine", reason: `engine must be a valid value: ${ENGINE}` },
+    ],
+  });
+  expect(await traces(world)).toEqual(nothing);
+});
+
+test("a label is unique in its account, free for another one", async () => {
+  await using world = await newWorld();
+  const [alice, bob] = [await world.customer(), await world.customer()];
+  await alice.create({ label: "shop" });
+  const before = await traces(world);
+
+  const again = await alice.create({ label: "shop" });
+
+  expect(again).toMatchObject({ status: 400, body: { errors: [{ field: "label" }] } });
+  expect(await traces(world)).toEqual(before);
+  expect(await bob.create({ label: "shop" })).toMatchObject({ status: 200 });
+});
+
+test("of two creates at once with one label, one is made", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+
+  const replies = await Promise.all(Array.from({ length: 5 }, () => alice.create({ label: "shop" })));
+
+  expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400, 400, 400, 400]);
+});
+
+test("8 creates at once with a limit of 3 make exactly 3, and the refusals say the numbers", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer({ limits: { databases: 3 } });
+
+  const replies = await Promise.all(Array.from({ length: 8 }, () => alice.create()));
+
+  expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 200, 200, 400, 400, 400, 400, 400]);
+  const refused = replies.filter(({ status }) => status === 400).map(({ body }) => body);
+  for (const body of refused)
+    expect(body).toEqual({
+      errors: [{ reason: expect.stringMatching(/may have 3 databases; this request would make it 4\./) }],
+    });
+  expect(await traces(world)).toMatchObject({ databases: 3, operations: 3, events: 3, audit: 3 });
+});
+
+test("every limit that is passed is named", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer({ limits: { memory_mb: 1023, disk_mb: 10_239 } });
+
+  const { status, body } = await alice.create();
+
+  expect(status).toBe(400);
+  expect(body).toMatchObject({
+    errors: [
+      { reason: expect.stringContaining("1023 MB of memory; this request would make it 1024") },
+      { reason: expect.stringContaining("10239 MB of disk; this request would make it 10240") },
+    ],
+  });
+  expect(await traces(world)).toEqual(nothing);
+});
+
+test("a restricted user without a grant may not create", async () => {
+  await using world = await newWorld();
+  const rob = await world.customer({ restricted: true });
+
+  expect(await rob.create()).toMatchObject({ status: 403 });
+  expect(await traces(world)).toEqual(nothing);
+});
+
+test("no clear password is in any column of any table", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const { body } = await alice.create();
+  await world.db.updateTable("databases").set({ status: "active" }).execute();
+
+  const credentials = await alice.get<{ password: string }>(`${INSTANCES}/${body.id}/credentials`);
+
+  const { password } = credentials.body;
+  expect(password).toMatch(/^[\w-]{32}$/);
+  const { rows: tables } = await sql<{ name: string }>`
+    select tablename as name from pg_tables where schemaname = 'public'`.execute(world.db);
+  let dump = "";
+  for (const { name } of tables) {
+    const { rows } = await sql<{ text: string }>`select t::text as text from ${sql.table(name)} t`.execute(world.db);
+    dump += rows.map(({ text }) => text).join("\n");
+  }
+  expect(dump).toContain(body.label);
+  expect(dump).not.toContain(password);
+  expect(dump).not.toContain(Buffer.from(password).toString("hex"));
+  expect(dump).not.toContain(alice.token);
+});
+
+test("a sealed password copied to another row does not open there", async () => {
+  await using world = await newWorld();
+  const [alice, mallory] = [await world.customer(), await world.customer()];
+  const [hers, his] = [(await alice.create()).body.id, (await mallory.create()).body.id];
+  const { admin_password } = await world.databaseRow(hers);
+  await world.db.updateTable("databases").set({ status: "active" }).execute();
+  await world.db.updateTable("databases").set({ admin_password }).where("id", "=", his).execute();
+
+  const reply = await mallory.get(`${INSTANCES}/${his}/credentials`);
+
+  expect(reply.status).toBe(500);
+  expect(JSON.stringify(reply.body)).not.toMatch(/cipher|key|seal/i);
+});
+
+test("reading credentials is in the audit, and refused while there are none yet", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const { id } = (await alice.create()).body;
+
+  expect(await alice.get(`${INSTANCES}/${id}/credentials`)).toMatchObject({ status: 400 });
+  await world.db.updateTable("databases").set({ status: "active" }).execute();
+  expect(await alice.get(`${INSTANCES}/${id}/credentials`)).toMatchObject({ status: 200 });
+
+  const lines = await world.audit();
+  expect(lines.map(({ action }) => action)).toEqual(["create_database", "read_credentials"]);
+});
+
+test("dates have the one layout that all clients parse", async () => {
+  await using world = await newWorld();
+  const { body } = await (await world.customer()).create();
+
+  expect(Timestamp.parse(body.created)).toBe(world.time.now.toISOString().slice(0, 19));
 });

@@ -1,6 +1,14 @@
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { emit, endEvent } from "#events/index.ts";
-import { adoptNode, confirmGone, findHostNodes, findNodes, type NodeRow, stopWanting, wantAnew } from "#fleet/index.ts";
+import {
+  adoptNode,
+  confirmGone,
+  findHostNodes,
+  type NodeRow,
+  stopWanting,
+  type UntimedSpec,
+  wantAnew,
+} from "#fleet/index.ts";
 import { giveBackToLimits, takeWithoutLimits } from "#identity/index.ts";
 import { settleOperation } from "#operations/index.ts";
 import { audit } from "#platform/audit.ts";
@@ -30,8 +38,14 @@ export async function recoverHost(context: Context, hostId: number, digest: read
     const { spec } = report;
     const node = ours.get(report.node);
     ours.delete(report.node);
+    const tombstone = spec?.tombstone;
     if (report.state === "gone") {
-      if (node !== undefined) await followDeletion(context, node);
+      if (node !== undefined) await confirmGone(tx, node, context.now);
+      if (spec !== undefined) await followDeletion(context, spec);
+    } else if (tombstone !== undefined && spec !== undefined && node?.tombstoned !== true) {
+      // Its host is about to remove it, by an operation that we may have forgotten, and goes on by itself.
+      if (node !== undefined) await wantAnew(tx, node, { ...untimed(spec), tombstone }, context.epoch);
+      await followDeletion(context, spec);
     } else if (node !== undefined) {
       await keep(context, node);
     } else if (spec !== undefined) {
@@ -50,21 +64,21 @@ async function keep(context: Context, node: NodeRow): Promise<void> {
   found.kept++;
 }
 
-/** Deleted after the copy was taken: the tenant was told so, and it stays true. */
-async function followDeletion(context: Context, node: NodeRow): Promise<void> {
+/** Deleted after the copy was taken: the tenant was told so, and it stays true. Repeatable, once for each node. */
+async function followDeletion(context: Context, spec: NodeSpec): Promise<void> {
   const { tx, now, found } = context;
-  await confirmGone(tx, node, now);
-  if ((await findNodes(tx, node.account_id, node.database_id)).length > 0) return;
-  const database = await lockDatabase(tx, node.account_id, node.database_id);
-  await endOpenOperations(context, database);
-  if (database.deleted_at === null)
-    await saveDatabase(tx, database.account_id, database.id, { deleted_at: now, updated_at: now });
+  const database = await findSame(tx, spec);
+  if (database === undefined) return;
+  const ended = await endOpenOperations(context, database);
+  // A deletion that was settled, in whatever way, has given back already.
+  if (database.deleted_at !== null && !ended.includes("deleteDatabase")) return;
+  await saveDatabase(tx, database.account_id, database.id, { deleted_at: database.deleted_at ?? now, updated_at: now });
   const plan = await findPlan(tx, database.plan);
   if (plan !== undefined) await giveBackToLimits(tx, database.account_id, usageOf(plan, database.cluster_size));
   found.deleted.push(`${database.label} (${database.id})`);
 }
 
-async function endOpenOperations({ tx, now }: Context, database: DatabaseRow): Promise<void> {
+async function endOpenOperations({ tx, now }: Context, database: DatabaseRow): Promise<string[]> {
   const open = await tx
     .selectFrom("operations")
     .select(["id", "kind", "event_id"])
@@ -79,6 +93,7 @@ async function endOpenOperations({ tx, now }: Context, database: DatabaseRow): P
     if (event_id !== null)
       await endEvent(tx, { eventId: event_id, status: done ? "finished" : "failed", message, at: now });
   }
+  return open.map(({ kind }) => kind);
 }
 
 /** Created after the copy was taken. Its password is lost with the row that held it, so it gets a new one. */
@@ -91,12 +106,12 @@ async function adopt(context: Context, hostId: number, spec: NodeSpec, running: 
     found.orphans.push(`${spec.node} (database ${id} of account ${account})`);
     return;
   }
-  const known = await tx
-    .selectFrom("databases")
-    .selectAll()
-    .where("account_id", "=", account)
-    .where("id", "=", id)
-    .executeTakeFirst();
+  const known = await findById(tx, spec);
+  // The id was given out again before anyone noticed: not the same database, and not to be mixed with it.
+  if (known !== undefined && !isSame(known, spec)) {
+    found.orphans.push(`${spec.node} (database ${id} of account ${account}, whose id is another database's now)`);
+    return;
+  }
   const database = known ?? (await rewriteDatabase(context, spec, running));
   if (known === undefined) {
     await takeWithoutLimits(tx, account, usageOf(plan, database.cluster_size));
@@ -157,6 +172,25 @@ async function missing(context: Context, node: NodeRow): Promise<void> {
   await stopWanting(tx, node);
   found.missing.push(`${database.label} (${database.id})`);
 }
+
+const isSame = (database: DatabaseRow, { database: told }: NodeSpec): boolean =>
+  database.account_id === told.account && database.created_at.toISOString() === told.created;
+
+const findById = (tx: Tx, { database: { account, id } }: NodeSpec): Promise<DatabaseRow | undefined> =>
+  tx
+    .selectFrom("databases")
+    .selectAll()
+    .where("account_id", "=", account)
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+
+async function findSame(tx: Tx, spec: NodeSpec): Promise<DatabaseRow | undefined> {
+  const found = await findById(tx, spec);
+  return found !== undefined && isSame(found, spec) ? found : undefined;
+}
+
+const untimed = ({ epoch: _epoch, generation: _generation, ...spec }: NodeSpec): UntimedSpec => spec;
 
 async function specOf(tx: Tx, node: NodeRow, database: DatabaseRow) {
   const [plan, engine] = [await findPlan(tx, database.plan), await findEngineVersion(tx, database.engine_version)];

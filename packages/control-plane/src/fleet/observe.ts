@@ -21,10 +21,7 @@ export async function observe(db: Db, host: HostRow, request: ObservedRequest, n
       const stored = await storeReport(tx, host.id, report, now);
       if (stored === undefined || stored.waiting_operation_id === null) return undefined;
       const final = FINAL.has(report.state) && stored.current;
-      if (final) {
-        await addSignal(tx, stored.waiting_operation_id);
-        hinted = true;
-      }
+      if (final && (await addSignal(tx, stored.waiting_operation_id))) hinted = true;
       return stored.waiting_operation_id;
     });
     if (operation !== undefined) waiting.add(operation);

@@ -14,25 +14,26 @@ export async function answerWanted(
   request: WantedRequest,
   now: Date,
 ): Promise<WantedReply> {
+  // Waiting begins before the look, so that a change between the two is heard.
+  const news = deps.wakeups.wait(host.id, POLL_MS, deps.closing);
+  const first = await wantedSince(deps.db, host.id, request, now);
+  // After the look: a host that was seen is one that was not ahead of us.
   await renewLease(deps.db, {
     host_id: host.id,
     seen_at: now,
     agent: request.agent,
     agent_epoch: request.epoch,
     boot: request.boot,
-    clock_offset_ms: new Date(request.now).getTime() - now.getTime(),
+    clock_offset_ms: clockOffset(request.now, now),
     trash_mb: request.trash_mb,
   });
-  // Waiting begins before the look, so that a change between the two is heard.
-  const news = deps.wakeups.wait(host.id, POLL_MS, deps.closing);
-  const first = await wantedSince(deps.db, host.id, request, now);
   if (first.nodes !== undefined || first.digest) return first;
   await news;
   return wantedSince(deps.db, host.id, request, now);
 }
 
 async function wantedSince(db: Db, hostId: number, request: WantedRequest, now: Date): Promise<WantedReply> {
-  const { epoch } = await readInstallation(db);
+  const { epoch, recovery_epoch } = await readInstallation(db);
   const host = await findHost(db, hostId);
   const reply: WantedReply = {
     protocol: PROTOCOL,
@@ -45,11 +46,20 @@ async function wantedSince(db: Db, hostId: number, request: WantedRequest, now: 
     await db.updateTable("installation").set({ set_back_at: now }).where("set_back_at", "is", null).execute();
     return { ...reply, digest: false };
   }
+  // Until recovery has compared, our rows may ask for nodes whose data are lost: an empty one must not take their place.
+  if (reply.digest || recovery_epoch !== null) return reply;
   // In a new epoch the host's revision says nothing: it gets everything.
   const since = request.epoch === epoch ? request.revision : -1;
   if (host.revision <= since) return reply;
   const nodes = await nodesSince(db, hostId, since);
   return { ...reply, nodes: nodes.map(({ wanted }) => wanted) };
+}
+
+/** As much as its column holds: a host whose clock is decades off, or says no time at all, must still be heard. */
+function clockOffset(theirs: string, now: Date): number {
+  const most = 2 ** 31 - 1;
+  const offset = new Date(theirs).getTime() - now.getTime();
+  return Number.isNaN(offset) ? most : Math.max(-most, Math.min(most, offset));
 }
 
 /** A host that has seen a later state than ours: our database was restored from a backup. */

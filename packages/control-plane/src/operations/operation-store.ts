@@ -1,4 +1,4 @@
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { DomainError } from "#platform/errors.ts";
@@ -12,8 +12,9 @@ const FIRST_SWEEP_SECONDS = 30;
 const after = (at: Date, seconds: number): Date => new Date(at.getTime() + seconds * 1000);
 
 /**
- * Asks for durable work, in the transaction of the change that needs it. While the control plane is behind its hosts
- * (set back to an older copy of its database), it accepts no change: ids and generations could be given out twice.
+ * Asks for durable work, in the transaction of the change that needs it. While the control plane may be behind its
+ * hosts (its database was restored, and they have not all been heard), or is, it accepts no change: ids and generations
+ * could be given out twice.
  */
 export async function openOperation(tx: Tx, operation: NewOperation): Promise<OperationRow> {
   const row = await tx
@@ -23,6 +24,7 @@ export async function openOperation(tx: Tx, operation: NewOperation): Promise<Op
       query
         .selectFrom("installation")
         .where("set_back_at", "is", null)
+        .where("fingerprint", "=", sql<string>`current_fingerprint()`)
         .select(({ val, cast }) => [
           cast<number>(val(operation.accountId), "bigint").as("account_id"),
           val(operation.kind).as("kind"),
@@ -37,7 +39,7 @@ export async function openOperation(tx: Tx, operation: NewOperation): Promise<Op
   if (row === undefined)
     throw new DomainError("unavailable", {
       reason:
-        "The control plane is being recovered from a backup and accepts no changes until the operator has finished. Databases keep running.",
+        "The control plane was restored and is being compared with its hosts; it accepts no changes until that is done. Databases keep running. Try again in a minute.",
     });
   return row;
 }
@@ -122,5 +124,15 @@ export const signalsToSend = (db: Db, limit: number) =>
 export const deleteSignals = (db: Db, ids: readonly number[]): Promise<unknown> =>
   db.deleteFrom("signals").where("id", "in", ids).execute();
 
-export const addSignal = (tx: Tx, operationId: number): Promise<unknown> =>
-  tx.insertInto("signals").values({ operation_id: operationId }).execute();
+/** Hosts say again and again what they run; once the operation has ended, nobody waits for it. */
+export const addSignal = async (tx: Tx, operationId: number): Promise<boolean> => {
+  const added = await tx
+    .insertInto("signals")
+    .columns(["operation_id"])
+    .expression((query) =>
+      query.selectFrom("operations").select("id").where("id", "=", operationId).where("settled_at", "is", null),
+    )
+    .returning("id")
+    .executeTakeFirst();
+  return added !== undefined;
+};

@@ -84,7 +84,12 @@ async function end({ db, clock }: RecoverDeps, epoch: number, found: Recovery): 
   await db.transaction().execute(async (tx) => {
     await tx
       .updateTable("installation")
-      .set({ set_back_at: null, recovery_epoch: null })
+      .set({
+        set_back_at: null,
+        recovery_epoch: null,
+        fingerprint: sql`current_fingerprint()`,
+        unproven_since: null,
+      })
       .where("recovery_epoch", "=", epoch)
       .execute();
     await audit(tx, {

@@ -19,35 +19,41 @@ declare module "vitest" {
 
 const NOBODY = 65534;
 
+/**
+ * Postgres refuses root. Its programs may lie in a folder that only root may enter (a home), so the one privilege that
+ * it keeps is to pass through folders; the secure bit lets access(2) know of it too.
+ */
+const asNobody = [
+  `--reuid=${NOBODY}`,
+  `--regid=${NOBODY}`,
+  "--clear-groups",
+  "--securebits=+no_setuid_fixup",
+  "--inh-caps=-all,+dac_read_search",
+  "--ambient-caps=-all,+dac_read_search",
+];
+const locale = ["-E", "UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
+
+let stop = async (): Promise<void> => {};
+export const teardown = (): Promise<void> => stop();
+
 /** A real PostgreSQL of the tests' own. Durability is off: nothing here outlives the run. */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+export async function setup(project: TestProject): Promise<void> {
   const parts =
     process.env["MOORAGE_PARTS"] ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "moorage-parts");
-  const programs = join(parts, "postgres/current/bin");
   const folder = mkdtempSync(join(tmpdir(), "moorage-tests-"));
   chownSync(folder, NOBODY, NOBODY);
+  const program = (name: string, ...args: string[]) =>
+    run("setpriv", [...asNobody, join(parts, "postgres/current/bin", name), ...args], { cwd: folder });
   const port = await freePort();
-  const asNobody = { uid: NOBODY, gid: NOBODY, cwd: folder };
   const data = join(folder, "data");
-  await run(
-    join(programs, "initdb"),
-    [
-      "-D",
-      data,
-      "-U",
-      "postgres",
-      "-A",
-      "trust",
-      "-E",
-      "UTF8",
-      "--locale-provider=builtin",
-      "--builtin-locale=C.UTF-8",
-      "-N",
-    ],
-    asNobody,
-  );
-  const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder} -c fsync=off -c max_connections=200`;
-  await run(join(programs, "pg_ctl"), ["-D", data, "-w", "-l", join(folder, "log"), "-o", settings, "start"], asNobody);
+  await program("initdb", "-D", data, "-U", "postgres", "-A", "trust", ...locale, "-N");
+  const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c max_connections=300`;
+  await program("pg_ctl", "-D", data, "-w", "-l", join(folder, "log"), "-o", settings, "start");
+
+  stop = async () => {
+    await program("pg_ctl", "-D", data, "-m", "immediate", "stop");
+    rmSync(folder, { recursive: true, force: true });
+  };
 
   const url = `postgres://postgres@127.0.0.1:${port}`;
   const admin = createPool(`${url}/postgres`, 1);
@@ -58,11 +64,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await migrate(db, process.env["MOORAGE_TEST_MIGRATIONS"] ?? join(import.meta.dirname, "../../migrations"), 1);
   await db.destroy();
   project.provide("postgresUrl", url);
-
-  return async () => {
-    await run(join(programs, "pg_ctl"), ["-D", data, "-m", "immediate", "stop"], asNobody);
-    rmSync(folder, { recursive: true, force: true });
-  };
 }
 
 const freePort = (): Promise<number> =>

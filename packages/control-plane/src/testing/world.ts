@@ -1,9 +1,11 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { MysqlDatabase } from "@moorage/contract";
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
+import { sql } from "kysely";
 import { inject } from "vitest";
-import { createDatabaseActivities } from "#databases/index.ts";
+import { createDatabaseActivities, createDatabaseExpiry, createReleaseChore } from "#databases/index.ts";
 import { observe } from "#fleet/observe.ts";
+import { checkPhase } from "#fleet/want.ts";
 import { createAuthenticate } from "#identity/index.ts";
 import { createDb, createPool } from "#platform/db/database.ts";
 import { createLog } from "#platform/log.ts";
@@ -16,6 +18,7 @@ export const PLAN = "m1-small";
 export const ENGINE = "mysql/9.7.4";
 const OPERATOR_TOKEN = "operator";
 
+type HostOptions = { memory_mb?: number; disk_mb?: number; failure_domain?: string };
 export type Reply<Body = Record<string, unknown>> = { status: number; headers: Record<string, unknown>; body: Body };
 
 /** A control plane over a database of its own, cloned from the migrated template. Time stands where the test puts it. */
@@ -26,7 +29,9 @@ export async function newWorld() {
   await admin.query(`create database ${name} template template`);
   const databaseUrl = `${url}/${name}`;
   const db = createDb(createPool(databaseUrl, 10));
-  const time = { now: new Date("2026-11-15T12:00:00Z") };
+  // A clone is a restored copy to us, which would wait for its hosts.
+  await sql`update installation set fingerprint = current_fingerprint()`.execute(db);
+  const time = { now: new Date(Math.floor(Date.now() / 1000) * 1000) };
   const clock = () => time.now;
   const log = createLog("test", "silent");
   const sealer = createSealer({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } });
@@ -65,7 +70,7 @@ export async function newWorld() {
       },
       ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
     });
-    return { status: reply.statusCode, headers: reply.headers, body: reply.json() as Body };
+    return { status: reply.statusCode, headers: reply.headers, body: reply.json<Body>() };
   };
   const operator = {
     post: <Body = Record<string, unknown>>(path: string, body: object) =>
@@ -99,6 +104,22 @@ export async function newWorld() {
       }),
   });
 
+  const registerHost = async (options: HostOptions = {}) => {
+    const n = ++people;
+    const host = { name: `host-${n}`, failure_domain: options.failure_domain ?? `rack-${n}` };
+    const reply = await operator.post<{ id: number; enrol_token: string }>("/admin/hosts", {
+      ...host,
+      region: REGION,
+      address: `10.127.0.${n}`,
+      node_network: `10.128.${n * 16}.0/20`,
+      memory_mb: options.memory_mb ?? 65_536,
+      disk_mb: options.disk_mb ?? 1_048_576,
+      vcpus: 16,
+    });
+    return { ...host, ...reply.body };
+  };
+  const activities = createDatabaseActivities({ db, clock });
+
   return {
     db,
     databaseUrl,
@@ -107,6 +128,9 @@ export async function newWorld() {
     time,
     nudges,
     operator,
+    /** For what a well-behaved client would not send. */
+    send: tenants.inject.bind(tenants),
+    sendToOperators: operators.inject.bind(operators),
     anonymous: as(undefined),
     as,
 
@@ -132,20 +156,11 @@ export async function newWorld() {
       return { ...as(issued.body.token), token: issued.body.token, accountId: account.body.id };
     },
 
+    registerHost,
+
     /** A host that is enrolled and was just heard of. What it runs is said by `report`. */
-    async host(options: { memory_mb?: number; disk_mb?: number; failure_domain?: string } = {}) {
-      const n = ++people;
-      const reply = await operator.post<{ id: number }>("/admin/hosts", {
-        name: `host-${n}`,
-        region: REGION,
-        failure_domain: options.failure_domain ?? `rack-${n}`,
-        address: `10.127.0.${n}`,
-        node_network: `10.128.${n * 16}.0/20`,
-        memory_mb: options.memory_mb ?? 65_536,
-        disk_mb: options.disk_mb ?? 1_048_576,
-        vcpus: 16,
-      });
-      const { id } = reply.body;
+    async host(options: HostOptions = {}) {
+      const { id, name: hostName } = await registerHost(options);
       await db.updateTable("hosts").set({ state: "active", enrol_token_sha256: null }).where("id", "=", id).execute();
       await db
         .insertInto("host_leases")
@@ -162,6 +177,7 @@ export async function newWorld() {
         .execute();
       return {
         id,
+        name: hostName,
         async report(spec: NodeSpec, state: NodeReport["state"], change: Partial<NodeReport> = {}) {
           const host = await db.selectFrom("hosts").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
           const { node, epoch, generation } = spec;
@@ -171,7 +187,10 @@ export async function newWorld() {
       };
     },
 
-    activities: createDatabaseActivities({ db, clock }),
+    activities,
+    expire: createDatabaseExpiry(activities),
+    checkPhase: (operationId: number, phase: string) => checkPhase(db, operationId, phase),
+    releaseChore: createReleaseChore({ db, clock }),
     openOperations: async () =>
       (await db.selectFrom("operations").select("kind").where("settled_at", "is", null).orderBy("id").execute()).map(
         ({ kind }) => kind,
@@ -182,11 +201,16 @@ export async function newWorld() {
         ({ account_id }) => account_id !== null,
       ),
     nodes: () => db.selectFrom("nodes").selectAll().orderBy("created_at").execute(),
+    events: () => db.selectFrom("events").selectAll().orderBy("account_id").orderBy("seq").execute(),
+    account: (id: number) => db.selectFrom("accounts").selectAll().where("id", "=", id).executeTakeFirstOrThrow(),
+    hostRow: (id: number) => db.selectFrom("hosts").selectAll().where("id", "=", id).executeTakeFirstOrThrow(),
+    databaseRow: (id: number) => db.selectFrom("databases").selectAll().where("id", "=", id).executeTakeFirstOrThrow(),
 
     async [Symbol.asyncDispose]() {
       await Promise.all([tenants.close(), operators.close()]);
       await db.destroy();
-      await admin.query(`drop database ${name} with (force)`);
+      // Not by force: the pool's connections are still saying goodbye, and Postgres waits for them.
+      await admin.query(`drop database ${name}`);
       await admin.end();
     },
   };

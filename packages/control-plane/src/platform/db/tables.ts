@@ -13,6 +13,8 @@ export type Tables = {
     epoch: Generated<number>;
     set_back_at: Date | null;
     recovery_epoch: number | null;
+    fingerprint: string;
+    unproven_since: Date | null;
   };
   accounts: {
     id: Id;

@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { node, repo } from "../../tools/stack/places.ts";
-import { hostNumbers } from "../kit/host.ts";
-import { stackEnv } from "../kit/stack-env.ts";
+import { hostNumbers } from "./host.ts";
+import { stackEnv } from "./stack-env.ts";
 
 /** A host deletes five databases in ten minutes by itself; the drills need the operator's signature for more. */
 export async function allowDeletions(count: number): Promise<void> {

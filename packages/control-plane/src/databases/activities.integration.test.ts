@@ -1,0 +1,290 @@
+import type { NodeSpec } from "@moorage/contract/agent";
+import { expect, test } from "vitest";
+import { newWorld, type World } from "#testing/world.ts";
+
+const INSTANCES = "/v4/databases/mysql/instances";
+const NO_ROOM = { done: false, message: "No host has room." };
+type Customer = Awaited<ReturnType<World["customer"]>>;
+type Host = Awaited<ReturnType<World["host"]>>;
+
+const wantedSpec = async (world: World): Promise<NodeSpec> => (await world.nodes()).at(-1)?.wanted as NodeSpec;
+
+/** Create, place, observed running, settled. */
+async function activeDatabase(world: World, customer: Customer, host: Host) {
+  const { body } = await customer.create();
+  const { id: operation } = await world.lastOperation();
+  await world.activities.wantNodes(operation);
+  await host.report(await wantedSpec(world), "running");
+  await world.activities.settleProvision(operation, { done: true });
+  return { ...body, url: `${INSTANCES}/${body.id}`, operation };
+}
+
+test("wanting nodes twice writes one generation and one reservation", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  const { body } = await alice.create({ label: "shop" });
+  const { id } = await world.lastOperation();
+
+  expect(await world.activities.wantNodes(id)).toBe("wanted");
+  const first = await world.nodes();
+  expect(await world.activities.wantNodes(id)).toBe("wanted");
+
+  expect(await world.nodes()).toEqual(first);
+  expect(first).toMatchObject([{ host_id: host.id, port: 20_000, wanted_generation: 1, waiting_operation_id: id }]);
+  expect(first[0]?.wanted).toMatchObject({
+    database: { id: body.id, account: alice.accountId, label: "shop" },
+    network: { address: expect.stringMatching(/^10\.128\.\d+\.2$/), port: 20_000 },
+    uid: 100_000,
+  });
+  expect(await world.hostRow(host.id)).toMatchObject({
+    reserved_memory_mb: 1024,
+    reserved_disk_mb: 10_240,
+    revision: 1,
+  });
+});
+
+test("the same wantNodes twice at once is one", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  await alice.create();
+  const { id } = await world.lastOperation();
+
+  await Promise.all([world.activities.wantNodes(id), world.activities.wantNodes(id)]);
+
+  expect(await world.nodes()).toHaveLength(1);
+  expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 1024, revision: 1 });
+});
+
+test("20 wantNodes at once on three hosts give 20 different ports of hosts, and true reservations", async () => {
+  await using world = await newWorld();
+  const hosts = [await world.host(), await world.host(), await world.host()];
+  const alice = await world.customer({ limits: { databases: 20, nodes: 20 } });
+  await Promise.all(Array.from({ length: 20 }, () => alice.create()));
+  const operations = await world.db.selectFrom("operations").select("id").execute();
+
+  const answers = await Promise.all(operations.map(({ id }) => world.activities.wantNodes(id)));
+
+  expect(answers).toEqual(Array(20).fill("wanted"));
+  const nodes = await world.nodes();
+  expect(new Set(nodes.map(({ host_id, port }) => `${host_id}:${port}`)).size).toBe(20);
+  for (const { id } of hosts) {
+    const own = nodes.filter(({ host_id }) => host_id === id).length;
+    expect([6, 7]).toContain(own);
+    expect(await world.hostRow(id)).toMatchObject({ reserved_memory_mb: 1024 * own, reserved_disk_mb: 10_240 * own });
+  }
+});
+
+test("a burst fills a host to its last megabyte and not beyond it", async () => {
+  await using world = await newWorld();
+  const host = await world.host({ memory_mb: 4096 });
+  const alice = await world.customer();
+  await Promise.all(Array.from({ length: 8 }, () => alice.create()));
+  const operations = await world.db.selectFrom("operations").select("id").execute();
+
+  const answers = await Promise.all(operations.map(({ id }) => world.activities.wantNodes(id)));
+
+  expect(answers.filter((answer) => answer === "wanted")).toHaveLength(4);
+  expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 4096 });
+});
+
+test("without room the database fails with the reason, and nothing is reserved", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host({ memory_mb: 1023 })];
+  const { id, label } = (await alice.create()).body;
+  const operation = await world.lastOperation();
+
+  expect(await world.activities.wantNodes(operation.id)).toBe("no room");
+  await world.activities.settleProvision(operation.id, NO_ROOM);
+
+  expect((await alice.get(`${INSTANCES}/${id}`)).body).toMatchObject({ label, status: "failed", port: null });
+  expect(await world.events()).toMatchObject([{ status: "failed", message: NO_ROOM.message }]);
+  expect(await world.nodes()).toEqual([]);
+  expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0, reserved_disk_mb: 0, revision: 0 });
+});
+
+test("settling twice changes nothing the second time: one end of the event, one audit line", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  const database = await activeDatabase(world, alice, host);
+  const after = { events: await world.events(), audit: await world.audit(), operation: await world.lastOperation() };
+  world.time.now = new Date(world.time.now.getTime() + 60_000);
+
+  await world.activities.settleProvision(database.operation, { done: false, message: "late" });
+
+  expect({ events: await world.events(), audit: await world.audit(), operation: await world.lastOperation() }).toEqual(
+    after,
+  );
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active", port: 20_000 });
+  expect(after.audit.map(({ action }) => action)).toEqual(["create_database", "provisionDatabase.done"]);
+  expect(after.events).toMatchObject([{ status: "finished" }]);
+});
+
+test("a wantNodes that comes after its operation was ended takes no place: the database may be deleted by then", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  const { id } = (await alice.create()).body;
+  const provision = await world.lastOperation();
+  await world.expire.provisionDatabase(provision.id);
+  await alice.delete(`${INSTANCES}/${id}`);
+  const deletion = await world.lastOperation();
+  await world.activities.wantTombstones(deletion.id);
+  await world.activities.settleDelete(deletion.id, { done: true });
+
+  await world.activities.wantNodes(provision.id);
+
+  expect(await world.nodes()).toEqual([]);
+  expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0, revision: 0 });
+});
+
+test("a deleted database is gone for its tenant at once, its label is free, and its event is under way", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  const database = await activeDatabase(world, alice, host);
+
+  expect(await alice.delete(database.url)).toMatchObject({ status: 200, body: {} });
+
+  expect(await alice.get(database.url)).toMatchObject({ status: 404 });
+  expect(await alice.get(`${database.url}/credentials`)).toMatchObject({ status: 404 });
+  expect(await alice.delete(database.url)).toMatchObject({ status: 404 });
+  expect((await alice.get(INSTANCES)).body).toMatchObject({ results: 0 });
+  expect(await alice.create({ label: database.label })).toMatchObject({ status: 200 });
+  expect(await world.openOperations()).toEqual(["deleteDatabase", "provisionDatabase"]);
+  expect((await world.events()).map(({ action, status }) => [action, status])).toEqual([
+    ["database_create", "finished"],
+    ["database_delete", "started"],
+    ["database_create", "started"],
+  ]);
+});
+
+test("of five deletes at once one is accepted", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  const database = await activeDatabase(world, alice, host);
+
+  const replies = await Promise.all(Array.from({ length: 5 }, () => alice.delete(database.url)));
+
+  expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 404, 404, 404, 404]);
+  expect(await world.openOperations()).toEqual(["deleteDatabase"]);
+});
+
+test("a database that is still being made cannot be deleted, and nothing is left of the try", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const { id } = (await alice.create()).body;
+
+  const reply = await alice.delete(`${INSTANCES}/${id}`);
+
+  expect(reply).toMatchObject({ status: 400, body: { errors: [{ reason: expect.stringContaining("provisioning") }] } });
+  expect(await world.openOperations()).toEqual(["provisionDatabase"]);
+  expect(await world.audit()).toHaveLength(1);
+});
+
+test("a tombstone carries its operation, and is written once", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  await alice.delete((await activeDatabase(world, alice, host)).url);
+  const { id } = await world.lastOperation();
+
+  await world.activities.wantTombstones(id);
+  await world.activities.wantTombstones(id);
+
+  expect(await wantedSpec(world)).toMatchObject({ tombstone: { operation: id }, generation: 2 });
+  expect(await world.hostRow(host.id)).toMatchObject({ revision: 2 });
+});
+
+test("a place is free only after its host said gone; room and limits come back exactly once", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  await alice.delete((await activeDatabase(world, alice, host)).url);
+  const { id } = await world.lastOperation();
+  await world.activities.wantTombstones(id);
+  const spec = await wantedSpec(world);
+  await host.report(spec, "working");
+
+  await world.releaseChore();
+  expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 1024 });
+
+  await host.report(spec, "gone");
+  await world.activities.settleDelete(id, { done: true });
+  await world.activities.settleDelete(id, { done: true });
+  await world.releaseChore();
+
+  expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0, reserved_disk_mb: 0 });
+  expect(await world.account(alice.accountId)).toMatchObject({ databases: 0, nodes: 0, memory_mb: 0, disk_mb: 0 });
+  expect((await world.events()).map(({ status }) => status)).toEqual(["finished", "finished"]);
+  expect((await world.audit()).map(({ action }) => action).slice(-2)).toEqual([
+    "delete_database",
+    "deleteDatabase.done",
+  ]);
+});
+
+test("a database that never got a node is deleted without a host", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const { id } = (await alice.create()).body;
+  await world.activities.settleProvision((await world.lastOperation()).id, NO_ROOM);
+  await alice.delete(`${INSTANCES}/${id}`);
+  const deletion = await world.lastOperation();
+
+  await world.activities.wantTombstones(deletion.id);
+
+  expect(await world.checkPhase(deletion.id, "gone")).toEqual({ state: "observed" });
+  await world.activities.settleDelete(deletion.id, { done: true });
+  expect(await world.account(alice.accountId)).toMatchObject({ databases: 0, memory_mb: 0 });
+  expect(await world.openOperations()).toEqual([]);
+});
+
+test("a provision past its deadline ends failed with a message, and can be deleted", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  const { id } = (await alice.create()).body;
+  const provision = await world.lastOperation();
+  await world.activities.wantNodes(provision.id);
+
+  await world.expire.provisionDatabase(provision.id);
+
+  expect((await alice.get(`${INSTANCES}/${id}`)).body).toMatchObject({ status: "failed" });
+  expect(await world.events()).toMatchObject([{ status: "failed", message: expect.stringContaining("in time") }]);
+  expect(await alice.delete(`${INSTANCES}/${id}`)).toMatchObject({ status: 200 });
+  await world.activities.wantTombstones((await world.lastOperation()).id);
+  await host.report(await wantedSpec(world), "gone");
+  await world.activities.settleDelete((await world.lastOperation()).id, { done: true });
+  expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0 });
+});
+
+test("a deletion past its deadline keeps the place until the host confirms, and frees it then", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  await alice.delete((await activeDatabase(world, alice, host)).url);
+  const { id } = await world.lastOperation();
+  await world.activities.wantTombstones(id);
+
+  await world.expire.deleteDatabase(id);
+  await world.releaseChore();
+  expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 1024 });
+  expect(await world.events()).toMatchObject([{}, { status: "failed", message: expect.stringContaining("confirmed") }]);
+  expect(await world.account(alice.accountId)).toMatchObject({ databases: 0 });
+
+  await host.report(await wantedSpec(world), "gone");
+  await world.releaseChore();
+  await world.releaseChore();
+  expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0 });
+  expect(await world.account(alice.accountId)).toMatchObject({ databases: 0, memory_mb: 0 });
+});
+
+test("a port is given out again only after its node was released", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  await alice.delete((await activeDatabase(world, alice, host)).url);
+  const deletion = await world.lastOperation();
+  await world.activities.wantTombstones(deletion.id);
+  const tombstone = await wantedSpec(world);
+
+  await activeDatabase(world, alice, host);
+  expect((await world.nodes()).map(({ port }) => port)).toEqual([20_000, 20_001]);
+
+  await host.report(tombstone, "gone");
+  await world.activities.settleDelete(deletion.id, { done: true });
+  await activeDatabase(world, alice, host);
+  expect((await world.nodes()).map(({ port }) => port).sort((a, b) => a - b)).toEqual([20_000, 20_000, 20_001]);
+});

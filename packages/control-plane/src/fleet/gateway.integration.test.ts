@@ -1,0 +1,200 @@
+import type { NodeSpec } from "@moorage/contract/agent";
+import { expect, test } from "vitest";
+import { newRequest, selfSigned, startGateway } from "#testing/gateway.ts";
+import { newWorld, type World } from "#testing/world.ts";
+
+const poll = { agent: "test", epoch: 0, revision: 0, boot: "b", now: new Date().toISOString(), trash_mb: 0 };
+const nothing = { complete: true, nodes: [], unknown: [] };
+const unknownNode = { node: "00000000-0000-4000-8000-000000000000" };
+
+/** A database whose node was given to the only host that was heard of. */
+async function nodeOn(world: World): Promise<NodeSpec> {
+  await (await world.customer()).create();
+  await world.activities.wantNodes((await world.lastOperation()).id);
+  return (await world.nodes()).at(-1)?.wanted as NodeSpec;
+}
+
+test("a token enrols one key: its owner may ask again, another key is refused", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const host = await world.registerHost();
+  const [mine, other] = [await newRequest(), await newRequest()];
+
+  expect(await gateway.enrol(host.enrol_token, mine.csr)).toMatchObject({ status: 200, body: { host: host.id } });
+  expect(await gateway.enrol(host.enrol_token, other.csr)).toMatchObject({ status: 401 });
+  expect(await gateway.enrol(host.enrol_token, mine.csr)).toMatchObject({ status: 200 });
+});
+
+test("of two keys that come at once with one token, one is enrolled", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const host = await world.registerHost();
+  const requests = await Promise.all(Array.from({ length: 4 }, newRequest));
+
+  const replies = await Promise.all(requests.map(({ csr }) => gateway.enrol(host.enrol_token, csr)));
+
+  expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 401, 401, 401]);
+});
+
+test("only the newest certificate of a host speaks for it", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const host = await world.registerHost();
+  const { key, csr } = await newRequest();
+  const first = { key, certificate: (await gateway.enrol(host.enrol_token, csr)).body.certificate };
+  expect(await gateway.post(first, "/v1/observed", nothing)).toMatchObject({ status: 200 });
+
+  const second = { key, certificate: (await gateway.enrol(host.enrol_token, csr)).body.certificate };
+
+  expect(await gateway.post(first, "/v1/observed", nothing)).toMatchObject({ status: 401 });
+  expect(await gateway.post(second, "/v1/observed", nothing)).toMatchObject({ status: 200 });
+});
+
+test("an expired or unknown token and a request that is none are refused, and the host stays as it was", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const host = await world.registerHost();
+  const { csr } = await newRequest();
+
+  expect(await gateway.enrol("0".repeat(64), csr)).toMatchObject({ status: 401 });
+  expect(await gateway.enrol(host.enrol_token, "nonsense")).toMatchObject({ status: 400 });
+  world.time.now = new Date(world.time.now.getTime() + 24 * 3_600_000);
+  expect(await gateway.enrol(host.enrol_token, csr)).toMatchObject({ status: 401 });
+
+  expect(await world.hostRow(host.id)).toMatchObject({ state: "enrolling", certificate_sha256: null });
+});
+
+test("registering an enrolled host again gives no new token", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const host = await gateway.enrolledHost();
+  const row = await world.hostRow(host.id);
+  const { name, region, failure_domain, node_network, memory_mb, disk_mb, vcpus } = row;
+
+  const again = await world.operator.post("/admin/hosts", {
+    ...{ name, region, failure_domain, node_network, memory_mb, disk_mb, vcpus },
+    address: row.address.replace(/\/\d+$/, ""),
+  });
+
+  expect(again).toMatchObject({ status: 200, body: { id: host.id, state: "active" } });
+  expect(again.body["enrol_token"]).toBeUndefined();
+});
+
+test("without the certificate of an enrolled host all but enrol is 401", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const stranger = await selfSigned("CN=host-1025");
+  const dead = await gateway.enrolledHost();
+  await world.db.updateTable("hosts").set({ state: "dead" }).where("id", "=", dead.id).execute();
+
+  for (const who of [undefined, stranger, dead])
+    for (const [path, body] of [
+      ["/v1/wanted", poll],
+      ["/v1/observed", nothing],
+      ["/v1/secrets", unknownNode],
+    ] as const)
+      expect([path, (await gateway.post(who, path, body)).status]).toEqual([path, 401]);
+});
+
+test("a message of another protocol version is refused by name", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const host = await gateway.enrolledHost();
+
+  const reply = await gateway.post(host, "/v1/observed", { ...nothing, protocol: 2 });
+
+  expect(reply).toMatchObject({ status: 400, body: { errors: [{ field: "protocol" }] } });
+});
+
+test("a host reads the secrets of its own nodes alone, while they are wanted, and each reading is in the audit", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const [own, other] = [await gateway.enrolledHost(), await gateway.enrolledHost()];
+  await gateway.post(own, "/v1/observed", nothing);
+  await world.db
+    .insertInto("host_leases")
+    .values({
+      ...{ host_id: own.id, seen_at: world.time.now, agent: "test", agent_epoch: 1, boot: "b" },
+      ...{ clock_offset_ms: 0, trash_mb: 0, unknown: [] },
+    })
+    .execute();
+  const { node } = await nodeOn(world);
+
+  expect(await gateway.post(other, "/v1/secrets", { node })).toMatchObject({ status: 404 });
+  expect(await gateway.post(own, "/v1/secrets", { node })).toMatchObject({
+    status: 200,
+    body: { admin_password: expect.stringMatching(/^[\w-]{32}$/) },
+  });
+  const readings = (await world.audit()).filter(({ action }) => action === "read_credentials");
+  expect(readings).toHaveLength(1);
+
+  await world.db.updateTable("nodes").set({ tombstoned: true }).execute();
+  expect(await gateway.post(own, "/v1/secrets", { node })).toMatchObject({ status: 404 });
+});
+
+test("a long poll is a lease, and answers as soon as its host is given a node", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const host = await gateway.enrolledHost();
+  const began = Date.now();
+  const waiting = gateway.post<{ nodes?: NodeSpec[]; revision: number }>(host, "/v1/wanted", { ...poll, epoch: 1 });
+  await expect.poll(() => world.db.selectFrom("host_leases").selectAll().execute()).toHaveLength(1);
+
+  const { node } = await nodeOn(world);
+
+  const { body } = await waiting;
+  expect(body).toMatchObject({ revision: 1, nodes: [{ node, generation: 1 }] });
+  expect(Date.now() - began).toBeLessThan(5_000);
+});
+
+test("a host is told what is new since its revision, and everything in a new epoch", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const host = await gateway.enrolledHost();
+  await gateway.post(host, "/v1/wanted", poll);
+  const [first, second] = [await nodeOn(world), await nodeOn(world)];
+  const nodesSince = async (revision: number, epoch: number) => {
+    const { body } = await gateway.post<{ nodes: NodeSpec[] }>(host, "/v1/wanted", { ...poll, revision, epoch });
+    return body.nodes.map(({ node }) => node).sort();
+  };
+
+  expect(await nodesSince(0, 1)).toEqual([first.node, second.node].sort());
+  expect(await nodesSince(1, 1)).toEqual([second.node]);
+  expect(await nodesSince(2, 0)).toEqual([first.node, second.node].sort());
+});
+
+test("a poll without news ends by itself, empty", { timeout: 20_000 }, async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const host = await gateway.enrolledHost();
+  const began = Date.now();
+
+  const { body } = await gateway.post<{ nodes?: unknown }>(host, "/v1/wanted", { ...poll, epoch: 1 });
+
+  expect(body).toMatchObject({ revision: 0, digest: false });
+  expect(body.nodes).toBeUndefined();
+  expect(Date.now() - began).toBeGreaterThan(9_000);
+  expect(Date.now() - began).toBeLessThan(12_000);
+});
+
+test("a host whose clock is decades off is still heard, and alarmed", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const host = await gateway.enrolledHost();
+
+  const reply = await gateway.post(host, "/v1/wanted", { ...poll, now: "1970-01-01T00:00:00Z" });
+
+  expect(reply.status).toBe(200);
+  expect((await world.operator.get("/admin/hosts")).body).toMatchObject({ data: [{ id: host.id, clock_wrong: true }] });
+});
+
+test("what a host runs that no spec explains is shown to the operator", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const host = await gateway.enrolledHost();
+  await gateway.post(host, "/v1/wanted", poll);
+
+  await gateway.post(host, "/v1/observed", { ...nothing, unknown: ["container stray"] });
+
+  expect((await world.operator.get("/admin/hosts")).body).toMatchObject({ data: [{ unknown: ["container stray"] }] });
+});

@@ -1,0 +1,109 @@
+import type { NodeSpec } from "@moorage/contract/agent";
+import { expect, test } from "vitest";
+import { newWorld, type World } from "#testing/world.ts";
+
+async function wantedNode(world: World) {
+  const [alice, host] = [await world.customer(), await world.host()];
+  await alice.create();
+  const { id: operation } = await world.lastOperation();
+  await world.activities.wantNodes(operation);
+  const node = async () => {
+    const [only] = await world.nodes();
+    return only as NonNullable<typeof only>;
+  };
+  return { alice, host, operation, node, spec: (await node()).wanted as NodeSpec };
+}
+const signals = (world: World) => world.db.selectFrom("signals").select("operation_id").execute();
+
+test("a final report leaves exactly one signal for the operation that waits", async () => {
+  await using world = await newWorld();
+  const { host, operation, spec } = await wantedNode(world);
+
+  expect(await host.report(spec, "running")).toBe(true);
+
+  expect(await signals(world)).toEqual([{ operation_id: operation }]);
+  expect(await world.checkPhase(operation, "running")).toEqual({ state: "observed" });
+});
+
+test("a report on the way leaves no signal, and moves the progress that the tenant sees", async () => {
+  await using world = await newWorld();
+  const { alice, host, operation, spec } = await wantedNode(world);
+
+  expect(await host.report(spec, "working", { percent: 40 })).toBe(false);
+
+  expect(await signals(world)).toEqual([]);
+  expect(await world.checkPhase(operation, "running")).toEqual({ state: "pending" });
+  const { body } = await alice.get<{ data: object[] }>("/v4/account/events");
+  expect(body.data).toMatchObject([{ status: "started", percent_complete: 40 }]);
+});
+
+test("progress of 100 is not shown before the event has ended", async () => {
+  await using world = await newWorld();
+  const { alice, host, operation, spec } = await wantedNode(world);
+  const shown = async () => (await alice.get<{ data: object[] }>("/v4/account/events")).body.data;
+  await host.report(spec, "running");
+
+  expect(await shown()).toMatchObject([{ status: "started", percent_complete: 99 }]);
+  await world.activities.settleProvision(operation, { done: true });
+  expect(await shown()).toMatchObject([{ status: "finished", percent_complete: 100 }]);
+});
+
+test("a failure ends the wait with the host's words", async () => {
+  await using world = await newWorld();
+  const { host, operation, spec } = await wantedNode(world);
+
+  await host.report(spec, "failed", { message: "The disk is broken." });
+
+  expect(await signals(world)).toHaveLength(1);
+  expect(await world.checkPhase(operation, "running")).toEqual({ state: "failed", message: "The disk is broken." });
+});
+
+test("a final report of an older generation than wanted signals nobody", async () => {
+  await using world = await newWorld();
+  const { host, node, spec } = await wantedNode(world);
+  await world.db.updateTable("nodes").set({ wanted_generation: 2 }).execute();
+
+  expect(await host.report(spec, "running")).toBe(false);
+
+  expect(await signals(world)).toEqual([]);
+  expect(await node()).toMatchObject({ observed_state: "running", observed_generation: 1 });
+});
+
+test("a report that is older than what is known is ignored, by epoch first", async () => {
+  await using world = await newWorld();
+  const { host, node, spec } = await wantedNode(world);
+  await host.report(spec, "running", { epoch: 2, generation: 3 });
+  const known = await node();
+
+  await host.report(spec, "failed", { epoch: 2, generation: 2 });
+  await host.report(spec, "failed", { epoch: 1, generation: 9 });
+  expect(await node()).toEqual(known);
+
+  await host.report(spec, "failed", { epoch: 2, generation: 3 });
+  expect(await node()).toMatchObject({ observed_state: "failed" });
+});
+
+test("another host cannot speak for a node", async () => {
+  await using world = await newWorld();
+  const { operation, node, spec } = await wantedNode(world);
+  const before = await node();
+  const stranger = await world.host();
+
+  expect(await stranger.report(spec, "gone")).toBe(false);
+
+  expect(await node()).toEqual(before);
+  expect(await signals(world)).toEqual([]);
+  expect(await world.checkPhase(operation, "running")).toEqual({ state: "pending" });
+});
+
+test("what a host says again after its operation has ended wakes nobody", async () => {
+  await using world = await newWorld();
+  const { host, operation, spec } = await wantedNode(world);
+  await host.report(spec, "running");
+  await world.activities.settleProvision(operation, { done: true });
+  await world.db.deleteFrom("signals").execute();
+
+  await host.report(spec, "running");
+
+  expect(await signals(world)).toEqual([]);
+});

@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { newWorld, type World } from "#testing/world.ts";
+import {
+  markStarted,
+  nextRun,
+  operationsToStart,
+  operationsToSweep,
+  openOperation,
+  settleOperation,
+} from "./operation-store.ts";
+
+async function openOne(world: World) {
+  const { accountId } = await world.customer();
+  const operation = { accountId, kind: "provisionDatabase", entityId: 7, at: world.time.now, deadlineSeconds: 60 };
+  return world.db.transaction().execute((tx) => openOperation(tx, operation));
+}
+const later = (at: Date, seconds: number): Date => new Date(at.getTime() + seconds * 1000);
+
+test("of two that settle an operation at once, one does, and its words stay", async () => {
+  await using world = await newWorld();
+  const { id } = await openOne(world);
+  const settle = (message: string) =>
+    world.db.transaction().execute((tx) => settleOperation(tx, id, { outcome: "failed", message, at: world.time.now }));
+
+  const settled = await Promise.all(["a", "b", "c"].map(settle));
+
+  const winners = settled.filter((row) => row !== undefined);
+  expect(winners).toHaveLength(1);
+  expect(await world.lastOperation()).toMatchObject({ message: winners[0]?.message, outcome: "failed" });
+});
+
+test("the next run is given out once for two sweepers, and never for a settled operation", async () => {
+  await using world = await newWorld();
+  const operation = await openOne(world);
+
+  const runs = await Promise.all([nextRun(world.db, operation), nextRun(world.db, operation)]);
+
+  expect(runs.filter((row) => row !== undefined)).toMatchObject([{ run: 1, started_at: null }]);
+  await world.db.updateTable("operations").set({ settled_at: world.time.now }).execute();
+  expect(await nextRun(world.db, { ...operation, run: 1 })).toBeUndefined();
+});
+
+test("an operation is started until it is marked, swept after a while, and neither once it is settled", async () => {
+  await using world = await newWorld();
+  const { id, created_at } = await openOne(world);
+  const due = async (at: Date) => [
+    (await operationsToStart(world.db, 10)).length,
+    (await operationsToSweep(world.db, at, 10)).length,
+  ];
+
+  expect(await due(later(created_at, 29))).toEqual([1, 0]);
+  await markStarted(world.db, [id], later(created_at, 10));
+  expect(await due(later(created_at, 39))).toEqual([0, 0]);
+  expect(await due(later(created_at, 40))).toEqual([0, 1]);
+  await world.db.updateTable("operations").set({ settled_at: created_at }).execute();
+  expect(await due(later(created_at, 999))).toEqual([0, 0]);
+});
+
+test("a control plane that was set back opens no operation", async () => {
+  await using world = await newWorld();
+  await world.db.updateTable("installation").set({ set_back_at: world.time.now }).execute();
+
+  await expect(openOne(world)).rejects.toMatchObject({ kind: "unavailable" });
+
+  expect(await world.openOperations()).toEqual([]);
+});

@@ -1,0 +1,50 @@
+import { Client, Connection } from "@temporalio/client";
+import { expect, test } from "vitest";
+import { createLog } from "#platform/log.ts";
+import { newWorld, type World } from "#testing/world.ts";
+import { sweepOnce } from "./sweeper.ts";
+
+/** Temporal is down: nothing listens here. Without interceptors a call is not tried again. */
+const connection = Connection.lazy({ address: "127.0.0.1:1", connectTimeout: 200, interceptors: [] });
+const temporal = new Client({ connection });
+
+const sweepAfter = (world: World, seconds: number) => {
+  world.time.now = new Date(world.time.now.getTime() + seconds * 1000);
+  const log = createLog("test", "silent");
+  return sweepOnce({
+    ...{ db: world.db, temporal, clock: world.clock, log, expire: world.expire, everySeconds: 10 },
+    chores: [],
+  });
+};
+
+test("an operation that nobody ends is ended a minute after its deadline, and not before", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const { id } = (await alice.create()).body;
+
+  await sweepAfter(world, 900 + 60);
+  expect(await world.openOperations()).toEqual(["provisionDatabase"]);
+
+  await sweepAfter(world, 11);
+  expect(await world.openOperations()).toEqual([]);
+  expect((await alice.get(`/v4/databases/mysql/instances/${id}`)).body).toMatchObject({ status: "failed" });
+});
+
+test("a Temporal that does not answer is not a lost workflow", async () => {
+  await using world = await newWorld();
+  await (await world.customer()).create();
+  await world.db.updateTable("operations").set({ started_at: world.time.now }).execute();
+
+  await sweepAfter(world, 60);
+
+  expect(await world.lastOperation()).toMatchObject({ run: 0, started_at: expect.any(Date) });
+});
+
+test("an operation that was never started is the relay's, and is left alone", async () => {
+  await using world = await newWorld();
+  await (await world.customer()).create();
+
+  await sweepAfter(world, 60);
+
+  expect(await world.lastOperation()).toMatchObject({ run: 0, started_at: null, settled_at: null });
+});

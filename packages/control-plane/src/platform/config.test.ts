@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { readConfig, required } from "./config.ts";
+
+const url = "postgres://moorage@127.0.0.1:5432/moorage";
+
+test("every fault of the environment is named at once", () => {
+  const faulty = { MOORAGE_CELL: "1024", MOORAGE_API_LISTEN: "nowhere", MOORAGE_SWEEP_SECONDS: "0" };
+
+  expect(() => readConfig(faulty)).toThrow(
+    expect.objectContaining({
+      message: expect.stringMatching(/(?=[^]*DATABASE_URL)(?=[^]*MOORAGE_CELL)(?=[^]*API_LISTEN)(?=[^]*SWEEP_SECONDS)/),
+    }),
+  );
+});
+
+test("an address to listen on has a host and a port; all but the database has a default", () => {
+  const config = readConfig({ DATABASE_URL: url, MOORAGE_FLEET_LISTEN: "10.0.0.1:8443" });
+
+  expect(config).toMatchObject({
+    MOORAGE_FLEET_LISTEN: { host: "10.0.0.1", port: 8443 },
+    MOORAGE_API_LISTEN: { host: "127.0.0.1", port: 18090 },
+    MOORAGE_CELL: 0,
+  });
+});
+
+test("a setting that only one process needs is asked for by name", () => {
+  expect(() => required(readConfig({ DATABASE_URL: url }), "MOORAGE_KEYS_FILE")).toThrow("MOORAGE_KEYS_FILE");
+});

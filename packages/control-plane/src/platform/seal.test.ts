@@ -1,0 +1,67 @@
+import { randomBytes } from "node:crypto";
+import { expect, test } from "vitest";
+import { createSealer } from "./seal.ts";
+
+const key = (): string => randomBytes(32).toString("base64");
+const place = ["databases.admin_password", 1, 7];
+
+test("what was sealed opens at its place, and its text is not in it", () => {
+  const sealer = createSealer({ current: "k1", keys: { k1: key() } });
+
+  const sealed = sealer.seal(place, "correct horse");
+
+  expect(sealer.open(place, sealed)).toBe("correct horse");
+  expect(sealed).not.toContain("correct horse");
+  expect(sealed).not.toContain(Buffer.from("correct horse").toString("base64url"));
+});
+
+test("a sealed value copied to another row does not open", () => {
+  const sealer = createSealer({ current: "k1", keys: { k1: key() } });
+  const sealed = sealer.seal(place, "correct horse");
+
+  expect(() => sealer.open(["databases.admin_password", 1, 8], sealed)).toThrow(/authenticate/);
+  expect(() => sealer.open(["databases.admin_password", 2, 7], sealed)).toThrow(/authenticate/);
+});
+
+test("the data key is bound to its place too, not only the text", () => {
+  const sealer = createSealer({ current: "k1", keys: { k1: key() } });
+  const [a, b] = [sealer.seal(place, "one").split("."), sealer.seal(["elsewhere"], "two").split(".")];
+
+  expect(() => sealer.open(place, ["v1", "k1", b[2], a[3]].join("."))).toThrow(/authenticate/);
+  expect(() => sealer.open(place, ["v1", "k1", a[2], b[3]].join("."))).toThrow(/authenticate/);
+});
+
+test("two keys are valid at once while an operator rotates: old values open, new ones use the new key", () => {
+  const keys = { k1: key(), k2: key() };
+  const old = createSealer({ current: "k1", keys: { k1: keys.k1 } }).seal(place, "old");
+  const rotating = createSealer({ current: "k2", keys });
+
+  const fresh = rotating.seal(place, "new");
+
+  expect(rotating.open(place, old)).toBe("old");
+  expect(createSealer({ current: "k2", keys: { k2: keys.k2 } }).open(place, fresh)).toBe("new");
+  expect(() => createSealer({ current: "k2", keys: { k2: keys.k2 } }).open(place, old)).toThrow('No key "k1"');
+});
+
+test("every sealing has a key and a nonce of its own", () => {
+  const sealer = createSealer({ current: "k1", keys: { k1: key() } });
+
+  const texts = new Set(Array.from({ length: 100 }, () => sealer.seal(place, "same").split(".")[3]));
+
+  expect(texts.size).toBe(100);
+});
+
+test("a changed byte anywhere is refused", () => {
+  const sealer = createSealer({ current: "k1", keys: { k1: key() } });
+  const parts = sealer.seal(place, "correct horse").split(".");
+
+  for (const index of [2, 3]) {
+    const bytes = Buffer.from(parts[index] as string, "base64url");
+    for (let at = 0; at < bytes.length; at++) {
+      const changed = Buffer.from(bytes);
+      changed[at] = (changed[at] as number) ^ 1;
+      const text = parts.with(index, changed.toString("base64url")).join(".");
+      expect(() => sealer.open(place, text)).toThrow(/authenticate/);
+    }
+  }
+});

@@ -1,0 +1,33 @@
+import { sql } from "kysely";
+import type { Db } from "#platform/db/database.ts";
+
+/** Takes a copy of everything, as a backup would. The answer sets the database back to it. */
+export async function copyOf(db: Db): Promise<() => Promise<void>> {
+  const tables = await names(
+    db,
+    "select c.relname as name from pg_class c join pg_namespace n on n.oid = relnamespace \
+where nspname = 'public' and relkind in ('r', 'p') and not relispartition and relname not like 'kysely%'",
+  );
+  const { rows: sequences } = await sql<{ name: string; last: number | null }>`
+    select sequencename as name, last_value as last from pg_sequences where schemaname = 'public'`.execute(db);
+  await sql`create schema copy`.execute(db);
+  for (const table of tables)
+    await sql`create table ${sql.table(`copy.${table}`)} as table ${sql.table(table)}`.execute(db);
+
+  return () =>
+    db.transaction().execute(async (tx) => {
+      // Without triggers: foreign keys, and the audit that cannot be deleted.
+      await sql`set local session_replication_role = replica`.execute(tx);
+      for (const table of tables) {
+        await sql`delete from ${sql.table(table)}`.execute(tx);
+        await sql`insert into ${sql.table(table)} select * from ${sql.table(`copy.${table}`)}`.execute(tx);
+      }
+      for (const { name, last } of sequences)
+        await sql`select setval(${name}::regclass, ${last ?? 1}, ${last !== null})`.execute(tx);
+    });
+}
+
+async function names(db: Db, query: string): Promise<string[]> {
+  const { rows } = await sql.raw<{ name: string }>(query).execute(db);
+  return rows.map(({ name }) => name);
+}

@@ -1,0 +1,130 @@
+// The certificate library resolves its parts by decorators and needs this first.
+import "reflect-metadata";
+import { KeyObject, webcrypto } from "node:crypto";
+import { request as httpsRequest } from "node:https";
+import type { AddressInfo } from "node:net";
+import * as x509 from "@peculiar/x509";
+import { createSecretsOf } from "#databases/index.ts";
+import { createCertificateAuthority } from "#fleet/certificate-authority.ts";
+import { gatewayRoutes } from "#fleet/gateway.ts";
+import { createWakeups } from "#fleet/wakeups.ts";
+import { listen } from "#platform/db/notifications.ts";
+import { createServer } from "#platform/http/server.ts";
+import { createLog } from "#platform/log.ts";
+import type { World } from "./world.ts";
+
+const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+const day = 86_400_000;
+
+/** A key, and the certificate that goes with it. */
+export type Identity = { key: string; certificate?: string };
+
+export type Answer<Body> = { status: number; body: Body };
+
+/** The fleet gateway over real TLS, with an authority of its own. */
+export async function startGateway(world: World) {
+  const log = createLog("test", "silent");
+  const authority = await selfSigned("CN=test authority", { authority: true });
+  const server = await selfSigned("CN=127.0.0.1", { issuer: authority });
+  const wakeups = createWakeups();
+  const closing = new AbortController();
+  const heard = listen(world.databaseUrl, "host", log, (id) => wakeups.wake(id === "" ? "all" : Number(id)));
+  const app = createServer(log, {
+    https: {
+      key: server.key,
+      cert: server.certificate,
+      ca: authority.certificate,
+      requestCert: true,
+      rejectUnauthorized: false,
+    },
+  });
+  gatewayRoutes(app, {
+    db: world.db,
+    clock: world.clock,
+    ca: await createCertificateAuthority(authority.certificate, authority.key),
+    wakeups,
+    nudgeRelay: () => {
+      world.nudges.relay++;
+    },
+    closing: closing.signal,
+    secretsOf: createSecretsOf(world),
+  });
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+
+  const send = (as: Identity | undefined, path: string, message: object) =>
+    new Promise<{ status: number; text: string }>((resolve, reject) => {
+      const call = httpsRequest({
+        ...{ host: "127.0.0.1", port, path, method: "POST", agent: false, rejectUnauthorized: false },
+        headers: { "content-type": "application/json" },
+        ...(as?.certificate === undefined ? {} : { key: as.key, cert: as.certificate }),
+      });
+      call.on("error", reject);
+      call.on("response", (response) => {
+        response
+          .toArray()
+          .then((chunks) => resolve({ status: response.statusCode ?? 0, text: chunks.join("") }), reject);
+      });
+      call.end(JSON.stringify({ protocol: 1, ...message }));
+    });
+  const post = async <Body = Record<string, unknown>>(
+    as: Identity | undefined,
+    path: string,
+    message: object,
+  ): Promise<Answer<Body>> => {
+    const { status, text } = await send(as, path, message);
+    return { status, body: JSON.parse(text) as Body };
+  };
+  const enrol = (token: string, csr: string) =>
+    post<{ host: number; certificate: string }>(undefined, "/v1/enrol", { token, csr });
+
+  return {
+    post,
+    enrol,
+    wakeups,
+    /** A host with its certificate. */
+    async enrolledHost(options?: Parameters<World["registerHost"]>[0]) {
+      const host = await world.registerHost(options);
+      const { key, csr } = await newRequest();
+      const { certificate } = (await enrol(host.enrol_token, csr)).body;
+      return { ...host, key, certificate };
+    },
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      await app.close();
+      await heard.close();
+    },
+  };
+}
+export type Gateway = Awaited<ReturnType<typeof startGateway>>;
+
+const newKeys = () => webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+const pemOf = (key: webcrypto.CryptoKey): string => KeyObject.from(key).export({ type: "pkcs8", format: "pem" });
+
+/** A fresh key and the request for a certificate, under a name that the authority must not believe. */
+export async function newRequest(): Promise<{ key: string; csr: string }> {
+  const keys = await newKeys();
+  const request = await x509.Pkcs10CertificateRequestGenerator.create({
+    name: "CN=host-1",
+    keys,
+    signingAlgorithm: algorithm,
+  });
+  return { key: pemOf(keys.privateKey), csr: request.toString("pem") };
+}
+
+type Signed = { key: string; certificate: string; keys: webcrypto.CryptoKeyPair };
+
+export async function selfSigned(name: string, by: { authority?: boolean; issuer?: Signed } = {}): Promise<Signed> {
+  const keys = await newKeys();
+  const certificate = await x509.X509CertificateGenerator.create({
+    subject: name,
+    issuer: by.issuer === undefined ? name : new x509.X509Certificate(by.issuer.certificate).subject,
+    notBefore: new Date(Date.now() - day),
+    notAfter: new Date(Date.now() + day),
+    publicKey: keys.publicKey,
+    signingKey: (by.issuer?.keys ?? keys).privateKey,
+    signingAlgorithm: algorithm,
+    extensions: [new x509.BasicConstraintsExtension(by.authority === true, undefined, true)],
+  });
+  return { key: pemOf(keys.privateKey), certificate: certificate.toString("pem"), keys };
+}

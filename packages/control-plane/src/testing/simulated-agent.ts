@@ -1,0 +1,43 @@
+import { isNewer, type NodeReport, type NodeSpec, type WantedReply } from "@moorage/contract/agent";
+import type { Gateway, Identity } from "./gateway.ts";
+
+/** An agent that speaks the real protocol and does all it is told at once, without a container. */
+export function simulateAgent(gateway: Gateway, host: Identity & { id: number }) {
+  const specs = new Map<string, NodeSpec>();
+  const at = { epoch: 0, revision: 0 };
+
+  const reportOf = (spec: NodeSpec): NodeReport => ({
+    node: spec.node,
+    epoch: spec.epoch,
+    generation: spec.generation,
+    state: spec.tombstone === undefined ? "running" : "gone",
+    percent: 100,
+  });
+  const say = (change: { nodes: NodeReport[]; digest?: number }) =>
+    gateway.post(host, "/v1/observed", { complete: true, unknown: [], ...change });
+
+  return {
+    specs,
+    at,
+    /** Asks what is wanted, does it, and says so. */
+    async poll(): Promise<WantedReply> {
+      // When nothing is new, the long poll need not be waited out.
+      const impatience = setInterval(() => gateway.wakeups.wake(host.id), 50);
+      const ask = { ...at, agent: "simulated", boot: "b", now: new Date().toISOString(), trash_mb: 0 };
+      const { body: reply } = await gateway.post<WantedReply>(host, "/v1/wanted", ask).finally(() => {
+        clearInterval(impatience);
+      });
+      if (reply.epoch < at.epoch || (reply.epoch === at.epoch && reply.revision < at.revision)) return reply;
+      for (const spec of (reply.nodes ?? []) as NodeSpec[]) {
+        const known = specs.get(spec.node);
+        if (known === undefined || isNewer(spec, known)) specs.set(spec.node, spec);
+      }
+      if (reply.nodes !== undefined) Object.assign(at, { epoch: reply.epoch, revision: reply.revision });
+      if (reply.digest)
+        await say({ nodes: [...specs.values()].map((spec) => ({ ...reportOf(spec), spec })), digest: reply.epoch });
+      else await say({ nodes: [...specs.values()].map(reportOf) });
+      return reply;
+    },
+  };
+}
+export type SimulatedAgent = ReturnType<typeof simulateAgent>;

@@ -1,0 +1,25 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
+import { beforeAll, expect, test } from "vitest";
+import { bundleWorkflows } from "#platform/temporal/bundle.ts";
+
+const folder = join(import.meta.dirname, "../histories");
+const recorded = readdirSync(folder).filter((name) => name.endsWith(".json"));
+
+let workflowBundle: Awaited<ReturnType<typeof bundleWorkflows>>;
+beforeAll(async () => {
+  Runtime.install({ logger: new DefaultLogger("ERROR") });
+  workflowBundle = await bundleWorkflows();
+});
+
+test("there is a recorded history of every workflow", async () => {
+  const kinds = new Set(recorded.map((name) => name.split("-")[0]));
+  expect([...kinds].sort()).toEqual(Object.keys(await import("./workflows.ts")).sort());
+});
+
+// A workflow that is under way while we deploy goes on in the new code: it must decide as it did before.
+test.each(recorded)("%s replays", async (name) => {
+  const history: unknown = JSON.parse(readFileSync(join(folder, name), "utf8"));
+  await expect(Worker.runReplayHistory({ workflowBundle }, history)).resolves.toBeUndefined();
+});

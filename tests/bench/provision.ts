@@ -1,0 +1,149 @@
+import { execFile, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { createConnection } from "mysql2/promise";
+import { inParts } from "../../tools/stack/places.ts";
+import { hostDir } from "../kit/host.ts";
+import { nodesOf } from "../kit/records.ts";
+import { tenant } from "../kit/tenant.ts";
+import { until } from "../kit/until.ts";
+import { cpuByPart, minus } from "./cpu.ts";
+
+const run = promisify(execFile);
+const ROUNDS = 8;
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
+
+/** Create to `active` beside its raw floor, in turns; and what the control plane spends on it, by part. */
+export async function benchProvision(): Promise<boolean> {
+  const alice = tenant();
+  const warm = await alice.createSurely(`bench-${Date.now()}`);
+  await alice.untilStatus(warm.id, "active");
+  const config = await nodeConfig(warm.id);
+
+  const floors: number[] = [];
+  const creates: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    floors.push(await rawFloor(config));
+    const started = performance.now();
+    const { body } = await alice.create(`bench-${Date.now()}`);
+    await alice.untilStatus(body.id, "active");
+    creates.push(performance.now() - started);
+    await remove(body.id);
+  }
+  await remove(warm.id);
+  const ratio = median(creates.map((ms, round) => ms / (floors[round] as number)));
+  print("raw floor, ms", floors);
+  print("create to active, ms", creates);
+  console.log(`median ratio ${ratio.toFixed(2)} (goal: at most 2.0)`);
+
+  const cpu = await cpuOfProvision();
+  return ratio <= 2 && cpu <= 0.5;
+
+  async function remove(id: number): Promise<void> {
+    await alice.deleteSurely(id);
+    await alice.untilEvent(id, "database_delete");
+  }
+}
+
+const print = (what: string, values: readonly number[]): void =>
+  console.log(`${what}: ${values.map((value) => Math.round(value)).join(" ")}, median ${Math.round(median(values))}`);
+
+/** What any way of making this database must do: unpack the prepared directory, and start the server on it. */
+async function rawFloor(config: string): Promise<number> {
+  const engine = inParts("engines", "mysql");
+  const folder = mkdtempSync(join(tmpdir(), "moorage-floor-"));
+  try {
+    const started = performance.now();
+    await run("tar", ["--zstd", "-xf", join(engine, "prepared.tar.zst"), "-C", folder]);
+    mkdirSync(join(folder, "tmp"));
+    const file = join(folder, "my.cnf");
+    writeFileSync(file, localConfig(config, folder));
+    const loader = [
+      join(engine, "rootfs/lib64/ld-linux-x86-64.so.2"),
+      "--library-path",
+      join(engine, "rootfs/usr/lib/x86_64-linux-gnu"),
+    ];
+    const server = spawn(
+      loader[0] as string,
+      [...loader.slice(1), join(engine, "rootfs/usr/sbin/mysqld"), `--defaults-file=${file}`, "--user=root"],
+      {
+        stdio: ["ignore", "ignore", "ignore"],
+      },
+    );
+    try {
+      await until("the server answers", 60, async () => {
+        const connection = await createConnection({ socketPath: join(folder, "m.sock"), user: "root" });
+        await connection.query("select 1");
+        await connection.end();
+        return true;
+      });
+      return performance.now() - started;
+    } finally {
+      server.kill("SIGKILL");
+      await new Promise((resolve) =>
+        server.exitCode === null && server.signalCode === null ? server.once("exit", resolve) : resolve(0),
+      );
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function nodeConfig(id: number): Promise<string> {
+  const [node] = await nodesOf(id);
+  if (node === undefined) throw new Error("no node");
+  return readFileSync(join(hostDir(Number(node.host.replace("host-", ""))), "nodes", node.id, "my.cnf"), "utf8");
+}
+
+/** The node's own settings, with its places moved into a folder of this machine. */
+const localConfig = (config: string, folder: string): string =>
+  `${config
+    .replaceAll("/volume/", `${folder}/`)
+    .replaceAll("/run/mysqld/", `${folder}/`)
+    .replaceAll("/tmp", `${folder}/tmp`)}
+[mysqld]
+bind_address = 127.0.0.1
+port = 19306
+socket = ${folder}/m.sock
+pid_file = ${folder}/pid
+lc_messages_dir = ${inParts("engines/mysql/rootfs/usr/share/mysql")}
+character_sets_dir = ${inParts("engines/mysql/rootfs/usr/share/mysql/charsets")}
+plugin_dir = ${inParts("engines/mysql/rootfs/usr/lib/mysql/plugin")}
+`;
+
+/** The processes' CPU over ten provisions, less what they use in the same time when nothing happens. */
+async function cpuOfProvision(): Promise<number> {
+  const count = 10;
+  const alice = tenant();
+  const made: number[] = [];
+  const before = cpuByPart();
+  const started = performance.now();
+  for (let n = 0; n < count; n++) {
+    const { body } = await alice.create(`cpu-${n}-${Date.now()}`);
+    await until("active", 60, async () => {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return (await alice.view(body.id)).body.status === "active";
+    });
+    made.push(body.id);
+  }
+  const busyMs = performance.now() - started;
+  const busy = minus(cpuByPart(), before);
+  const quiet = cpuByPart();
+  await new Promise((resolve) => setTimeout(resolve, 10_000));
+  const idle = minus(cpuByPart(), quiet);
+  let total = 0;
+  for (const [part, seconds] of Object.entries(busy)) {
+    const each = (seconds - ((idle[part] ?? 0) * busyMs) / 10_000) / count;
+    total += each;
+    console.log(
+      `CPU of a provision, ${part.padEnd(9)} ${(each * 1000).toFixed(0).padStart(5)} ms (idle ${(((idle[part] ?? 0) / 10) * 100).toFixed(1)} % of a core)`,
+    );
+  }
+  console.log(`CPU of a provision, in all    ${(total * 1000).toFixed(0).padStart(5)} ms (goal: at most 500)`);
+  for (const id of made) await alice.deleteSurely(id);
+  for (const id of made) await alice.untilEvent(id, "database_delete", 120);
+  return total;
+}

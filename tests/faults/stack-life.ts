@@ -1,0 +1,84 @@
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { node, repo, stackDir } from "../../tools/stack/places.ts";
+import { reach, sql } from "../kit/sql.ts";
+import { tenant } from "../kit/tenant.ts";
+import { until } from "../kit/until.ts";
+import { type Run, trial } from "./trial.ts";
+
+const run_ = promisify(execFile);
+const UP_LIMIT_SECONDS = 20;
+
+/** The stack's own promise: nothing of it is left after `down`, and `up` brings every database back. */
+export const stackDownAndUp = (run: Run): Promise<boolean> =>
+  trial(run, "`stack down` leaves nothing running, and `stack up` brings the databases back from disk", async () => {
+    const alice = tenant();
+    const { id } = await alice.createSurely(`kept-${Date.now()}`);
+    await alice.untilStatus(id, "active", 120);
+    const at = await reach(alice, id);
+    await sql(
+      at,
+      "create database shop; create table shop.cakes (id int primary key); insert into shop.cakes values (9)",
+    );
+
+    const downSeconds = await stack("down");
+    const left = await leftovers();
+    const upSeconds = await stack("up", "--hosts", "3");
+    if (left.length > 0) throw new Error(`left behind: ${left.join(", ")}`);
+    if (upSeconds > UP_LIMIT_SECONDS) throw new Error(`up took ${upSeconds.toFixed(1)} s`);
+    await until("the node answers with its row", 60, async () => (await sql(at, "select id from shop.cakes")) === "9");
+    await alice.deleteSurely(id);
+    await alice.untilEvent(id, "database_delete", 120);
+    return `down ${downSeconds.toFixed(1)} s, second up ${upSeconds.toFixed(1)} s`;
+  });
+
+async function stack(...args: string[]): Promise<number> {
+  const started = performance.now();
+  await run_(node, [join(repo, "tools/stack/stack.ts"), ...args]);
+  return (performance.now() - started) / 1000;
+}
+
+/** Looked for in the kernel, not in what the stack remembers. */
+async function leftovers(): Promise<string[]> {
+  const lines = async (command: string, ...args: string[]): Promise<string[]> =>
+    (await run_(command, args)).stdout.split("\n");
+  const named = (found: readonly string[], kind: string): string[] =>
+    found.filter(Boolean).map((name) => `${kind} ${name}`);
+  return [
+    ...named(processes(), "process"),
+    ...named(
+      (await lines("ip", "netns", "list")).filter((name) => /^moor-(host|client|n)-/.test(name)),
+      "namespace",
+    ),
+    ...named(
+      (await lines("ip", "-brief", "link")).filter((link) => /^(moor0|moor-|mh-|mn-)/.test(link)),
+      "link",
+    ),
+    ...named(
+      (await lines("findmnt", "-rno", "TARGET")).filter((target) => target.startsWith(stackDir)),
+      "mount",
+    ),
+    ...named(
+      (await lines("losetup", "-ln", "-O", "NAME,BACK-FILE")).filter((line) => line.includes(stackDir)),
+      "loop device",
+    ),
+    ...named(
+      (await lines("nft", "list", "tables")).filter((table) => table.includes("moor")),
+      "table",
+    ),
+  ];
+}
+
+const processes = (): string[] =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .flatMap((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+        return command.includes(stackDir) ? [`${pid} ${command.slice(0, 80)}`] : [];
+      } catch {
+        return [];
+      }
+    });

@@ -1,0 +1,142 @@
+import { readFile, stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { MysqlDatabase } from "@moorage/contract";
+import { beforeAll, expect, test } from "vitest";
+import { kill, waitHealthy } from "../../tools/stack/control.ts";
+import { containers, filesWith, hostDir, hostNumbers, inspect, trash } from "../kit/host.ts";
+import { brokenInvariants } from "../kit/invariants.ts";
+import { allowDeletions } from "../kit/moorage.ts";
+import { nodesOf } from "../kit/records.ts";
+import { load, reach, sql } from "../kit/sql.ts";
+import { env } from "../kit/stack-env.ts";
+import { tenant } from "../kit/tenant.ts";
+import { until } from "../kit/until.ts";
+
+const alice = tenant();
+const unique = (name: string): string => `${name}-${Date.now().toString(36)}`;
+
+beforeAll(() => allowDeletions(500));
+
+test("a database goes from provisioning to active with progress, takes SQL, and leaves nothing but its trash", async () => {
+  const label = unique("story");
+  const created = await alice.create(label);
+  expect(created).toMatchObject({ status: 200, body: { label, status: "provisioning", port: null } });
+  const { id } = created.body;
+
+  const percents = new Set<number>();
+  await until("the event is finished", 60, async () => {
+    const [event] = await alice.events(id);
+    percents.add(event?.percent_complete ?? -1);
+    return event?.status === "finished";
+  });
+  expect(
+    [...percents].filter((percent) => percent > 0 && percent < 100).length,
+    `seen ${[...percents].join(", ")}`,
+  ).toBeGreaterThan(0);
+  const active = await alice.untilStatus(id, "active");
+  expect(MysqlDatabase.parse(active)).toMatchObject({ port: expect.any(Number), total_disk_size_gb: 10 });
+
+  const at = await reach(alice, id);
+  await sql(
+    at,
+    "create database shop; create table shop.cakes (id int primary key, name text); insert into shop.cakes values (1, 'Linz')",
+  );
+  expect(await sql(at, "select name from shop.cakes")).toBe("Linz");
+
+  const [node] = await nodesOf(id);
+  expect((await alice.delete(id)).status).toBe(200);
+  expect((await alice.view(id)).status).toBe(404);
+  expect((await alice.list()).map((database) => database.id)).not.toContain(id);
+  await alice.untilEvent(id, "database_delete");
+  expect(await brokenInvariants()).toEqual([]);
+  expect((await trash(at.host)).filter((name) => name.endsWith(node?.id ?? ""))).toHaveLength(1);
+});
+
+test("20 creates at once all become active, spread over the hosts, and all go again", async () => {
+  const labels = Array.from({ length: 20 }, (_, n) => unique(`burst-${n}`));
+  const created = await Promise.all(labels.map((label) => alice.create(label)));
+  expect(created.map(({ status }) => status)).toEqual(labels.map(() => 200));
+  const ids = created.map(({ body }) => body.id);
+  await Promise.all(ids.map((id) => alice.untilStatus(id, "active", 240)));
+
+  const perHost = await Promise.all(hostNumbers().map(async (n) => (await containers(n)).length));
+  expect(Math.max(...perHost) - Math.min(...perHost)).toBeLessThanOrEqual(2);
+  await Promise.all(ids.map((id) => alice.delete(id)));
+  await Promise.all(ids.map((id) => alice.untilEvent(id, "database_delete", 240)));
+  expect(await brokenInvariants()).toEqual([]);
+});
+
+test("a node runs unprivileged, on a read-only root, within the memory, processor and disk of its plan", async () => {
+  const { id } = await alice.createSurely(unique("limits"));
+  await alice.untilStatus(id, "active");
+  const at = await reach(alice, id);
+  const [node] = await nodesOf(id);
+  const container = await inspect(at.host, node?.id ?? "");
+
+  expect(container.HostConfig).toMatchObject({ ReadonlyRootfs: true, Memory: 1024 ** 3, NanoCpus: 1e9 });
+  const status = await readFile(`/proc/${container.State.Pid}/status`, "utf8");
+  expect(Number(/^Uid:\s+(\d+)/m.exec(status)?.[1])).toBeGreaterThanOrEqual(100_000);
+  expect(status).toMatch(/^CapEff:\s+0+$/m);
+  expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
+  expect(status).toMatch(/^Seccomp:\s+2$/m);
+  expect(await readFile(`/proc/${container.State.Pid}/mounts`, "utf8")).toMatch(/^overlay \/ overlay ro,/m);
+
+  const volume = await statfs(join(hostDir(at.host), "nodes", node?.id ?? "", "volume"));
+  expect((volume.blocks * volume.bsize) / 1024 ** 3).toBeLessThanOrEqual(10);
+  const image = await stat(join(hostDir(at.host), "volumes", `${node?.id}.img`));
+  expect(image.blocks * 512).toBeLessThan(image.size);
+
+  await expect(sql(at, "set global max_connections = 1")).rejects.toThrow(/Access denied/);
+  await alice.deleteSurely(id);
+  await alice.untilEvent(id, "database_delete");
+});
+
+test("no file that the agent keeps on the host holds the password", async () => {
+  const { id } = await alice.createSurely(unique("secret"));
+  await alice.untilStatus(id, "active");
+  const at = await reach(alice, id);
+  expect(await sql(at, "select current_user()")).toBe("dbadmin@%");
+  expect(await filesWith(at.host, at.username)).not.toEqual([]);
+  expect(await filesWith(at.host, at.password)).toEqual([]);
+  await alice.deleteSurely(id);
+  await alice.untilEvent(id, "database_delete");
+});
+
+test("a database serves while its agent is killed again and again", async () => {
+  const { id } = await alice.createSurely(unique("serves"));
+  await alice.untilStatus(id, "active");
+  const at = await reach(alice, id);
+  const running = load(at, 6);
+  for (let n = 0; n < 3; n++) {
+    kill(`agent-${at.host}`);
+    await waitHealthy(`agent-${at.host}`);
+  }
+  expect(await running).toMatchObject({ failed: 0 });
+  await alice.deleteSurely(id);
+  await alice.untilEvent(id, "database_delete");
+});
+
+test("mysqld killed by hand is back with its rows", async () => {
+  const { id } = await alice.createSurely(unique("killed"));
+  await alice.untilStatus(id, "active");
+  const at = await reach(alice, id);
+  await sql(
+    at,
+    "create database shop; create table shop.cakes (id int primary key); insert into shop.cakes values (5)",
+  );
+  const [node] = await nodesOf(id);
+  process.kill((await inspect(at.host, node?.id ?? "")).State.Pid, "SIGKILL");
+  await until("it answers again", 60, async () => (await sql(at, "select id from shop.cakes")) === "5");
+  await alice.deleteSurely(id);
+  await alice.untilEvent(id, "database_delete");
+});
+
+test("another account does not see it, in the same bytes as if it did not exist", async () => {
+  const { id } = await alice.createSurely(unique("mine"));
+  const mallory = tenant(env("MOORAGE_OTHER_TOKEN"));
+  expect(await mallory.view(id)).toEqual(await mallory.view(1));
+  expect(await mallory.delete(id)).toEqual(await mallory.delete(1));
+  await alice.untilStatus(id, "active");
+  await alice.deleteSurely(id);
+  await alice.untilEvent(id, "database_delete");
+});
