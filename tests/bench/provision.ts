@@ -1,6 +1,5 @@
 import { execFile, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { createConnection } from "mysql2/promise";
@@ -54,65 +53,53 @@ const print = (what: string, values: readonly number[]): void =>
 /** What any way of making this database must do: unpack the prepared directory, and start the server on it. */
 async function rawFloor(config: string): Promise<number> {
   const engine = inParts("engines", "mysql");
-  const folder = mkdtempSync(join(tmpdir(), "moorage-floor-"));
+  const rootfs = join(engine, "rootfs");
+  const folder = mkdtempSync(join(rootfs, "tmp", "floor-"));
+  const inside = folder.slice(rootfs.length);
   try {
     const started = performance.now();
     await run("tar", ["--zstd", "-xf", join(engine, "prepared.tar.zst"), "-C", folder]);
     mkdirSync(join(folder, "tmp"));
-    const file = join(folder, "my.cnf");
-    writeFileSync(file, localConfig(config, folder));
-    const loader = [
-      join(engine, "rootfs/lib64/ld-linux-x86-64.so.2"),
-      "--library-path",
-      join(engine, "rootfs/usr/lib/x86_64-linux-gnu"),
-    ];
+    writeFileSync(join(folder, "my.cnf"), movedTo(config, inside));
+    await run("chown", ["-R", "999:999", folder]);
     const server = spawn(
-      loader[0] as string,
-      [...loader.slice(1), join(engine, "rootfs/usr/sbin/mysqld"), `--defaults-file=${file}`, "--user=root"],
+      "chroot",
+      ["--userspec=999:999", rootfs, "/usr/sbin/mysqld", `--defaults-file=${inside}/my.cnf`],
       {
-        stdio: ["ignore", "ignore", "ignore"],
+        stdio: "ignore",
       },
     );
     try {
       await until("the server answers", 60, async () => {
-        const connection = await createConnection({ socketPath: join(folder, "m.sock"), user: "root" });
+        const connection = await createConnection({ socketPath: join(folder, "mysqld.sock"), user: "root" });
         await connection.query("select 1");
         await connection.end();
         return true;
       });
       return performance.now() - started;
     } finally {
-      server.kill("SIGKILL");
-      await new Promise((resolve) =>
-        server.exitCode === null && server.signalCode === null ? server.once("exit", resolve) : resolve(0),
-      );
+      const ended = new Promise((resolve) => server.once("exit", resolve));
+      if (server.kill("SIGKILL")) await ended;
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
+/** The node's own settings, in a folder of this machine. */
+const movedTo = (config: string, folder: string): string =>
+  config
+    .replaceAll("/volume/", `${folder}/`)
+    .replaceAll("/run/mysqld/", `${folder}/`)
+    .replace(/^bind_address = .*$/m, "bind_address = 127.0.0.1")
+    .replace(/^port = .*$/m, "port = 19306")
+    .replace(/^container_aware = .*$/m, "");
+
 async function nodeConfig(id: number): Promise<string> {
   const [node] = await nodesOf(id);
   if (node === undefined) throw new Error("no node");
   return readFileSync(join(hostDir(Number(node.host.replace("host-", ""))), "nodes", node.id, "my.cnf"), "utf8");
 }
-
-/** The node's own settings, with its places moved into a folder of this machine. */
-const localConfig = (config: string, folder: string): string =>
-  `${config
-    .replaceAll("/volume/", `${folder}/`)
-    .replaceAll("/run/mysqld/", `${folder}/`)
-    .replaceAll("/tmp", `${folder}/tmp`)}
-[mysqld]
-bind_address = 127.0.0.1
-port = 19306
-socket = ${folder}/m.sock
-pid_file = ${folder}/pid
-lc_messages_dir = ${inParts("engines/mysql/rootfs/usr/share/mysql")}
-character_sets_dir = ${inParts("engines/mysql/rootfs/usr/share/mysql/charsets")}
-plugin_dir = ${inParts("engines/mysql/rootfs/usr/lib/mysql/plugin")}
-`;
 
 /** The processes' CPU over ten provisions, less what they use in the same time when nothing happens. */
 async function cpuOfProvision(): Promise<number> {

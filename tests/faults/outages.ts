@@ -5,13 +5,13 @@ import { psql } from "../../tools/stack/postgres.ts";
 import { dropTemporalDatabases, temporalSchema } from "../../tools/stack/temporal-schema.ts";
 import { containers, hostNumbers, mounts } from "../kit/host.ts";
 import { query } from "../kit/records.ts";
-import { load, reach, sql } from "../kit/sql.ts";
+import { type Load, load, reach, sql } from "../kit/sql.ts";
 import { type Tenant, tenant } from "../kit/tenant.ts";
 import { until } from "../kit/until.ts";
 import { moorage } from "../kit/moorage.ts";
 import { type Run, trial } from "./trial.ts";
 
-const run_ = promisify(execFile);
+const command = promisify(execFile);
 const CONTROL_PLANE = ["api", "worker", "fleet"];
 /** Everything that is not a host: a database owes it nothing. */
 const everythingButHosts = async (): Promise<string[]> =>
@@ -165,12 +165,20 @@ export const controlPlaneDown = (run: Run, seconds: number): Promise<boolean> =>
       const database = await makeActive(alice, labelled("alone", 1));
       const at = await reach(alice, database.id);
       const names = await everythingButHosts();
-      await stop(names);
-      const { statements, failed } = await load(at, seconds).finally(() => bring(names));
+      const { statements, failed } = await loadWhileStopped();
       const rate = Math.round(statements / seconds);
       if (failed > 0 || rate < 100) throw new Error(`${rate} statements/s, ${failed} failed`);
       await removeAll(alice, [database.id]);
       return `stopped ${names.join(", ")}: ${rate} statements/s, ${failed} failed`;
+
+      async function loadWhileStopped(): Promise<Load> {
+        await stop(names);
+        try {
+          return await load(at, seconds);
+        } finally {
+          await bring(names);
+        }
+      }
     },
   );
 
@@ -220,12 +228,12 @@ async function powerCycle(host: number): Promise<void> {
   await stop(own);
   const nodes = (await mounts(host)).map((mount) => `moor-n-${(mount.split("/").at(-2) ?? "").slice(0, 8)}`);
   for (const namespace of [`moor-host-${host}`, ...nodes]) {
-    const { stdout } = await run_("ip", ["netns", "pids", namespace]);
+    const { stdout } = await command("ip", ["netns", "pids", namespace]);
     for (const pid of stdout.split("\n").filter(Boolean)) kill(Number(pid));
   }
   for (const mount of await mounts(host))
-    await until(`${mount} is unmounted`, 15, async () => (await run_("umount", [mount]), true));
-  for (const namespace of nodes) await run_("ip", ["netns", "del", namespace]);
+    await until(`${mount} is unmounted`, 15, async () => (await command("umount", [mount]), true));
+  for (const namespace of nodes) await command("ip", ["netns", "del", namespace]);
   await bring(own);
 }
 

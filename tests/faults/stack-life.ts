@@ -8,7 +8,7 @@ import { tenant } from "../kit/tenant.ts";
 import { until } from "../kit/until.ts";
 import { type Run, trial } from "./trial.ts";
 
-const run_ = promisify(execFile);
+const command = promisify(execFile);
 const UP_LIMIT_SECONDS = 20;
 
 /** The stack's own promise: nothing of it is left after `down`, and `up` brings every database back. */
@@ -36,14 +36,14 @@ export const stackDownAndUp = (run: Run): Promise<boolean> =>
 
 async function stack(...args: string[]): Promise<number> {
   const started = performance.now();
-  await run_(node, [join(repo, "tools/stack/stack.ts"), ...args]);
+  await command(node, [join(repo, "tools/stack/stack.ts"), ...args]);
   return (performance.now() - started) / 1000;
 }
 
 /** Looked for in the kernel, not in what the stack remembers. */
 async function leftovers(): Promise<string[]> {
-  const lines = async (command: string, ...args: string[]): Promise<string[]> =>
-    (await run_(command, args)).stdout.split("\n");
+  const lines = async (program: string, ...args: string[]): Promise<string[]> =>
+    (await command(program, args)).stdout.split("\n");
   const named = (found: readonly string[], kind: string): string[] =>
     found.filter(Boolean).map((name) => `${kind} ${name}`);
   return [
@@ -76,8 +76,8 @@ const processes = (): string[] =>
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .flatMap((pid) => {
       try {
-        const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
-        return command.includes(stackDir) ? [`${pid} ${command.slice(0, 80)}`] : [];
+        const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+        return line.includes(stackDir) ? [`${pid} ${line.slice(0, 80)}`] : [];
       } catch {
         return [];
       }

@@ -32,9 +32,7 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
     credentials: async (id: number) =>
       (await call<{ username: string; password: string }>("GET", `${instances}/${id}/credentials`)).body,
     events: async (id: number): Promise<Event[]> =>
-      (await call<{ data: Event[] }>("GET", "/v4/account/events?page_size=500")).body.data.filter(
-        (event) => event.entity?.id === id,
-      ),
+      (await call<{ data: Event[] }>("GET", "/v4/account/events")).body.data.filter((event) => event.entity?.id === id),
 
     untilStatus: (id: number, status: MysqlDatabase["status"], seconds = 60): Promise<MysqlDatabase> =>
       until(`database ${id} is ${status}`, seconds, async () => {
@@ -54,11 +52,11 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
         const { status, body } = await own.create(label);
         return status === 200 && body;
       }),
-    deleteSurely: (id: number, seconds = 60): Promise<true> =>
+    deleteSurely: (id: number, seconds = 60): Promise<boolean> =>
       until(`delete of ${id} is accepted`, seconds, async () => {
         const { status } = await own.delete(id);
         return status === 200 || status === 404;
-      }) as Promise<true>,
+      }),
   };
   return own;
 }

@@ -1,3 +1,5 @@
+const LOOK_EVERY_MS = 100;
+
 /** Waits for a condition, never for a time. Errors of the question count as "not yet". */
 export async function until<T>(
   what: string,
@@ -15,6 +17,6 @@ export async function until<T>(
       last = error;
     }
     if (Date.now() > deadline) throw new Error(`Not within ${seconds} s: ${what}`, { cause: last });
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
 }

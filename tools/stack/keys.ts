@@ -24,7 +24,7 @@ export async function ensureKeys(): Promise<void> {
   if (!existsSync(keyFile.operatorToken)) await writeSecret(keyFile.operatorToken, randomBytes(32).toString("hex"));
   if (!existsSync(keyFile.operatorPublic)) {
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-    await writeSecret(keyFile.operatorPrivate, privateKey.export({ type: "pkcs8", format: "pem" }).toString());
+    await writeSecret(keyFile.operatorPrivate, privateKey.export({ type: "pkcs8", format: "pem" }));
     await writeFile(keyFile.operatorPublic, publicKey.export({ type: "spki", format: "pem" }));
   }
 }

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 test("there is a recorded history of every workflow", async () => {
   const kinds = new Set(recorded.map((name) => name.split("-")[0]));
-  expect([...kinds].sort()).toEqual(Object.keys(await import("./workflows.ts")).sort());
+  expect(kinds).toEqual(new Set(Object.keys(await import("./workflows.ts"))));
 });
 
 // A workflow that is under way while we deploy goes on in the new code: it must decide as it did before.

@@ -27,7 +27,7 @@ export async function createCertificateAuthority(caPem: string, caKeyPem: string
         notBefore: new Date(now.getTime() - 5 * 60_000),
         notAfter: new Date(now.getTime() + VALID_DAYS * DAY_MS),
         publicKey: request.publicKey,
-        signingKey: signingKey as CryptoKey,
+        signingKey,
         signingAlgorithm: algorithm,
         extensions: [
           new x509.BasicConstraintsExtension(false, undefined, true),

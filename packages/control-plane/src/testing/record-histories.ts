@@ -23,7 +23,15 @@ const settled = await db
   .execute();
 const longest = new Map<string, { events: number; json: string }>();
 for (const operation of settled) {
-  const history = await temporal.workflow.getHandle(workflowIdOf(operation)).fetchHistory();
+  const history = await temporal.workflow
+    .getHandle(workflowIdOf(operation))
+    .fetchHistory()
+    .catch((error: unknown) => {
+      // Older than Temporal's store, which a drill may have made anew.
+      if (error instanceof Error && error.message.includes("NOT_FOUND")) return undefined;
+      throw error;
+    });
+  if (history === undefined) continue;
   const name = `${operation.kind}-${operation.outcome}`;
   const events = history.events?.length ?? 0;
   if (events > (longest.get(name)?.events ?? 0))
