@@ -34,8 +34,7 @@ for (const operation of settled) {
   if (history === undefined) continue;
   const name = `${operation.kind}-${operation.outcome}`;
   const events = history.events?.length ?? 0;
-  if (events > (longest.get(name)?.events ?? 0))
-    longest.set(name, { events, json: JSON.stringify(historyToJSON(history)) });
+  if (events > (longest.get(name)?.events ?? 0)) longest.set(name, { events, json: historyToJSON(history) });
 }
 for (const [name, { events, json }] of longest) {
   writeFileSync(join(import.meta.dirname, "../../histories", `${name}.json`), `${json}\n`);
