@@ -4,6 +4,7 @@ import type { Clock } from "#platform/clock.ts";
 import { listen } from "#platform/db/notifications.ts";
 import type { Db } from "#platform/db/database.ts";
 import type { Log } from "#platform/log.ts";
+import { mendNamespace } from "#platform/temporal/namespace.ts";
 import { deleteSignals, markStarted, type OperationRow, operationsToStart, signalsToSend } from "./operation-store.ts";
 import { LOOK_AGAIN, TASK_QUEUE, type WorkflowInput, workflowIdOf } from "./workflow-id.ts";
 
@@ -71,6 +72,7 @@ export function startRelay(deps: RelayDeps): { close(): Promise<void> } {
         await relayOnce(deps);
       } catch (error) {
         deps.log.warn({ err: error }, "relay could not reach Temporal or Postgres; rows stay for the next round");
+        await mendNamespace(deps.temporal, error).catch(() => {});
         await new Promise((resolve) => setTimeout(resolve, 1000));
       }
       await pause();

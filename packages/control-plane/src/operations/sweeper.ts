@@ -2,6 +2,7 @@ import { type Client, WorkflowNotFoundError } from "@temporalio/client";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import type { Log } from "#platform/log.ts";
+import { mendNamespace } from "#platform/temporal/namespace.ts";
 import { nextRun, type OperationRow, operationsToSweep, sweepAgain } from "./operation-store.ts";
 import { workflowIdOf } from "./workflow-id.ts";
 
@@ -59,6 +60,7 @@ export async function sweepOnce(deps: SweeperDeps): Promise<void> {
       await sweep(deps, operation);
     } catch (error) {
       deps.log.warn({ err: error, operation: operation.id }, "could not sweep an operation");
+      await mendNamespace(deps.temporal, error).catch(() => {});
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { Client } from "@temporalio/client";
+import { type Client, NamespaceNotFoundError } from "@temporalio/client";
 
 const DAY_SECONDS = 86_400;
 
@@ -16,3 +16,11 @@ export async function ensureNamespace(client: Client, namespace: string): Promis
 
 /** gRPC's status code. */
 const ALREADY_EXISTS = 6;
+
+/**
+ * For an error of a call to Temporal: a namespace that is not there means that its store was lost while we ran. Made anew,
+ * workflows are found missing one by one, and started again from their rows.
+ */
+export async function mendNamespace(client: Client, error: unknown): Promise<void> {
+  if (error instanceof NamespaceNotFoundError) await ensureNamespace(client, client.options.namespace);
+}
