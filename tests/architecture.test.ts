@@ -14,7 +14,7 @@ const agent = "packages/agent/src/";
 const capabilities: Record<string, readonly string[]> = {
   platform: [],
   identity: [],
-  regions: [],
+  regions: ["identity"],
   events: ["identity"],
   operations: ["identity"],
   fleet: ["operations"],

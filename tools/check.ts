@@ -11,6 +11,7 @@ const checks = {
   format: ["biome", "format", "."],
   unused: ["knip"],
   architecture: ["vitest", "run", "--project", "unit", "--reporter", "default", "tests/architecture.test.ts"],
+  openapi: ["node", "tools/openapi.ts"],
 };
 
 type Outcome = { name: string; passed: boolean; output: string };

@@ -18,6 +18,10 @@ export function cpuByPart(): Cpu {
 export const minus = (a: Cpu, b: Cpu): Cpu =>
   Object.fromEntries(Object.keys(a).map((part) => [part, (a[part] ?? 0) - (b[part] ?? 0)]));
 
+/** Seconds of CPU of one process, its threads included. */
+export const processSeconds = (pid: number | undefined): number =>
+  (readStat(String(pid))[0]?.ticks ?? 0) / ticksPerSecond;
+
 type Stat = { pid: number; parent: number; ticks: number };
 
 function readStat(pid: string): Stat[] {

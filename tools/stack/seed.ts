@@ -33,11 +33,11 @@ export async function seedCatalogue(): Promise<Seed> {
   const standard = { class: "standard" };
   await admin("POST", "/admin/plans", {
     ...{ ...standard, id: plan, label: "Small 1 GB" },
-    ...{ memory_mb: 1024, disk_mb: 10_240, vcpus: 1 },
+    ...{ memory_mb: 1024, disk_mb: 10_240, vcpus: 1, price: { hourly: "0.0225", monthly: "15" } },
   });
   await admin("POST", "/admin/plans", {
     ...{ ...standard, id: "m1-medium", label: "Medium 2 GB" },
-    ...{ memory_mb: 2048, disk_mb: 20_480, vcpus: 2 },
+    ...{ memory_mb: 2048, disk_mb: 20_480, vcpus: 2, price: { hourly: "0.045", monthly: "30" } },
   });
   const engine = `mysql/${await engineFact("version")}`;
   const image = await engineFact("sha256");

@@ -115,6 +115,8 @@ export const controlPlaneEnv = (): Record<string, string> => ({
   DATABASE_URL: databaseUrl,
   TEMPORAL_ADDRESS: loopback(ports.temporal),
   TEMPORAL_NAMESPACE: "moorage",
+  VALKEY_URL: `redis://${loopback(ports.valkey)}`,
+  MOORAGE_TRUSTED_PROXIES: "127.0.0.1",
   MOORAGE_CELL: "1",
   MOORAGE_ZONE: zone,
   MOORAGE_API_LISTEN: loopback(ports.api),

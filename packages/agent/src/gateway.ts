@@ -10,6 +10,7 @@ import {
 } from "@moorage/contract/agent";
 import { Agent, request } from "undici";
 import type { z } from "zod";
+import { newTraceparent } from "./traceparent.ts";
 
 export type Identity = { key: string; cert: string };
 
@@ -27,15 +28,17 @@ export function connectGateway(url: string, ca: string, identity?: Identity) {
     keepAliveTimeout: 60_000,
   });
   async function call<T>(path: string, message: unknown, reply: z.ZodType<T>, signal?: AbortSignal): Promise<T> {
+    const traceparent = newTraceparent();
     const { statusCode, body } = await request(new URL(path, url), {
       dispatcher,
       method: "POST",
-      headers: { "content-type": "application/json" },
+      headers: { "content-type": "application/json", traceparent },
       body: JSON.stringify(message),
       signal: signal ?? null,
     });
     const text = await body.text();
-    if (statusCode !== 200) throw new GatewayRefused(`${path} answered ${statusCode}: ${text.slice(0, 300)}`);
+    if (statusCode !== 200)
+      throw new GatewayRefused(`${path} answered ${statusCode} (${traceparent}): ${text.slice(0, 300)}`);
     return reply.parse(JSON.parse(text));
   }
   return {

@@ -1,28 +1,51 @@
 import { ErrorReply } from "@moorage/contract";
 
-/** A refusal of the control plane, in its own words. */
+/** A refusal that the operator can act on: the control plane's, in its own words, or ours. */
 export class Refused extends Error {
   override readonly name = "Refused";
 }
 
 export type AdminClient = {
   get<T>(path: string): Promise<T>;
+  /** Everything in a list, however many pages it has. */
+  all<T>(path: string): Promise<T[]>;
   post<T>(path: string, body: object): Promise<T>;
 };
+
+type Page<T> = { data: T[]; pages?: number };
 
 export function createAdminClient(url: string, token: string): AdminClient {
   const call = async <T>(path: string, init: RequestInit): Promise<T> => {
     const reply = await fetch(new URL(path, url), {
       ...init,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    }).catch((error: Error) => {
+      throw new Refused(`${url} does not answer (${reasonOf(error)}). Is the control plane up? See: pnpm stack status`);
     });
-    const body: unknown = await reply.json();
+    const body: unknown = await reply.json().catch(() => undefined);
     if (reply.ok) return body as T;
-    const { errors } = ErrorReply.parse(body);
-    throw new Refused(errors.map(({ reason }) => reason).join("\n"));
+    const refusal = ErrorReply.safeParse(body);
+    if (!refusal.success)
+      throw new Refused(`${url} answered ${reply.status}, and not as a control plane does. Check MOORAGE_ADMIN_URL.`);
+    if (reply.status === 401)
+      throw new Refused("The operator's token is not the right one. Check MOORAGE_OPERATOR_TOKEN.");
+    throw new Refused(refusal.data.errors.map(({ reason }) => reason).join("\n"));
   };
+  const get = <T>(path: string): Promise<T> => call(path, { method: "GET" });
   return {
-    get: (path) => call(path, { method: "GET" }),
+    get,
+    async all<T>(path: string) {
+      const found: T[] = [];
+      for (let page = 1, pages = 1; page <= pages; page++) {
+        const reply = await get<Page<T>>(`${path}?page=${page}&page_size=500`);
+        found.push(...reply.data);
+        pages = reply.pages ?? 1;
+      }
+      return found;
+    },
     post: (path, body) => call(path, { method: "POST", body: JSON.stringify(body) }),
   };
 }
+
+const reasonOf = ({ message, cause }: Error): string =>
+  typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : message;

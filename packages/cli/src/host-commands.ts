@@ -4,7 +4,9 @@ import type { DeletionAllowance } from "@moorage/contract/agent";
 import { signedText } from "@moorage/contract/agent";
 import type { Command } from "commander";
 import { Refused } from "./admin-client.ts";
+import { positiveNumber, wholeNumber } from "./arguments.ts";
 import { adminClient, setting } from "./environment.ts";
+import type { Output } from "./output.ts";
 
 type Host = {
   id: number;
@@ -18,27 +20,27 @@ type Host = {
   unknown: string[];
 };
 
-export function hostCommands(program: Command): void {
+export function hostCommands(program: Command, output: Output): void {
   const host = program.command("host").description("the machines that databases run on");
 
   host
     .command("list")
     .description("every host: state, room, and what is strange on it")
     .action(async () => {
-      const { data } = await adminClient().get<{ data: Host[] }>("/admin/hosts");
-      console.table(data.map(rowOf));
+      const hosts = await adminClient().all<Host>("/admin/hosts");
+      output.list(hosts, rowOf, "No host yet. Register one with: moorage host add --help");
     });
 
   host
     .command("add <name>")
     .description("register a host; prints the one-time token that its agent enrols with")
-    .requiredOption("--region <id>")
+    .requiredOption("--region <id>", "where it stands: see moorage region list")
     .requiredOption("--failure-domain <name>", "hosts that fail together, such as a rack")
-    .requiredOption("--address <ip>")
+    .requiredOption("--address <ip>", "where its gates are reached")
     .requiredOption("--node-network <cidr>", "a /20 for the nodes of this host alone")
-    .requiredOption("--memory-mb <n>", "memory for databases", Number)
-    .requiredOption("--disk-mb <n>", "disk for databases", Number)
-    .requiredOption("--vcpus <n>", "processors", Number)
+    .requiredOption("--memory-mb <n>", "memory for databases", wholeNumber)
+    .requiredOption("--disk-mb <n>", "disk for databases", wholeNumber)
+    .requiredOption("--vcpus <n>", "processors", positiveNumber)
     .action(async (name: string, options: Record<string, string | number>) => {
       const reply = await adminClient().post<{ id: number; enrol_token?: string }>("/admin/hosts", {
         name,
@@ -50,26 +52,28 @@ export function hostCommands(program: Command): void {
         disk_mb: options["diskMb"],
         vcpus: options["vcpus"],
       });
-      if (reply.enrol_token === undefined) console.log(`Host ${name} (${reply.id}) is enrolled already.`);
-      else
-        console.log(
-          `Host ${name} (${reply.id}). Give this token to its agent within 24 hours; it works once:\n${reply.enrol_token}`,
-        );
+      output.said(
+        reply,
+        reply.enrol_token === undefined
+          ? `Host ${name} (${reply.id}) is enrolled already.`
+          : `Host ${name} (${reply.id}). Give this token to its agent within 24 hours; it works once:\n${reply.enrol_token}`,
+      );
     });
 
   host
     .command("allow-deletions <name>")
     .description("let a host delete more databases than it does by itself; signed with your key, here")
-    .requiredOption("--count <n>", "how many", Number)
-    .option("--minutes <n>", "for how long", Number, 60)
+    .requiredOption("--count <n>", "how many", wholeNumber)
+    .option("--minutes <n>", "for how long", wholeNumber, 60)
     .action(async (name: string, options: { count: number; minutes: number }) => {
       const client = adminClient();
-      const { data } = await client.get<{ data: Host[] }>("/admin/hosts");
-      const found = data.find((candidate) => candidate.name === name);
+      const hosts = await client.all<Host>("/admin/hosts");
+      const found = hosts.find((candidate) => candidate.name === name);
       if (found === undefined)
-        throw new Refused(`No host is called ${name}. There are: ${data.map((each) => each.name).join(", ")}.`);
-      await client.post(`/admin/hosts/${found.id}/allowance`, allowance(found.id, options, new Date()));
-      console.log(`${name} may delete ${options.count} databases within ${options.minutes} minutes.`);
+        throw new Refused(`No host is called ${name}. There are: ${hosts.map((each) => each.name).join(", ")}.`);
+      const allowed = allowance(found.id, options, new Date());
+      await client.post(`/admin/hosts/${found.id}/allowance`, allowed);
+      output.said(allowed, `${name} may delete ${options.count} databases within ${options.minutes} minutes.`);
     });
 }
 

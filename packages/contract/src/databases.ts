@@ -82,58 +82,166 @@ export const DatabaseEngine = z.object({
 });
 export type DatabaseEngine = z.output<typeof DatabaseEngine>;
 
+/** What the list over all engines shows of a database. */
+export const Database = MysqlDatabase.omit({
+  port: true,
+  replication_type: true,
+  ssl_connection: true,
+  total_disk_size_gb: true,
+  used_disk_size_gb: true,
+}).extend({ instance_uri: z.string() });
+export type Database = z.output<typeof Database>;
+
+const Price = z.object({ hourly: z.number(), monthly: z.number() });
+export const DatabaseType = z.object({
+  id: z.string(),
+  label: z.string(),
+  class: z.string(),
+  memory: z.int(),
+  disk: z.int(),
+  vcpus: z.number(),
+  deprecated: z.boolean(),
+  engines: z.object({ mysql: z.array(z.object({ quantity: z.int(), price: Price })) }),
+});
+export type DatabaseType = z.output<typeof DatabaseType>;
+
+const databaseFields = {
+  label: "string",
+  type: "string",
+  engine: "string",
+  version: "string",
+  region: "string",
+  status: "string",
+} as const;
+
 export const listDatabaseEngines = defineOperation({
   id: "listDatabaseEngines",
+  summary: "List the database engines",
+  tag: "Databases",
   method: "GET",
   path: "/v4/databases/engines",
   access: "public",
   paged: true,
+  filterable: { engine: "string", version: "string" },
+  rate: "collection",
   reply: page(DatabaseEngine),
+});
+
+export const viewDatabaseEngine = defineOperation({
+  id: "viewDatabaseEngine",
+  summary: "View a database engine",
+  tag: "Databases",
+  method: "GET",
+  path: "/v4/databases/engines/:engineId",
+  slashParam: "engineId",
+  access: "public",
+  params: z.object({ engineId: z.string() }),
+  rate: "single",
+  reply: DatabaseEngine,
+});
+
+export const listDatabaseTypes = defineOperation({
+  id: "listDatabaseTypes",
+  summary: "List the types that a database can have",
+  tag: "Databases",
+  method: "GET",
+  path: "/v4/databases/types",
+  access: "public",
+  paged: true,
+  filterable: { deprecated: "boolean" },
+  rate: "collection",
+  reply: page(DatabaseType),
+});
+
+export const viewDatabaseType = defineOperation({
+  id: "viewDatabaseType",
+  summary: "View a database type",
+  tag: "Databases",
+  method: "GET",
+  path: "/v4/databases/types/:typeId",
+  access: "public",
+  params: z.object({ typeId: z.string() }),
+  rate: "single",
+  reply: DatabaseType,
+});
+
+export const listDatabases = defineOperation({
+  id: "listDatabases",
+  summary: "List the databases of all engines",
+  tag: "Databases",
+  method: "GET",
+  path: "/v4/databases/instances",
+  access: { scopes: ["databases:read_only"] },
+  paged: true,
+  filterable: databaseFields,
+  rate: "collection",
+  reply: page(Database),
 });
 
 export const listMysqlDatabases = defineOperation({
   id: "listMysqlDatabases",
+  summary: "List the MySQL databases",
+  tag: "Databases",
   method: "GET",
   path: "/v4/databases/mysql/instances",
   access: { scopes: ["databases:read_only"] },
   paged: true,
+  filterable: databaseFields,
+  rate: "collection",
   reply: page(MysqlDatabase),
 });
 
 export const createMysqlDatabase = defineOperation({
   id: "createMysqlDatabase",
+  summary: "Create a MySQL database",
+  tag: "Databases",
   method: "POST",
   path: "/v4/databases/mysql/instances",
-  access: { scopes: ["databases:read_write"] },
+  access: { scopes: ["databases:read_write"], grant: "add_databases" },
   body: NewMysqlDatabase,
+  rate: "single",
+  emits: ["database_create"],
   reply: MysqlDatabase,
 });
 
 const instance = z.object({ instanceId: Id });
+const instanceEntity = (permission: "read_only" | "read_write") =>
+  ({ type: "database", param: "instanceId", permission }) as const;
 
 export const viewMysqlDatabase = defineOperation({
   id: "viewMysqlDatabase",
+  summary: "View a MySQL database",
+  tag: "Databases",
   method: "GET",
   path: "/v4/databases/mysql/instances/:instanceId",
-  access: { scopes: ["databases:read_only"] },
+  access: { scopes: ["databases:read_only"], entity: instanceEntity("read_only") },
   params: instance,
+  rate: "single",
   reply: MysqlDatabase,
 });
 
 export const deleteMysqlDatabase = defineOperation({
   id: "deleteMysqlDatabase",
+  summary: "Delete a MySQL database",
+  tag: "Databases",
   method: "DELETE",
   path: "/v4/databases/mysql/instances/:instanceId",
-  access: { scopes: ["databases:read_write"], unrestrictedOnly: true },
+  access: { scopes: ["databases:read_write"], unrestrictedOnly: true, entity: instanceEntity("read_write") },
   params: instance,
+  rate: "single",
+  emits: ["database_delete"],
   reply: Empty,
 });
 
 export const viewMysqlCredentials = defineOperation({
   id: "viewMysqlCredentials",
+  summary: "View the credentials of a MySQL database",
+  tag: "Databases",
   method: "GET",
   path: "/v4/databases/mysql/instances/:instanceId/credentials",
-  access: { scopes: ["databases:read_only"] },
+  // The password is full write, so the user needs more than the scope says.
+  access: { scopes: ["databases:read_only"], entity: instanceEntity("read_write") },
   params: instance,
+  rate: "single",
   reply: z.object({ username: z.string(), password: z.string() }),
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineOperation } from "./operation.ts";
-import { Id, page, Timestamp } from "./wire.ts";
+import { Empty, Id, page, Timestamp } from "./wire.ts";
 
 export const EventStatus = z.enum(["failed", "finished", "notification", "scheduled", "started"]);
 export type EventStatus = z.output<typeof EventStatus>;
@@ -37,18 +37,59 @@ export type Event = z.output<typeof Event>;
 
 export const listEvents = defineOperation({
   id: "listEvents",
+  summary: "List the events of the last 90 days",
+  tag: "Events",
   method: "GET",
   path: "/v4/account/events",
   access: { scopes: ["events:read_only"] },
   paged: true,
+  filterable: {
+    id: "number",
+    action: "string",
+    created: "date",
+    "entity.id": "string",
+    "entity.type": "string",
+    read: "boolean",
+    seen: "boolean",
+  },
+  rate: "collection",
   reply: page(Event),
 });
 
+const event = z.object({ eventId: Id });
+
 export const viewEvent = defineOperation({
   id: "viewEvent",
+  summary: "View an event",
+  tag: "Events",
   method: "GET",
   path: "/v4/account/events/:eventId",
   access: { scopes: ["events:read_only"] },
-  params: z.object({ eventId: Id }),
+  params: event,
+  rate: "single",
   reply: Event,
+});
+
+export const markEventRead = defineOperation({
+  id: "markEventRead",
+  summary: "Mark an event as read",
+  tag: "Events",
+  method: "POST",
+  path: "/v4/account/events/:eventId/read",
+  access: { scopes: ["events:read_only"] },
+  params: event,
+  rate: "single",
+  reply: Empty,
+});
+
+export const markEventsSeen = defineOperation({
+  id: "markEventsSeen",
+  summary: "Mark all events up to this one as seen",
+  tag: "Events",
+  method: "POST",
+  path: "/v4/account/events/:eventId/seen",
+  access: { scopes: ["events:read_only"] },
+  params: event,
+  rate: "single",
+  reply: Empty,
 });

@@ -4,6 +4,9 @@ import { systemClock } from "#platform/clock.ts";
 import { createDb, createPool } from "#platform/db/database.ts";
 import { createLog } from "#platform/log.ts";
 import { createSealer } from "#platform/seal.ts";
+import { addCellGauges } from "#platform/telemetry/cell-gauges.ts";
+import { createMetrics } from "#platform/telemetry/metrics.ts";
+import { startTracing } from "#platform/telemetry/tracing.ts";
 
 /** What every process of the control plane stands on. */
 export function composeBase(name: string, config: Config) {
@@ -11,7 +14,17 @@ export function composeBase(name: string, config: Config) {
   const pool = createPool(config.DATABASE_URL);
   // A broken idle connection is replaced with the next query; without a listener it would end the process.
   pool.on("error", (error) => log.warn({ err: error }, "idle database connection lost"));
-  return { log, db: createDb(pool), clock: systemClock };
+  return { log, pool, db: createDb(pool), clock: systemClock };
+}
+
+/** What a process shows of itself. Before the first query: connections that are open already are not traced. */
+export async function composeTelemetry(name: string, config: Config, base: ReturnType<typeof composeBase>) {
+  const metrics = createMetrics(name);
+  addCellGauges(metrics.registry, base);
+  const settings = { endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT, share: config.OTEL_TRACES_SAMPLER_ARG };
+  const tracing = await startTracing(name, settings, base.log);
+  tracing?.watchPool(base.pool);
+  return { metrics, tracing };
 }
 
 export const composeSealer = (config: Config) => createSealer(readKeyRing(config));

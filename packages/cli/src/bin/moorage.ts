@@ -1,16 +1,34 @@
 import { Command } from "commander";
+import { accountCommands } from "../account-commands.ts";
 import { Refused } from "../admin-client.ts";
+import { catalogueCommands } from "../catalogue-commands.ts";
+import { adminClient } from "../environment.ts";
 import { hostCommands } from "../host-commands.ts";
+import { nextStep } from "../next-step.ts";
+import { createOutput } from "../output.ts";
 import { recoverCommand } from "../recover-command.ts";
+import { tokenCommands } from "../token-commands.ts";
+import { userCommands } from "../user-commands.ts";
 
 const program = new Command("moorage")
-  .description("The operator's command line of Moorage. Start with: moorage host list")
+  .description("The operator's command line of Moorage. Every command can be repeated, and is in the audit.")
+  .option("--json", "answer for programs")
+  .configureHelp({ showGlobalOptions: true })
   .showHelpAfterError();
-hostCommands(program);
-recoverCommand(program);
+const output = createOutput(program);
+catalogueCommands(program, output);
+hostCommands(program, output);
+accountCommands(program, output);
+userCommands(program, output);
+tokenCommands(program, output);
+recoverCommand(program, output);
 
 try {
-  await program.parseAsync();
+  if (process.argv.length > 2) await program.parseAsync();
+  else {
+    console.log(program.helpInformation());
+    console.log(`Next: ${await nextStep(adminClient())}`);
+  }
 } catch (error) {
   if (!(error instanceof Refused)) throw error;
   console.error(error.message);

@@ -1,24 +1,51 @@
 import { announceSteps } from "@moorage/crash-points";
 import { apiSteps } from "#databases/index.ts";
-import { createAuthenticate } from "#identity/index.ts";
-import { readConfig, required } from "#platform/config.ts";
-import { createNudge } from "#platform/db/notifications.ts";
+import { createAuthenticate, createTokenCache } from "#identity/index.ts";
+import { sql } from "kysely";
+import { readConfig, readKeyRing, required } from "#platform/config.ts";
+import { createOnceSecrets } from "#platform/http/once.ts";
+import { composeRateLimiter } from "#platform/limits/compose-rate-limiter.ts";
+import { createNudge, listen } from "#platform/db/notifications.ts";
 import { onShutdown } from "#platform/shutdown.ts";
+import { serveMetrics } from "#platform/telemetry/metrics.ts";
 import { createOperatorApi, createTenantApi } from "../api.ts";
-import { composeBase, composeSealer } from "../compose.ts";
+import { composeBase, composeSealer, composeTelemetry } from "../compose.ts";
 
 const config = readConfig();
-const { log, db, clock } = composeBase("api", config);
+const base = composeBase("api", config);
+const { log, db, clock } = base;
+const { metrics, tracing } = await composeTelemetry("api", config, base);
 const sealer = composeSealer(config);
-const tenants = createTenantApi(log, {
-  db,
-  clock,
-  sealer,
-  authenticate: createAuthenticate(db, clock),
-  nudgeRelay: createNudge(db, "relay", log),
-  provisionDeadlineSeconds: config.MOORAGE_PROVISION_DEADLINE_SECONDS,
-  deleteDeadlineSeconds: config.MOORAGE_DELETE_DEADLINE_SECONDS,
+const tokens = createTokenCache(clock);
+const listening = listen(config.DATABASE_URL, "identity", log, {
+  heard: () => tokens.forget(),
+  began: () => tokens.open(),
+  ended: () => tokens.close(),
 });
+const limiter = composeRateLimiter(config, log);
+const tenants = createTenantApi(
+  log,
+  {
+    db,
+    clock,
+    sealer,
+    authenticate: createAuthenticate({ db, clock, tokens }),
+    nudgeRelay: createNudge(db, "relay", log),
+    provisionDeadlineSeconds: config.MOORAGE_PROVISION_DEADLINE_SECONDS,
+    deleteDeadlineSeconds: config.MOORAGE_DELETE_DEADLINE_SECONDS,
+    existingCustomersOnly: config.MOORAGE_EXISTING_CUSTOMERS_ONLY,
+    limiter,
+    onceSecrets: createOnceSecrets(readKeyRing(config)),
+  },
+  {
+    trustedProxies: config.MOORAGE_TRUSTED_PROXIES ?? false,
+    maxInFlight: config.MOORAGE_MAX_IN_FLIGHT,
+    maxLagMs: config.MOORAGE_MAX_LAG_MS,
+    noticeMs: config.MOORAGE_DRAIN_NOTICE_SECONDS * 1000,
+    drainMs: config.MOORAGE_DRAIN_SECONDS * 1000,
+    check: () => sql`select 1`.execute(db),
+  },
+);
 const operators = createOperatorApi(log, {
   db,
   clock,
@@ -26,10 +53,18 @@ const operators = createOperatorApi(log, {
   operatorTokenSha256: required(config, "MOORAGE_OPERATOR_TOKEN_SHA256"),
 });
 
+for (const app of [tenants, operators]) {
+  metrics.watch(app);
+  tracing?.watch(app);
+}
+serveMetrics(operators, metrics);
+
 announceSteps("api", apiSteps);
 await tenants.listen(config.MOORAGE_API_LISTEN);
 await operators.listen(config.MOORAGE_ADMIN_LISTEN);
 onShutdown(log, async () => {
-  await Promise.all([tenants.close(), operators.close()]);
+  await Promise.all([tenants.close(), operators.close(), listening.close()]);
+  limiter.close();
   await db.destroy();
+  await tracing?.close();
 });

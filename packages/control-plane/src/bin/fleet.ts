@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { announceSteps } from "@moorage/crash-points";
-import { composeBase, composeSealer } from "../compose.ts";
+import { composeBase, composeSealer, composeTelemetry } from "../compose.ts";
 import { createSecretsOf } from "#databases/index.ts";
 import { createCertificateAuthority } from "#fleet/certificate-authority.ts";
 import { gatewayRoutes, gatewaySteps } from "#fleet/gateway.ts";
@@ -10,15 +10,19 @@ import { readConfig, required } from "#platform/config.ts";
 import { createNudge, listen } from "#platform/db/notifications.ts";
 import { createServer } from "#platform/http/server.ts";
 import { onShutdown } from "#platform/shutdown.ts";
+import { serveMetrics } from "#platform/telemetry/metrics.ts";
 
 const config = readConfig();
-const { log, db, clock } = composeBase("fleet", config);
+const base = composeBase("fleet", config);
+const { log, db, clock } = base;
+const { metrics, tracing } = await composeTelemetry("fleet", config, base);
 const tls = (file: string): string => readFileSync(join(required(config, "MOORAGE_FLEET_TLS_DIR"), file), "utf8");
 const closing = new AbortController();
 const wakeups = createWakeups();
-const heard = listen(config.DATABASE_URL, "host", log, (hostId) =>
-  wakeups.wake(hostId === "" ? "all" : Number(hostId)),
-);
+const heard = listen(config.DATABASE_URL, "host", log, {
+  heard: (hostId) => wakeups.wake(hostId === "" ? "all" : Number(hostId)),
+  began: () => wakeups.wake("all"),
+});
 
 // A host that is not enrolled yet has no certificate: each route says whether it needs one.
 const app = createServer(log, {
@@ -40,11 +44,18 @@ gatewayRoutes(app, {
   secretsOf: createSecretsOf({ db, sealer: composeSealer(config) }),
 });
 
+metrics.watch(app);
+tracing?.watch(app, { continues: true });
+const scraped = createServer(log);
+serveMetrics(scraped, metrics);
+
 announceSteps("fleet", gatewaySteps);
+await scraped.listen(config.MOORAGE_FLEET_METRICS_LISTEN);
 await app.listen(config.MOORAGE_FLEET_LISTEN);
 onShutdown(log, async () => {
   closing.abort();
-  await app.close();
+  await Promise.all([app.close(), scraped.close()]);
   await heard.close();
   await db.destroy();
+  await tracing?.close();
 });

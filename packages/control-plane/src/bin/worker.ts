@@ -1,6 +1,6 @@
 import { announceSteps } from "@moorage/crash-points";
 import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
-import { composeBase } from "../compose.ts";
+import { composeBase, composeTelemetry } from "../compose.ts";
 import { createDatabaseActivities, createDatabaseExpiry, createReleaseChore } from "#databases/index.ts";
 import { createEventPartitionsChore } from "#events/index.ts";
 import { createFleetActivities } from "#fleet/index.ts";
@@ -9,20 +9,25 @@ import { relaySteps, startRelay } from "#operations/relay.ts";
 import { startSweeper } from "#operations/sweeper.ts";
 import { TASK_QUEUE } from "#operations/workflow-id.ts";
 import { readConfig } from "#platform/config.ts";
+import { createIdempotencySweep } from "#platform/http/idempotency-sweep.ts";
 import { createServer } from "#platform/http/server.ts";
 import { onShutdown } from "#platform/shutdown.ts";
+import { serveMetrics } from "#platform/telemetry/metrics.ts";
+import { countStarts } from "#platform/telemetry/workflow-starts.ts";
 import { activityStep, activitySteps } from "#platform/temporal/activity-steps.ts";
 import { bundleWorkflows } from "#platform/temporal/bundle.ts";
 import { connectClient, connectWorker } from "#platform/temporal/connect.ts";
 import { ensureNamespace } from "#platform/temporal/namespace.ts";
 
 const config = readConfig();
-const { log, db, clock } = composeBase("worker", config);
+const base = composeBase("worker", config);
+const { log, db, clock } = base;
+const { metrics, tracing } = await composeTelemetry("worker", config, base);
 Runtime.install({
   logger: new DefaultLogger("WARN", ({ level, message, meta }) => log.warn({ level, ...meta }, message)),
 });
 
-const temporal = await connectClient(config.TEMPORAL_ADDRESS, config.TEMPORAL_NAMESPACE);
+const temporal = countStarts(metrics.registry, await connectClient(config.TEMPORAL_ADDRESS, config.TEMPORAL_NAMESPACE));
 const databaseActivities = createDatabaseActivities({ db, clock });
 const activities = { ...databaseActivities, ...createFleetActivities({ db }) };
 announceSteps("worker", [...Object.keys(activities).map(activityStep), ...Object.keys(relaySteps)]);
@@ -40,6 +45,7 @@ const sweeper = startSweeper({
     createProveCurrentChore({ db, clock }),
     createReleaseChore({ db, clock }),
     createEventPartitionsChore({ db, clock }),
+    createIdempotencySweep({ db, clock }),
   ],
 });
 
@@ -49,11 +55,14 @@ const health = createServer(log);
 health.get("/health", async (_request, reply) =>
   worker?.getState() === "RUNNING" ? { status: "ok" } : reply.status(503).send({ status: "waiting for Temporal" }),
 );
+serveMetrics(health, metrics);
 await health.listen(config.MOORAGE_WORKER_LISTEN);
 onShutdown(log, async () => {
   wanted = false;
   await Promise.all([relay.close(), sweeper.close(), health.close()]);
-  worker?.shutdown();
+  // The signal may have reached Temporal's runtime first.
+  if (worker?.getState() === "RUNNING") worker.shutdown();
+  await tracing?.close();
 });
 
 const workflowBundle =
@@ -67,7 +76,7 @@ worker = await Worker.create({
   workflowBundle,
   activities,
   stickyQueueScheduleToStartTimeout: "3 seconds",
-  interceptors: { activity: [activitySteps] },
+  interceptors: { activity: tracing === undefined ? [activitySteps] : [tracing.activities, activitySteps] },
 });
 await worker.run();
 await connection.close();

@@ -1,13 +1,14 @@
 import { randomBytes } from "node:crypto";
-import type { NewMysqlDatabase } from "@moorage/contract";
+import type { MysqlDatabase, NewMysqlDatabase } from "@moorage/contract";
 import { emit } from "#events/index.ts";
-import { type Principal, takeFromLimits } from "#identity/index.ts";
+import { grantCreator, type Principal, takeFromLimits } from "#identity/index.ts";
 import { linkEvent, openOperation } from "#operations/index.ts";
 import { audit } from "#platform/audit.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
+import type { Once } from "#platform/http/once.ts";
 import type { Sealer } from "#platform/seal.ts";
 import {
   findEngineVersion,
@@ -19,8 +20,9 @@ import {
   type Plan,
 } from "#regions/index.ts";
 import { defaultUpdates, initialStatus, replicationOf } from "./database.ts";
-import { type DatabaseToView, findDatabase, insertDatabase, nextDatabaseId } from "./database-store.ts";
+import { findDatabase, insertDatabase, nextDatabaseId } from "./database-store.ts";
 import { entityOf, passwordPlace, targetOf } from "./entity.ts";
+import { viewOfDatabase } from "./view.ts";
 
 export type CreateDeps = {
   db: Db;
@@ -28,20 +30,22 @@ export type CreateDeps = {
   sealer: Sealer;
   nudgeRelay: () => void;
   provisionDeadlineSeconds: number;
+  existingCustomersOnly: boolean;
 };
 
 export async function createDatabase(
   deps: CreateDeps,
   by: Principal,
   request: NewMysqlDatabase,
-): Promise<DatabaseToView> {
+  once: Once,
+): Promise<MysqlDatabase> {
   const { db, clock, sealer } = deps;
-  if (by.restricted)
-    throw new DomainError("forbidden", { reason: "Unauthorized: creating a database needs the add_databases grant." });
+  if (deps.existingCustomersOnly) await requireCapability(db, by.accountId);
   const replication = replicationOf(request);
   const { plan, engineVersion } = await requireOffered(db, request);
 
   const created = await transact(db, "api.createMysqlDatabase", async (tx) => {
+    await once.claim(tx);
     const now = clock();
     const id = await nextDatabaseId(tx);
     const database = await insertDatabase(tx, {
@@ -83,6 +87,7 @@ export async function createDatabase(
       action: "create_database",
       target: targetOf(id),
     });
+    await grantCreator(tx, by, "database", id);
     await takeFromLimits(tx, by.accountId, usageOf(plan, request.cluster_size));
     const eventId = await emit(tx, {
       accountId: by.accountId,
@@ -94,7 +99,9 @@ export async function createDatabase(
       at: now,
     });
     await linkEvent(tx, operation.id, eventId);
-    return findDatabase(tx, by.accountId, id);
+    const view = viewOfDatabase(await findDatabase(tx, by.accountId, id));
+    await once.keep(tx, view);
+    return view;
   });
   deps.nudgeRelay();
   return created;
@@ -107,13 +114,27 @@ export const usageOf = (plan: Pick<Plan, "memory_mb" | "disk_mb">, clusterSize: 
   disk_mb: plan.disk_mb * clusterSize,
 });
 
+/** An operator may open databases to those who have one, or whom they were given to. */
+async function requireCapability(db: Db, accountId: number): Promise<void> {
+  const { capabilities, databases } = await db
+    .selectFrom("accounts")
+    .select(["capabilities", "databases"])
+    .where("id", "=", accountId)
+    .executeTakeFirstOrThrow();
+  if (databases === 0 && !capabilities.includes("Managed Databases"))
+    throw new DomainError("forbidden", {
+      reason: "Managed Databases are not open to this account yet. Ask the operator for the capability.",
+    });
+}
+
 /** Region, type and engine, each refused with what would be accepted, all at once. */
 async function requireOffered(db: Db | Tx, request: NewMysqlDatabase) {
-  const [region, plan, engineVersion] = await Promise.all([
+  const [region, found, engineVersion] = await Promise.all([
     findRegion(db, request.region),
     findPlan(db, request.type),
     findEngineVersion(db, request.engine),
   ]);
+  const plan = found?.deprecated === true ? undefined : found;
   const errors: ErrorDetail[] = [];
   const refuse = (field: string, offered: readonly { id: string }[]): void => {
     errors.push({

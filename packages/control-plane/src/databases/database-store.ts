@@ -1,8 +1,11 @@
 import { sql, type Insertable, type Selectable } from "kysely";
+import { mayView, type Principal } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
+import { listPage } from "#platform/db/list-page.ts";
 import { notFound } from "#platform/errors.ts";
-import { offsetOf, type PageRequest } from "#platform/http/page.ts";
+import type { Filter } from "#platform/filter.ts";
+import type { PageRequest } from "#platform/http/page.ts";
 
 export type DatabaseRow = Selectable<Tables["databases"]>;
 
@@ -34,26 +37,34 @@ export const findDatabase = (db: Db | Tx, accountId: number, id: number) =>
     .where("databases.deleted_at", "is", null)
     .executeTakeFirstOrThrow(notFound);
 
-export async function listDatabasePage(
-  db: Db,
-  accountId: number,
-  page: PageRequest,
-): Promise<{ rows: DatabaseToView[]; results: number }> {
-  const rows = await databasesToView(db)
-    .where("databases.account_id", "=", accountId)
-    .where("databases.deleted_at", "is", null)
-    .orderBy("databases.id")
-    .limit(page.pageSize)
-    .offset(offsetOf(page))
-    .execute();
-  const { results } = await db
+const columns = {
+  label: sql.ref("databases.label"),
+  type: sql.ref("databases.plan"),
+  engine: sql.ref("engine_versions.engine"),
+  version: sql.ref("engine_versions.version"),
+  region: sql.ref("databases.region"),
+  status: sql.ref("databases.status"),
+};
+
+export const listDatabasePage = (db: Db, principal: Principal, page: PageRequest, filter: Filter) =>
+  listPage(
+    databasesToView(db)
+      .where("databases.account_id", "=", principal.accountId)
+      .where("databases.deleted_at", "is", null)
+      .where(mayView(principal, "database", "databases.id")),
+    { page, filter, columns, lastly: { by: "databases.id" } },
+  );
+
+export const hasDatabase = async (db: Db, accountId: number, id: number): Promise<boolean> => {
+  const found = await db
     .selectFrom("databases")
+    .select("id")
     .where("account_id", "=", accountId)
+    .where("id", "=", id)
     .where("deleted_at", "is", null)
-    .select((query) => query.fn.countAll<number>().as("results"))
-    .executeTakeFirstOrThrow();
-  return { rows, results };
-}
+    .executeTakeFirst();
+  return found !== undefined;
+};
 
 /** Locks the row, so that two changes of one database are decided one after the other. */
 export const lockDatabase = (tx: Tx, accountId: number, id: number): Promise<DatabaseRow> =>

@@ -1,5 +1,5 @@
 import { emit } from "#events/index.ts";
-import type { Principal } from "#identity/index.ts";
+import { dropGrants, type Principal } from "#identity/index.ts";
 import { linkEvent, openOperation } from "#operations/index.ts";
 import { audit } from "#platform/audit.ts";
 import type { Clock } from "#platform/clock.ts";
@@ -22,6 +22,7 @@ export async function deleteDatabase(deps: DeleteDeps, by: Principal, id: number
     requireActionAllowed("delete", database.status);
 
     await saveDatabase(tx, by.accountId, id, { deleted_at: now, updated_at: now });
+    await dropGrants(tx, by.accountId, "database", id);
     const operation = await openOperation(tx, {
       accountId: by.accountId,
       kind: "deleteDatabase",

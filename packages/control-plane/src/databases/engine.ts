@@ -1,5 +1,5 @@
-import type { DatabaseEngine } from "@moorage/contract";
-import type { EngineVersion, Plan } from "#regions/index.ts";
+import type { DatabaseEngine, DatabaseType } from "@moorage/contract";
+import { type EngineVersion, type Plan, priceOf } from "#regions/index.ts";
 
 /** An empty database with its logs takes a part of its first gigabyte. */
 const EMPTY_DATABASE_GB = 1;
@@ -11,4 +11,16 @@ export const viewOfEngine = (version: EngineVersion, plans: readonly Plan[]): Da
   version: version.version,
   total_disk_size_gb: plans.length === 0 ? 0 : Math.floor(Math.min(...plans.map(({ disk_mb }) => disk_mb)) / 1024),
   used_disk_size_gb: EMPTY_DATABASE_GB,
+});
+
+/** One node is offered; a plan's price is for one. */
+export const viewOfType = (plan: Plan): DatabaseType => ({
+  id: plan.id,
+  label: plan.label,
+  class: plan.class,
+  memory: plan.memory_mb,
+  disk: plan.disk_mb,
+  vcpus: plan.vcpus,
+  deprecated: plan.deprecated,
+  engines: { mysql: [{ quantity: 1, price: priceOf(plan) }] },
 });

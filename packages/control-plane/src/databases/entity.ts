@@ -1,12 +1,13 @@
 import type { EventEntity } from "@moorage/contract";
 
 /** How a database is named in events, in the audit and in sealed values. */
-export const entityOf = (database: { id: number; label: string }): EventEntity => ({
-  id: database.id,
-  label: database.label,
-  type: "database",
-  url: `/v4/databases/mysql/instances/${database.id}`,
-});
+export const entityOf = (database: { id: number; label: string }) =>
+  ({
+    id: database.id,
+    label: database.label,
+    type: "database",
+    url: `/v4/databases/mysql/instances/${database.id}`,
+  }) satisfies EventEntity;
 
 export const targetOf = (databaseId: number): string => `database/${databaseId}`;
 

@@ -1,4 +1,5 @@
 export { createDatabaseActivities, createDatabaseExpiry, createReleaseChore } from "./activities.ts";
 export { createSecretsOf } from "./credentials.ts";
+export { hasDatabase } from "./database-store.ts";
 export { emptyRecovery, type Recovery, recoverHost } from "./recover-databases.ts";
 export { apiSteps, type DatabaseRouteDeps, databaseRoutes } from "./routes.ts";

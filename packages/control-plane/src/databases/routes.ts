@@ -2,65 +2,85 @@ import {
   createMysqlDatabase,
   deleteMysqlDatabase,
   listDatabaseEngines,
+  listDatabases,
+  listDatabaseTypes,
   listMysqlDatabases,
+  viewDatabaseEngine,
+  viewDatabaseType,
   viewMysqlCredentials,
   viewMysqlDatabase,
 } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { type Authenticate, type Principal, route } from "#identity/index.ts";
+import { type RouteDeps, route } from "#identity/index.ts";
 import { notFound } from "#platform/errors.ts";
-import { offsetOf, toPage } from "#platform/http/page.ts";
-import { listEngineVersions, listPlans } from "#regions/index.ts";
+import { toPage } from "#platform/http/page.ts";
+import { findEngineVersion, findPlan, listPlans, pageOfEngineVersions, pageOfPlans } from "#regions/index.ts";
 import { type CreateDeps, createDatabase } from "./create-database.ts";
 import { type CredentialsDeps, readCredentials } from "./credentials.ts";
 import { findDatabase, listDatabasePage } from "./database-store.ts";
 import { type DeleteDeps, deleteDatabase } from "./delete-database.ts";
-import { viewOfEngine } from "./engine.ts";
-import { viewOfDatabase } from "./view.ts";
+import { viewOfEngine, viewOfType } from "./engine.ts";
+import { viewInAllEngines, viewOfDatabase } from "./view.ts";
 
-export type DatabaseRouteDeps = CreateDeps & DeleteDeps & CredentialsDeps & { authenticate: Authenticate };
+export type DatabaseRouteDeps = RouteDeps & CreateDeps & DeleteDeps & CredentialsDeps;
 
 /** The writing steps of the API process, by name: where it can die. */
 export const apiSteps = ["api.createMysqlDatabase", "api.deleteMysqlDatabase"] as const;
 
 export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): void {
-  const { db, authenticate } = deps;
+  const { db } = deps;
 
-  route(app, authenticate, listDatabaseEngines, async ({ page }) => {
-    const [versions, plans] = [await listEngineVersions(db), await listPlans(db)];
-    const data = versions
-      .slice(offsetOf(page), offsetOf(page) + page.pageSize)
-      .map((version) => viewOfEngine(version, plans));
-    return toPage(page, versions.length, data);
+  route(app, deps, listDatabaseEngines, async ({ page, filter }) => {
+    const { rows, results } = await pageOfEngineVersions(db, { page, filter });
+    const plans = await listPlans(db);
+    return toPage(
+      page,
+      results,
+      rows.map((version) => viewOfEngine(version, plans)),
+    );
   });
 
-  route(app, authenticate, listMysqlDatabases, async ({ principal, page }) => {
-    if (principal.restricted) return toPage(page, 0, []);
-    const { rows, results } = await listDatabasePage(db, principal.accountId, page);
+  route(app, deps, viewDatabaseEngine, async ({ params }) => {
+    const version = await findEngineVersion(db, params.engineId);
+    if (version === undefined) throw notFound();
+    return viewOfEngine(version, await listPlans(db));
+  });
+
+  route(app, deps, listDatabaseTypes, async ({ page, filter }) => {
+    const { rows, results } = await pageOfPlans(db, { page, filter });
+    return toPage(page, results, rows.map(viewOfType));
+  });
+
+  route(app, deps, viewDatabaseType, async ({ params }) => {
+    const plan = await findPlan(db, params.typeId);
+    if (plan === undefined) throw notFound();
+    return viewOfType(plan);
+  });
+
+  route(app, deps, listDatabases, async ({ principal, page, filter }) => {
+    const { rows, results } = await listDatabasePage(db, principal, page, filter);
+    return toPage(page, results, rows.map(viewInAllEngines));
+  });
+
+  route(app, deps, listMysqlDatabases, async ({ principal, page, filter }) => {
+    const { rows, results } = await listDatabasePage(db, principal, page, filter);
     return toPage(page, results, rows.map(viewOfDatabase));
   });
 
-  route(app, authenticate, createMysqlDatabase, async ({ principal, body }) =>
-    viewOfDatabase(await createDatabase(deps, principal, body)),
+  route(app, deps, createMysqlDatabase, async ({ principal, body, once }) =>
+    createDatabase(deps, principal, body, once),
   );
 
-  route(app, authenticate, viewMysqlDatabase, async ({ principal, params }) => {
-    requireVisible(principal);
-    return viewOfDatabase(await findDatabase(db, principal.accountId, params.instanceId));
-  });
+  route(app, deps, viewMysqlDatabase, async ({ principal, params }) =>
+    viewOfDatabase(await findDatabase(db, principal.accountId, params.instanceId)),
+  );
 
-  route(app, authenticate, deleteMysqlDatabase, async ({ principal, params }) => {
+  route(app, deps, deleteMysqlDatabase, async ({ principal, params }) => {
     await deleteDatabase(deps, principal, params.instanceId);
     return {};
   });
 
-  route(app, authenticate, viewMysqlCredentials, async ({ principal, params }) => {
-    requireVisible(principal);
-    return readCredentials(deps, principal, params.instanceId);
-  });
-}
-
-/** A restricted user has no grant yet, and what one may not see does not exist. */
-function requireVisible(principal: Principal): void {
-  if (principal.restricted) throw notFound();
+  route(app, deps, viewMysqlCredentials, async ({ principal, params }) =>
+    readCredentials(deps, principal, params.instanceId),
+  );
 }

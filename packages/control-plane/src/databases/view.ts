@@ -1,5 +1,6 @@
-import { type MysqlDatabase, toTimestamp } from "@moorage/contract";
+import { type Database, type MysqlDatabase, toTimestamp } from "@moorage/contract";
 import type { DatabaseToView } from "./database-store.ts";
+import { entityOf } from "./entity.ts";
 
 export const viewOfDatabase = (row: DatabaseToView): MysqlDatabase => ({
   id: row.id,
@@ -23,3 +24,10 @@ export const viewOfDatabase = (row: DatabaseToView): MysqlDatabase => ({
   created: toTimestamp(row.created_at),
   updated: toTimestamp(row.updated_at),
 });
+
+/** What the list over all engines shows. */
+export function viewInAllEngines(row: DatabaseToView): Database {
+  const { port: _port, replication_type: _replication, ssl_connection: _ssl, ...view } = viewOfDatabase(row);
+  const { total_disk_size_gb: _total, used_disk_size_gb: _used, ...common } = view;
+  return { ...common, instance_uri: entityOf(row).url };
+}

@@ -1,20 +1,17 @@
-import { listEvents, viewEvent } from "@moorage/contract";
+import { listEvents, markEventRead, markEventsSeen, viewEvent } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { type Authenticate, route } from "#identity/index.ts";
+import { type RouteDeps, route } from "#identity/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
-import { notFound } from "#platform/errors.ts";
 import { toPage } from "#platform/http/page.ts";
-import { findEvent, listEventPage } from "./event-store.ts";
+import { findEvent, listEventPage, markRead, markSeen } from "./event-store.ts";
 import { viewOfEvent } from "./view.ts";
 
-export function eventRoutes(app: FastifyInstance, deps: { db: Db; clock: Clock; authenticate: Authenticate }): void {
-  const { db, clock, authenticate } = deps;
+export function eventRoutes(app: FastifyInstance, deps: RouteDeps & { db: Db; clock: Clock }): void {
+  const { db, clock } = deps;
 
-  route(app, authenticate, listEvents, async ({ principal, page }) => {
-    // Without grants a restricted user sees nothing; grants come with the identity work.
-    if (principal.restricted) return toPage(page, 0, []);
-    const { rows, results } = await listEventPage(db, principal.accountId, page);
+  route(app, deps, listEvents, async ({ principal, page, filter }) => {
+    const { rows, results } = await listEventPage(db, principal, page, filter, clock());
     return toPage(
       page,
       results,
@@ -22,8 +19,19 @@ export function eventRoutes(app: FastifyInstance, deps: { db: Db; clock: Clock; 
     );
   });
 
-  route(app, authenticate, viewEvent, async ({ principal, params }) => {
-    if (principal.restricted) throw notFound();
-    return viewOfEvent(await findEvent(db, principal.accountId, params.eventId), clock());
+  route(app, deps, viewEvent, async ({ principal, params }) =>
+    viewOfEvent(await findEvent(db, principal, params.eventId), clock()),
+  );
+
+  route(app, deps, markEventRead, async ({ principal, params }) => {
+    const { id } = await findEvent(db, principal, params.eventId);
+    await markRead(db, principal, id);
+    return {};
+  });
+
+  route(app, deps, markEventsSeen, async ({ principal, params }) => {
+    const { seq } = await findEvent(db, principal, params.eventId);
+    await markSeen(db, principal, seq);
+    return {};
   });
 }

@@ -17,8 +17,8 @@ export function viewOfEvent(row: EventRow, now: Date): Event {
     // Progress without an end would read as done: 100 is for finished events only.
     percent_complete: row.status === "finished" ? 100 : underWay ? Math.min(row.percent ?? 0, 99) : row.percent,
     rate: null,
-    read: false,
-    seen: false,
+    read: row.read,
+    seen: row.seen,
     status: row.status,
     time_remaining: null,
     username: row.username,

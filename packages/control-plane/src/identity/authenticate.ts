@@ -3,6 +3,7 @@ import type { Db } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
 import { sha256 } from "#platform/sha256.ts";
 import type { Principal } from "./principal.ts";
+import type { KnownToken, TokenCache } from "./token-cache.ts";
 
 export type Authenticate = (authorization: string | undefined) => Promise<Principal>;
 
@@ -12,26 +13,38 @@ const invalidToken = (): DomainError => new DomainError("unauthorized", { reason
 const scheme = /^(?:bearer|token) +([0-9a-f]{64})$/i;
 
 export const createAuthenticate =
-  (db: Db, clock: Clock): Authenticate =>
+  ({ db, clock, tokens }: { db: Db; clock: Clock; tokens: TokenCache }): Authenticate =>
   async (authorization) => {
     const token = scheme.exec(authorization ?? "")?.[1];
     if (token === undefined) throw invalidToken();
-    const row = await db
-      .selectFrom("tokens")
-      .innerJoin("users", (join) =>
-        join.onRef("users.account_id", "=", "tokens.account_id").onRef("users.id", "=", "tokens.user_id"),
-      )
-      .select(["tokens.account_id", "tokens.scopes", "tokens.expires_at", "tokens.revoked_at"])
-      .select(["users.id as user_id", "users.username", "users.restricted"])
-      .where("tokens.sha256", "=", sha256(token))
-      .executeTakeFirst();
-    if (row === undefined || row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= clock()))
-      throw invalidToken();
-    return {
-      accountId: row.account_id,
-      userId: row.user_id,
-      username: row.username,
-      restricted: row.restricted,
-      scopes: row.scopes,
-    };
+    const hash = sha256(token);
+    const name = hash.toString("base64");
+    const remember = tokens.begin();
+    const known = tokens.get(name) ?? (await lookUp(db, hash));
+    if (known === undefined || (known.expiresAt !== null && known.expiresAt <= clock())) throw invalidToken();
+    if (tokens.get(name) === undefined) remember(name, known);
+    return known.principal;
   };
+
+async function lookUp(db: Db, hash: Buffer): Promise<KnownToken | undefined> {
+  const row = await db
+    .selectFrom("tokens")
+    .innerJoin("users", (join) =>
+      join.onRef("users.account_id", "=", "tokens.account_id").onRef("users.id", "=", "tokens.user_id"),
+    )
+    .innerJoin("accounts", "accounts.id", "tokens.account_id")
+    .select([
+      "tokens.id as tokenId",
+      "tokens.account_id as accountId",
+      "tokens.scopes",
+      "tokens.expires_at as expiresAt",
+    ])
+    .select(["users.id as userId", "users.username", "users.restricted", "users.global_grants as globalGrants"])
+    .select("accounts.euuid as accountUuid")
+    .where("tokens.sha256", "=", hash)
+    .where("tokens.revoked_at", "is", null)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { expiresAt, ...principal } = row;
+  return { principal, expiresAt };
+}

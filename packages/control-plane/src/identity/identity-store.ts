@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import type { Selectable } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
-import { notFound } from "#platform/errors.ts";
 import { sha256 } from "#platform/sha256.ts";
 
 export type AccountLimits = { databases: number; nodes: number; memory_mb: number; disk_mb: number };
@@ -25,43 +24,48 @@ export async function saveAccount(tx: Tx, account: NewAccount, now: Date): Promi
     .executeTakeFirstOrThrow();
 }
 
-/** Repeatable by name. */
+/**
+ * Repeatable by name; undefined if another account has the name. Whoever is not restricted holds no grants, so that a
+ * user who is restricted again begins with none. The account must exist.
+ */
 export async function saveUser(
   tx: Tx,
   accountId: number,
   user: NewUser,
   now: Date,
-): Promise<Selectable<Tables["users"]>> {
-  await tx.selectFrom("accounts").select("id").where("id", "=", accountId).executeTakeFirstOrThrow(notFound);
+): Promise<Selectable<Tables["users"]> | undefined> {
+  const change = { email: user.email, restricted: user.restricted, ...(!user.restricted && { global_grants: "{}" }) };
   const saved = await tx
     .insertInto("users")
     .values({ account_id: accountId, ...user, created_at: now })
-    .onConflict((conflict) =>
-      conflict.column("username").doUpdateSet({ email: user.email }).where("users.account_id", "=", accountId),
-    )
+    .onConflict((conflict) => conflict.column("username").doUpdateSet(change).where("users.account_id", "=", accountId))
     .returningAll()
     .executeTakeFirst();
-  // The name is another account's: it must not tell which.
-  if (saved === undefined) throw notFound();
+  if (saved !== undefined && !saved.restricted)
+    await tx.deleteFrom("entity_grants").where("account_id", "=", accountId).where("user_id", "=", saved.id).execute();
   return saved;
 }
 
-export const findUser = (db: Db | Tx, accountId: number, username: string): Promise<Selectable<Tables["users"]>> =>
+export const findUser = (
+  db: Db | Tx,
+  accountId: number,
+  username: string,
+): Promise<Selectable<Tables["users"]> | undefined> =>
   db
     .selectFrom("users")
     .selectAll()
     .where("account_id", "=", accountId)
     .where("username", "=", username)
-    .executeTakeFirstOrThrow(notFound);
+    .executeTakeFirst();
 
 /** The full token leaves here once; only its hash is kept. */
 export async function issueToken(
   tx: Tx,
   user: { account_id: number; id: number },
-  token: { label: string; scopes: string[]; now: Date },
-): Promise<string> {
+  token: { label: string; scopes: string[]; now: Date; expires: Date | null },
+): Promise<{ id: number; prefix: string; token: string }> {
   const secret = randomBytes(32).toString("hex");
-  await tx
+  const saved = await tx
     .insertInto("tokens")
     .values({
       account_id: user.account_id,
@@ -71,9 +75,10 @@ export async function issueToken(
       prefix: secret.slice(0, 16),
       scopes: token.scopes,
       created_at: token.now,
-      expires_at: null,
+      expires_at: token.expires,
       revoked_at: null,
     })
-    .execute();
-  return secret;
+    .returning(["id", "prefix"])
+    .executeTakeFirstOrThrow();
+  return { ...saved, token: secret };
 }

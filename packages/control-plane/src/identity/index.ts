@@ -1,4 +1,5 @@
 export { type Authenticate, createAuthenticate } from "./authenticate.ts";
+export { dropGrants, grantCreator, mayView } from "./grants.ts";
 export {
   type AccountLimits,
   findUser,
@@ -9,5 +10,6 @@ export {
   saveUser,
 } from "./identity-store.ts";
 export { giveBackToLimits, takeFromLimits, takeWithoutLimits } from "./limits.ts";
-export { route } from "./operation-route.ts";
+export { type RouteDeps, route } from "./operation-route.ts";
 export type { Principal } from "./principal.ts";
+export { createTokenCache } from "./token-cache.ts";

@@ -1,51 +1,133 @@
-import type { Operation } from "@moorage/contract";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { EntityType, Operation } from "@moorage/contract";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { z } from "zod";
+import type { Db } from "#platform/db/database.ts";
 import { notFound } from "#platform/errors.ts";
+import { type Filter, readFilter } from "#platform/filter.ts";
+import type { Clock } from "#platform/clock.ts";
+import { always, createOnce, type Once, type OnceSecrets } from "#platform/http/once.ts";
+import { scopeHeaders } from "#platform/http/tenant-headers.ts";
+import type { RateLimiter } from "#platform/limits/rate-limiter.ts";
+import { identifyWithinLimits } from "#platform/limits/within-limits.ts";
 import { type PageRequest, readPage } from "#platform/http/page.ts";
 import { validate } from "#platform/http/validate.ts";
 import type { Authenticate } from "./authenticate.ts";
-import { type Principal, requireAccess } from "./principal.ts";
+import { permissionOn } from "./grants.ts";
+import { type Principal, requireAccess, requirePermission } from "./principal.ts";
 
 type Call<O extends Operation> = {
-  principal: O["access"] extends "public" ? undefined : Principal;
+  principal: O["access"] extends "public" ? Principal | undefined : Principal;
   params: O["params"] extends z.ZodObject ? z.output<O["params"]> : undefined;
   body: O["body"] extends z.ZodObject ? z.output<O["body"]> : undefined;
   page: O["paged"] extends true ? PageRequest : undefined;
+  filter: O["paged"] extends true ? Filter : undefined;
+  once: Once;
+};
+
+export type RouteDeps = {
+  db: Db;
+  clock: Clock;
+  authenticate: Authenticate;
+  limiter: RateLimiter;
+  onceSecrets: OnceSecrets;
+  /** Whether an account has such an object: given by the capability that owns it. */
+  exists: Record<EntityType, (accountId: number, id: number) => Promise<boolean>>;
 };
 
 /**
- * The one way an operation of the contract becomes a route. Its order is the order of refusals: token, scope, user
- * kind, then (in the handler) object, body rules, state.
+ * The one way an operation of the contract becomes a route. Its order is the order of refusals: token, scope, kind of
+ * user or grant for the account, object, grant on the object, body; then the handler's own: state.
  */
 export function route<const O extends Operation>(
   app: FastifyInstance,
-  authenticate: Authenticate,
+  deps: RouteDeps,
   operation: O,
   handle: (call: Call<O>) => Promise<z.output<O["reply"]>>,
 ): void {
   const { access } = operation;
-  app.route({
-    method: operation.method,
-    url: operation.path,
-    handler: async (request: FastifyRequest) => {
-      // A token that is sent to a public operation is checked too: never silently anonymous.
-      const anonymous = access === "public" && request.headers.authorization === undefined;
-      const principal = anonymous ? undefined : await authenticate(request.headers.authorization);
-      if (principal !== undefined && access !== "public") requireAccess(principal, access);
-      return handle({
-        principal,
-        params: operation.params === undefined ? undefined : paramsOf(operation.params, request.params),
-        page: operation.paged === true ? readPage(request.query as Record<string, unknown>) : undefined,
-        body: operation.body === undefined ? undefined : validate(operation.body, request.body ?? {}),
-      } as Call<O>);
-    },
-  });
+  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const accepted = access === "public" ? [] : access.scopes;
+    scopeHeaders(reply, { held: undefined, accepted, accountUuid: undefined });
+    const principal = await identifyWithinLimits(deps.limiter, operation, request, reply, () =>
+      principalOf(deps, operation, request),
+    );
+    if (principal !== undefined)
+      scopeHeaders(reply, { held: principal.scopes, accepted, accountUuid: principal.accountUuid });
+    if (principal !== undefined && access !== "public") requireAccess(principal, access);
+    const params = paramsOf(operation, request.params as Record<string, string>);
+    if (principal !== undefined) await requireEntity(deps, operation, principal, params);
+    return handle({
+      principal,
+      params,
+      page: operation.paged === true ? readPage(request.query as Record<string, unknown>) : undefined,
+      filter:
+        operation.paged === true ? readFilter(header(request, "x-filter"), operation.filterable ?? {}) : undefined,
+      body: operation.body === undefined ? undefined : validate(operation.body, request.body ?? {}),
+      once:
+        principal === undefined || operation.method !== "POST"
+          ? always
+          : createOnce({
+              key: header(request, "idempotency-key"),
+              accountId: principal.accountId,
+              userId: principal.userId,
+              operationId: operation.id,
+              request: { params, body: request.body },
+              secretReply: operation.secretReply === true,
+              secrets: deps.onceSecrets,
+              now: deps.clock(),
+            }),
+    } as Call<O>);
+  };
+  const config =
+    operation.cacheSeconds === undefined ? {} : { cacheControl: `private, max-age=${operation.cacheSeconds}` };
+  for (const url of pathsOf(operation)) app.route({ method: operation.method, url, config, handler });
+}
+
+/** A token that is sent to a public operation is checked too: never silently anonymous. */
+async function principalOf(
+  deps: RouteDeps,
+  operation: Operation,
+  request: FastifyRequest,
+): Promise<Principal | undefined> {
+  const { authorization } = request.headers;
+  if (operation.access === "public" && authorization === undefined) return undefined;
+  return deps.authenticate(authorization);
+}
+
+/** An unrestricted user's object is looked for here only if a body would be judged before it. */
+async function requireEntity(
+  deps: RouteDeps,
+  operation: Operation,
+  principal: Principal,
+  params: unknown,
+): Promise<void> {
+  const entity = operation.access === "public" ? undefined : operation.access.entity;
+  if (entity === undefined || (!principal.restricted && operation.body === undefined)) return;
+  const id = (params as Record<string, number>)[entity.param] as number;
+  if (!(await deps.exists[entity.type](principal.accountId, id))) throw notFound();
+  if (!principal.restricted) return;
+  const held = await permissionOn(deps.db, principal, entity.type, id);
+  if (requirePermission(held, entity.permission) === "not-found") throw notFound();
+}
+
+const header = (request: FastifyRequest, name: string): string | undefined => {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(",") : value;
+};
+
+/** An id with a slash comes as two segments, or as one with `%2F`. */
+function pathsOf({ path, aliases = [], slashParam }: Operation): string[] {
+  const all: string[] = [path, ...aliases];
+  if (slashParam === undefined) return all;
+  return all.flatMap((each) => [each, each.replace(`:${slashParam}`, `:${slashParam}_left/:${slashParam}_right`)]);
 }
 
 /** An id that cannot exist is an object that does not. */
-function paramsOf(schema: z.ZodObject, params: unknown): unknown {
-  const parsed = schema.safeParse(params);
+function paramsOf({ params: schema, slashParam }: Operation, raw: Record<string, string>): unknown {
+  if (schema === undefined) return undefined;
+  const left = slashParam === undefined ? undefined : raw[`${slashParam}_left`];
+  const joined = left === undefined ? raw : { ...raw, [slashParam as string]: `${left}/${raw[`${slashParam}_right`]}` };
+  const parsed = schema.safeParse(joined);
   if (!parsed.success) throw notFound();
   return parsed.data;
 }

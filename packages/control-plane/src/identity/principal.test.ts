@@ -20,9 +20,12 @@ test.each([
 
 const person = (change: Partial<Principal>): Principal => ({
   accountId: 1,
+  accountUuid: "00000000-0000-4000-8000-000000000001",
   userId: 1,
+  tokenId: 1,
   username: "alice",
   restricted: false,
+  globalGrants: {},
   scopes: ["*"],
   ...change,
 });

@@ -51,10 +51,11 @@ export function startRelay(deps: RelayDeps): { close(): Promise<void> } {
   let nudged = false;
   let wake = (): void => {};
   let closed = false;
-  const heard = listen(deps.databaseUrl, "relay", deps.log, () => {
+  const nudge = (): void => {
     nudged = true;
     wake();
-  });
+  };
+  const heard = listen(deps.databaseUrl, "relay", deps.log, { heard: nudge, began: nudge });
   const pause = (): Promise<void> =>
     new Promise((resolve) => {
       if (nudged || closed) return resolve();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readConfig, required } from "./config.ts";
+import { rateLimitsOf, readConfig, required } from "./config.ts";
 
 const url = "postgres://moorage@127.0.0.1:5432/moorage";
 
@@ -25,4 +25,26 @@ test("an address to listen on has a host and a port; all but the database has a 
 
 test("a setting that only one process needs is asked for by name", () => {
   expect(() => required(readConfig({ DATABASE_URL: url }), "MOORAGE_KEYS_FILE")).toThrow("MOORAGE_KEYS_FILE");
+});
+
+test("limits are so many in so many seconds, raised by a factor; proxies are addresses or networks", () => {
+  const env = { MOORAGE_RATE_OVERALL: "10/60", MOORAGE_RATE_LIMITS: "2.5", MOORAGE_TRUSTED_PROXIES: "10.0.0.0/8, ::1" };
+  const config = readConfig({ DATABASE_URL: url, ...env });
+
+  expect(rateLimitsOf(config)).toEqual({
+    overall: { requests: 25, perSeconds: 60 },
+    single: { requests: 1000, perSeconds: 60 },
+    collection: { requests: 500, perSeconds: 60 },
+  });
+  expect(config.MOORAGE_TRUSTED_PROXIES).toEqual(["10.0.0.0/8", "::1"]);
+  expect(readConfig({ DATABASE_URL: url, MOORAGE_RATE_LIMITS: "off" }).MOORAGE_RATE_LIMITS).toBe("off");
+});
+
+test.each([
+  ["MOORAGE_RATE_SINGLE", "400"],
+  ["MOORAGE_RATE_LIMITS", "none"],
+  ["MOORAGE_TRUSTED_PROXIES", "proxy.internal"],
+  ["MOORAGE_TRUSTED_PROXIES", "true"],
+])("%s=%s is refused by name", (name, value) => {
+  expect(() => readConfig({ DATABASE_URL: url, [name]: value })).toThrow(name);
 });

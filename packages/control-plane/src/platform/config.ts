@@ -1,10 +1,21 @@
 import { readFileSync } from "node:fs";
+import type { RateClass } from "@moorage/contract";
 import { z } from "zod";
 
 const Listen = z.templateLiteral([z.string().min(1), ":", z.int().positive()]).transform((text) => {
   const at = text.lastIndexOf(":");
   return { host: text.slice(0, at), port: Number(text.slice(at + 1)) };
 });
+
+/** `800/120`: so many requests in so many seconds. */
+const Rate = z.templateLiteral([z.int().positive(), "/", z.int().positive()]).transform((text) => {
+  const [requests, perSeconds] = text.split("/").map(Number) as [number, number];
+  return { requests, perSeconds };
+});
+const Addresses = z
+  .string()
+  .transform((text) => text.split(",").map((each) => each.trim()))
+  .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])));
 
 const KeyRing = z.object({
   current: z.string(),
@@ -28,9 +39,29 @@ const Environment = z.object({
   MOORAGE_OPERATOR_TOKEN_SHA256: z.hex().length(64).optional(),
   /** Workflows bundled beforehand (`bin/bundle-workflows.ts`); otherwise the worker bundles them when it starts. */
   MOORAGE_WORKFLOW_BUNDLE: z.string().optional(),
+  VALKEY_URL: z.url().default("redis://127.0.0.1:6379"),
+  /** `off`, or a factor on all of the limits below. */
+  MOORAGE_RATE_LIMITS: z.union([z.literal("off"), z.coerce.number().positive()]).default(1),
+  MOORAGE_RATE_OVERALL: Rate.prefault("800/120"),
+  MOORAGE_RATE_SINGLE: Rate.prefault("400/60"),
+  MOORAGE_RATE_COLLECTION: Rate.prefault("200/60"),
+  /** Whose X-Forwarded-For is believed: addresses and networks, with commas. */
+  MOORAGE_TRUSTED_PROXIES: Addresses.optional(),
+  MOORAGE_MAX_IN_FLIGHT: z.coerce.number().int().positive().default(500),
+  MOORAGE_MAX_LAG_MS: z.coerce.number().positive().default(500),
+  MOORAGE_DRAIN_NOTICE_SECONDS: z.coerce.number().min(0).default(0),
+  MOORAGE_DRAIN_SECONDS: z.coerce.number().positive().default(25),
   MOORAGE_PROVISION_DEADLINE_SECONDS: z.coerce.number().positive().default(900),
   MOORAGE_DELETE_DEADLINE_SECONDS: z.coerce.number().positive().default(86_400),
+  /** Only accounts that have a database, or were given the capability, may create one. */
+  MOORAGE_EXISTING_CUSTOMERS_ONLY: z.stringbool().default(false),
   MOORAGE_SWEEP_SECONDS: z.coerce.number().positive().default(10),
+  /** Metrics of the gateway. An address of its own: hosts reach the gateway's, and metrics are not for them. */
+  MOORAGE_FLEET_METRICS_LISTEN: Listen.prefault("127.0.0.1:18094"),
+  /** Where traces go, over HTTP; without it there are none. Its other settings, such as headers, the exporter reads. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.url().optional(),
+  /** Of all traces, the share that is kept. */
+  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
 });
 
 export type Config = z.output<typeof Environment>;
@@ -47,6 +78,19 @@ export function required<Key extends keyof Config>(config: Config, key: Key): No
   const value = config[key];
   if (value === undefined || value === null) throw new Error(`${key} must be set for this process.`);
   return value;
+}
+
+export function rateLimitsOf(config: Config): Record<RateClass | "overall", { requests: number; perSeconds: number }> {
+  const factor = config.MOORAGE_RATE_LIMITS === "off" ? 1 : config.MOORAGE_RATE_LIMITS;
+  const times = ({ requests, perSeconds }: z.output<typeof Rate>) => ({
+    requests: Math.max(1, Math.round(requests * factor)),
+    perSeconds,
+  });
+  return {
+    overall: times(config.MOORAGE_RATE_OVERALL),
+    single: times(config.MOORAGE_RATE_SINGLE),
+    collection: times(config.MOORAGE_RATE_COLLECTION),
+  };
 }
 
 export function readKeyRing(config: Config): z.output<typeof KeyRing> {

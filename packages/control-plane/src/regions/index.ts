@@ -7,7 +7,11 @@ export {
   listPlans,
   listRegions,
   type Plan,
+  pageOfEngineVersions,
+  pageOfPlans,
   saveEngineVersion,
   savePlan,
   saveRegion,
 } from "./catalogue.ts";
+export { regionRoutes } from "./routes.ts";
+export { priceOf } from "./view.ts";

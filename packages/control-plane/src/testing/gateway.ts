@@ -28,7 +28,10 @@ export async function startGateway(world: World) {
   const server = await selfSigned("CN=127.0.0.1", { issuer: authority });
   const wakeups = createWakeups();
   const closing = new AbortController();
-  const heard = listen(world.databaseUrl, "host", log, (id) => wakeups.wake(id === "" ? "all" : Number(id)));
+  const heard = listen(world.databaseUrl, "host", log, {
+    heard: (id) => wakeups.wake(id === "" ? "all" : Number(id)),
+    began: () => wakeups.wake("all"),
+  });
   const app = createServer(log, {
     https: {
       key: server.key,

@@ -6,8 +6,11 @@ import { inject } from "vitest";
 import { createDatabaseActivities, createDatabaseExpiry, createReleaseChore } from "#databases/index.ts";
 import { observe } from "#fleet/observe.ts";
 import { checkPhase } from "#fleet/want.ts";
-import { createAuthenticate } from "#identity/index.ts";
+import { createAuthenticate, createTokenCache } from "#identity/index.ts";
 import { createDb, createPool } from "#platform/db/database.ts";
+import { rateLimitsOf, readConfig } from "#platform/config.ts";
+import { createOnceSecrets } from "#platform/http/once.ts";
+import { createNoRateLimiter } from "#platform/limits/rate-limiter.ts";
 import { createLog } from "#platform/log.ts";
 import { createSealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
@@ -22,7 +25,7 @@ type HostOptions = { memory_mb?: number; disk_mb?: number; failure_domain?: stri
 export type Reply<Body = Record<string, unknown>> = { status: number; headers: Record<string, unknown>; body: Body };
 
 /** A control plane over a database of its own, cloned from the migrated template. Time stands where the test puts it. */
-export async function newWorld() {
+export async function newWorld(settings: { existingCustomersOnly?: boolean } = {}) {
   const url = inject("postgresUrl");
   const name = `world_${randomUUID().replaceAll("-", "")}`;
   const admin = createPool(`${url}/postgres`, 1);
@@ -36,17 +39,30 @@ export async function newWorld() {
   const log = createLog("test", "silent");
   const sealer = createSealer({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } });
   const nudges = { relay: 0 };
-  const tenants = createTenantApi(log, {
-    db,
-    clock,
-    sealer,
-    authenticate: createAuthenticate(db, clock),
-    nudgeRelay: () => {
-      nudges.relay++;
+  const tenants = createTenantApi(
+    log,
+    {
+      db,
+      clock,
+      sealer,
+      authenticate: createAuthenticate({ db, clock, tokens: createTokenCache(clock) }),
+      nudgeRelay: () => {
+        nudges.relay++;
+      },
+      provisionDeadlineSeconds: 900,
+      deleteDeadlineSeconds: 86_400,
+      existingCustomersOnly: settings.existingCustomersOnly ?? false,
+      limiter: createNoRateLimiter(rateLimitsOf(readConfig({ DATABASE_URL: databaseUrl }))),
+      onceSecrets: createOnceSecrets({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } }),
     },
-    provisionDeadlineSeconds: 900,
-    deleteDeadlineSeconds: 86_400,
-  });
+    {
+      maxInFlight: 500,
+      maxLagMs: 60_000,
+      drainMs: 1000,
+      check: () => sql`select 1`.execute(db),
+      trustedProxies: false,
+    },
+  );
   const operators = createOperatorApi(log, {
     db,
     clock,
@@ -104,6 +120,23 @@ export async function newWorld() {
       }),
   });
 
+  const newUser = async (accountId: number, options: { restricted?: boolean; scopes?: string[] } = {}) => {
+    const username = `user-${++people}`;
+    const users = `/admin/accounts/${accountId}/users`;
+    await operator.post(users, {
+      username,
+      email: `${username}@test.example`,
+      restricted: options.restricted ?? false,
+    });
+    const issued = await operator.post<{ token: string }>(`${users}/${username}/tokens`, {
+      label: "test",
+      scopes: options.scopes ?? ["*"],
+    });
+    const { token } = issued.body;
+    const user = await db.selectFrom("users").select("id").where("username", "=", username).executeTakeFirstOrThrow();
+    return { ...as(token), token, accountId, userId: user.id, username };
+  };
+
   const registerHost = async (options: HostOptions = {}) => {
     const n = ++people;
     const host = { name: `host-${n}`, failure_domain: options.failure_domain ?? `rack-${n}` };
@@ -143,18 +176,10 @@ export async function newWorld() {
         email: `owner-${n}@test.example`,
         limits,
       });
-      const users = `/admin/accounts/${account.body.id}/users`;
-      await operator.post(users, {
-        username: `user-${n}`,
-        email: `user-${n}@test.example`,
-        restricted: options.restricted ?? false,
-      });
-      const issued = await operator.post<{ token: string }>(`${users}/user-${n}/tokens`, {
-        label: "test",
-        scopes: options.scopes ?? ["*"],
-      });
-      return { ...as(issued.body.token), token: issued.body.token, accountId: account.body.id };
+      return newUser(account.body.id, options);
     },
+    /** Another user of the same account. */
+    colleague: newUser,
 
     registerHost,
 

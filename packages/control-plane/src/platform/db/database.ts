@@ -9,6 +9,11 @@ export type Tx = Transaction<Tables>;
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
 
-export const createPool = (url: string, max = 20): pg.Pool => new pg.Pool({ connectionString: url, max });
+export function createPool(url: string, max = 20): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max });
+  // A connection that dies while it is in use fails its query; without a listener it would end the process too.
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return pool;
+}
 
 export const createDb = (pool: pg.Pool): Db => new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });

@@ -3,12 +3,12 @@ import pg from "pg";
 import type { Log } from "#platform/log.ts";
 import type { Db } from "./database.ts";
 
-/** `relay`: operations or signals wait. `host`: what a host should run changed (payload: its id). */
-export type Channel = "relay" | "host";
+/** `relay`: operations or signals wait. `host`: what a host should run changed (payload: its id). `identity`: a token, user or grant changed. */
+export type Channel = "relay" | "host" | "identity";
 
 /**
  * Tells other processes that there is something to read. Called after a commit, never inside a transaction (there it
- * would serialise all commits of the server), and never relied on: who listens also polls.
+ * would serialise all commits of the server), and never relied on: who listens also polls, or forgets after a while.
  */
 export async function notify(db: Db, channel: Channel, payload = ""): Promise<void> {
   await sql`select pg_notify(${channel}, ${payload})`.execute(db);
@@ -32,39 +32,66 @@ export function createNudge(db: Db, channel: Channel, log: Log): () => void {
   };
 }
 
+export type Listener = {
+  heard(payload: string): void;
+  /** Something may have been said while nobody listened. Comes first, and after every loss. */
+  began(): void;
+  /** The connection is lost, or silent for longer than a notification may be late. */
+  ended?(): void;
+};
+
+/** A connection can be cut without a word: it is asked this often, and has as long to answer. */
+const PROOF_MS = 400;
+const RETRY_MS = 250;
+
 /** Listens until closed, and connects again whenever the connection is lost. */
-export function listen(
-  url: string,
-  channel: Channel,
-  log: Log,
-  heard: (payload: string) => void,
-): { close(): Promise<void> } {
+export function listen(url: string, channel: Channel, log: Log, listener: Listener): { close(): Promise<void> } {
   let closed = false;
-  let client: pg.Client | undefined;
-  let retry: NodeJS.Timeout | undefined;
-  const connect = async (): Promise<void> => {
-    const own = new pg.Client({ connectionString: url });
-    client = own;
-    own.on("notification", ({ payload }) => heard(payload ?? ""));
-    own.on("error", (error) => log.warn({ err: error }, "listen connection lost"));
-    own.on("end", again);
-    await own.connect();
-    await own.query(`listen ${pg.escapeIdentifier(channel)}`);
-    heard(""); // whatever was said while nobody listened
+  let current: pg.Client | undefined;
+
+  const listenOnce = async (): Promise<void> => {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+    current = client;
+    const lost = new Promise<void>((resolve) => {
+      client.on("error", () => resolve());
+      client.on("end", () => resolve());
+    });
+    client.on("notification", ({ payload }) => listener.heard(payload ?? ""));
+    try {
+      await client.connect();
+      await client.query(`listen ${pg.escapeIdentifier(channel)}`);
+      listener.began();
+      while (!closed && (await answers(client, lost))) await Promise.race([pause(PROOF_MS), lost]);
+    } finally {
+      listener.ended?.();
+      // Not awaited: a connection that is cut off has nobody to say goodbye to.
+      client.end().catch(() => {});
+      if (current === client) current = undefined;
+    }
   };
-  const again = (): void => {
-    if (closed || retry !== undefined) return;
-    retry = setTimeout(() => {
-      retry = undefined;
-      connect().catch(again);
-    }, 500);
-  };
-  connect().catch(again);
+
+  const loop = (async () => {
+    while (!closed) {
+      await listenOnce().catch((error: unknown) => log.warn({ err: error, channel }, "listening failed; trying again"));
+      if (!closed) await pause(RETRY_MS);
+    }
+  })();
   return {
     async close() {
       closed = true;
-      clearTimeout(retry);
-      await client?.end().catch(() => {});
+      // Not awaited: over a link that is cut nobody answers. The loop ends by itself within the time of a proof.
+      current?.end().catch(() => {});
+      await loop;
     },
   };
 }
+
+async function answers(client: pg.Client, lost: Promise<void>): Promise<boolean> {
+  const asked = client.query("select 1").then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([asked, lost.then(() => false), pause(PROOF_MS).then(() => false)]);
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

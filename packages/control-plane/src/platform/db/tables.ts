@@ -1,9 +1,19 @@
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
 import type { DeletionAllowance, Generation, NodeReport, NodeSpec, NodeState } from "@moorage/contract/agent";
-import type { DatabaseStatus, EventAction, EventStatus, Updates } from "@moorage/contract";
+import type {
+  DatabaseStatus,
+  EntityType,
+  EventAction,
+  EventStatus,
+  GlobalGrant,
+  Permission,
+  Updates,
+} from "@moorage/contract";
 
 /** Set by the database when a row is inserted, never by us. */
 type Id = ColumnType<number, number | undefined, never>;
+/** Which of them a user has; one that is missing is not given. */
+type GlobalGrants = Partial<Record<GlobalGrant, boolean>>;
 type Json<T> = ColumnType<T, string, string>;
 
 export type Tables = {
@@ -30,6 +40,7 @@ export type Tables = {
     memory_mb: Generated<number>;
     disk_mb: Generated<number>;
     event_seq: Generated<number>;
+    capabilities: Generated<string[]>;
     created_at: Date;
   };
   users: {
@@ -38,8 +49,18 @@ export type Tables = {
     username: string;
     email: string;
     restricted: boolean;
+    global_grants: ColumnType<GlobalGrants, string | undefined, string>;
     created_at: Date;
   };
+  entity_grants: {
+    account_id: number;
+    user_id: number;
+    entity_type: EntityType;
+    entity_id: number;
+    permission: Permission;
+  };
+  event_watermarks: { account_id: number; user_id: number; seen_seq: number };
+  event_reads: { account_id: number; user_id: number; event_id: number };
   tokens: {
     account_id: number;
     id: Id;
@@ -53,7 +74,17 @@ export type Tables = {
     revoked_at: Date | null;
   };
   regions: { id: string; label: string; country: string };
-  plans: { id: string; label: string; class: string; memory_mb: number; disk_mb: number; vcpus: number };
+  plans: {
+    id: string;
+    label: string;
+    class: string;
+    memory_mb: number;
+    disk_mb: number;
+    vcpus: number;
+    hourly_micros: number;
+    monthly_micros: number;
+    deprecated: Generated<boolean>;
+  };
   engine_versions: { id: string; engine: string; version: string; image: string; prepared: string };
   events: {
     id: number;
@@ -95,6 +126,15 @@ export type Tables = {
     settled_at: Date | null;
     outcome: "done" | "failed" | null;
     message: string | null;
+  };
+  idempotency_keys: {
+    account_id: number;
+    user_id: number;
+    operation: string;
+    key_sha256: Buffer;
+    request_hmac: Buffer;
+    reply: string | null;
+    expires_at: Date;
   };
   signals: { id: Generated<number>; operation_id: number };
   hosts: {

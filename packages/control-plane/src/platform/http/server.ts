@@ -1,6 +1,12 @@
-import Fastify, { type FastifyError, type FastifyInstance, type FastifyServerOptions } from "fastify";
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyServerOptions, LogController } from "fastify";
 import { DomainError, type ErrorKind } from "#platform/errors.ts";
 import type { Log } from "#platform/log.ts";
+import { answerBytesThatAreNoRequest } from "./client-error.ts";
+import { readJsonBodies } from "./json-body.ts";
+import { rememberPaths } from "./known-paths.ts";
+import { Replayed } from "./once.ts";
+import { refuse } from "./refuse.ts";
+import { requestIdOf, writeRequestLog } from "./request-log.ts";
 
 const statusOf: Record<ErrorKind, number> = {
   unauthorized: 401,
@@ -12,12 +18,28 @@ const statusOf: Record<ErrorKind, number> = {
 };
 
 const BODY_LIMIT = 1024 * 1024;
+/** To send a request, not to wait for its answer. */
+const REQUEST_TIMEOUT_MS = 30_000;
+const RETRY_AFTER_SECONDS = 5;
 
 /** A Fastify server that speaks as the interface does: every answer JSON, every refusal `{"errors": [{"reason"}]}`. */
 export function createServer(log: Log, options: FastifyServerOptions & { https?: object } = {}): FastifyInstance {
   const app = Fastify({
     loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: requestIdOf,
     bodyLimit: BODY_LIMIT,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // What arrives on an open connection while the server closes is served, and the connection closed with the answer.
+    return503OnClosing: false,
+    clientErrorHandler: answerBytesThatAreNoRequest,
+    // An id longer than any that exists is one that does not.
+    frameworkErrors: (error, request, reply) => {
+      reply.header("x-request-id", request.id);
+      void (error.code === "FST_ERR_MAX_PARAM_LENGTH"
+        ? refuse(reply, 404, "Not found")
+        : refuse(reply, 400, "The path is not a valid URL: check its percent encoding."));
+    },
     // Clients write `//` in paths, and one API under two version names.
     rewriteUrl: (request) =>
       (request.url ?? "/").replace(/^([^?]*)/, (path) =>
@@ -26,35 +48,35 @@ export function createServer(log: Log, options: FastifyServerOptions & { https?:
     ...options,
   }) as unknown as FastifyInstance;
 
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "string" }, (request, body, done) => {
-    const text = String(body);
-    // Clients send actions without a body under any content type.
-    if (text === "") return done(null, undefined);
-    if (!/^application\/json\b/i.test(request.headers["content-type"] ?? "application/json"))
-      return done(new DomainError("invalid", { reason: "The body must be JSON, sent as application/json." }));
-    try {
-      done(null, JSON.parse(text));
-    } catch {
-      done(new DomainError("invalid", { reason: "The body is not valid JSON." }));
-    }
-  });
+  readJsonBodies(app);
+  writeRequestLog(app);
+  const methodsOf = rememberPaths(app);
 
   // One of the SDKs compares the whole header, so it must not name a charset.
   app.addHook("onSend", async (_request, reply, payload) => {
-    if (payload !== null && payload !== undefined) reply.header("content-type", "application/json");
+    if (String(reply.getHeader("content-type")).startsWith("application/json"))
+      reply.header("content-type", "application/json");
     return payload;
   });
 
-  app.setNotFoundHandler(async (_request, reply) => reply.status(404).send({ errors: [{ reason: "Not found" }] }));
+  app.setNotFoundHandler(async (request, reply) => {
+    const methods = methodsOf(request.url);
+    if (methods.length === 0) return refuse(reply, 404, "Not found");
+    reply.header("allow", methods.join(", "));
+    if (request.method === "OPTIONS") return reply.status(204).send();
+    return refuse(reply, 405, `${request.method} is not possible here. Possible: ${methods.join(", ")}.`);
+  });
+
   app.setErrorHandler(async (error: FastifyError, request, reply) => {
-    if (error instanceof DomainError) return reply.status(statusOf[error.kind]).send({ errors: error.errors });
+    if (error instanceof Replayed) return reply.status(200).type("application/json").send(error.reply);
+    if (error instanceof DomainError) {
+      if (error.kind === "unavailable") reply.header("retry-after", RETRY_AFTER_SECONDS);
+      return reply.status(statusOf[error.kind]).send({ errors: error.errors });
+    }
     if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
-      return reply.status(error.statusCode).send({ errors: [{ reason: error.message }] });
+      return refuse(reply, error.statusCode, error.message);
     request.log.error({ err: error }, "request failed");
-    return reply
-      .status(500)
-      .send({ errors: [{ reason: "Something went wrong on our side. The request can be tried again." }] });
+    return refuse(reply, 500, "Something went wrong on our side. The request can be tried again.");
   });
   return app;
 }

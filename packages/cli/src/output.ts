@@ -1,0 +1,44 @@
+import type { Command } from "commander";
+
+type Row = Readonly<Record<string, string | number | boolean | null>>;
+
+export type Output = {
+  /** A list, or what to do when there is nothing in it yet. */
+  list<T>(items: readonly T[], rowOf: (item: T) => Row, whenEmpty: string): void;
+  /** What came of a command: in words for people, whole for programs. */
+  said(reply: unknown, words: string): void;
+};
+
+export function createOutput(program: Command): Output {
+  const isForPrograms = (): boolean => program.opts<{ json?: true }>().json === true;
+  return {
+    list(items, rowOf, whenEmpty) {
+      if (isForPrograms()) console.log(JSON.stringify(items, undefined, 2));
+      else console.log(items.length === 0 ? whenEmpty : tableOf(items.map(rowOf)));
+    },
+    said(reply, words) {
+      console.log(isForPrograms() ? JSON.stringify(reply, undefined, 2) : words);
+    },
+  };
+}
+
+/** Columns as wide as their widest cell, two spaces between: easy to read, and to cut with other tools. */
+export function tableOf(rows: readonly Row[]): string {
+  const names = Object.keys(rows[0] ?? {});
+  const lines = [names.map((name) => name.toUpperCase()), ...rows.map((row) => names.map((name) => cellOf(row[name])))];
+  const widths = names.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+function cellOf(value: Row[string] | undefined): string {
+  if (value === null || value === undefined || value === "") return "-";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return String(value);
+}

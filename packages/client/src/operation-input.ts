@@ -1,0 +1,41 @@
+import type { Operation } from "@moorage/contract";
+import type { z } from "zod";
+
+type Value = string | number | boolean | null;
+type Comparison = { [Operator in "+gt" | "+gte" | "+lt" | "+lte" | "+neq" | "+contains"]?: Value };
+type Condition = Value | Comparison | { "+and": Condition[] } | { "+or": Condition[] };
+
+/** X-Filter over the fields of one collection. */
+export type FilterOver<Field extends string> = { [Name in Field]?: Condition } & {
+  "+and"?: FilterOver<Field>[];
+  "+or"?: FilterOver<Field>[];
+  "+order_by"?: Field;
+  "+order"?: "asc" | "desc";
+};
+
+type Params<O extends Operation> = O["params"] extends z.ZodObject ? { params: z.output<O["params"]> } : object;
+type Body<O extends Operation> = O["body"] extends z.ZodObject ? { body: z.input<O["body"]> } : object;
+type Query<O extends Operation> = O["paged"] extends true ? { query?: { page?: number; page_size?: number } } : object;
+type Filter<O extends Operation> = O extends { filterable: infer Fields }
+  ? { filter?: FilterOver<keyof Fields & string> }
+  : object;
+type Key<O extends Operation> = O["method"] extends "POST" ? { idempotencyKey?: string } : object;
+
+/** What a call of an operation takes: nothing that the operation does not know. */
+export type OperationInput<O extends Operation> = Params<O> & Body<O> & Query<O> & Filter<O> & Key<O> & Sending;
+export type Sending = { signal?: AbortSignal };
+
+/** The input may be left out where nothing in it is required. */
+export type InputOf<O extends Operation> =
+  object extends OperationInput<O> ? [input?: OperationInput<O>] : [input: OperationInput<O>];
+
+export type ReplyOf<O extends Operation> = z.output<O["reply"]>;
+
+/** The same without types, for the code that sends it. */
+export type AnyInput = Sending & {
+  params?: Record<string, unknown>;
+  body?: unknown;
+  query?: Record<string, number | undefined>;
+  filter?: object;
+  idempotencyKey?: string;
+};

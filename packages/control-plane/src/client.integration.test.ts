@@ -1,0 +1,155 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ApiError, createClient, EventFailed } from "@moorage/client";
+import {
+  createMysqlDatabase,
+  listDatabaseEngines,
+  listMysqlDatabases,
+  viewDatabaseEngine,
+  viewMysqlDatabase,
+} from "@moorage/contract";
+import { expect, test } from "vitest";
+import { ENGINE, newWorld, PLAN, REGION, type World } from "./testing/world.ts";
+
+const database = (label: string) => ({ label, region: REGION, type: PLAN, engine: ENGINE });
+
+/** The world's API on a port, behind a front that may refuse what it is told to. */
+async function served(
+  world: World,
+  refuse: (n: number) => { status: number; headers: object } | undefined = () => undefined,
+) {
+  const seen: { method: string | undefined; key: string | string[] | undefined }[] = [];
+  const answer = async (request: IncomingMessage, reply: ServerResponse): Promise<void> => {
+    seen.push({ method: request.method, key: request.headers["idempotency-key"] });
+    const refusal = refuse(seen.length);
+    if (refusal !== undefined) {
+      reply.writeHead(refusal.status, { ...refusal.headers, "content-type": "application/json" });
+      reply.end('{"errors":[{"reason":"Too many requests"}]}');
+      return;
+    }
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { statusCode, headers, payload } = await world.send({
+      method: request.method as "GET",
+      url: request.url ?? "/",
+      headers: request.headers,
+      payload: Buffer.concat(chunks),
+    });
+    reply.writeHead(statusCode, { "content-type": String(headers["content-type"]) });
+    reply.end(payload);
+  };
+  const front = createServer((request, reply) => void answer(request, reply));
+  await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(front.address() as AddressInfo).port}/`,
+    seen,
+    [Symbol.dispose]: () => void front.close(),
+  };
+}
+
+test("operations are called by the table, with ids that hold a slash, and without a token where they are public", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { token } = await world.customer();
+  const client = createClient({ url: api.url, token });
+
+  const created = await client.call(createMysqlDatabase, { body: database("by-client") });
+  const viewed = await client.call(viewMysqlDatabase, { params: { instanceId: created.id } });
+  const anonymous = createClient({ url: api.url });
+
+  expect(viewed).toEqual(created);
+  expect((await anonymous.call(listDatabaseEngines)).results).toBe(1);
+  expect((await anonymous.call(viewDatabaseEngine, { params: { engineId: ENGINE } })).version).toBe("9.7.4");
+});
+
+test("a refusal names every field", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { token } = await world.customer();
+  const client = createClient({ url: api.url, token });
+
+  const refused = await client
+    .call(createMysqlDatabase, { body: { ...database("x"), cluster_size: 2 as 1 } })
+    .catch((error: unknown) => error as ApiError);
+
+  expect(refused).toBeInstanceOf(ApiError);
+  expect(refused).toMatchObject({ status: 400 });
+  expect((refused as ApiError).reasonFor("label")).toContain("3 to 32 characters");
+  expect((refused as ApiError).reasonFor("cluster_size")).toContain("1 or 3");
+});
+
+test("a request that was refused for want of room is sent again with its key, after the time it was told", async () => {
+  await using world = await newWorld();
+  using api = await served(world, (n) =>
+    n === 1
+      ? { status: 429, headers: { "retry-after": "1" } }
+      : n === 2
+        ? { status: 503, headers: { "retry-after": "0" } }
+        : undefined,
+  );
+  const { token } = await world.customer();
+  const started = performance.now();
+
+  await createClient({ url: api.url, token }).call(createMysqlDatabase, { body: database("patient") });
+
+  expect(performance.now() - started).toBeGreaterThan(990);
+  expect(api.seen.map(({ method }) => method)).toEqual(["POST", "POST", "POST"]);
+  expect(new Set(api.seen.map(({ key }) => key)).size).toBe(1);
+  expect(api.seen[0]?.key).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test("maintenance is not waited for", async () => {
+  await using world = await newWorld();
+  using api = await served(world, () => ({ status: 503, headers: { "x-maintenance-mode": "on", "retry-after": "0" } }));
+
+  await expect(createClient({ url: api.url }).call(listDatabaseEngines)).rejects.toMatchObject({ status: 503 });
+  expect(api.seen).toHaveLength(1);
+});
+
+test("items come page by page, filtered", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const alice = await world.customer({ limits: { databases: 40, nodes: 40 } });
+  for (let n = 10; n < 37; n++) await alice.create({ label: `many-${n}` });
+  const client = createClient({ url: api.url, token: alice.token });
+
+  const labels: string[] = [];
+  const input = { query: { page_size: 25 }, filter: { "+order_by": "label", "+order": "desc" } } as const;
+  for await (const { label } of client.items(listMysqlDatabases, input)) labels.push(label);
+
+  expect(labels).toHaveLength(27);
+  expect([labels[0], labels[26]]).toEqual(["many-36", "many-10"]);
+  const one = await client.call(listMysqlDatabases, { filter: { label: { "+contains": "ny-12" } } });
+  expect(one.data.map(({ label }) => label)).toEqual(["many-12"]);
+});
+
+test("an event is waited for until it ends, and its failure is thrown", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const alice = await world.customer();
+  const client = createClient({ url: api.url, token: alice.token });
+  const entity = async () => ({ type: "database", id: (await alice.create()).body.id });
+  const settle = (id: number, status: "finished" | "failed") =>
+    world.db.updateTable("events").set({ status }).where("entity_id", "=", String(id)).execute();
+  const [good, bad] = [await entity(), await entity()];
+
+  const waiting = client.waitFor({ action: "database_create", entity: good, everyMs: 20 });
+  await settle(good.id, "finished");
+  await settle(bad.id, "failed");
+
+  expect(await waiting).toMatchObject({ status: "finished", entity: { id: good.id } });
+  await expect(client.waitFor({ action: "database_create", entity: bad })).rejects.toBeInstanceOf(EventFailed);
+});
+
+test("waiting ends when its signal says so", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { token } = await world.customer();
+  const waiting = createClient({ url: api.url, token }).waitFor({
+    action: "database_create",
+    entity: { type: "database", id: 1 },
+    signal: AbortSignal.timeout(100),
+  });
+
+  await expect(waiting).rejects.toMatchObject({ name: "TimeoutError" });
+});

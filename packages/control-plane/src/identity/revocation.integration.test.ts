@@ -1,0 +1,115 @@
+import { createServer, connect as connectTo, type Socket } from "node:net";
+import { sql } from "kysely";
+import { expect, test, vi } from "vitest";
+import { listen, notify } from "#platform/db/notifications.ts";
+import { createLog } from "#platform/log.ts";
+import { newWorld, type World } from "#testing/world.ts";
+import { createAuthenticate } from "./authenticate.ts";
+import { createTokenCache } from "./token-cache.ts";
+
+const log = createLog("test", "silent");
+
+/** What each API process has: a cache, and a connection of its own that listens. */
+async function startProcess(world: World, databaseUrl = world.databaseUrl) {
+  const tokens = createTokenCache(() => new Date());
+  const state = { listening: false };
+  const listening = listen(databaseUrl, "identity", log, {
+    heard: () => tokens.forget(),
+    began: () => {
+      tokens.open();
+      state.listening = true;
+    },
+    ended: () => {
+      tokens.close();
+      state.listening = false;
+    },
+  });
+  await vi.waitFor(() => expect(state.listening).toBe(true));
+  const authenticate = createAuthenticate({ db: world.db, clock: () => new Date(), tokens });
+  return {
+    state,
+    [Symbol.asyncDispose]: () => listening.close(),
+    accepts: (token: string) =>
+      authenticate(`Bearer ${token}`).then(
+        () => true,
+        () => false,
+      ),
+  };
+}
+
+async function revoke(world: World): Promise<void> {
+  await world.db.updateTable("tokens").set({ revoked_at: new Date() }).execute();
+  await notify(world.db, "identity");
+}
+
+const deadWithinASecond = async (accepts: (token: string) => Promise<boolean>, token: string): Promise<void> => {
+  await vi.waitFor(async () => expect(await accepts(token)).toBe(false), { timeout: 1_000, interval: 20 });
+};
+
+test("a revoked token is dead within a second in every process", async () => {
+  await using world = await newWorld();
+  const { token } = await world.customer();
+  await using first = await startProcess(world);
+  await using second = await startProcess(world);
+  const processes = [first, second];
+  for (const { accepts } of processes) expect(await accepts(token)).toBe(true);
+  await revoke(world);
+  await Promise.all(processes.map(({ accepts }) => deadWithinASecond(accepts, token)));
+});
+
+test("also when the listening connection was ended before", async () => {
+  await using world = await newWorld();
+  const { token } = await world.customer();
+  await using api = await startProcess(world);
+  const { accepts } = api;
+  expect(await accepts(token)).toBe(true);
+  const ended = await sql<{ ended: boolean }>`select pg_terminate_backend(pid) as ended from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and query = 'select 1'`.execute(world.db);
+  expect(ended.rows.length).toBeGreaterThan(0);
+  await revoke(world);
+  await deadWithinASecond(accepts, token);
+});
+
+test("also when the listening connection was cut without a word", async () => {
+  await using world = await newWorld();
+  const { token } = await world.customer();
+  await using link = await startLink(world.databaseUrl);
+  await using api = await startProcess(world, link.url);
+  const { accepts } = api;
+  expect(await accepts(token)).toBe(true);
+  link.cut();
+  await revoke(world);
+  await deadWithinASecond(accepts, token);
+});
+
+/** A stretch of network that can go silent: it takes everything and passes nothing on. */
+async function startLink(databaseUrl: string) {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  let silent = false;
+  const server = createServer((near) => {
+    const far = connectTo(Number(target.port), target.hostname);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on("data", (data) => silent || to.write(data));
+      from.on("error", () => to.destroy());
+      from.on("close", () => silent || to.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = new URL(databaseUrl);
+  url.port = String((server.address() as { port: number }).port);
+  return {
+    url: url.href,
+    cut: () => {
+      silent = true;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}

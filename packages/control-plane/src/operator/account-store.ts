@@ -1,0 +1,80 @@
+import { Id, toTimestamp } from "@moorage/contract";
+import { type Selectable, sql } from "kysely";
+import type { AccountLimits } from "#identity/index.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import { DomainError } from "#platform/errors.ts";
+import { offsetOf, type Page, type PageRequest, toPage } from "#platform/http/page.ts";
+
+export type AccountView = ReturnType<typeof viewOf>;
+type NewLimits = { [kind in keyof AccountLimits]?: number | undefined };
+
+const viewOf = (row: Selectable<Tables["accounts"]>) => ({
+  id: row.id,
+  euuid: row.euuid,
+  company: row.company,
+  email: row.email,
+  capabilities: row.capabilities,
+  limits: {
+    databases: row.max_databases,
+    nodes: row.max_nodes,
+    memory_mb: row.max_memory_mb,
+    disk_mb: row.max_disk_mb,
+  },
+  used: { databases: row.databases, nodes: row.nodes, memory_mb: row.memory_mb, disk_mb: row.disk_mb },
+  created: toTimestamp(row.created_at),
+});
+
+/** By the id as it stands in a path. It locks nothing: whoever changes a database locks that first, the account last. */
+export async function findAccount(db: Db | Tx, id: string | number | undefined): Promise<AccountView> {
+  const row = await db
+    .selectFrom("accounts")
+    .selectAll()
+    .where("id", "=", Id.safeParse(id).data ?? 0)
+    .executeTakeFirst();
+  if (row === undefined)
+    throw new DomainError("not-found", { reason: `No account has the id ${id}. See them with: moorage account list` });
+  return viewOf(row);
+}
+
+export async function listAccounts(db: Db, page: PageRequest): Promise<Page<AccountView>> {
+  const rows = await db
+    .selectFrom("accounts")
+    .selectAll()
+    .orderBy("id")
+    .limit(page.pageSize)
+    .offset(offsetOf(page))
+    .execute();
+  const { results } = await db
+    .selectFrom("accounts")
+    .select(({ fn }) => fn.countAll<number>().as("results"))
+    .executeTakeFirstOrThrow();
+  return toPage(page, results, rows.map(viewOf));
+}
+
+/** A limit that is not named stays. So does what the account has, also above a lower limit: only more is refused. */
+export const setLimits = (tx: Tx, accountId: number, limits: NewLimits): Promise<unknown> =>
+  tx
+    .updateTable("accounts")
+    .set({
+      max_databases: limits.databases ?? sql.ref("max_databases"),
+      max_nodes: limits.nodes ?? sql.ref("max_nodes"),
+      max_memory_mb: limits.memory_mb ?? sql.ref("max_memory_mb"),
+      max_disk_mb: limits.disk_mb ?? sql.ref("max_disk_mb"),
+    })
+    .where("id", "=", accountId)
+    .execute();
+
+export const grantCapability = (tx: Tx, accountId: number, capability: string): Promise<unknown> =>
+  tx
+    .updateTable("accounts")
+    .set({ capabilities: sql`array_append(array_remove(capabilities, ${capability}), ${capability})` })
+    .where("id", "=", accountId)
+    .execute();
+
+export const revokeCapability = (tx: Tx, accountId: number, capability: string): Promise<unknown> =>
+  tx
+    .updateTable("accounts")
+    .set({ capabilities: sql`array_remove(capabilities, ${capability})` })
+    .where("id", "=", accountId)
+    .execute();

@@ -1,0 +1,116 @@
+/** The operator's command line as an operator runs it: a process of its own, over HTTP. */
+import { execFile } from "node:child_process";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createLog } from "#platform/log.ts";
+import { sha256 } from "#platform/sha256.ts";
+import { newWorld, type World } from "#testing/world.ts";
+import { createOperatorApi } from "../api.ts";
+
+const program = join(import.meta.dirname, "../../../cli/src/bin/moorage.ts");
+const TOKEN = "of-the-operator";
+
+type Outcome = { code: number; said: string; refused: string };
+const run = (args: readonly string[], env: Record<string, string>): Promise<Outcome> =>
+  new Promise((resolve) =>
+    execFile(process.execPath, [program, ...args], { env }, (error, said, refused) =>
+      resolve({ code: error === null ? 0 : Number(error.code), said, refused }),
+    ),
+  );
+
+async function startConsole({ db, clock, sealer }: World) {
+  const operatorTokenSha256 = sha256(TOKEN).toString("hex");
+  const api = createOperatorApi(createLog("test", "silent"), { db, clock, sealer, operatorTokenSha256 });
+  await api.listen({ host: "127.0.0.1", port: 0 });
+  const url = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
+  const env = { MOORAGE_ADMIN_URL: url, MOORAGE_OPERATOR_TOKEN: TOKEN };
+  const type = (line: string, change: Record<string, string> = {}) =>
+    run(line === "" ? [] : line.split(" "), { ...env, ...change });
+  return {
+    type,
+    json: async <T>(line: string): Promise<T> => JSON.parse((await type(`${line} --json`)).said) as T,
+    [Symbol.asyncDispose]: () => api.close(),
+  };
+}
+
+test("an operator makes everything that a tenant needs, and each step says the next", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { type, json } = terminal;
+
+  expect((await type("region create us-east --label Newark --country us")).said).toContain("moorage host add");
+  expect(await type("")).toMatchObject({ code: 0, said: expect.stringContaining("Next: No host yet.") });
+  const host = "--failure-domain r --address 10.9.0.1 --node-network 10.9.16.0/20 --memory-mb 64000 --disk-mb 64000";
+  expect((await type(`host add h1 --region us-east ${host} --vcpus 8`)).said).toMatch(
+    /it works once:\n[0-9a-f]{64}\n$/,
+  );
+  expect((await type("")).said).toContain("Next: No account yet.");
+
+  const prices = "--hourly 0.0225 --monthly 15";
+  await type(`plan create m1-tiny --label Tiny --memory-mb 512 --disk-mb 5120 --vcpus 0.5 ${prices}`);
+  expect((await type("plan list")).said).toMatch(/m1-tiny +Tiny +standard +512 +5120 +0\.5 +0\.0225 +15\.00 +no\n/);
+  expect((await type(`engine create mysql/9.7.5 --image ${"c".repeat(64)} --prepared ${"d".repeat(64)}`)).code).toBe(0);
+  expect(await json("engine list")).toMatchObject([{ id: "mysql/9.7.4" }, { id: "mysql/9.7.5" }]);
+
+  const limits = "--databases 1 --nodes 3 --memory-mb 4096 --disk-mb 40960";
+  const { id } = await json<{ id: number }>(`account create --company Harbour --email o@harbour.example ${limits}`);
+  expect((await type(`account set-limits ${id} --databases 4`)).said).toContain("4 databases, 3 nodes");
+  expect((await type(`account grant-capability ${id}`)).said).toBe(`Account ${id} has: Managed Databases.\n`);
+  expect((await type("account list")).said).toMatch(/Harbour +o@harbour\.example +0 of 4 .*Managed Databases\n/);
+  expect((await type(`account revoke-capability ${id}`)).said).toContain("no capability");
+
+  await type(`user create ${id} clerk --email c@harbour.example --restricted`);
+  expect((await type(`user list ${id}`)).said).toMatch(/clerk +c@harbour\.example +yes/);
+  const { token, ...issued } = await json<{ id: number; token: string }>(
+    `token create ${id} clerk --label desk --scope databases:read_write events:read_only`,
+  );
+  const clerk = world.as(token);
+  await type(`user grants set ${id} clerk --allow add_databases account_read`);
+  const created = await clerk.create();
+  expect(created.status).toBe(200);
+  const database = created.body.id;
+  expect((await type(`user grants set ${id} clerk --deny account_read --database ${database}=read_only`)).said).toMatch(
+    new RegExp(`whole account: add_databases.\n.*\n${database} .*read_only\n$`),
+  );
+  expect(await json(`user grants show ${id} clerk`)).toMatchObject({ database: [{ permissions: "read_only" }] });
+
+  const list = await type(`token list ${id}`);
+  expect(list.said).toContain(token.slice(0, 16));
+  expect(list.said).not.toContain(token);
+  await type(`token revoke ${id} ${issued.id}`);
+  expect(await clerk.get("/v4/databases/mysql/instances")).toMatchObject({ status: 401 });
+  expect((await type("")).said).toContain("This installation is set up.");
+});
+
+test("a refusal says what to do, on stderr, and the command fails", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { accountId, username } = await world.customer();
+  const refusals: [string, string, Record<string, string>?][] = [
+    [
+      "host list",
+      "does not answer (ECONNREFUSED). Is the control plane up?",
+      { MOORAGE_ADMIN_URL: "http://127.0.0.1:4" },
+    ],
+    ["host list", "Check MOORAGE_OPERATOR_TOKEN", { MOORAGE_OPERATOR_TOKEN: "wrong" }],
+    ["host list", "MOORAGE_ADMIN_URL is not set", { MOORAGE_ADMIN_URL: "" }],
+    ["user list 7", "See them with: moorage account list"],
+    [`token revoke ${accountId} 7`, `See them with: moorage token list ${accountId}`],
+    [`token create ${accountId} nobody --label x --scope *`, `See them with: moorage user list ${accountId}`],
+    [`token create ${accountId} ${username} --label x --scope all`, "such as databases:read_only"],
+    [`user grants set ${accountId} ${username} --allow add_images`, `${username} is not restricted`],
+    [`user grants set ${accountId} ${username} --allow fly`, "Allowed choices are account_read"],
+    [`user grants set ${accountId} ${username} --database 7`, "1025=read_only"],
+    [`account set-limits ${accountId}`, "Name at least one limit"],
+    [`account set-limits ${accountId} --nodes many`, "It must be a whole number."],
+    ["host allow-deletions h9 --count 7", "No host is called h9."],
+    ["acount list", "Did you mean account?"],
+  ];
+
+  for (const [line, words, env] of refusals)
+    expect([line, await terminal.type(line, env)]).toEqual([
+      line,
+      { code: 1, said: "", refused: expect.stringContaining(words) },
+    ]);
+});

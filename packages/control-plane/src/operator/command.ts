@@ -1,0 +1,43 @@
+import type { FastifyInstance } from "fastify";
+import type { z } from "zod";
+import { audit } from "#platform/audit.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { type Channel, notify } from "#platform/db/notifications.ts";
+import { validate } from "#platform/http/validate.ts";
+
+export type CommandDeps = { db: Db; clock: Clock };
+
+type Command<Schema extends z.ZodType> = {
+  path: `/admin/${string}`;
+  body: Schema;
+  /** Who must hear of it, once it is committed. */
+  tells?: Channel;
+};
+type Params = Readonly<Record<string, string>>;
+
+/** One command of the operator: its change and its audit line, together. */
+export function command<Schema extends z.ZodType>(
+  app: FastifyInstance,
+  { db, clock }: CommandDeps,
+  { path, body: schema, tells }: Command<Schema>,
+  run: (tx: Tx, body: z.output<Schema>, params: Params) => Promise<object>,
+): void {
+  app.post(path, async (request) => {
+    const body = validate(schema, request.body ?? {});
+    const reply = await db.transaction().execute(async (tx) => {
+      const done = await run(tx, body, request.params as Params);
+      await audit(tx, {
+        at: clock(),
+        account: null,
+        actor: "operator",
+        action: `POST ${path}`,
+        target: request.url,
+        detail: body as object,
+      });
+      return done;
+    });
+    if (tells !== undefined) await notify(db, tells);
+    return reply;
+  });
+}

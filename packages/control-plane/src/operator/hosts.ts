@@ -1,0 +1,67 @@
+import { Id } from "@moorage/contract";
+import { DeletionAllowance } from "@moorage/contract/agent";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { type NewHost, registerHost } from "#fleet/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import { DomainError, invalid } from "#platform/errors.ts";
+import { findRegion, listRegions } from "#regions/index.ts";
+import { command, type CommandDeps } from "./command.ts";
+import { Amount, Name } from "./fields.ts";
+import { listHosts } from "./host-list.ts";
+
+const Host = z.object({
+  name: Name,
+  region: Name,
+  failure_domain: Name,
+  address: z.ipv4(),
+  node_network: z.cidrv4().endsWith("/20", "a /20: one address for each port of the host"),
+  memory_mb: Amount,
+  disk_mb: Amount,
+  vcpus: z.number().positive(),
+});
+
+export function hostCommands(app: FastifyInstance, deps: CommandDeps): void {
+  const { db, clock } = deps;
+
+  app.get("/admin/hosts", async () => ({ data: await listHosts(db, clock()) }));
+
+  command(app, deps, { path: "/admin/hosts", body: Host }, async (tx, host) => {
+    await requireRegion(tx, host.region);
+    await requireFreeAddresses(tx, host);
+    return registerHost(tx, host, clock());
+  });
+
+  const allow = { path: "/admin/hosts/:id/allowance", body: DeletionAllowance, tells: "host" } as const;
+  command(app, deps, allow, async (tx, allowance, { id }) => {
+    const host = Id.safeParse(id).data ?? 0;
+    if (allowance.host !== host) throw invalid("host", `${id}, the host that the path names`);
+    const saved = await tx
+      .updateTable("hosts")
+      .set({ deletion_allowance: JSON.stringify(allowance) })
+      .where("id", "=", host)
+      .returning("id")
+      .executeTakeFirst();
+    if (saved === undefined)
+      throw new DomainError("not-found", { reason: `No host has the id ${id}. See them with: moorage host list` });
+    return allowance;
+  });
+}
+
+async function requireRegion(tx: Tx, id: string): Promise<void> {
+  if ((await findRegion(tx, id)) !== undefined) return;
+  const known = (await listRegions(tx)).map((region) => region.id);
+  throw invalid("region", known.length > 0 ? known.join(", ") : "none yet; make one with: moorage region create");
+}
+
+async function requireFreeAddresses(tx: Tx, host: NewHost): Promise<void> {
+  const taken = await tx
+    .selectFrom("hosts")
+    .select(["name", "address"])
+    .where("name", "!=", host.name)
+    .where(({ or, eb }) => or([eb("address", "=", host.address), eb("node_network", "=", host.node_network)]))
+    .executeTakeFirst();
+  if (taken === undefined) return;
+  const field = taken.address === host.address ? "address" : "node_network";
+  throw invalid(field, `one that no other host has; ${taken.name} has this one`);
+}

@@ -1,0 +1,21 @@
+import { z } from "zod";
+
+const DIGITS = 6;
+const MICROS = 10 ** DIGITS;
+
+/** As people write a price. A JSON number would have been rounded before we see it. */
+export const Dollars = z
+  .string()
+  .regex(/^\d{1,7}(?:\.\d{1,6})?$/, 'dollars as text with at most 6 decimals, such as "0.0225"');
+
+/** Exact: both parts are whole numbers, and all of it is far below 2^53. */
+export function toMicros(dollars: string): number {
+  const [whole = "", fraction = ""] = dollars.split(".");
+  return Number(whole) * MICROS + Number(fraction.padEnd(DIGITS, "0"));
+}
+
+/** With cents, and more decimals only where there are any. */
+export function toDollars(micros: number): string {
+  const fraction = String(micros % MICROS).padStart(DIGITS, "0");
+  return `${Math.floor(micros / MICROS)}.${fraction.replace(/0{1,4}$/, "")}`;
+}

@@ -1,0 +1,34 @@
+import { type OrderByExpression, type SelectQueryBuilder, sql } from "kysely";
+import { type Filter, type FilterColumns, orderOf, whereOf } from "#platform/filter.ts";
+import { offsetOf, type PageRequest } from "#platform/http/page.ts";
+
+type List<DB, TB extends keyof DB> = {
+  page: PageRequest;
+  filter: Filter;
+  /** What each filterable field is in SQL. */
+  columns: FilterColumns;
+  /** The order of what the filter leaves equal, so that pages never overlap. */
+  lastly: { by: OrderByExpression<DB, TB, object>; direction?: "asc" | "desc" };
+};
+
+/** One page of what a query finds, filtered and in order, and how much there is in all. */
+export async function listPage<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  { page, filter, columns, lastly }: List<DB, TB>,
+): Promise<{ rows: Row[]; results: number }> {
+  const found = query.where(whereOf(filter, columns));
+  const order = orderOf(filter, columns);
+  const ordered = order === undefined ? found : found.orderBy(order.column, order.direction);
+  const rows = await ordered
+    .orderBy(lastly.by as never, lastly.direction ?? "asc")
+    .limit(page.pageSize)
+    .offset(offsetOf(page))
+    .execute();
+  const counted = found.clearSelect().select(sql<number>`count(*)`.as("results")) as SelectQueryBuilder<
+    DB,
+    TB,
+    { results: number }
+  >;
+  const [total] = await counted.execute();
+  return { rows, results: total?.results ?? 0 };
+}

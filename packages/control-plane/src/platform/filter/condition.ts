@@ -1,0 +1,32 @@
+import type { FilterKind } from "@moorage/contract";
+
+/** A list's X-Filter, understood. Without `where` every row is meant, without `order` the list's own order. */
+export type Filter = {
+  readonly where: Condition | undefined;
+  readonly order: { readonly field: string; readonly direction: "asc" | "desc" } | undefined;
+};
+
+export type Condition = Comparison | { readonly all: readonly Condition[] } | { readonly any: readonly Condition[] };
+
+export type Comparison = {
+  readonly field: string;
+  readonly kind: FilterKind;
+  readonly operator: Operator;
+  /** A date is in seconds since 1970. A string field is ordered against a number as numbers are. */
+  readonly value: string | number | boolean | null;
+};
+
+export type Operator = "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "contains";
+
+/** Undefined is the condition that everything meets, so a filter that asks for nothing leaves nothing behind. */
+export function allOf(conditions: readonly (Condition | undefined)[]): Condition | undefined {
+  const asked = conditions.filter((each) => each !== undefined);
+  return asked.length < 2 ? asked[0] : { all: asked };
+}
+
+/** One of no alternatives: nothing meets it. */
+export function anyOf(conditions: readonly (Condition | undefined)[]): Condition | undefined {
+  const asked = conditions.filter((each) => each !== undefined);
+  if (asked.length < conditions.length) return undefined;
+  return asked.length === 1 ? asked[0] : { any: asked };
+}

@@ -1,0 +1,71 @@
+import type { FilterKind } from "@moorage/contract";
+import { z } from "zod";
+import type { Comparison, Operator } from "./condition.ts";
+import { refuse, shown } from "./refuse.ts";
+
+const ordering: readonly Operator[] = ["eq", "neq", "gt", "gte", "lt", "lte"];
+const applicable: Record<FilterKind, readonly Operator[]> = {
+  string: [...ordering, "contains"],
+  number: ordering,
+  date: ordering,
+  boolean: ["eq", "neq"],
+};
+const wanted: Record<FilterKind, string> = {
+  string: "a string or a number",
+  number: "a number",
+  date: "a date such as 2026-01-31T12:00:00",
+  boolean: "true or false",
+};
+
+/** One field against one value. Whatever passes here can be bound to a statement, and Postgres will not refuse it. */
+export function readComparison(field: string, kind: FilterKind, operator: Operator, given: unknown): Comparison {
+  if (!applicable[kind].includes(operator)) throw notApplicable(field, `+${operator} does not apply to this field.`);
+  if (given === null) {
+    if (operator !== "eq" && operator !== "neq") throw notApplicable(field, `+${operator} does not apply to null.`);
+    return { field, kind, operator, value: null };
+  }
+  if (Array.isArray(given)) throw notApplicable(field, 'Write alternatives as {"+or": [...]}.');
+  const value = valueOf(kind, operator, given);
+  if (value === undefined) throw notApplicable(field, `It is compared with ${wanted[kind]}.`);
+  return { field, kind, operator, value };
+}
+
+const notApplicable = (field: string, why: string) => refuse(`Could not apply filter on ${shown(field)}. ${why}`);
+
+function valueOf(kind: FilterKind, operator: Operator, given: unknown): Comparison["value"] | undefined {
+  switch (kind) {
+    case "string":
+      return textOf(operator, given);
+    case "number":
+      return numberOf(given);
+    case "boolean":
+      return typeof given === "boolean" ? given : undefined;
+    case "date":
+      return secondsOf(given);
+  }
+}
+
+/** Ids that are kept as text are sent as numbers: equal by their digits, ordered by their value. */
+function textOf(operator: Operator, given: unknown): string | number | undefined {
+  if (typeof given === "number" && Number.isFinite(given)) {
+    return operator === "eq" || operator === "neq" || operator === "contains" ? String(given) : given;
+  }
+  // Postgres stores neither U+0000 nor half of a surrogate pair.
+  return typeof given === "string" && given.isWellFormed() && !given.includes("\0") ? given : undefined;
+}
+
+function numberOf(given: unknown): number | undefined {
+  const number = typeof given === "string" && /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : given;
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
+}
+
+const date = z.iso.date();
+const dateTime = z.iso.datetime({ local: true, offset: true });
+
+/** Without a zone it is UTC, as we write it. */
+function secondsOf(given: unknown): number | undefined {
+  if (date.safeParse(given).success) return Date.parse(given as string) / 1000;
+  if (!dateTime.safeParse(given).success) return undefined;
+  const text = given as string;
+  return Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`) / 1000;
+}

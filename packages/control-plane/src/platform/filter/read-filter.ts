@@ -1,0 +1,129 @@
+import type { FilterKind } from "@moorage/contract";
+import { allOf, anyOf, type Condition, type Filter, type Operator } from "./condition.ts";
+import { readComparison } from "./read-comparison.ts";
+import { refuse, shown } from "./refuse.ts";
+
+type Fields = Readonly<Record<string, FilterKind>>;
+type Json = Readonly<Record<string, unknown>>;
+type Reading = { readonly fields: Fields; comparisons: number };
+
+const MAX_BYTES = 8192;
+const MAX_DEPTH = 20;
+const MAX_COMPARISONS = 100;
+
+const operators: Readonly<Record<string, Operator>> = {
+  "+neq": "neq",
+  "+gt": "gt",
+  "+gte": "gte",
+  "+lt": "lt",
+  "+lte": "lte",
+  "+contains": "contains",
+};
+
+/** The grammar is in docs/filtering.md. Names of fields are looked up, never used: a caller's text is only ever a value. */
+export function readFilter(
+  header: string | undefined,
+  fields: Fields,
+  { unorderable = [] }: { unorderable?: readonly string[] } = {},
+): Filter {
+  if (header === undefined || header.trim() === "") return { where: undefined, order: undefined };
+  const { "+order_by": orderBy, "+order": direction = "asc", ...asked } = parse(header);
+  if (direction !== "asc" && direction !== "desc") throw refuse("+order must be asc or desc.");
+  const where = readObject({ fields, comparisons: 0 }, asked, 1);
+  if (orderBy === undefined) return { where, order: undefined };
+  const orderable = Object.keys(fields).filter((field) => !unorderable.includes(field));
+  if (typeof orderBy !== "string" || !orderable.includes(orderBy)) {
+    throw refuse(`Cannot order by ${nameOf(orderBy)}. ${possible("order", orderable)}`);
+  }
+  return { where, order: { field: orderBy, direction } };
+}
+
+function parse(header: string): Json {
+  if (header.length > MAX_BYTES) throw refuse(`The filter is longer than ${MAX_BYTES} bytes.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(decode(header));
+  } catch {
+    throw refuse("The filter is not valid JSON.");
+  }
+  if (!isObject(value)) throw refuse("The filter must be a JSON object.");
+  return value;
+}
+
+/** Node reads a header's bytes as Latin-1; most clients mean UTF-8. */
+function decode(header: string): string {
+  const bytes = Buffer.from(header, "latin1");
+  // Not from the network: already text.
+  if (bytes.toString("latin1") !== header) return header;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return header;
+  }
+}
+
+/** `{"label": …, "+or": […]}`: all of its keys must hold. */
+function readObject(reading: Reading, object: unknown, depth: number): Condition | undefined {
+  requireDepth(depth);
+  if (!isObject(object)) throw refuse("+and and +or take filters, each a JSON object.");
+  return allOf(
+    Object.entries(object).map(([key, value]) => {
+      if (key === "+and" || key === "+or") {
+        return combine(key, value, (each) => readObject(reading, each, depth + 1));
+      }
+      const { fields } = reading;
+      if (Object.hasOwn(fields, key)) return readField(reading, key, value, depth + 1);
+      if (!key.startsWith("+"))
+        throw refuse(`Cannot filter on ${nameOf(key)}. ${possible("filter", Object.keys(fields))}`);
+      if (key === "+order_by" || key === "+order") throw refuse(`${key} belongs to the outermost filter.`);
+      throw unknownOperator(key, ["+and", "+or", "+order_by", "+order"]);
+    }),
+  );
+}
+
+/** What is said of one field: a value, or `{"+gt": …, "+or": […]}`, of which all keys must hold. */
+function readField(reading: Reading, field: string, said: unknown, depth: number): Condition | undefined {
+  requireDepth(depth);
+  const compare = (operator: Operator, value: unknown): Condition => {
+    if (++reading.comparisons > MAX_COMPARISONS) {
+      throw refuse(`The filter has more than ${MAX_COMPARISONS} comparisons.`);
+    }
+    return readComparison(field, reading.fields[field] as FilterKind, operator, value);
+  };
+  if (!isObject(said)) return compare("eq", said);
+  const entries = Object.entries(said);
+  if (entries.length === 0) throw refuse(`Could not apply filter on ${shown(field)}. It has no operator.`);
+  return allOf(
+    entries.map(([key, value]) => {
+      if (key === "+and" || key === "+or") {
+        return combine(key, value, (each) => readField(reading, field, each, depth + 1));
+      }
+      if (!Object.hasOwn(operators, key)) throw unknownOperator(key, ["+and", "+or", ...Object.keys(operators)]);
+      return compare(operators[key] as Operator, value);
+    }),
+  );
+}
+
+function combine(
+  key: "+and" | "+or",
+  list: unknown,
+  read: (each: unknown) => Condition | undefined,
+): Condition | undefined {
+  if (!Array.isArray(list)) throw refuse(`${key} takes a list.`);
+  return (key === "+and" ? allOf : anyOf)(list.map(read));
+}
+
+function requireDepth(depth: number): void {
+  if (depth > MAX_DEPTH) throw refuse(`The filter is nested deeper than ${MAX_DEPTH} levels.`);
+}
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const nameOf = (key: unknown): string => (typeof key === "string" ? shown(key) : "what is not a name");
+
+const possible = (verb: string, fields: readonly string[]): string =>
+  fields.length === 0 ? `This list takes no ${verb}.` : `Possible: ${fields.join(", ")}.`;
+
+const unknownOperator = (key: string, known: readonly string[]) =>
+  refuse(`Unknown operator ${nameOf(key)} here. Possible: ${known.join(", ")}.`);

@@ -1,0 +1,148 @@
+import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+import { sql } from "kysely";
+import type { Tx } from "#platform/db/database.ts";
+import { DomainError, invalid } from "#platform/errors.ts";
+import { createSealer, type KeyRing, type Sealer } from "#platform/seal.ts";
+import { sha256 } from "#platform/sha256.ts";
+
+/** Makes a repeated request with the same Idempotency-Key answer as the first one did, without doing it again. */
+export type Once = {
+  /** First in the transaction of the change: throws `Replayed` when the request was done before. */
+  claim(tx: Tx): Promise<void>;
+  /** Last in it: what to answer next time. */
+  keep(tx: Tx, reply: unknown): Promise<void>;
+};
+
+/** For a request without a key. */
+export const always: Once = { claim: async () => {}, keep: async () => {} };
+
+/** Thrown to leave the transaction; the server answers with what was kept. Only answers of 200 ever are: a refusal
+ * rolls its transaction back and leaves the key free. */
+export class Replayed extends Error {
+  override readonly name = "Replayed";
+  readonly reply: string;
+  constructor(reply: string) {
+    super("The request was done before.");
+    this.reply = reply;
+  }
+}
+
+const HOURS_KEPT = 24;
+const LONGEST_KEY = 255;
+const FIELD = "Idempotency-Key";
+
+/** The one in use first; the others are valid too while an operator rotates. */
+export type OnceSecrets = readonly Buffer[];
+
+export const createOnceSecrets = ({ current, keys }: KeyRing): OnceSecrets =>
+  [current, ...Object.keys(keys).filter((id) => id !== current)].map((id) =>
+    derive(Buffer.from(keys[id] ?? "", "base64"), "", "moorage idempotency"),
+  );
+
+export type OnceRequest = {
+  /** The header as it came; without one the request is done each time. */
+  key: string | undefined;
+  accountId: number;
+  userId: number;
+  operationId: string;
+  /** Everything that makes two requests different: parameters of the path and the body, as they were sent. */
+  request: unknown;
+  secretReply: boolean;
+  secrets: OnceSecrets;
+  now: Date;
+};
+
+export function createOnce({
+  key,
+  accountId,
+  userId,
+  operationId,
+  request,
+  secretReply,
+  secrets,
+  now,
+}: OnceRequest): Once {
+  if (key === undefined) return always;
+  if (key === "" || key.length > LONGEST_KEY) throw invalid(FIELD, `1 to ${LONGEST_KEY} characters`);
+  const row = { account_id: accountId, user_id: userId, operation: operationId, key_sha256: sha256(key) };
+  const place = ["idempotency_keys", accountId, userId, operationId];
+  const text = canonical(request);
+  const hmacs = secrets.map((secret) =>
+    createHmac("sha256", derive(secret, key, "request"))
+      .update(text)
+      .digest(),
+  );
+  const sealers = secretReply ? secrets.map((secret) => sealerOf(derive(secret, key, "reply"))) : [];
+
+  return {
+    async claim(tx) {
+      const claimed = await tx
+        .insertInto("idempotency_keys")
+        .values({
+          ...row,
+          request_hmac: hmacs[0] as Buffer,
+          reply: null,
+          expires_at: new Date(now.getTime() + HOURS_KEPT * 3_600_000),
+        })
+        // Waits here for the end of another request with this key. One past its day is as if it were gone.
+        .onConflict((conflict) =>
+          conflict
+            .columns(["account_id", "user_id", "operation", "key_sha256"])
+            .doUpdateSet({
+              request_hmac: sql`excluded.request_hmac`,
+              reply: null,
+              expires_at: sql`excluded.expires_at`,
+            })
+            .where("idempotency_keys.expires_at", "<=", now),
+        )
+        .returning("operation")
+        .executeTakeFirst();
+      if (claimed !== undefined) return;
+
+      const first = await tx
+        .selectFrom("idempotency_keys")
+        .select(["request_hmac", "reply"])
+        .where((is) => is.and(row))
+        .executeTakeFirstOrThrow();
+      if (!hmacs.some((hmac) => timingSafeEqual(hmac, first.request_hmac)))
+        throw new DomainError("invalid", {
+          field: FIELD,
+          reason: `This ${FIELD} was used in the last ${HOURS_KEPT} hours for a request with other parameters. Send a new key with a new request.`,
+        });
+      if (first.reply === null) throw new Error(`${operationId} claimed an ${FIELD} and kept no reply.`);
+      throw new Replayed(secretReply ? openWithAny(sealers, place, first.reply) : first.reply);
+    },
+
+    async keep(tx, reply) {
+      const json = JSON.stringify(reply);
+      await tx
+        .updateTable("idempotency_keys")
+        .set({ reply: secretReply ? (sealers[0] as Sealer).seal(place, json) : json })
+        .where((is) => is.and(row))
+        .execute();
+    },
+  };
+}
+
+/** Neither our secret alone nor the caller's key alone opens or compares anything. */
+const derive = (secret: Buffer, key: string, purpose: string): Buffer =>
+  Buffer.from(hkdfSync("sha256", secret, key, purpose, 32));
+
+const sealerOf = (key: Buffer): Sealer => createSealer({ current: "once", keys: { once: key.toString("base64") } });
+
+function openWithAny(sealers: readonly Sealer[], place: readonly (string | number)[], sealed: string): string {
+  for (const sealer of sealers) {
+    try {
+      return sealer.open(place, sealed);
+    } catch {}
+  }
+  throw new Error("A kept reply does not open by any key of the ring.");
+}
+
+/** The same request in another order of keys is the same request. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value ?? null, (_key, inner: unknown) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );

@@ -1,0 +1,82 @@
+import { request as send } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { createLog } from "#platform/log.ts";
+import { createServer } from "./server.ts";
+import { type Bounds, shedLoad } from "./shed.ts";
+
+const newApp = (bounds: Partial<Bounds> = {}) => {
+  const app = createServer(createLog("test", "silent"));
+  shedLoad(app, { maxInFlight: 2, maxLagMs: 5000, ...bounds });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  app.get("/slow", async () => {
+    await released;
+    return {};
+  });
+  app.get("/fast", async () => ({}));
+  app.get("/health", async () => ({}));
+  app.get("/ready", async () => ({}));
+  onTestFinished(async () => {
+    release();
+    await app.close();
+  });
+  const statusOf = async (url: string) => (await app.inject({ url })).statusCode;
+  return { app, release, statusOf };
+};
+
+test("past the bound a request is refused at once, and the next one served when there is room", async () => {
+  const { app, release, statusOf } = newApp();
+  const slow = [statusOf("/slow"), statusOf("/slow")];
+  await sleep(20);
+
+  const refused = await app.inject({ url: "/fast" });
+  expect(refused.statusCode).toBe(503);
+  expect(refused.headers["retry-after"]).toBe("1");
+  // With that header clients would not try again.
+  expect(refused.headers).not.toHaveProperty("x-maintenance-mode");
+  expect(refused.json()).toEqual({ errors: [{ reason: expect.stringContaining("can be sent again") }] });
+  expect([await statusOf("/health"), await statusOf("/ready")]).toEqual([200, 200]);
+
+  release();
+  expect(await Promise.all(slow)).toEqual([200, 200]);
+  expect(await statusOf("/fast")).toBe(200);
+});
+
+test("refusals and errors give their place back", async () => {
+  const { statusOf } = newApp();
+  for (let n = 0; n < 10; n++) expect(await statusOf("/nothing")).toBe(404);
+
+  expect(await statusOf("/fast")).toBe(200);
+});
+
+test("who hangs up makes no room while the work goes on, but not for ever", async () => {
+  const { app, statusOf } = newApp({ abandonedMs: 400 });
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = app.server.address() as { port: number };
+  for (let n = 0; n < 2; n++) {
+    const call = send({ port, host: "127.0.0.1", path: "/slow" }).on("error", () => {});
+    call.end();
+    await sleep(50);
+    call.destroy();
+    await new Promise((resolve) => call.once("close", resolve));
+  }
+  await sleep(50);
+
+  expect(await statusOf("/fast")).toBe(503);
+  await sleep(500);
+  expect(await statusOf("/fast")).toBe(200);
+});
+
+test("a process that runs late refuses until it has caught up", async () => {
+  const { statusOf } = newApp({ maxLagMs: 40 });
+  const until = performance.now() + 1500;
+  while (performance.now() < until) {
+    const block = performance.now() + 150;
+    while (performance.now() < block);
+    await sleep(0);
+  }
+
+  expect(await statusOf("/fast")).toBe(503);
+  await sleep(1200);
+  expect(await statusOf("/fast")).toBe(200);
+});

@@ -1,0 +1,55 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { refuse } from "./refuse.ts";
+
+export type Bounds = {
+  maxInFlight: number;
+  /** How late the process may run its turns, in the mean of half a second. */
+  maxLagMs: number;
+  /** Work goes on after its caller hung up, so its place is taken for so long, unless it ends before. */
+  abandonedMs?: number;
+};
+
+const RESOLUTION_MS = 20;
+const SAMPLE_MS = 500;
+const RETRY_AFTER_SECONDS = 1;
+
+/** Past a bound a request is refused at once: one that waits in a queue is answered when nobody listens any more. */
+export function shedLoad(app: FastifyInstance, { maxInFlight, maxLagMs, abandonedMs = 10_000 }: Bounds): void {
+  const inFlight = new Set<FastifyRequest>();
+  const lag = watchLag();
+  app.addHook("onClose", async () => lag.close());
+
+  app.addHook("onRequest", async (request, reply) => {
+    if (request.url === "/health" || request.url === "/ready") return;
+    if (inFlight.size >= maxInFlight || lag.ms() > maxLagMs) {
+      reply.header("retry-after", RETRY_AFTER_SECONDS);
+      return refuse(reply, 503, "Too much to do at this moment. The request was not begun and can be sent again.");
+    }
+    inFlight.add(request);
+    reply.raw.once("close", () => {
+      if (inFlight.has(request)) setTimeout(() => inFlight.delete(request), abandonedMs).unref();
+    });
+  });
+  app.addHook("onSend", async (request, _reply, payload) => {
+    inFlight.delete(request);
+    return payload;
+  });
+}
+
+function watchLag(): { ms(): number; close(): void } {
+  const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  histogram.enable();
+  let ms = 0;
+  const timer = setInterval(() => {
+    ms = histogram.count === 0 ? 0 : Math.max(0, histogram.mean / 1e6 - RESOLUTION_MS);
+    histogram.reset();
+  }, SAMPLE_MS).unref();
+  return {
+    ms: () => ms,
+    close() {
+      clearInterval(timer);
+      histogram.disable();
+    },
+  };
+}

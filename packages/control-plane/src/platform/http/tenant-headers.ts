@@ -1,0 +1,64 @@
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { refuse } from "./refuse.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** For answers that may be kept by the caller; all others may not. */
+    cacheControl?: string;
+  }
+}
+
+/** The interface that we serve: one client tells its user to upgrade when it is newer than its own. */
+export const SPEC_VERSION = "4.174.0";
+
+const exposed = [
+  ...["X-OAuth-Scopes", "X-Accepted-OAuth-Scopes", "X-Status", "X-Customer-UUID", "X-Spec-Version", "X-Request-Id"],
+  ...["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After"],
+].join(", ");
+
+const preflight = {
+  "access-control-allow-methods": "HEAD, GET, OPTIONS, POST, PUT, DELETE",
+  "access-control-allow-headers":
+    "Authorization, Origin, X-Requested-With, Content-Type, Accept, X-Filter, Idempotency-Key, X-Request-Id",
+  "access-control-max-age": "86400",
+};
+
+/** Where other APIs take a token. An address is written into logs and histories, so here none is. */
+const tokenNames = new Set(["access_token", "token", "api_key", "apikey", "api_token", "auth_token", "authorization"]);
+
+export function tenantHeaders(app: FastifyInstance): void {
+  app.addHook("onRequest", async (request, reply) => {
+    const names = Object.keys(request.query as object);
+    if (!names.some((name) => tokenNames.has(name.toLowerCase()))) return;
+    return refuse(
+      reply,
+      401,
+      "Invalid Token: a token in the query string is not accepted, since addresses are written into logs. Send it as `Authorization: Bearer <token>`, and replace the one that was sent.",
+    );
+  });
+
+  app.addHook("onSend", async (request, reply, payload) => {
+    // Browsers may call from anywhere: there are no cookies, so the token is all that counts.
+    reply.header("access-control-allow-origin", "*");
+    reply.header("access-control-expose-headers", exposed);
+    if (request.method === "OPTIONS") reply.headers(preflight);
+    reply.header("vary", "Authorization, X-Filter");
+    const cacheable = reply.statusCode === 200 ? request.routeOptions.config.cacheControl : undefined;
+    reply.header("cache-control", cacheable ?? "no-store");
+    if (request.url.startsWith("/v4")) reply.header("x-spec-version", SPEC_VERSION);
+    return payload;
+  });
+}
+
+export type ScopeFacts = {
+  /** Undefined: anonymous. */
+  held: readonly string[] | undefined;
+  accepted: readonly string[];
+  accountUuid: string | undefined;
+};
+
+export function scopeHeaders(reply: FastifyReply, { held, accepted, accountUuid }: ScopeFacts): void {
+  reply.header("x-oauth-scopes", held === undefined ? "unknown" : held.join(" "));
+  reply.header("x-accepted-oauth-scopes", accepted.length === 0 ? "*" : accepted.join(","));
+  if (accountUuid !== undefined) reply.header("x-customer-uuid", accountUuid);
+}

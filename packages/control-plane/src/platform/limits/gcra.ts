@@ -1,0 +1,42 @@
+/** So many requests in such a time, all at once if the caller likes, and then one each `perSeconds / requests`. */
+export type Limit = { requests: number; perSeconds: number };
+
+export type RateState = {
+  allowed: boolean;
+  limit: number;
+  remaining: number;
+  /** When the whole budget is there again. */
+  resetAt: Date;
+  /** Whole seconds; 0 when allowed. */
+  retryAfter: number;
+};
+
+/**
+ * The generic cell rate algorithm keeps one number per limit: how far ahead of now a caller has already spent. One
+ * request spends one interval, and nobody may be ahead by more than the whole period.
+ */
+export const intervalMs = ({ requests, perSeconds }: Limit): number => (perSeconds * 1000) / requests;
+
+export const waitMs = (limit: Limit, aheadMs: number): number => aheadMs + intervalMs(limit) - limit.perSeconds * 1000;
+
+/** What a caller is told: of several limits the one with the least left, of several refusals the longest. */
+export function describe(
+  limits: readonly Limit[],
+  aheadMs: readonly number[],
+  allowed: boolean,
+  now: number,
+): RateState {
+  const states = limits.map((limit, at) => {
+    const ahead = aheadMs[at] ?? 0;
+    return {
+      allowed,
+      limit: limit.requests,
+      remaining: Math.max(0, Math.floor((limit.perSeconds * 1000 - ahead) / intervalMs(limit))),
+      resetAt: new Date(now + ahead),
+      retryAfter: allowed ? 0 : Math.max(1, Math.ceil(waitMs(limit, ahead) / 1000)),
+    };
+  });
+  return states.reduce((worst, state) =>
+    state.remaining < worst.remaining || state.retryAfter > worst.retryAfter ? state : worst,
+  );
+}

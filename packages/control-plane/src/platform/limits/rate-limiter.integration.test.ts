@@ -1,0 +1,256 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { DomainError } from "#platform/errors.ts";
+import { createServer as createHttpServer } from "#platform/http/server.ts";
+import { createLog } from "#platform/log.ts";
+import { createRateLimiter, type RateLimiter, type RateLimits } from "./rate-limiter.ts";
+import { createSharedLimits } from "./shared-limits.ts";
+import { identifyWithinLimits } from "./within-limits.ts";
+
+const log = createLog("test", "silent");
+const limits: RateLimits = {
+  overall: { requests: 30, perSeconds: 120 },
+  single: { requests: 10, perSeconds: 60 },
+  collection: { requests: 5, perSeconds: 60 },
+};
+const view = { id: "view", rate: "single" } as const;
+const list = { id: "list", rate: "collection" } as const;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (typeof address !== "object" || address === null) throw new Error("no port");
+  return address.port;
+}
+
+const answersOn = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => socket.end("PING\r\n"));
+    socket.on("data", () => resolve(true)).on("error", () => resolve(false));
+  });
+
+/** A real Valkey with any number of processes' limiters on it. */
+async function newValkey() {
+  const port = await freePort();
+  const limiters: { close(): void }[] = [];
+  let server: ChildProcess;
+  const start = async () => {
+    const settings = ["--port", `${port}`, "--bind", "127.0.0.1", "--save", "", "--dir", tmpdir()];
+    server = spawn("valkey-server", settings, { stdio: "ignore" });
+    while (!(await answersOn(port))) await sleep(20);
+  };
+  const stop = async () => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    server.kill("SIGKILL");
+    await once(server, "exit");
+  };
+  await start();
+  return {
+    start,
+    stop,
+    pause: () => server.kill("SIGSTOP"),
+    async process(change: Partial<RateLimits> = {}, patienceMs = 2000) {
+      const shared = createSharedLimits(`redis://127.0.0.1:${port}`, log, patienceMs);
+      limiters.push(shared);
+      const limiter = createRateLimiter({ limits: { ...limits, ...change }, shared, log });
+      // Until it is connected nothing is shared.
+      while (
+        await shared.take(["warm"], [{ requests: 1e6, perSeconds: 1 }]).then(
+          () => false,
+          () => true,
+        )
+      )
+        await sleep(10);
+      return limiter;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const limiter of limiters) limiter.close();
+      server.kill("SIGCONT");
+      await stop();
+    },
+  };
+}
+
+const times = <T>(count: number, work: (n: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, n) => work(n)));
+const allowedOf = (states: { allowed: boolean }[]): number => states.filter(({ allowed }) => allowed).length;
+
+test("two processes share one budget, exactly, however many ask at once", async () => {
+  await using valkey = await newValkey();
+  const [one, two] = [await valkey.process(), await valkey.process()];
+
+  const states = await times(60, (n) => (n % 2 === 0 ? one : two).take("token:1", view));
+
+  expect(allowedOf(states)).toBe(10);
+  const refused = states.find(({ allowed }) => !allowed);
+  expect(refused).toMatchObject({ limit: 10, remaining: 0, retryAfter: 6 });
+  const fullInMs = (refused?.resetAt.getTime() ?? 0) - Date.now();
+  expect(fullInMs).toBeGreaterThan(50_000);
+  expect(fullInMs).toBeLessThanOrEqual(60_000);
+  expect(allowedOf([await two.take("token:2", view)])).toBe(1);
+});
+
+test("a collection has less, each operation its own, and all of them one overall; a refusal takes from none", async () => {
+  await using valkey = await newValkey();
+  const limiter = await valkey.process();
+  const other = await valkey.process();
+
+  // Through two processes: the second does not know of the first's refusals, so the script itself refuses.
+  const lists = await times(40, (n) => (n % 2 === 0 ? limiter : other).take("ip:a", list));
+  const views = await times(40, (n) => (n % 2 === 0 ? limiter : other).take("ip:a", view));
+  const more = await times(40, (n) => limiter.take("ip:a", { id: `other-${n}`, rate: "single" }));
+
+  expect([lists, views, more].map(allowedOf)).toEqual([5, 10, 15]);
+  expect(more.find(({ allowed }) => !allowed)).toMatchObject({ limit: 30, retryAfter: 4 });
+});
+
+test("what was spent comes back by the server's clock", async () => {
+  await using valkey = await newValkey();
+  const limiter = await valkey.process({ single: { requests: 5, perSeconds: 1 } });
+  const began = performance.now();
+  await times(10, () => limiter.take("token:1", view));
+
+  await sleep(420);
+
+  const again = allowedOf(await times(10, () => limiter.take("token:1", view)));
+  expect(again).toBeGreaterThanOrEqual(2);
+  expect(again).toBeLessThanOrEqual((performance.now() - began) / 200);
+});
+
+test("with the server gone, each process goes on by itself from what it knew, and shares again when it is back", async () => {
+  await using valkey = await newValkey();
+  const [one, two] = [await valkey.process(), await valkey.process()];
+  await times(8, () => one.take("token:1", view));
+  await valkey.stop();
+
+  const began = performance.now();
+  const states = await times(50, () => one.take("token:1", view));
+  const tookMs = performance.now() - began;
+
+  expect(allowedOf(states)).toBe(2);
+  expect(tookMs).toBeLessThan(500);
+  expect(allowedOf(await times(50, () => two.take("token:1", view)))).toBe(10);
+
+  await valkey.start();
+  await sleep(2500);
+  const shared = await times(50, (n) => (n % 2 === 0 ? one : two).take("token:9", view));
+  expect(allowedOf(shared)).toBe(10);
+});
+
+test("a server that hangs delays a request by 50 ms at most, and only the first ones", async () => {
+  await using valkey = await newValkey();
+  const limiter = await valkey.process({}, 50);
+  valkey.pause();
+  const timed = async () => {
+    const began = performance.now();
+    await limiter.take("token:1", view);
+    return performance.now() - began;
+  };
+
+  const first = await Promise.all([timed(), timed(), timed()]);
+  const next = await timed();
+
+  expect(Math.max(...first)).toBeGreaterThan(40);
+  expect(Math.max(...first)).toBeLessThan(500);
+  expect(next).toBeLessThan(40);
+});
+
+test("a flood that is refused asks the server no more", async () => {
+  await using valkey = await newValkey();
+  const limiter = await valkey.process();
+  await times(11, () => limiter.take("token:1", view));
+  valkey.pause();
+
+  const began = performance.now();
+  const state = await limiter.take("token:1", view);
+
+  expect(state.allowed).toBe(false);
+  expect(performance.now() - began).toBeLessThan(500);
+  expect(limiter.refusal("token:1", view)).toMatchObject({ allowed: false });
+  expect(limiter.refusal("token:2", view)).toBeUndefined();
+});
+
+/** An API of one operation in front of the limits: who names token 1 or 2 is let in, and also who names none. */
+function newApi(limiter: RateLimiter, trustProxy: string[] | false = false) {
+  const app = createHttpServer(log, { trustProxy });
+  let lookUps = 0;
+  app.get("/v4/list", async (request, reply) => {
+    await identifyWithinLimits(limiter, list, request, reply, async () => {
+      const { authorization } = request.headers;
+      if (authorization === undefined) return undefined;
+      lookUps++;
+      const tokenId = Number(/^Bearer ([12])$/.exec(authorization)?.[1]);
+      if (Number.isNaN(tokenId)) throw new DomainError("unauthorized", { reason: "Invalid Token" });
+      return { tokenId };
+    });
+    return {};
+  });
+  const send = async (headers: Record<string, string>, remoteAddress = "203.0.113.7") =>
+    app.inject({ url: "/v4/list", headers, remoteAddress });
+  return {
+    send,
+    lookUps: () => lookUps,
+    statuses: async (count: number, headers: (n: number) => Record<string, string>, remoteAddress?: string) =>
+      (await times(count, (n) => send(headers(n), remoteAddress))).map(({ statusCode }) => statusCode),
+  };
+}
+
+test("every answer tells the budget, and 429 when to come back", async () => {
+  await using valkey = await newValkey();
+  const { send } = newApi(await valkey.process());
+  const bearer = { authorization: "Bearer 1" };
+
+  expect((await send(bearer)).headers).toMatchObject({ "x-ratelimit-limit": "5", "x-ratelimit-remaining": "4" });
+  for (let n = 0; n < 4; n++) await send(bearer);
+  const refused = await send(bearer);
+
+  expect(refused.statusCode).toBe(429);
+  expect(refused.body).toBe('{"errors":[{"reason":"Too many requests"}]}');
+  expect(refused.headers).toMatchObject({ "x-ratelimit-remaining": "0", "retry-after": "12" });
+  const resetInSeconds = Number(refused.headers["x-ratelimit-reset"]) - Date.now() / 1000;
+  expect(resetInSeconds).toBeGreaterThan(50);
+  expect(resetInSeconds).toBeLessThanOrEqual(61);
+  expect((await send({ authorization: "Bearer 2" })).statusCode).toBe(200);
+  expect((await send({})).statusCode).toBe(200);
+});
+
+test("the anonymous share their address's budget, and a forged header is no other address", async () => {
+  await using valkey = await newValkey();
+  const { statuses, send } = newApi(await valkey.process());
+
+  const answers = await statuses(20, (n) => ({ "x-forwarded-for": `198.51.100.${n}` }));
+
+  expect(answers.filter((status) => status === 200)).toHaveLength(5);
+  expect((await send({}, "203.0.113.8")).statusCode).toBe(200);
+});
+
+test("behind a trusted proxy callers are told apart, by what the proxy saw", async () => {
+  await using valkey = await newValkey();
+  const { statuses } = newApi(await valkey.process(), ["10.0.0.1"]);
+
+  const forged = await statuses(20, (n) => ({ "x-forwarded-for": `198.51.100.${n}, 203.0.113.7` }), "10.0.0.1");
+  const honest = await statuses(20, (n) => ({ "x-forwarded-for": `198.51.100.${n}` }), "10.0.0.1");
+
+  expect(forged.filter((status) => status === 200)).toHaveLength(5);
+  expect(honest.filter((status) => status === 200)).toHaveLength(20);
+});
+
+test("guessing tokens is refused after a while, without a look-up, and a right guess is not told", async () => {
+  await using valkey = await newValkey();
+  const { statuses, send, lookUps } = newApi(await valkey.process());
+  const guesses = await statuses(6, (n) => ({ authorization: `Bearer wrong-${n}` }));
+  const before = lookUps();
+
+  expect([401, 429].map((each) => guesses.filter((status) => status === each).length)).toEqual([5, 1]);
+  expect((await send({ authorization: "Bearer 1" })).statusCode).toBe(429);
+  expect(lookUps()).toBe(before);
+  expect((await send({ authorization: "Bearer 1" }, "203.0.113.8")).statusCode).toBe(200);
+  expect((await send({})).statusCode).toBe(200);
+});

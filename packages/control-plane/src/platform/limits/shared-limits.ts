@@ -1,0 +1,58 @@
+import { Valkey } from "iovalkey";
+import type { Log } from "#platform/log.ts";
+import { intervalMs, type Limit } from "./gcra.ts";
+
+/** Longer than this no request waits for the leave to be served. */
+const PATIENCE_MS = 50;
+
+/**
+ * All limits of a request are judged in one step, by the server's clock, in microseconds: refused by one, it takes from
+ * none. Numbers are written by format: Lua's own text of them drops digits past the fourteenth.
+ */
+const TAKE = `
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+local ahead = {}
+local allowed = 1
+for i, key in ipairs(KEYS) do
+  ahead[i] = math.max(0, tonumber(redis.call('GET', key) or '0') - now)
+  if ahead[i] + ARGV[i * 2 - 1] > tonumber(ARGV[i * 2]) then allowed = 0 end
+end
+if allowed == 1 then
+  for i, key in ipairs(KEYS) do
+    ahead[i] = ahead[i] + ARGV[i * 2 - 1]
+    redis.call('SET', key, string.format('%.0f', now + ahead[i]), 'PX', math.ceil(ahead[i] / 1000))
+  end
+end
+return { allowed, unpack(ahead) }
+`;
+
+type Taken = { allowed: boolean; aheadMs: number[] };
+export type SharedLimits = {
+  /** Rejects at once, or within the patience, when the server does not answer. */
+  take(keys: readonly string[], limits: readonly Limit[]): Promise<Taken>;
+  close(): void;
+};
+
+export function createSharedLimits(url: string, log: Log, patienceMs = PATIENCE_MS): SharedLimits {
+  const valkey = new Valkey(url, {
+    // Nothing waits in a queue for a server that is not there.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    commandTimeout: patienceMs,
+    connectTimeout: 1000,
+    retryStrategy: (times) => Math.min(times * 100, 1000),
+    keyPrefix: "rate:",
+    scripts: { take: { lua: TAKE } },
+  }) as Valkey & { take(count: number, ...keysThenArguments: (string | number)[]): Promise<number[]> };
+  valkey.on("error", (error) => log.debug({ err: error }, "Valkey is not there"));
+  return {
+    async take(keys, limits) {
+      const figures = limits.flatMap((limit) => [Math.round(intervalMs(limit) * 1000), limit.perSeconds * 1_000_000]);
+      const [allowed, ...aheadMicros] = await valkey.take(keys.length, ...keys, ...figures);
+      return { allowed: allowed === 1, aheadMs: aheadMicros.map((micros) => micros / 1000) };
+    },
+    close: () => valkey.disconnect(),
+  };
+}

@@ -1,0 +1,145 @@
+import { type Access, ErrorReply, type Operation, operations } from "@moorage/contract";
+import { errorResponses, errorStatuses } from "./error-responses.ts";
+import { filterParameter } from "./filter-parameter.ts";
+import { createSchemas, type JsonSchema } from "./schemas.ts";
+
+/** The published interface that this one follows; clients compare it with their own. */
+const INTERFACE_VERSION = "4.174.0";
+
+/** The interface as OpenAPI 3.1, derived from the operation table and nothing else. */
+export function openapiDocument(): object {
+  const schemas = createSchemas();
+  const paths: Record<string, Record<string, object>> = {};
+  for (const operation of operations) {
+    const path = (paths[operation.path.replace(/:(\w+)/g, "{$1}")] ??= {});
+    path[operation.method.toLowerCase()] = operationObject(operation, schemas);
+  }
+  const error = schemas.ofReply(ErrorReply);
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "Moorage",
+      version: INTERFACE_VERSION,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+      description:
+        "Every path is also served under `/v4beta`. Errors of every operation have the same form: all faults at once, each with its field where it has one.",
+    },
+    servers: [{ url: "/" }],
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        token: {
+          type: "http",
+          scheme: "bearer",
+          description: "A personal access token or an OAuth token. In the query string it is refused.",
+        },
+      },
+      parameters: { page, page_size: pageSize, "Idempotency-Key": idempotencyKey },
+      headers: { "Retry-After": retryAfter, ...rateHeaders },
+      responses: errorResponses(error),
+      schemas: schemas.components(),
+    },
+  };
+}
+
+type Schemas = ReturnType<typeof createSchemas>;
+
+function operationObject(operation: Operation, schemas: Schemas): object {
+  const { access, body } = operation;
+  const schema = schemas.ofReply(operation.reply);
+  return {
+    operationId: operation.id,
+    summary: operation.summary,
+    description: descriptionOf(operation),
+    tags: [operation.tag],
+    // A public operation takes a token too, and checks it.
+    security: access === "public" ? [{}, { token: [] }] : [{ token: access.scopes }],
+    parameters: parametersOf(operation, schemas),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: { required: true, content: { "application/json": { schema: schemas.ofInput(body) } } },
+        }),
+    responses: {
+      200: {
+        description: "Done.",
+        headers: Object.fromEntries(
+          Object.keys(rateHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+        ),
+        content: { "application/json": { schema } },
+      },
+      ...Object.fromEntries(
+        errorStatuses(operation).map((status) => [status, { $ref: `#/components/responses/${status}` }]),
+      ),
+    },
+  };
+}
+
+function parametersOf(operation: Operation, schemas: Schemas): object[] {
+  const shape = operation.params?.shape ?? {};
+  const path = Object.entries(shape).map(([name, schema]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: schemas.ofInput(schema),
+    ...(name === operation.slashParam ? { description: "Holds a slash, which may be sent as it is or as `%2F`." } : {}),
+  }));
+  const common =
+    operation.paged === true ? ["page", "page_size"] : operation.method === "POST" ? ["Idempotency-Key"] : [];
+  return [
+    ...path,
+    ...common.map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    ...(operation.filterable === undefined ? [] : [filterParameter(operation.filterable)]),
+  ];
+}
+
+function descriptionOf({ access, aliases, emits }: Operation): string {
+  const events = emits?.map((action) => `\`${action}\``).join(", ");
+  return [
+    ...(access === "public" ? ["Needs no token; one that is sent is checked."] : needsOf(access)),
+    ...(events === undefined ? [] : [`Events: ${events}.`]),
+    ...(aliases === undefined ? [] : [`Also served at ${aliases.map((alias) => `\`${alias}\``).join(", ")}.`]),
+  ].join("\n\n");
+}
+
+function needsOf({ scopes, unrestrictedOnly, grant, entity }: Access): string[] {
+  const names = scopes.map((scope) => `\`${scope}\``).join(" and ");
+  const grants = [
+    ...(grant === undefined ? [] : [`the grant \`${grant}\``]),
+    ...(entity === undefined ? [] : [`the grant \`${entity.permission}\` on the ${entity.type}`]),
+  ];
+  return [
+    scopes.length === 0 ? "Any token will do." : `Scope: ${names}.`,
+    ...(unrestrictedOnly === true
+      ? ["Only for unrestricted users."]
+      : grants.length > 0
+        ? [`A restricted user needs ${grants.join(" and ")}.`]
+        : []),
+  ];
+}
+
+const queryInteger = (name: string, description: string, schema: JsonSchema): object => ({
+  name,
+  in: "query",
+  description,
+  schema: { type: "integer", ...schema },
+});
+const page = queryInteger("page", "The page to return; one past the end is empty.", { minimum: 1, default: 1 });
+const pageSize = queryInteger("page_size", "How many items a page has.", { minimum: 25, maximum: 500, default: 100 });
+
+const idempotencyKey = {
+  name: "Idempotency-Key",
+  in: "header",
+  description:
+    "Names this request for 24 hours: sent again with the same key and body, it answers as it did, without being done again.",
+  schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
+};
+
+const integerHeader = (description: string): object => ({ description, schema: { type: "integer" } });
+const retryAfter = integerHeader("Whole seconds after which to try again.");
+const rateHeaders = {
+  "X-RateLimit-Limit": integerHeader("How many requests the caller may make."),
+  "X-RateLimit-Remaining": integerHeader("How many are left."),
+  "X-RateLimit-Reset": integerHeader("When they are all back, in seconds since 1970."),
+};

@@ -1,0 +1,45 @@
+import type { FilterKind, Operation } from "@moorage/contract";
+import type { JsonSchema } from "./schemas.ts";
+
+const valueOf: Record<FilterKind, JsonSchema> = {
+  string: { type: "string" },
+  number: { type: "number" },
+  boolean: { type: "boolean" },
+  date: { type: "string", description: "A date such as 2026-01-31T00:00:00, UTC." },
+};
+
+const nested = {
+  type: "array",
+  items: { type: "object" },
+  description: "Filters of the same form, to any depth.",
+};
+
+/** The header as JSON: which fields a collection can be filtered by is part of its contract. */
+export function filterParameter(fields: NonNullable<Operation["filterable"]>): object {
+  const names = Object.keys(fields);
+  return {
+    name: "X-Filter",
+    in: "header",
+    description: `Which items to return, and in which order. Fields: ${names.map((name) => `\`${name}\``).join(", ")}. A value means equality; \`+gt\`, \`+gte\`, \`+lt\`, \`+lte\`, \`+neq\` and \`+contains\` compare, \`+and\` and \`+or\` combine.`,
+    content: {
+      "application/json": {
+        schema: {
+          type: "object",
+          properties: {
+            ...Object.fromEntries(
+              Object.entries(fields).map(([name, kind]) => [
+                name,
+                { anyOf: [valueOf[kind], { type: "null" }, { type: "object" }] },
+              ]),
+            ),
+            "+and": nested,
+            "+or": nested,
+            "+order_by": { type: "string", enum: names },
+            "+order": { type: "string", enum: ["asc", "desc"], default: "asc" },
+          },
+          additionalProperties: false,
+        },
+      },
+    },
+  };
+}

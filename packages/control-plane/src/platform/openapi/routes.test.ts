@@ -1,0 +1,65 @@
+import { createHash } from "node:crypto";
+import { operations } from "@moorage/contract";
+import { expect, test } from "vitest";
+import { createServer } from "#platform/http/server.ts";
+import { createLog } from "#platform/log.ts";
+import { openapiRoutes } from "./routes.ts";
+
+const newApp = () => {
+  const app = createServer(createLog("test", "silent"));
+  openapiRoutes(app);
+  return app;
+};
+
+type Document = {
+  openapi: string;
+  info: { version: string };
+  paths: Record<string, Record<string, { operationId: string }>>;
+};
+
+test("the document is served, of the published version, with every operation", async () => {
+  await using app = newApp();
+
+  const reply = await app.inject("/v4/openapi.json");
+  const { openapi, info, paths } = reply.json<Document>();
+
+  expect(reply.headers["content-type"]).toBe("application/json");
+  expect([openapi, info.version]).toEqual(["3.1.1", "4.174.0"]);
+  const ids = Object.values(paths).flatMap((path) => Object.values(path).map(({ operationId }) => operationId));
+  expect(ids.toSorted()).toEqual(operations.map(({ id }) => id).toSorted());
+});
+
+test("every reference leads somewhere", async () => {
+  await using app = newApp();
+
+  const { payload } = await app.inject("/v4/openapi.json");
+  const document = JSON.parse(payload) as Record<string, unknown>;
+  const lost = [...payload.matchAll(/"\$ref":"#\/([^"]+)"/g)]
+    .map(([, path = ""]) => path)
+    .filter(
+      (path) =>
+        path.split("/").reduce<unknown>((at, key) => (at as Record<string, unknown>)?.[key], document) === undefined,
+    );
+
+  expect(lost).toEqual([]);
+});
+
+// Readers put their tokens into this page.
+test("the page loads nothing from elsewhere, and runs no script but its own", async () => {
+  await using app = newApp();
+
+  const page = await app.inject("/docs/");
+  const script = await app.inject("/docs/js/scalar.js");
+  const sources = [...page.payload.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, source]) => source);
+  const inline = /<script type="text\/javascript">([\s\S]*?)<\/script>/.exec(page.payload)?.[1] ?? "";
+
+  expect((await app.inject("/docs")).headers["location"]).toBe("/docs/");
+  expect(page.headers["content-type"]).toBe("text/html; charset=utf-8");
+  expect(sources).toEqual(["js/scalar.js"]);
+  expect(inline).toContain('"/v4/openapi.json"');
+  expect(page.headers["content-security-policy"]).toContain(
+    `script-src 'self' 'sha256-${createHash("sha256").update(inline).digest("base64")}'`,
+  );
+  expect(script.headers["content-type"]).toBe("text/javascript; charset=utf-8");
+  expect(script.payload.length).toBeGreaterThan(1_000_000);
+});

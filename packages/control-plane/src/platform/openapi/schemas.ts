@@ -1,0 +1,49 @@
+import * as contract from "@moorage/contract";
+import { z } from "zod";
+
+export type JsonSchema = Record<string, unknown>;
+
+const isNamed = (entry: [string, unknown]): entry is [string, z.ZodType] =>
+  entry[1] instanceof z.ZodObject || entry[1] instanceof z.ZodEnum;
+
+/** Zod's JSON schemas. What the contract exports by name becomes a component; the rest stays where it is used. */
+export function createSchemas() {
+  const names = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries<unknown>(contract).filter(isNamed)) names.add(schema, { id });
+  const components: Record<string, JsonSchema> = {};
+
+  const ofReply = (schema: z.ZodType): JsonSchema => {
+    const json = z.toJSONSchema(schema, { io: "output", metadata: names, override: plain });
+    const { $defs = {}, $schema: _, id, ...rest } = withComponentRefs(json);
+    for (const [name, { id: __, ...definition }] of Object.entries($defs as Record<string, JsonSchema>))
+      components[name] = definition;
+    if (typeof id !== "string") return rest;
+    components[id] = rest;
+    return { $ref: `#/components/schemas/${id}` };
+  };
+
+  return {
+    ofReply,
+    /** What a caller may leave out differs from what a reply has, so requests share no component with replies. */
+    ofInput(schema: z.core.$ZodType): JsonSchema {
+      const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+        io: "input",
+        metadata: z.registry<object>(),
+        override: plain,
+      });
+      return rest;
+    },
+    components: () => Object.fromEntries(Object.entries(components).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+  };
+}
+
+/** Leaves out bounds that only say what JSON numbers can hold, and writes patterns as every consumer can read them. */
+function plain({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (jsonSchema.pattern !== undefined)
+    jsonSchema.pattern = jsonSchema.pattern.replace("\\p{Cc}", "\\x00-\\x1f\\x7f-\\x9f");
+}
+
+const withComponentRefs = (schema: object): JsonSchema =>
+  JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as JsonSchema;

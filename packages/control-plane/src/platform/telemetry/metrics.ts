@@ -1,0 +1,67 @@
+import type { FastifyInstance } from "fastify";
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { routeName } from "./route-name.ts";
+
+export type Metrics = {
+  registry: Registry;
+  /** Counts and times what the server answers. Call it before the server is ready. */
+  watch(app: FastifyInstance): void;
+};
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/**
+ * What this process counts. Labels are names from our own code (operation, state, kind), never an account, a database
+ * or a path: a series for each of those would grow for ever.
+ */
+export function createMetrics(process: string): Metrics {
+  const registry = new Registry();
+  registry.setDefaultLabels({ process });
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const answered = new Histogram({
+    name: "moorage_http_request_seconds",
+    help: "Time from a request's headers to the end of its answer.",
+    labelNames: ["operation", "status"],
+    buckets: SECONDS,
+    registers,
+  });
+  const inFlight = new Gauge({
+    name: "moorage_http_requests_in_flight",
+    help: "Requests that are not answered yet. A host's poll is held for up to ten seconds.",
+    registers,
+  });
+
+  return {
+    registry,
+    watch(app) {
+      app.addHook("onRequest", (_request, reply, done) => {
+        inFlight.inc();
+        // Closed, not finished: a caller that goes away is no longer in flight either.
+        reply.raw.once("close", () => inFlight.dec());
+        done();
+      });
+      app.addHook("onResponse", (request, reply, done) => {
+        const operation = routeName(request.method, request.routeOptions.url);
+        answered.observe({ operation, status: `${Math.floor(reply.statusCode / 100)}xx` }, reply.elapsedTime / 1000);
+        done();
+      });
+    },
+  };
+}
+
+/** Serves the metrics in Prometheus' text format, under whatever guard the server's routes have. */
+export function serveMetrics(app: FastifyInstance, { registry }: Metrics): void {
+  app.get(
+    "/metrics",
+    {
+      logLevel: "warn",
+      // After the server's own, which says JSON.
+      onSend: async (_request, reply, payload) => {
+        if (reply.statusCode === 200) reply.header("content-type", registry.contentType);
+        return payload;
+      },
+    },
+    () => registry.metrics(),
+  );
+}

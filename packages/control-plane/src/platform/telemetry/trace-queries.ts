@@ -1,0 +1,42 @@
+import { context, type Span, SpanKind, SpanStatusCode, trace, type Tracer } from "@opentelemetry/api";
+import type { Pool, PoolClient } from "pg";
+
+type Query = (...args: unknown[]) => unknown;
+
+/**
+ * A span for each statement inside of another span; polls that nobody asked for have none. It holds the text with its
+ * placeholders and never a value, and of a failure only the code: Postgres puts values into its messages.
+ */
+export function traceQueries(tracer: Tracer, pool: Pool): void {
+  pool.on("connect", (client: PoolClient) => {
+    const query = client.query.bind(client) as Query;
+    const traced: Query = (...args) => {
+      if (trace.getSpan(context.active()) === undefined) return query(...args);
+      const text = textOf(args[0]);
+      const operation = /^\s*(\w+)/.exec(text)?.[1]?.toLowerCase() ?? "query";
+      const span = tracer.startSpan(operation, {
+        kind: SpanKind.CLIENT,
+        attributes: { "db.system.name": "postgresql", "db.operation.name": operation, "db.query.text": text },
+      });
+      const result = query(...args);
+      if (result instanceof Promise)
+        result.then(
+          () => span.end(),
+          (error: unknown) => fail(span, error),
+        );
+      else span.end();
+      return result;
+    };
+    client.query = traced as typeof client.query;
+  });
+}
+
+const textOf = (query: unknown): string =>
+  typeof query === "string" ? query : ((query as { text?: string } | undefined)?.text ?? "");
+
+function fail(span: Span, error: unknown): void {
+  const { code } = error as { code?: unknown };
+  span.setAttribute("db.response.status_code", typeof code === "string" ? code : "unknown");
+  span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end();
+}

@@ -1,0 +1,37 @@
+import type { ComputeType, Region } from "@moorage/contract";
+import type { Plan, Region as RegionRow } from "./catalogue.ts";
+
+/** Decides what the forms of clients offer there. */
+const CAPABILITIES = ["Managed Databases"];
+
+export const viewOfRegion = (row: RegionRow): Region => ({
+  id: row.id,
+  label: row.label,
+  country: row.country.toLowerCase(),
+  capabilities: CAPABILITIES,
+  status: "ok",
+  resolvers: { ipv4: "", ipv6: "" },
+});
+
+const MICROS = 1_000_000;
+export const priceOf = (plan: Pick<Plan, "hourly_micros" | "monthly_micros">) => ({
+  hourly: plan.hourly_micros / MICROS,
+  monthly: plan.monthly_micros / MICROS,
+});
+
+/** We run no virtual machines; clients read this list before they do anything else. */
+export const viewOfComputeType = (plan: Plan): ComputeType => ({
+  id: plan.id,
+  label: plan.label,
+  class: plan.class,
+  disk: plan.disk_mb,
+  memory: plan.memory_mb,
+  vcpus: plan.vcpus,
+  gpus: 0,
+  transfer: 0,
+  network_out: 0,
+  price: priceOf(plan),
+  region_prices: [],
+  addons: { backups: { price: { hourly: 0, monthly: 0 }, region_prices: [] } },
+  successor: null,
+});

@@ -1,0 +1,76 @@
+/**
+ * One of three servers for the same answer, so that what each layer costs can be told apart:
+ *   bare     Fastify and the one statement, nothing else
+ *   open     our API with a principal that nobody has to prove
+ *   whole    our API
+ * Prints its port.
+ */
+import type { AddressInfo } from "node:net";
+import Fastify from "fastify";
+import { createTenantApi } from "../../packages/control-plane/src/api.ts";
+import { composeBase, composeSealer } from "../../packages/control-plane/src/compose.ts";
+import { findDatabase } from "../../packages/control-plane/src/databases/database-store.ts";
+import { createAuthenticate, createTokenCache } from "../../packages/control-plane/src/identity/index.ts";
+import { readConfig, readKeyRing } from "../../packages/control-plane/src/platform/config.ts";
+import { createPool } from "../../packages/control-plane/src/platform/db/database.ts";
+import { createOnceSecrets } from "../../packages/control-plane/src/platform/http/once.ts";
+import { composeRateLimiter } from "../../packages/control-plane/src/platform/limits/compose-rate-limiter.ts";
+
+const [mode = "whole", accountId = "0"] = process.argv.slice(2);
+const config = readConfig();
+const { log, db, clock } = composeBase("bench", { ...config, LOG_LEVEL: "silent" });
+
+async function server() {
+  if (mode === "bare") {
+    const pool = createPool(config.DATABASE_URL);
+    const { sql } = compiled();
+    const app = Fastify();
+    app.get<{ Params: { id: string } }>("/v4/databases/mysql/instances/:id", async (request) => {
+      const { rows } = await pool.query({
+        name: "view",
+        text: sql,
+        values: [Number(accountId), Number(request.params.id)],
+      });
+      return rows[0] as object;
+    });
+    return app;
+  }
+  const tokens = createTokenCache(clock);
+  tokens.open();
+  const authenticate = createAuthenticate({ db, clock, tokens });
+  const known = await authenticate(`Bearer ${process.env["MOORAGE_TOKEN"]}`);
+  return createTenantApi(
+    log,
+    {
+      db,
+      clock,
+      sealer: composeSealer(config),
+      authenticate: mode === "open" ? async () => known : authenticate,
+      nudgeRelay: () => {},
+      provisionDeadlineSeconds: 1,
+      deleteDeadlineSeconds: 1,
+      existingCustomersOnly: false,
+      limiter: composeRateLimiter(config, log),
+      onceSecrets: createOnceSecrets(readKeyRing(config)),
+    },
+    { trustedProxies: false, maxInFlight: 500, maxLagMs: 500, drainMs: 0, check: async () => {} },
+  );
+}
+
+/** The very statement that our view runs. */
+function compiled(): { sql: string } {
+  let text = "";
+  const spy = db.withPlugin({
+    transformQuery: ({ node }) => {
+      text = db.getExecutor().compileQuery(node, { queryId: "bench" }).sql;
+      throw new Error("seen");
+    },
+    transformResult: async ({ result }) => result,
+  });
+  findDatabase(spy, 0, 0).catch(() => {});
+  return { sql: text };
+}
+
+const app = await server();
+await app.listen({ host: "127.0.0.1", port: 0 });
+console.log((app.server.address() as AddressInfo).port);

@@ -1,0 +1,82 @@
+/**
+ * Who may use which operation, written by hand from the interface and its decisions, never from the operation table:
+ * the two are compared, so that a slip in either is found. An operation without a row fails the test.
+ */
+export type ExpectedAccess =
+  | "public"
+  | {
+      /** What the token needs, all of them. */
+      scopes: readonly string[];
+      /** Restricted users are refused, whatever they hold. */
+      unrestrictedOnly?: true;
+      /** What a restricted user needs for the whole account. */
+      grant?: string;
+      /** What a restricted user needs on the object in the path. */
+      object?: "read_only" | "read_write";
+    };
+
+export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
+  "GET /v4/databases/engines": "public",
+  "GET /v4/databases/engines/:engineId": "public",
+  "GET /v4/databases/types": "public",
+  "GET /v4/databases/types/:typeId": "public",
+  "GET /v4/regions": "public",
+  "GET /v4/regions/:regionId": "public",
+  "GET /v4/compute/types": "public",
+  "GET /v4/compute/types/:typeId": "public",
+
+  "GET /v4/databases/instances": { scopes: ["databases:read_only"] },
+  "GET /v4/databases/mysql/instances": { scopes: ["databases:read_only"] },
+  "POST /v4/databases/mysql/instances": { scopes: ["databases:read_write"], grant: "add_databases" },
+  "GET /v4/databases/mysql/instances/:instanceId": { scopes: ["databases:read_only"], object: "read_only" },
+  "DELETE /v4/databases/mysql/instances/:instanceId": {
+    scopes: ["databases:read_write"],
+    unrestrictedOnly: true,
+    object: "read_write",
+  },
+  // The password lets its holder write, so the user needs more than the scope says.
+  "GET /v4/databases/mysql/instances/:instanceId/credentials": {
+    scopes: ["databases:read_only"],
+    object: "read_write",
+  },
+
+  "GET /v4/account/events": { scopes: ["events:read_only"] },
+  // An event is seen by whoever may view what it happened to; marking it is no change of the account.
+  "GET /v4/account/events/:eventId": { scopes: ["events:read_only"], object: "read_only" },
+  "POST /v4/account/events/:eventId/read": { scopes: ["events:read_only"], object: "read_only" },
+  "POST /v4/account/events/:eventId/seen": { scopes: ["events:read_only"], object: "read_only" },
+};
+
+const areas = [
+  "account",
+  "databases",
+  "domains",
+  "events",
+  "firewall",
+  "images",
+  "ips",
+  "computes",
+  "kube",
+  "monitor",
+  "balancers",
+  "object_storage",
+  "scripts",
+  "volumes",
+  "vpc",
+];
+
+/** Every scope that a token can carry, by its full name. */
+export const everyScope = areas.flatMap((area) => [`${area}:read_only`, `${area}:read_write`]);
+
+/** The scopes that give `needed`: itself, and writing gives reading. */
+const givers = (needed: string): string[] =>
+  needed.endsWith(":read_only") ? [needed, needed.replace(":read_only", ":read_write")] : [needed];
+
+export const gives = (held: readonly string[], needed: readonly string[]): boolean =>
+  needed.every((scope) => givers(scope).some((giver) => held.includes(giver)));
+
+/** As much as a token can hold without having this one. */
+export const everyScopeBut = (needed: string): string[] =>
+  everyScope.filter((scope) => !givers(needed).includes(scope));
+
+export const everyGrant = ["account_read", "account_write", "add_databases", "add_images"];
