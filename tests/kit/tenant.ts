@@ -6,10 +6,15 @@ export type Reply<Body> = { status: number; body: Body };
 
 /** A tenant who speaks HTTP to the front, as `curl` would. */
 export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
-  const call = async <Body>(method: string, path: string, body?: object): Promise<Reply<Body>> => {
+  const call = async <Body>(
+    method: string,
+    path: string,
+    body?: object,
+    headers: object = {},
+  ): Promise<Reply<Body>> => {
     const reply = await fetch(new URL(path, url), {
       method,
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(30_000),
     });
@@ -18,13 +23,13 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
   const instances = "/v4/databases/mysql/instances";
   const own = {
     call,
-    create: (label: string) =>
-      call<MysqlDatabase>("POST", instances, {
-        label,
-        region: env("MOORAGE_REGION"),
-        type: env("MOORAGE_TYPE"),
-        engine: env("MOORAGE_ENGINE"),
-      }),
+    create: (label: string, key?: string) =>
+      call<MysqlDatabase>(
+        "POST",
+        instances,
+        { label, region: env("MOORAGE_REGION"), type: env("MOORAGE_TYPE"), engine: env("MOORAGE_ENGINE") },
+        key === undefined ? {} : { "idempotency-key": key },
+      ),
     view: (id: number) => call<MysqlDatabase>("GET", `${instances}/${id}`),
     list: async (): Promise<MysqlDatabase[]> =>
       (await call<{ data: MysqlDatabase[] }>("GET", `${instances}?page_size=500`)).body.data,

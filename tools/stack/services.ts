@@ -117,6 +117,8 @@ export const controlPlaneEnv = (): Record<string, string> => ({
   TEMPORAL_NAMESPACE: "moorage",
   VALKEY_URL: `redis://${loopback(ports.valkey)}`,
   MOORAGE_TRUSTED_PROXIES: "127.0.0.1",
+  // Drills ask all the time; the limits themselves are tested with settings of their own.
+  MOORAGE_RATE_LIMITS: "100",
   MOORAGE_CELL: "1",
   MOORAGE_ZONE: zone,
   MOORAGE_API_LISTEN: loopback(ports.api),

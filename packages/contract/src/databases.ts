@@ -93,15 +93,17 @@ export const Database = MysqlDatabase.omit({
 export type Database = z.output<typeof Database>;
 
 const Price = z.object({ hourly: z.number(), monthly: z.number() });
+const Offer = z.object({ quantity: z.int(), price: Price });
 export const DatabaseType = z.object({
   id: z.string(),
   label: z.string(),
   class: z.string(),
   memory: z.int(),
   disk: z.int(),
-  vcpus: z.number(),
+  vcpus: z.int(),
   deprecated: z.boolean(),
-  engines: z.object({ mysql: z.array(z.object({ quantity: z.int(), price: Price })) }),
+  // A command line of this family reads both, whatever there is.
+  engines: z.object({ mysql: z.array(Offer), postgresql: z.array(Offer) }),
 });
 export type DatabaseType = z.output<typeof DatabaseType>;
 

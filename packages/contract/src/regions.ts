@@ -19,7 +19,7 @@ export const ComputeType = z.object({
   class: z.string(),
   disk: z.int(),
   memory: z.int(),
-  vcpus: z.number(),
+  vcpus: z.int(),
   gpus: z.int(),
   transfer: z.int(),
   network_out: z.int(),

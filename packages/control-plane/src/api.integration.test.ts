@@ -217,3 +217,13 @@ test("every command of the operator is in the audit, and no token it gave out is
   expect(JSON.stringify(lines)).not.toContain(alice.token);
   expect(JSON.stringify(lines)).not.toContain(host.enrol_token);
 });
+
+test.each([
+  "/v4/regions/%00",
+  "/v4/databases/engines/mysql/%00",
+  "/v4/databases/engines/mysql%2F%00",
+  "/v4/databases/types/%00",
+])("%s is not found, like any id that cannot exist", async (path) => {
+  await using world = await newWorld();
+  expect(await world.anonymous.get(path)).toMatchObject({ status: 404, body: { errors: [{ reason: "Not found" }] } });
+});

@@ -22,5 +22,5 @@ export const viewOfType = (plan: Plan): DatabaseType => ({
   disk: plan.disk_mb,
   vcpus: plan.vcpus,
   deprecated: plan.deprecated,
-  engines: { mysql: [{ quantity: 1, price: priceOf(plan) }] },
+  engines: { mysql: [{ quantity: 1, price: priceOf(plan) }], postgresql: [] },
 });

@@ -10,7 +10,7 @@ import { scopeHeaders } from "#platform/http/tenant-headers.ts";
 import type { RateLimiter } from "#platform/limits/rate-limiter.ts";
 import { identifyWithinLimits } from "#platform/limits/within-limits.ts";
 import { type PageRequest, readPage } from "#platform/http/page.ts";
-import { validate } from "#platform/http/validate.ts";
+import { isText, validate } from "#platform/http/validate.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { permissionOn } from "./grants.ts";
 import { type Principal, requireAccess, requirePermission } from "./principal.ts";
@@ -128,6 +128,6 @@ function paramsOf({ params: schema, slashParam }: Operation, raw: Record<string,
   const left = slashParam === undefined ? undefined : raw[`${slashParam}_left`];
   const joined = left === undefined ? raw : { ...raw, [slashParam as string]: `${left}/${raw[`${slashParam}_right`]}` };
   const parsed = schema.safeParse(joined);
-  if (!parsed.success) throw notFound();
+  if (!parsed.success || !Object.values(joined).every(isText)) throw notFound();
   return parsed.data;
 }

@@ -24,7 +24,7 @@ const Plan = z.object({
   class: Name,
   memory_mb: Amount,
   disk_mb: Amount,
-  vcpus: z.number().positive(),
+  vcpus: z.int().positive(),
   price: z.object({ hourly: Dollars, monthly: Dollars }).default({ hourly: "0", monthly: "0" }),
   deprecated: z.boolean().default(false),
 });

@@ -51,3 +51,12 @@ test("null is a wrong value, not a missing one", () => {
 test.each([[[]], ["text"], [7], [null]])("%j is no object, and says so without a field", (input) => {
   expect(errorsOf(input)?.errors).toEqual([{ reason: "The body must be a JSON object." }]);
 });
+
+test("text that no database keeps as it was sent is refused, by its field", () => {
+  const texts = z.object({ label: z.string(), list: z.array(z.string()) });
+  expect(() => validate(texts, { label: "a\0b", list: ["ok", "ab\ud800cd"] })).toThrow(
+    expect.objectContaining({
+      errors: [expect.objectContaining({ field: "label" }), expect.objectContaining({ field: "list[1]" })],
+    }),
+  );
+});

@@ -3,20 +3,40 @@ import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.t
 
 /** Parses or refuses with every fault at once, each with the name of its field. */
 export function validate<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
+  const notText = fieldsThatAreNotText(input, []);
+  if (notText.length > 0)
+    throw new DomainError(
+      "invalid",
+      ...notText.map((field) => ({ field, reason: invalidReason(field, "text without U+0000 and half characters") })),
+    );
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
   throw new DomainError("invalid", ...parsed.error.issues.map((issue) => detailOf(issue, input)));
 }
 
-function detailOf(issue: z.core.$ZodIssue, input: unknown): ErrorDetail {
-  const field = issue.path.reduce<string>(
-    (name, key) => (typeof key === "number" ? `${name}[${key}]` : name === "" ? String(key) : `${name}.${String(key)}`),
-    "",
+/** PostgreSQL keeps no U+0000, and half of a surrogate pair would be kept as something else than was sent. */
+export const isText = (value: string): boolean => value.isWellFormed() && !value.includes("\0");
+
+function fieldsThatAreNotText(value: unknown, path: readonly PropertyKey[]): string[] {
+  if (typeof value === "string") return isText(value) ? [] : [fieldOf(path)];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    fieldsThatAreNotText(inner, [...path, Array.isArray(value) ? Number(key) : key]),
   );
+}
+
+function detailOf(issue: z.core.$ZodIssue, input: unknown): ErrorDetail {
+  const field = fieldOf(issue.path);
   if (field === "") return { reason: "The body must be a JSON object." };
   if (valueAt(input, issue.path) === undefined) return { field, reason: `${field} is required` };
   return { field, reason: invalidReason(field, issue.message) };
 }
+
+const fieldOf = (path: readonly PropertyKey[]): string =>
+  path.reduce<string>(
+    (name, key) => (typeof key === "number" ? `${name}[${key}]` : name === "" ? String(key) : `${name}.${String(key)}`),
+    "",
+  );
 
 const valueAt = (input: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], input);

@@ -1,0 +1,35 @@
+export type Tally = { passed: number; failed: number };
+
+/** A check prints itself as soon as it is known, and a failed one does not end the run. */
+export type Checks = {
+  tally: Tally;
+  note(name: string, passed: boolean, found: string): boolean;
+  check<T>(name: string, ask: () => Promise<T>, wrong?: (answer: T) => string | undefined): Promise<T | undefined>;
+};
+
+export function newChecks(): Checks {
+  const tally = { passed: 0, failed: 0 };
+  const note = (name: string, passed: boolean, found: string): boolean => {
+    tally[passed ? "passed" : "failed"]++;
+    console.log(`${passed ? "ok    " : "FAILED"} ${name}${found === "" ? "" : `: ${found}`}`);
+    return passed;
+  };
+  return {
+    tally,
+    note,
+    async check(name, ask, wrong) {
+      try {
+        const answer = await ask();
+        const reason = wrong?.(answer);
+        note(name, reason === undefined, reason ?? "");
+        return reason === undefined ? answer : undefined;
+      } catch (error) {
+        note(name, false, error instanceof Error ? error.message : String(error));
+        return undefined;
+      }
+    },
+  };
+}
+
+/** What a client cannot do for a reason of its own: said aloud, and no failure of ours. */
+export const leaveOut = (what: string, reason: string): void => console.log(`--     ${what}: ${reason}`);

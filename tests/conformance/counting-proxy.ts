@@ -1,0 +1,73 @@
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { env } from "../kit/stack-env.ts";
+import type { DocumentedOperation } from "./openapi-document.ts";
+
+export type Answer = { status: number; body: string };
+/** Answers by status, and the last that was neither 2xx nor the caller's own doing to explain it. */
+export type Count = { statuses: Map<number, number>; lastRefusal: string };
+
+export type CountingProxy = AsyncDisposable & { url: string; counts: Map<string, Count> };
+
+export const OTHER = "(no operation)";
+
+/**
+ * Stands before the stack and counts what each operation answered, whatever the tool in front says of itself.
+ * `alter` plants a fault in an answer, so that the product needs no switch for it.
+ */
+export async function countingProxy(
+  operations: readonly DocumentedOperation[],
+  alter: (operation: string, answer: Answer) => Answer = (_, answer) => answer,
+): Promise<CountingProxy> {
+  const counts = new Map<string, Count>(operations.map(({ id }) => [id, newCount()]));
+  const server = createServer((incoming, outgoing) => {
+    forward(incoming, outgoing, (answer) => {
+      const [path = ""] = (incoming.url ?? "").split("?");
+      const operation = operations.find((each) => each.matches(incoming.method ?? "", path))?.id ?? OTHER;
+      const altered = alter(operation, answer);
+      const count = counts.get(operation) ?? newCount();
+      counts.set(operation, count);
+      count.statuses.set(altered.status, (count.statuses.get(altered.status) ?? 0) + 1);
+      if (altered.status >= 400)
+        count.lastRefusal = `${incoming.method} ${incoming.url} ${altered.status} ${altered.body}`;
+      return altered;
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    counts,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const newCount = (): Count => ({ statuses: new Map(), lastRefusal: "" });
+
+function forward(incoming: IncomingMessage, outgoing: ServerResponse, pass: (answer: Answer) => Answer): void {
+  const { method, url, rawHeaders } = incoming;
+  const onward = request(env("MOORAGE_URL"), { method, path: url, headers: rawHeaders }, (reply) => {
+    const chunks: Buffer[] = [];
+    reply.on("data", (chunk: Buffer) => chunks.push(chunk));
+    reply.on("end", () => {
+      const { status, body } = pass({ status: reply.statusCode ?? 0, body: Buffer.concat(chunks).toString() });
+      const { "content-length": _, "transfer-encoding": __, ...headers } = reply.headers;
+      // A HEAD's length is that of the body it does not have.
+      outgoing.writeHead(
+        status,
+        method === "HEAD" ? reply.headers : { ...headers, "content-length": Buffer.byteLength(body) },
+      );
+      outgoing.end(body);
+    });
+  });
+  onward.on("error", (error) => {
+    pass({ status: 599, body: String(error) });
+    outgoing.destroy();
+  });
+  incoming.pipe(onward);
+}
+
+export const answered = (count: Count, from: number, to: number): number =>
+  [...count.statuses].reduce((sum, [status, times]) => (status >= from && status <= to ? sum + times : sum), 0);

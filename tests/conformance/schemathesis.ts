@@ -1,0 +1,164 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { operations } from "@moorage/contract";
+import { inParts } from "../../tools/stack/places.ts";
+import { env } from "../kit/stack-env.ts";
+import type { Checks } from "./checks.ts";
+import { type Answer, answered, type Count, countingProxy, OTHER } from "./counting-proxy.ts";
+import { type FuzzAccount, fuzzAccount } from "./fuzz-account.ts";
+import { type DocumentedOperation, documentedOperations, servedDocument } from "./openapi-document.ts";
+
+const CHECKS = "not_a_server_error,response_schema_conformance,status_code_conformance,content_type_conformance";
+/** Some operations run out of different inputs early; the next seed makes up for their share. */
+const MOST_ROUNDS = 6;
+
+type Report = {
+  test_cases: { generated: number };
+  failures: { type: string; title: string; count: number; operations: string[] }[];
+  errors: { title: string; count: number }[];
+};
+/** What the hooks mix into the generated cases: see `schemathesis-hooks.py`. */
+type Known = {
+  path: Record<string, unknown>;
+  body: Record<string, object>;
+  filters: Record<string, string[]>;
+  kept: number;
+  victim: number;
+};
+type Run = Target & { url: string; seed: number; examples: number; options?: string[] };
+
+export async function withSchemathesis(checks: Checks, cases: number, document = servedDocument()): Promise<void> {
+  const documented = await documentedOperations(document);
+  await using account = await fuzzAccount();
+  const known = await knownThings(account);
+  await fuzz(checks, documented, { document, token: account.token, known }, cases);
+  await plant(checks, documented, { document, token: account.token, known });
+}
+
+/** One database to read and one to delete; the third of the limit is left for the fuzzer's own create. */
+async function knownThings({ owner }: FuzzAccount): Promise<Known> {
+  const [kept, victim] = await Promise.all(
+    ["kept", "victim"].map(async (name) => (await owner.createSurely(`fuzz-${name}`)).id),
+  );
+  if (kept === undefined || victim === undefined) throw new Error("There are no databases to fuzz.");
+  await owner.untilStatus(victim, "active", 180);
+  await owner.untilStatus(kept, "active", 180);
+  const [region, type, engine] = [env("MOORAGE_REGION"), env("MOORAGE_TYPE"), env("MOORAGE_ENGINE")];
+  const eventId = (await owner.events(kept))[0]?.id;
+  return {
+    path: { instanceId: kept, eventId, engineId: engine, typeId: type, regionId: region },
+    body: { createMysqlDatabase: { region, type, engine, cluster_size: 1, replication_type: "none" } },
+    filters: Object.fromEntries(
+      operations.flatMap(({ id, filterable }) => (filterable === undefined ? [] : [[id, Object.keys(filterable)]])),
+    ),
+    kept,
+    victim,
+  };
+}
+
+type Target = { document: string; token: string; known: Known };
+
+async function fuzz(
+  { note }: Checks,
+  documented: readonly DocumentedOperation[],
+  target: Target,
+  cases: number,
+): Promise<void> {
+  await using proxy = await countingProxy(documented);
+  let generated = 0;
+  for (let seed = 1; generated < cases && seed <= MOST_ROUNDS; seed++) {
+    const examples = Math.ceil((cases - generated) / documented.length);
+    const { report, output } = await schemathesis({ ...target, url: proxy.url, seed, examples });
+    generated += report.test_cases.generated;
+    const found = [...report.failures, ...report.errors];
+    if (!note(`seed ${seed}: nothing found in ${report.test_cases.generated} cases`, found.length === 0, told(found)))
+      console.log(output);
+  }
+  note(`at least ${cases} cases`, generated >= cases, `${generated}`);
+  const counts = [...proxy.counts];
+  console.table(Object.fromEntries(counts.map(([id, count]) => [id, rowOf(count)])));
+  const total = (from: number, to: number) => counts.reduce((sum, [, count]) => sum + answered(count, from, to), 0);
+  note("no answer is a 5xx", total(500, 599) === 0, `${total(500, 599)}`);
+  note("no answer is a 429", total(429, 429) === 0, `${total(429, 429)}`);
+  for (const [id, count] of counts)
+    if (id !== OTHER)
+      note(
+        `${id} reaches a 2xx`,
+        answered(count, 200, 299) > 0,
+        answered(count, 200, 299) > 0 ? "" : count.lastRefusal.slice(0, 300),
+      );
+}
+
+/** A tool that finds nothing has to show that it would. */
+async function plant(checks: Checks, documented: readonly DocumentedOperation[], target: Target): Promise<void> {
+  const asked = "listRegions";
+  const faults: Record<string, [finding: string, fault: (answer: Answer) => Answer]> = {
+    "a planted 500": ["ServerError", () => ({ status: 500, body: '{"errors":[{"reason":"planted"}]}' })],
+    "a planted breach of the schema": [
+      "JsonSchemaError",
+      (answer) => ({ ...answer, body: answer.body.replace(/"results": ?\d+/, '"results":"many"') }),
+    ],
+  };
+  for (const [name, [finding, fault]] of Object.entries(faults)) {
+    await using proxy = await countingProxy(documented, (id, answer) => (id === asked ? fault(answer) : answer));
+    const options = ["--include-operation-id", asked, "--phases", "fuzzing"];
+    const { report } = await schemathesis({ ...target, url: proxy.url, seed: 1, examples: 10, options });
+    checks.note(
+      `${name} is found`,
+      report.failures.some(({ type }) => type === finding),
+      told(report.failures),
+    );
+  }
+}
+
+async function schemathesis(run: Run): Promise<{ report: Report; output: string }> {
+  const folder = await mkdtemp(join(tmpdir(), "moorage-schemathesis-"));
+  const reportFile = join(folder, "report.json");
+  const args = [
+    ...["run", run.document, "--origin", run.url, "-H", `Authorization: Bearer ${run.token}`],
+    ...[
+      "--checks",
+      CHECKS,
+      "--seed",
+      String(run.seed),
+      "--max-examples",
+      String(run.examples),
+      "--continue-on-failure",
+    ],
+    ...["--generation-database", "none", "--suppress-health-check", "all", "--request-timeout", "30", "--no-color"],
+    ...["--report-json-path", reportFile, ...(run.options ?? [])],
+  ];
+  const hooks = {
+    SCHEMATHESIS_HOOKS: "schemathesis-hooks",
+    PYTHONPATH: import.meta.dirname,
+    KNOWN: JSON.stringify(run.known),
+  };
+  try {
+    const output = await new Promise<string>((resolve) => {
+      // Findings are its exit code 1; what it found is in the report, and without a report it did not run.
+      execFile(
+        inParts("bin", "schemathesis"),
+        args,
+        { cwd: folder, env: { ...process.env, ...hooks, PYTHONDONTWRITEBYTECODE: "1" }, maxBuffer: 2 ** 28 },
+        (_, stdout, stderr) => resolve(stdout + stderr),
+      );
+    });
+    const report = await readFile(reportFile, "utf8").catch(() => Promise.reject(new Error(output)));
+    return { report: JSON.parse(report) as Report, output };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+const told = (found: readonly { title: string; count: number; operations?: string[] }[]): string =>
+  found.map((each) => `${each.count} × ${each.title} (${each.operations?.join(", ") ?? ""})`).join("; ");
+
+const rowOf = (count: Count) => ({
+  all: answered(count, 0, 599),
+  "2xx": answered(count, 200, 299),
+  "4xx": answered(count, 400, 499),
+  "5xx": answered(count, 500, 599),
+  statuses: [...count.statuses].map(([status, times]) => `${status}×${times}`).join(" "),
+});

@@ -1,0 +1,28 @@
+import { spawn } from "node:child_process";
+import { controlPlaneEnv, controlPlaneProgram } from "../../tools/stack/services.ts";
+import { node } from "../../tools/stack/places.ts";
+import { until } from "./until.ts";
+
+/** One more API process beside the stack's, with settings of its own. */
+export async function startApi(port: number, settings: Record<string, string> = {}) {
+  const child = spawn(node, [controlPlaneProgram("api")], {
+    env: {
+      ...process.env,
+      ...controlPlaneEnv(),
+      MOORAGE_API_LISTEN: `127.0.0.1:${port}`,
+      MOORAGE_ADMIN_LISTEN: `127.0.0.1:${port + 1}`,
+      ...settings,
+    },
+    stdio: "ignore",
+  });
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const url = `http://127.0.0.1:${port}`;
+  await until(`an API process answers on ${port}`, 30, async () => (await fetch(`${url}/health`)).ok);
+  return {
+    url,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
