@@ -9,7 +9,7 @@ type Flow = "provision" | "delete";
 type Point = { flow: Flow; step: string; mode: FaultMode };
 
 /** Steps of other flows. Each must have a test elsewhere: enrolment and recovery. */
-const OTHER_FLOWS = ["fleet.enrol", "fleet.digest"];
+const OTHER_FLOWS = ["fleet.enrol", "fleet.renew", "fleet.digest"];
 
 /** A repeated accept is a second request, which the interface refuses or accepts by its own rules. */
 const isAccept = (step: string): boolean => step.startsWith("api.");

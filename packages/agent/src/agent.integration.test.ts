@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type NodeSpec, signedText } from "@moorage/contract/agent";
 import { createConnection } from "mysql2/promise";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type FakeGateway, startFakeGateway } from "./testing/fake-gateway.ts";
 import { testSpec } from "./testing/node-spec.ts";
 import { enginesDir, makeTestHost, sh, type TestHost, until } from "./testing/test-host.ts";
@@ -99,6 +99,13 @@ describe("an agent on a real host", () => {
     expect(gateway.latest(first)?.used_disk_mb).toBeGreaterThan(10);
     await query(host.address(1), "CREATE DATABASE shop; CREATE TABLE shop.t (a INT); INSERT INTO shop.t VALUES (42)");
   }, 60_000);
+
+  // The gateway's certificates last a day here.
+  test("a certificate with less than a month left is renewed, and the host goes on with it", async () => {
+    await vi.waitFor(() => expect(gateway.asked).toContain("/v1/renew"), { timeout: 10_000 });
+    const renewed = gateway.asked.lastIndexOf("/v1/renew");
+    await vi.waitFor(() => expect(gateway.asked.slice(renewed)).toContain("/v1/wanted"), { timeout: 20_000 });
+  });
 
   test("a killed server comes back with its data", async () => {
     host.podman("kill", "--signal", "KILL", `moorage-${first}`);

@@ -6,7 +6,7 @@ import { announceSteps } from "@moorage/crash-points";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
 import { enrol } from "./enrol.ts";
-import { connectGateway, type Gateway } from "./gateway.ts";
+import { connectGateway, type Gateway, type Identity } from "./gateway.ts";
 import { listContainers } from "./gather.ts";
 import { hostPaths, makeHostFolders } from "./host-paths.ts";
 import { openHostRecord } from "./host-record.ts";
@@ -15,6 +15,7 @@ import { openPodman } from "./podman.ts";
 import { follow, goneReport, keepPolling } from "./poll.ts";
 import { provisionSteps } from "./provision-steps.ts";
 import { createReconciler } from "./reconcile.ts";
+import { keepRenewing } from "./renew.ts";
 import { createReporter } from "./reporter.ts";
 import { stepNames } from "./run-steps.ts";
 import { writeSeccompProfile } from "./seccomp.ts";
@@ -92,15 +93,21 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
 
   async function talk(): Promise<void> {
     const identity = await enrol({ config, paths: host, record, log, signal: stop.signal });
-    gateway = connectGateway(config.fleetUrl, await readFile(config.fleetCa, "utf8"), identity);
+    const connect = async (as: Identity): Promise<void> => {
+      const before = gateway;
+      gateway = connectGateway(config.fleetUrl, await readFile(config.fleetCa, "utf8"), as);
+      // What is under way over the old connection is lost with it, and asked again over the new one.
+      await before?.close();
+    };
+    await connect(identity);
+    void keepRenewing({ identity, gateway: connected, use: connect, paths: host, clock, log }, stop.signal);
     // A node that is as it should be is known to be so in a moment: the first report need not call it unknown.
     await Promise.race([reconciler.idle(), sleep(firstLookMs, undefined, { signal: stop.signal })]);
     void reporter.start();
     const boot = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
-    const { wanted } = gateway;
     await keepPolling(
       {
-        wanted,
+        wanted: (message, signal) => connected().wanted(message, signal),
         store,
         record,
         reporter,

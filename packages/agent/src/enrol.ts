@@ -58,7 +58,7 @@ async function makeKey(path: string): Promise<string> {
   return pem;
 }
 
-async function requestFor(pem: string): Promise<string> {
+export async function requestFor(pem: string): Promise<string> {
   const secret = createPrivateKey(pem);
   const pkcs8 = new Uint8Array(secret.export({ type: "pkcs8", format: "der" }));
   const spki = new Uint8Array(createPublicKey(secret).export({ type: "spki", format: "der" }));

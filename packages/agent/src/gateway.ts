@@ -3,6 +3,8 @@ import {
   type EnrolRequest,
   ObservedReply,
   type ObservedRequest,
+  RenewReply,
+  type RenewRequest,
   SecretsReply,
   type SecretsRequest,
   WantedReply,
@@ -43,6 +45,7 @@ export function connectGateway(url: string, ca: string, identity?: Identity) {
   }
   return {
     enrol: (message: EnrolRequest, signal?: AbortSignal) => call("/v1/enrol", message, EnrolReply, signal),
+    renew: (message: RenewRequest, signal?: AbortSignal) => call("/v1/renew", message, RenewReply, signal),
     wanted: (message: WantedRequest, signal?: AbortSignal) => call("/v1/wanted", message, WantedReply, signal),
     observed: (message: ObservedRequest, signal?: AbortSignal) => call("/v1/observed", message, ObservedReply, signal),
     secrets: (message: SecretsRequest) => call("/v1/secrets", message, SecretsReply),

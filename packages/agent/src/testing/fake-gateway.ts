@@ -9,6 +9,7 @@ import {
   type NodeReport,
   ObservedRequest,
   PROTOCOL,
+  RenewRequest,
   SecretsRequest,
   WantedRequest,
 } from "@moorage/contract/agent";
@@ -42,6 +43,7 @@ export async function startFakeGateway(address: string, port: number, token: str
       if (request.token !== token) throw new Error("wrong token");
       return { host: 7, certificate: await signRequest(authority, request.csr) };
     }
+    if (path === "/v1/renew") return { certificate: await signRequest(authority, RenewRequest.parse(body).csr) };
     if (path === "/v1/wanted") {
       const { epoch, revision } = WantedRequest.parse(body);
       const until = Date.now() + pollMs;

@@ -2,6 +2,7 @@
  * What a host's agent and the fleet gateway say to each other, over mutual TLS; the agent always calls.
  *
  *   POST /v1/enrol     one-time token and CSR in, certificate out (the only call without a client certificate)
+ *   POST /v1/renew     CSR in, certificate out, well before the old one ends
  *   POST /v1/wanted    long poll and lease: what this host should run
  *   POST /v1/observed  what it runs
  *   POST /v1/secrets   the secrets of one node of this host, asked for when they are used, never stored there
@@ -18,6 +19,11 @@ export const EnrolRequest = z.object({ protocol: Protocol, token: z.string(), cs
 export type EnrolRequest = z.output<typeof EnrolRequest>;
 export const EnrolReply = z.object({ protocol: Protocol, host: z.int(), certificate: z.string() });
 export type EnrolReply = z.output<typeof EnrolReply>;
+
+export const RenewRequest = z.object({ protocol: Protocol, csr: z.string() });
+export type RenewRequest = z.output<typeof RenewRequest>;
+export const RenewReply = z.object({ protocol: Protocol, certificate: z.string() });
+export type RenewReply = z.output<typeof RenewReply>;
 
 /**
  * Permission for more deletions than a host does by itself. Signed with the operator's key, which the control plane

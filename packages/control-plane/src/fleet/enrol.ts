@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type EnrolReply, type EnrolRequest, PROTOCOL } from "@moorage/contract/agent";
+import { type EnrolReply, type EnrolRequest, PROTOCOL, type RenewReply } from "@moorage/contract/agent";
 import { audit } from "#platform/audit.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
@@ -83,4 +83,30 @@ export async function enrolHost(
     });
   });
   return { protocol: PROTOCOL, host: host.id, certificate: certificate.pem };
+}
+
+/** A new certificate for a host that proved itself by one that still counts: `used`, which goes on to count until then. */
+export async function renewCertificate(
+  db: Db,
+  ca: CertificateAuthority,
+  host: { id: number; used: Buffer },
+  csr: string,
+  now: Date,
+): Promise<RenewReply> {
+  const certificate = await ca.sign(csr, `host-${host.id}`, now);
+  await transact(db, "fleet.renew", async (tx) => {
+    await tx
+      .updateTable("hosts")
+      .set({ certificate_sha256: certificate.sha256, previous_certificate_sha256: host.used })
+      .where("id", "=", host.id)
+      .execute();
+    await audit(tx, {
+      at: now,
+      account: null,
+      actor: `host-${host.id}`,
+      action: "renew_certificate",
+      target: `host/${host.id}`,
+    });
+  });
+  return { protocol: PROTOCOL, certificate: certificate.pem };
 }

@@ -50,6 +50,27 @@ test("only the newest certificate of a host speaks for it", async () => {
   expect(await gateway.post(second, "/v1/observed", nothing)).toMatchObject({ status: 200 });
 });
 
+// The answer that carries the new certificate can be lost: the host then still has only the old one.
+test("a renewed certificate takes over with its first use; until then the old one counts, and may ask again", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const host = await world.registerHost();
+  const { key, csr } = await newRequest();
+  const old = { key, certificate: (await gateway.enrol(host.enrol_token, csr)).body.certificate };
+  const renew = async () => {
+    const { body } = await gateway.post<{ certificate: string }>(old, "/v1/renew", { csr });
+    return { key, certificate: body.certificate };
+  };
+
+  const lost = await renew();
+  const renewed = await renew();
+  expect(await gateway.post(old, "/v1/observed", nothing)).toMatchObject({ status: 200 });
+  expect(await gateway.post(lost, "/v1/observed", nothing)).toMatchObject({ status: 401 });
+  expect(await gateway.post(renewed, "/v1/observed", nothing)).toMatchObject({ status: 200 });
+  expect(await gateway.post(old, "/v1/observed", nothing)).toMatchObject({ status: 401 });
+  expect(await gateway.post(old, "/v1/renew", { csr })).toMatchObject({ status: 401 });
+});
+
 test("an expired or unknown token and a request that is none are refused, and the host stays as it was", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);

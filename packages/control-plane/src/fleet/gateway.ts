@@ -3,6 +3,7 @@ import {
   EnrolRequest,
   ObservedRequest,
   PROTOCOL,
+  RenewRequest,
   type SecretsReply,
   SecretsRequest,
   WantedRequest,
@@ -16,8 +17,8 @@ import { transact } from "#platform/db/transact.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import { validate } from "#platform/http/validate.ts";
 import type { CertificateAuthority } from "./certificate-authority.ts";
-import { enrolHost } from "./enrol.ts";
-import { findHostByCertificate, type HostRow } from "./host-store.ts";
+import { enrolHost, renewCertificate } from "./enrol.ts";
+import { dropPreviousCertificate, findHostByCertificate, type HostRow } from "./host-store.ts";
 import { observe } from "./observe.ts";
 import { answerWanted } from "./wanted.ts";
 import type { Wakeups } from "./wakeups.ts";
@@ -34,13 +35,19 @@ export type GatewayDeps = {
 };
 
 /** The transactions of this process, by name: where it can die. */
-export const gatewaySteps = ["fleet.enrol", "fleet.observe", "fleet.digest", "fleet.secrets"] as const;
+export const gatewaySteps = ["fleet.enrol", "fleet.renew", "fleet.observe", "fleet.digest", "fleet.secrets"] as const;
 
 export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
   const { db, clock } = deps;
   app.get("/health", async () => ({ status: "ok" }));
 
   app.post("/v1/enrol", async (request) => enrolHost(db, deps.ca, message(EnrolRequest, request), clock()));
+
+  app.post("/v1/renew", async (request) => {
+    const { id } = await callingHost(db, request);
+    const { csr } = message(RenewRequest, request);
+    return renewCertificate(db, deps.ca, { id, used: fingerprintOf(request) }, csr, clock());
+  });
 
   app.post("/v1/wanted", async (request) =>
     answerWanted(deps, await callingHost(db, request), message(WantedRequest, request), clock()),
@@ -83,11 +90,16 @@ async function callingHost(db: Db, request: FastifyRequest): Promise<HostRow> {
   const socket = request.raw.socket as TLSSocket;
   const refused = new DomainError("unauthorized", { reason: "This needs the certificate of an enrolled host." });
   if (!socket.authorized) throw refused;
-  const fingerprint = Buffer.from(socket.getPeerCertificate().fingerprint256.replaceAll(":", ""), "hex");
+  const fingerprint = fingerprintOf(request);
   const host = await findHostByCertificate(db, fingerprint);
   if (host === undefined || host.state === "dead") throw refused;
+  if (host.previous_certificate_sha256 !== null && host.certificate_sha256?.equals(fingerprint) === true)
+    await dropPreviousCertificate(db, host.id);
   return host;
 }
+
+const fingerprintOf = (request: FastifyRequest): Buffer =>
+  Buffer.from((request.raw.socket as TLSSocket).getPeerCertificate().fingerprint256.replaceAll(":", ""), "hex");
 
 function message<Schema extends z.ZodType>(schema: Schema, request: FastifyRequest): z.output<Schema> {
   const { protocol } = (request.body ?? {}) as { protocol?: unknown };

@@ -48,7 +48,17 @@ export const raiseRevision = async (tx: Tx, hostId: number): Promise<number> => 
 };
 
 export const findHostByCertificate = (db: Db, fingerprint: Buffer): Promise<HostRow | undefined> =>
-  db.selectFrom("hosts").selectAll().where("certificate_sha256", "=", fingerprint).executeTakeFirst();
+  db
+    .selectFrom("hosts")
+    .selectAll()
+    .where((is) =>
+      is.or([is("certificate_sha256", "=", fingerprint), is("previous_certificate_sha256", "=", fingerprint)]),
+    )
+    .executeTakeFirst();
+
+/** Its owner has the newest certificate now: the one before it is dead. */
+export const dropPreviousCertificate = (db: Db, hostId: number): Promise<unknown> =>
+  db.updateTable("hosts").set({ previous_certificate_sha256: null }).where("id", "=", hostId).execute();
 
 export const renewLease = (db: Db, lease: Omit<Selectable<Tables["host_leases"]>, "unknown">): Promise<unknown> =>
   db

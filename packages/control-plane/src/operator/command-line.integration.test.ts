@@ -49,7 +49,7 @@ test("an operator makes everything that a tenant needs, and each step says the n
 
   const prices = "--hourly 0.0225 --monthly 15";
   await type(`plan create m1-tiny --label Tiny --memory-mb 512 --disk-mb 5120 --vcpus 1 ${prices}`);
-  expect((await type("plan list")).said).toMatch(/m1-tiny +Tiny +standard +512 +5120 +0\.5 +0\.0225 +15\.00 +no\n/);
+  expect((await type("plan list")).said).toMatch(/m1-tiny +Tiny +standard +512 +5120 +1 +0\.0225 +15\.00 +no\n/);
   expect((await type(`engine create mysql/9.7.5 --image ${"c".repeat(64)} --prepared ${"d".repeat(64)}`)).code).toBe(0);
   expect(await json("engine list")).toMatchObject([{ id: "mysql/9.7.4" }, { id: "mysql/9.7.5" }]);
 

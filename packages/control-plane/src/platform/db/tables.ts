@@ -155,6 +155,7 @@ export type Tables = {
     enrol_expires_at: Date | null;
     enrol_key_sha256: Buffer | null;
     certificate_sha256: Buffer | null;
+    previous_certificate_sha256: Generated<Buffer | null>;
     deletion_allowance: Json<DeletionAllowance> | null;
     digest_epoch: Generated<number>;
     created_at: Date;

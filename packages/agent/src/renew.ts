@@ -1,0 +1,53 @@
+import { X509Certificate } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { PROTOCOL } from "@moorage/contract/agent";
+import type { Logger } from "pino";
+import { writeDurably } from "./durable-file.ts";
+import { requestFor } from "./enrol.ts";
+import type { Gateway, Identity } from "./gateway.ts";
+import type { HostPaths } from "./host-paths.ts";
+
+const dayMs = 86_400_000;
+/** A certificate lasts 90 days: a gateway may be away for a month before a host is locked out. */
+const renewDays = 30;
+const lookEveryMs = 6 * 3_600_000;
+
+export type RenewDeps = {
+  identity: Identity;
+  gateway: () => Gateway;
+  /** From now on the host speaks with this one. */
+  use: (identity: Identity) => Promise<void>;
+  paths: HostPaths;
+  clock: () => Date;
+  log: Logger;
+};
+
+/** Asks for a new certificate when the old one has less than a month left. What fails is tried again at the next look. */
+export async function keepRenewing(deps: RenewDeps, signal: AbortSignal): Promise<void> {
+  let { identity } = deps;
+  while (!signal.aborted) {
+    if (isRenewalDue(identity.cert, deps.clock()))
+      identity = await renew(deps, identity, signal).catch((error: unknown) => {
+        deps.log.warn({ error: String(error) }, "the certificate could not be renewed");
+        return identity;
+      });
+    await sleep(lookEveryMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+export const isRenewalDue = (certificate: string, now: Date): boolean =>
+  new X509Certificate(certificate).validToDate.getTime() - now.getTime() < renewDays * dayMs;
+
+/** On the disk before it is used: the gateway forgets the old one at its first use. */
+async function renew(
+  { gateway, use, paths, log }: RenewDeps,
+  { key }: Identity,
+  signal: AbortSignal,
+): Promise<Identity> {
+  const { certificate } = await gateway().renew({ protocol: PROTOCOL, csr: await requestFor(key) }, signal);
+  await writeDurably(paths.certificate, certificate);
+  const renewed = { key, cert: certificate };
+  await use(renewed);
+  log.info("certificate renewed");
+  return renewed;
+}
