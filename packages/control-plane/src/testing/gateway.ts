@@ -28,10 +28,16 @@ export async function startGateway(world: World) {
   const server = await selfSigned("CN=127.0.0.1", { issuer: authority });
   const wakeups = createWakeups();
   const closing = new AbortController();
+  // Waited for: when listening begins, every poll is woken, and a test may count on a quiet one.
+  const listening = Promise.withResolvers<void>();
   const heard = listen(world.databaseUrl, "host", log, {
     heard: (id) => wakeups.wake(id === "" ? "all" : Number(id)),
-    began: () => wakeups.wake("all"),
+    began: () => {
+      wakeups.wake("all");
+      listening.resolve();
+    },
   });
+  await listening.promise;
   const app = createServer(log, {
     https: {
       key: server.key,
