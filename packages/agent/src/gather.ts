@@ -2,7 +2,7 @@ import { readIfThere } from "./durable-file.ts";
 import { wantedContainer } from "./container.ts";
 import { isMountPoint } from "./mounts.ts";
 import { configFile } from "./mysql/config-file.ts";
-import { networkId } from "./network.ts";
+import { isInhabited, networkId } from "./network.ts";
 import type { NodeContext } from "./node-context.ts";
 import { appliedCredentials } from "./node-state.ts";
 import { nodeLabel, type Podman, specLabel } from "./podman.ts";
@@ -40,7 +40,8 @@ export async function gather(context: NodeContext, seen: SeenContainer | undefin
     volume: await isMountPoint(paths.volume),
     data: await exists(paths.data),
     network: (await networkId(context.network)) !== undefined,
-    container: seen === undefined ? "absent" : seen.running ? "running" : "stopped",
+    container:
+      seen === undefined ? "absent" : seen.running && (await isInhabited(context.network)) ? "running" : "stopped",
     current: wanted !== undefined && seen?.hash === wanted.hash,
     credentials: await appliedCredentials(paths),
   };

@@ -1,3 +1,4 @@
+import { readdirSync, readlinkSync } from "node:fs";
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { isMountPoint } from "./mounts.ts";
 import { runCommand } from "./run-command.ts";
@@ -51,6 +52,27 @@ export async function removeNetwork({ namespace, path, link }: NodeNetwork): Pro
 export async function networkId({ path, link, address }: NodeNetwork): Promise<number | undefined> {
   if (!(await isMountPoint(path)) || !(await routeIsThere(link, address))) return undefined;
   return (await stat(path)).ino;
+}
+
+/**
+ * Whether any process lives in the namespace. Asked of the kernel: podman goes on believing in a process that died
+ * together with its monitor.
+ */
+export async function isInhabited({ path }: NodeNetwork): Promise<boolean> {
+  const inode = await stat(path).then(
+    ({ ino }) => ino,
+    () => undefined,
+  );
+  return inode !== undefined && readdirSync("/proc").some((entry) => namespaceOf(entry) === `net:[${inode}]`);
+}
+
+function namespaceOf(entry: string): string | undefined {
+  if (!/^\d+$/.test(entry)) return undefined;
+  try {
+    return readlinkSync(`/proc/${entry}/ns/net`);
+  } catch {
+    return undefined; // it ended meanwhile
+  }
 }
 
 /** Packets to nodes pass through the host's namespace; /proc/sys/net is the one that this process is in. */

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { readIfThere, writeDurably } from "./durable-file.ts";
 import { configOf, containerOf } from "./gather.ts";
 import { answers, setAdminPassword } from "./mysql/node-sql.ts";
-import { makeNetwork, networkId } from "./network.ts";
+import { isInhabited, makeNetwork, networkId } from "./network.ts";
 import type { NodeContext } from "./node-context.ts";
 import { appliedCredentials, recordCredentials } from "./node-state.ts";
 import { containerName, imageName, isThere, requireSha256, settled, specLabel } from "./podman.ts";
@@ -80,15 +80,21 @@ async function writeConfig(context: NodeContext): Promise<void> {
   if ((await readIfThere(paths.config)) !== text) await writeDurably(paths.config, text, 0o644);
 }
 
+/** What podman calls a container that has no process, and knows it. */
+const startable = new Set(["configured", "created", "exited", "stopped"]);
+
 async function makeContainer(context: NodeContext): Promise<void> {
   const { podman, spec } = context;
   const wanted = await containerOf(context);
   if (wanted === undefined) throw new Error("The volume or the network went away.");
   const container = podman.client.getContainer(containerName(spec.node));
   const found = await isThere(container.inspect());
-  if (found?.Config.Labels[specLabel] === wanted.hash) return;
+  // A dead process that podman still believes in can neither be stopped nor started: only a new container helps.
+  const alive = await isInhabited(context.network);
+  const haunted = found !== undefined && !alive && !startable.has(found.State.Status);
+  if (found?.Config.Labels[specLabel] === wanted.hash && !haunted) return;
   if (found) {
-    await settled(container.stop({ t: 60 }));
+    if (!haunted) await settled(container.stop({ t: 60 }));
     await settled(container.remove({ force: true }));
   }
   await podman.client.createContainer(wanted.options);
@@ -96,7 +102,7 @@ async function makeContainer(context: NodeContext): Promise<void> {
 
 const readyWithinMs = 120_000;
 
-async function untilItAnswers({ podman, paths, spec, superseded }: NodeContext): Promise<void> {
+async function untilItAnswers({ podman, paths, spec, network, superseded }: NodeContext): Promise<void> {
   const container = podman.client.getContainer(containerName(spec.node));
   const started = performance.now();
   for (let tries = 1; !(await answers(paths.socket)); tries++) {
@@ -104,7 +110,8 @@ async function untilItAnswers({ podman, paths, spec, superseded }: NodeContext):
     if (performance.now() - started > readyWithinMs) throw new Error("The server did not answer within two minutes.");
     if (tries % 25 === 0) {
       const found = await isThere(container.inspect());
-      if (!found?.State.Running) throw new Error(`The server ended while starting: ${await lastError(found?.LogPath)}`);
+      if (!found?.State.Running || !(await isInhabited(network)))
+        throw new Error(`The server ended while starting: ${await lastError(found?.LogPath)}`);
     }
     await sleep(20);
   }
