@@ -20,9 +20,10 @@ export const createAuthenticate =
     const hash = sha256(token);
     const name = hash.toString("base64");
     const remember = tokens.begin();
-    const known = tokens.get(name) ?? (await lookUp(db, hash));
+    const cached = tokens.get(name);
+    const known = cached ?? (await lookUp(db, hash));
     if (known === undefined || (known.expiresAt !== null && known.expiresAt <= clock())) throw invalidToken();
-    if (tokens.get(name) === undefined) remember(name, known);
+    if (cached === undefined) remember(name, known);
     return known.principal;
   };
 
