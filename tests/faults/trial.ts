@@ -1,6 +1,7 @@
 import { brokenInvariants } from "../kit/invariants.ts";
 import { until } from "../kit/until.ts";
 import type { Ledger } from "./ledger.ts";
+import { warningsSince } from "./warnings.ts";
 
 export type Tally = { passed: number; failed: number; again: number };
 export type Run = { ledger: Ledger; tally: Tally };
@@ -13,6 +14,7 @@ export async function trial(run: Run, name: string, work: () => Promise<string |
     return true;
   }
   const started = performance.now();
+  const since = Date.now();
   const end = (ok: boolean, note?: string): boolean => {
     const ms = Math.round(performance.now() - started);
     run.tally[ok ? "passed" : "failed"]++;
@@ -28,7 +30,9 @@ export async function trial(run: Run, name: string, work: () => Promise<string |
     return end(true, note ?? undefined);
   } catch (error) {
     const cause = (error as { cause?: unknown }).cause;
-    return end(false, [error, cause].filter(Boolean).map(String).join("; "));
+    end(false, [error, cause].filter(Boolean).map(String).join("; "));
+    for (const warning of warningsSince(since)) console.log(`       ${warning.slice(0, 240)}`);
+    return false;
   }
 }
 

@@ -18,13 +18,16 @@ import { activityStep, activitySteps } from "#platform/temporal/activity-steps.t
 import { bundleWorkflows } from "#platform/temporal/bundle.ts";
 import { connectClient, connectWorker } from "#platform/temporal/connect.ts";
 import { ensureNamespace } from "#platform/temporal/namespace.ts";
+import { runWorker } from "#platform/temporal/run-worker.ts";
 
 const config = readConfig();
 const base = composeBase("worker", config);
 const { log, db, clock } = base;
 const { metrics, tracing } = await composeTelemetry("worker", config, base);
 Runtime.install({
-  logger: new DefaultLogger("WARN", ({ level, message, meta }) => log.warn({ level, ...meta }, message)),
+  logger: new DefaultLogger("WARN", ({ message, meta: { error, ...meta } = {} }) =>
+    log.warn({ ...meta, err: error }, message),
+  ),
 });
 
 const temporal = countStarts(metrics.registry, await connectClient(config.TEMPORAL_ADDRESS, config.TEMPORAL_NAMESPACE));
@@ -78,6 +81,6 @@ worker = await Worker.create({
   stickyQueueScheduleToStartTimeout: "3 seconds",
   interceptors: { activity: tracing === undefined ? [activitySteps] : [tracing.activities, activitySteps] },
 });
-await worker.run();
+await runWorker(worker);
 await connection.close();
 await db.destroy();
