@@ -20,7 +20,7 @@ import {
   type Plan,
 } from "#regions/index.ts";
 import { defaultUpdates, initialStatus, replicationOf } from "./database.ts";
-import { findDatabase, insertDatabase, nextDatabaseId } from "./database-store.ts";
+import { insertDatabase, nextDatabaseId } from "./database-store.ts";
 import { entityOf, passwordPlace, targetOf } from "./entity.ts";
 import { viewOfDatabase } from "./view.ts";
 
@@ -99,7 +99,7 @@ export async function createDatabase(
       at: now,
     });
     await linkEvent(tx, operation.id, eventId);
-    const view = viewOfDatabase(await findDatabase(tx, by.accountId, id));
+    const view = viewOfDatabase({ ...database, ...engineVersion, id, disk_mb: plan.disk_mb, used_disk_mb: null });
     await once.keep(tx, view);
     return view;
   });

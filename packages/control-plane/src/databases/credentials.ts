@@ -5,7 +5,7 @@ import type { Db } from "#platform/db/database.ts";
 import { notFound } from "#platform/errors.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { requireActionAllowed } from "./database.ts";
-import { findDatabase } from "./database-store.ts";
+import { findDatabaseRow } from "./database-store.ts";
 import { passwordPlace, targetOf } from "./entity.ts";
 
 export const ADMIN_USERNAME = "dbadmin";
@@ -15,7 +15,7 @@ export type CredentialsDeps = { db: Db; clock: Clock; sealer: Sealer };
 /** Every reading of a password is in the audit. */
 export const readCredentials = ({ db, clock, sealer }: CredentialsDeps, by: Principal, id: number) =>
   db.transaction().execute(async (tx) => {
-    const database = await findDatabase(tx, by.accountId, id);
+    const database = await findDatabaseRow(tx, by.accountId, id);
     requireActionAllowed("read the credentials of", database.status);
     await audit(tx, {
       at: clock(),

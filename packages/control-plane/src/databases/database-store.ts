@@ -3,6 +3,7 @@ import { mayView, type Principal } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { listPage } from "#platform/db/list-page.ts";
+import { prepare } from "#platform/db/prepare.ts";
 import { notFound } from "#platform/errors.ts";
 import type { Filter } from "#platform/filter.ts";
 import type { PageRequest } from "#platform/http/page.ts";
@@ -15,7 +16,9 @@ const databasesToView = (db: Db | Tx) =>
     .selectFrom("databases")
     .innerJoin("plans", "plans.id", "databases.plan")
     .innerJoin("engine_versions", "engine_versions.id", "databases.engine_version")
-    .selectAll("databases")
+    .select(["databases.id", "databases.label", "databases.region", "databases.plan", "databases.cluster_size"])
+    .select(["databases.replication_type", "databases.encrypted", "databases.ssl_connection", "databases.allow_list"])
+    .select(["databases.status", "databases.updates", "databases.port", "databases.created_at", "databases.updated_at"])
     .select(["plans.disk_mb", "engine_versions.engine", "engine_versions.version"])
     .select((query) =>
       query
@@ -29,13 +32,19 @@ const databasesToView = (db: Db | Tx) =>
 
 export type DatabaseToView = Awaited<ReturnType<typeof findDatabase>>;
 
-/** A deleted database is gone for its tenant at once, whatever its hosts still do. */
-export const findDatabase = (db: Db | Tx, accountId: number, id: number) =>
+const databaseToView = prepare("database-to-view", (db, accountId: number, id: number) =>
   databasesToView(db)
     .where("databases.account_id", "=", accountId)
     .where("databases.id", "=", id)
-    .where("databases.deleted_at", "is", null)
-    .executeTakeFirstOrThrow(notFound);
+    .where("databases.deleted_at", "is", null),
+);
+
+/** A deleted database is gone for its tenant at once, whatever its hosts still do. */
+export async function findDatabase(db: Db, accountId: number, id: number) {
+  const [row] = await databaseToView(db, accountId, id);
+  if (row === undefined) throw notFound();
+  return row;
+}
 
 const columns = {
   label: sql.ref("databases.label"),
@@ -65,6 +74,16 @@ export const hasDatabase = async (db: Db, accountId: number, id: number): Promis
     .executeTakeFirst();
   return found !== undefined;
 };
+
+/** The whole row, as it is: for what its tenant may not see. */
+export const findDatabaseRow = (tx: Tx, accountId: number, id: number): Promise<DatabaseRow> =>
+  tx
+    .selectFrom("databases")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .where("deleted_at", "is", null)
+    .executeTakeFirstOrThrow(notFound);
 
 /** Locks the row, so that two changes of one database are decided one after the other. */
 export const lockDatabase = (tx: Tx, accountId: number, id: number): Promise<DatabaseRow> =>

@@ -1,3 +1,3 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
-export const sha256 = (data: string | Uint8Array): Buffer => createHash("sha256").update(data).digest();
+export const sha256 = (data: string | Uint8Array): Buffer => hash("sha256", data, "buffer");

@@ -16,4 +16,17 @@ export function createPool(url: string, max = 20): pg.Pool {
   return pool;
 }
 
-export const createDb = (pool: pg.Pool): Db => new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+const pools = new WeakMap<Db, pg.Pool>();
+
+export function createDb(pool: pg.Pool): Db {
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  pools.set(db, pool);
+  return db;
+}
+
+/** Beside the query builder: see prepare.ts. */
+export function poolOf(db: Db): pg.Pool {
+  const pool = pools.get(db);
+  if (pool === undefined) throw new Error("A transaction has no pool: a prepared statement would run outside of it.");
+  return pool;
+}

@@ -10,10 +10,11 @@ export function requestIdOf({ headers }: Pick<IncomingMessage, "headers">): stri
 
 /** One line per request, without headers, query and body: those may hold secrets. */
 export function writeRequestLog(app: FastifyInstance): void {
-  app.addHook("onRequest", async (request, reply) => {
+  app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
+    done();
   });
-  app.addHook("onResponse", async (request, reply) => {
+  app.addHook("onResponse", (request, reply, done) => {
     request.log.info(
       {
         method: request.method,
@@ -26,5 +27,6 @@ export function writeRequestLog(app: FastifyInstance): void {
       },
       "request",
     );
+    done();
   });
 }

@@ -53,10 +53,10 @@ export function createServer(log: Log, options: FastifyServerOptions & { https?:
   const methodsOf = rememberPaths(app);
 
   // One of the SDKs compares the whole header, so it must not name a charset.
-  app.addHook("onSend", async (_request, reply, payload) => {
+  app.addHook("onSend", (_request, reply, _payload, done) => {
     if (String(reply.getHeader("content-type")).startsWith("application/json"))
       reply.header("content-type", "application/json");
-    return payload;
+    done();
   });
 
   app.setNotFoundHandler(async (request, reply) => {

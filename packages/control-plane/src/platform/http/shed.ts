@@ -20,20 +20,22 @@ export function shedLoad(app: FastifyInstance, { maxInFlight, maxLagMs, abandone
   const lag = watchLag();
   app.addHook("onClose", async () => lag.close());
 
-  app.addHook("onRequest", async (request, reply) => {
-    if (request.url === "/health" || request.url === "/ready") return;
+  app.addHook("onRequest", (request, reply, done) => {
+    if (request.url === "/health" || request.url === "/ready") return done();
     if (inFlight.size >= maxInFlight || lag.ms() > maxLagMs) {
       reply.header("retry-after", RETRY_AFTER_SECONDS);
-      return refuse(reply, 503, "Too much to do at this moment. The request was not begun and can be sent again.");
+      void refuse(reply, 503, "Too much to do at this moment. The request was not begun and can be sent again.");
+      return;
     }
     inFlight.add(request);
     reply.raw.once("close", () => {
       if (inFlight.has(request)) setTimeout(() => inFlight.delete(request), abandonedMs).unref();
     });
+    done();
   });
-  app.addHook("onSend", async (request, _reply, payload) => {
+  app.addHook("onSend", (request, _reply, _payload, done) => {
     inFlight.delete(request);
-    return payload;
+    done();
   });
 }
 

@@ -27,17 +27,17 @@ const preflight = {
 const tokenNames = new Set(["access_token", "token", "api_key", "apikey", "api_token", "auth_token", "authorization"]);
 
 export function tenantHeaders(app: FastifyInstance): void {
-  app.addHook("onRequest", async (request, reply) => {
+  app.addHook("onRequest", (request, reply, done) => {
     const names = Object.keys(request.query as object);
-    if (!names.some((name) => tokenNames.has(name.toLowerCase()))) return;
-    return refuse(
+    if (!names.some((name) => tokenNames.has(name.toLowerCase()))) return done();
+    void refuse(
       reply,
       401,
       "Invalid Token: a token in the query string is not accepted, since addresses are written into logs. Send it as `Authorization: Bearer <token>`, and replace the one that was sent.",
     );
   });
 
-  app.addHook("onSend", async (request, reply, payload) => {
+  app.addHook("onSend", (request, reply, _payload, done) => {
     // Browsers may call from anywhere: there are no cookies, so the token is all that counts.
     reply.header("access-control-allow-origin", "*");
     reply.header("access-control-expose-headers", exposed);
@@ -46,7 +46,7 @@ export function tenantHeaders(app: FastifyInstance): void {
     const cacheable = reply.statusCode === 200 ? request.routeOptions.config.cacheControl : undefined;
     reply.header("cache-control", cacheable ?? "no-store");
     if (request.url.startsWith("/v4")) reply.header("x-spec-version", SPEC_VERSION);
-    return payload;
+    done();
   });
 }
 
