@@ -1,26 +1,17 @@
-import { join } from "node:path";
 import { sql } from "kysely";
 import { listEventPage, markSeen } from "../../packages/control-plane/src/events/event-store.ts";
 import type { Principal } from "../../packages/control-plane/src/identity/index.ts";
 import { createDb, createPool, type Db } from "../../packages/control-plane/src/platform/db/database.ts";
-import { migrate } from "../../packages/control-plane/src/platform/db/migrate.ts";
-import { repo } from "../../tools/stack/places.ts";
-import { env } from "../kit/stack-env.ts";
+import { withBenchDatabase } from "./bench-database.ts";
 
 const ROUNDS = 200;
 const PAGE_SIZE = 100;
 const plain = { where: undefined, order: undefined };
 
 /** Whether the ten-thousandth page of a long history is as quick as the first, and marking it seen as cheap. */
-export async function benchEvents(rows: number): Promise<boolean> {
-  const url = new URL(env("DATABASE_URL"));
-  const admin = createPool(url.href, 1);
-  await admin.query("drop database if exists bench_events with (force)");
-  await admin.query("create database bench_events");
-  url.pathname = "/bench_events";
-  const db = createDb(createPool(url.href, 4));
-  try {
-    await migrate(db, join(repo, "packages/control-plane/migrations"), 1);
+export const benchEvents = (rows: number): Promise<boolean> =>
+  withBenchDatabase("bench_events", async (databaseUrl) => {
+    const db = createDb(createPool(databaseUrl, 4));
     const many = await fill(db, 1, rows);
     const few = await fill(db, 2, 600);
     await sql`vacuum analyze`.execute(db);
@@ -44,13 +35,9 @@ export async function benchEvents(rows: number): Promise<boolean> {
     console.log(
       `mark ${rows} seen ${ms(seenMany)}, 10 seen ${ms(seenFew)}, ratio ${((seenMany as number) / (seenFew as number)).toFixed(2)} (goal: at most 1.3)`,
     );
-    return ratio <= 1.5;
-  } finally {
     await db.destroy();
-    await admin.query("drop database bench_events with (force)");
-    await admin.end();
-  }
-}
+    return ratio <= 1.5;
+  });
 
 const ms = (value: number | undefined): string => `${(value ?? 0).toFixed(2)} ms`;
 

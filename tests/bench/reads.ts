@@ -1,18 +1,13 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import autocannon from "autocannon";
-import { keyFile } from "../../tools/stack/keys.ts";
-import { node, repo } from "../../tools/stack/places.ts";
 import { query } from "../kit/records.ts";
 import { stackEnv } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
 import { processSeconds } from "./cpu.ts";
+import { type BenchServer, type Mode, startServer } from "./start-server.ts";
 
 const ROUNDS = 8;
 const REQUESTS = 4_000;
-const MODES = ["bare", "open", "whole"] as const;
-type Mode = (typeof MODES)[number];
+const MODES: readonly Mode[] = ["bare", "open", "whole"];
 
 /** What a view of one database costs the server, beside the bare statement, in turns; least CPU per request counts. */
 export async function benchReads(): Promise<boolean> {
@@ -20,8 +15,8 @@ export async function benchReads(): Promise<boolean> {
   const { id } = await alice.createSurely(`read-${Date.now()}`);
   await alice.untilStatus(id, "active");
   const [row] = await query<{ account_id: number }>("select account_id from databases where id = $1", [id]);
-  const servers = new Map<Mode, { process: ChildProcess; url: string }>();
-  for (const mode of MODES) servers.set(mode, await start(mode, row?.account_id ?? 0));
+  const servers = new Map<Mode, BenchServer>();
+  for (const mode of MODES) servers.set(mode, await startServer(mode, {}, row?.account_id ?? 0));
   const spent = new Map<Mode, number[]>(MODES.map((mode) => [mode, []]));
   try {
     for (let round = -1; round < ROUNDS; round++) {
@@ -49,25 +44,7 @@ export async function benchReads(): Promise<boolean> {
   return whole <= 1.6 && token <= 0.25;
 }
 
-async function start(mode: Mode, accountId: number): Promise<{ process: ChildProcess; url: string }> {
-  const server = spawn(node, [join(repo, "tests/bench/read-server.ts"), mode, String(accountId)], {
-    env: {
-      ...process.env,
-      ...stackEnv(),
-      MOORAGE_KEYS_FILE: keyFile.sealing,
-      MOORAGE_RATE_LIMITS: "off",
-      NODE_ENV: "production",
-    },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const port = await new Promise<string>((resolve, reject) => {
-    server.stdout?.once("data", (data: Buffer) => resolve(data.toString().trim()));
-    server.once("exit", () => void text(server.stderr as NodeJS.ReadableStream).then((why) => reject(new Error(why))));
-  });
-  return { process: server, url: `http://127.0.0.1:${port}` };
-}
-
-async function cpuPerRequest(server: { process: ChildProcess; url: string }, id: number): Promise<number> {
+async function cpuPerRequest(server: BenchServer, id: number): Promise<number> {
   const before = processSeconds(server.process.pid);
   const result = await autocannon({
     url: `${server.url}/v4/databases/mysql/instances/${id}`,

@@ -1,9 +1,10 @@
 /**
  * `pnpm bench [--only NAME] [--events N]`: figures for docs/performance.md, against the running stack, on an otherwise
- * idle machine. NAME: provision | reads | events.
+ * idle machine. NAME: provision | reads | creates | events.
  */
 import { parseArgs } from "node:util";
 import { allowDeletions } from "../kit/moorage.ts";
+import { benchCreates } from "./creates.ts";
 import { benchEvents } from "./events.ts";
 import { benchProvision } from "./provision.ts";
 import { benchReads } from "./reads.ts";
@@ -12,6 +13,7 @@ const { values } = parseArgs({ options: { only: { type: "string" }, events: { ty
 const benches: Record<string, () => Promise<boolean>> = {
   provision: benchProvision,
   reads: benchReads,
+  creates: benchCreates,
   events: () => benchEvents(Number(values.events)),
 };
 const chosen = Object.entries(benches).filter(([name]) => values.only === undefined || values.only === name);

@@ -8,18 +8,23 @@ import { type Bounds, shedLoad } from "#platform/http/shed.ts";
 import { tenantHeaders } from "#platform/http/tenant-headers.ts";
 import type { Log } from "#platform/log.ts";
 import { openapiRoutes } from "#platform/openapi/routes.ts";
-import { regionRoutes } from "#regions/index.ts";
+import { createOffers, regionRoutes } from "#regions/index.ts";
 
 export type Serving = Bounds & ReadinessDeps & { trustedProxies: string[] | false };
 
 /** The tenants' interface. */
-export function createTenantApi(log: Log, given: Omit<DatabaseRouteDeps, "exists">, serving: Serving): FastifyInstance {
+export function createTenantApi(
+  log: Log,
+  given: Omit<DatabaseRouteDeps, "exists" | "offers">,
+  serving: Serving,
+): FastifyInstance {
   const app = createServer(log, { trustProxy: serving.trustedProxies });
   tenantHeaders(app);
   shedLoad(app, serving);
   readiness(app, serving);
   const deps: DatabaseRouteDeps = {
     ...given,
+    offers: createOffers(given),
     exists: {
       database: (accountId, id) => hasDatabase(given.db, accountId, id),
       image: async () => false,

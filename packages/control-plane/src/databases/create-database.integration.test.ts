@@ -1,6 +1,7 @@
 import { createMysqlDatabase, Timestamp } from "@moorage/contract";
 import { sql } from "kysely";
-import { expect, test } from "vitest";
+import pg from "pg";
+import { expect, test, vi } from "vitest";
 import { ENGINE, newWorld, PLAN, REGION, type World } from "#testing/world.ts";
 
 const INSTANCES = "/v4/databases/mysql/instances";
@@ -39,6 +40,26 @@ test("a create commits its row, operation, audit line, event and count together,
     disk_mb: 10_240,
   });
   expect(world.nudges.relay).toBe(1);
+});
+
+test("a create is three round trips to the database: its ids, all that it writes, the commit", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  // The first one reads the token and the offers too, which are then known for a while.
+  await alice.create();
+  const sent = vi.spyOn(pg.Client.prototype, "query");
+
+  expect(await alice.create()).toMatchObject({ status: 200 });
+
+  const texts = sent.mock.calls.map(([query]) =>
+    typeof query === "string" ? query : (query as { text: string }).text,
+  );
+  sent.mockRestore();
+  expect(texts.filter((text) => !text.includes('from "tokens"'))).toEqual([
+    expect.stringMatching(/^begin; select next_id/),
+    expect.stringContaining("insert into operations"),
+    "commit",
+  ]);
 });
 
 test("what is created is what is viewed and listed, by its owner alone", async () => {

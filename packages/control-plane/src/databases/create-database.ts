@@ -1,26 +1,16 @@
 import { randomBytes } from "node:crypto";
 import type { MysqlDatabase, NewMysqlDatabase } from "@moorage/contract";
-import { emit } from "#events/index.ts";
-import { grantCreator, type Principal, takeFromLimits } from "#identity/index.ts";
-import { linkEvent, openOperation } from "#operations/index.ts";
-import { audit } from "#platform/audit.ts";
+import { type Principal, requireWithinLimits } from "#identity/index.ts";
+import { notComparedYet, timesOf } from "#operations/index.ts";
 import type { Clock } from "#platform/clock.ts";
-import type { Db, Tx } from "#platform/db/database.ts";
-import { transact } from "#platform/db/transact.ts";
+import { changeAtOnce } from "#platform/db/change-at-once.ts";
+import type { Db } from "#platform/db/database.ts";
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
 import type { Once } from "#platform/http/once.ts";
 import type { Sealer } from "#platform/seal.ts";
-import {
-  findEngineVersion,
-  findPlan,
-  findRegion,
-  listEngineVersions,
-  listPlans,
-  listRegions,
-  type Plan,
-} from "#regions/index.ts";
+import type { Offered, Offers, Plan } from "#regions/index.ts";
+import { acceptCreate } from "./accept-create.ts";
 import { defaultUpdates, initialStatus, replicationOf } from "./database.ts";
-import { insertDatabase, nextDatabaseId } from "./database-store.ts";
 import { entityOf, passwordPlace, targetOf } from "./entity.ts";
 import { viewOfDatabase } from "./view.ts";
 
@@ -28,10 +18,13 @@ export type CreateDeps = {
   db: Db;
   clock: Clock;
   sealer: Sealer;
+  offers: Offers;
   nudgeRelay: () => void;
   provisionDeadlineSeconds: number;
   existingCustomersOnly: boolean;
 };
+
+const sequences = { id: "databases_seq", operationId: "operations_seq" };
 
 export async function createDatabase(
   deps: CreateDeps,
@@ -42,65 +35,59 @@ export async function createDatabase(
   const { db, clock, sealer } = deps;
   if (deps.existingCustomersOnly) await requireCapability(db, by.accountId);
   const replication = replicationOf(request);
-  const { plan, engineVersion } = await requireOffered(db, request);
+  const { plan, engineVersion } = await requireOffered(deps.offers, request);
 
-  const created = await transact(db, "api.createMysqlDatabase", async (tx) => {
-    await once.claim(tx);
-    const now = clock();
-    const id = await nextDatabaseId(tx);
-    const database = await insertDatabase(tx, {
-      account_id: by.accountId,
+  const created = await changeAtOnce(db, "api.createMysqlDatabase", sequences, async (client, { id, operationId }) => {
+    const at = clock();
+    const entity = entityOf({ id, label: request.label });
+    const view = viewOfDatabase({
+      ...request,
+      ...engineVersion,
+      id,
+      plan: plan.id,
+      disk_mb: plan.disk_mb,
+      used_disk_mb: null,
+      replication_type: replication,
+      status: initialStatus,
+      updates: defaultUpdates,
+      port: null,
+      created_at: at,
+      updated_at: at,
+    });
+    const [outcome] = await acceptCreate(client, {
+      ...once.columns(view),
+      ...timesOf(at, deps.provisionDeadlineSeconds),
+      ...usageOf(plan, request.cluster_size),
+      accountId: by.accountId,
+      userId: by.userId,
+      username: by.username,
+      restricted: by.restricted,
+      at,
       id,
       label: request.label,
-      engine_version: engineVersion.id,
+      url: entity.url,
+      target: targetOf(id),
+      engineVersion: engineVersion.id,
       region: request.region,
       plan: plan.id,
-      cluster_size: request.cluster_size,
-      replication_type: replication,
+      clusterSize: request.cluster_size,
+      replicationType: replication,
       encrypted: request.encrypted,
-      ssl_connection: request.ssl_connection,
-      allow_list: request.allow_list,
+      sslConnection: request.ssl_connection,
+      allowList: request.allow_list,
       status: initialStatus,
       updates: JSON.stringify(defaultUpdates),
-      port: null,
-      admin_password: sealer.seal(passwordPlace(by.accountId, id), newPassword()),
-      created_at: now,
-      updated_at: now,
-      deleted_at: null,
+      adminPassword: sealer.seal(passwordPlace(by.accountId, id), newPassword()),
+      operationId,
     });
-    if (database === undefined)
+    if (outcome?.claimed === false) await once.replay(db);
+    if (outcome?.created !== true)
       throw new DomainError("invalid", {
         field: "label",
         reason: `Label must be unique among your databases: "${request.label}" is taken.`,
       });
-    const operation = await openOperation(tx, {
-      accountId: by.accountId,
-      kind: "provisionDatabase",
-      entityId: id,
-      at: now,
-      deadlineSeconds: deps.provisionDeadlineSeconds,
-    });
-    await audit(tx, {
-      at: now,
-      account: by.accountId,
-      actor: by.username,
-      action: "create_database",
-      target: targetOf(id),
-    });
-    await grantCreator(tx, by, "database", id);
-    await takeFromLimits(tx, by.accountId, usageOf(plan, request.cluster_size));
-    const eventId = await emit(tx, {
-      accountId: by.accountId,
-      username: by.username,
-      action: "database_create",
-      status: "started",
-      entity: entityOf(database),
-      operationId: operation.id,
-      at: now,
-    });
-    await linkEvent(tx, operation.id, eventId);
-    const view = viewOfDatabase({ ...database, ...engineVersion, id, disk_mb: plan.disk_mb, used_disk_mb: null });
-    await once.keep(tx, view);
+    requireWithinLimits(outcome);
+    if (!outcome.opened) throw notComparedYet();
     return view;
   });
   deps.nudgeRelay();
@@ -128,23 +115,19 @@ async function requireCapability(db: Db, accountId: number): Promise<void> {
 }
 
 /** Region, type and engine, each refused with what would be accepted, all at once. */
-async function requireOffered(db: Db | Tx, request: NewMysqlDatabase) {
-  const [region, found, engineVersion] = await Promise.all([
-    findRegion(db, request.region),
-    findPlan(db, request.type),
-    findEngineVersion(db, request.engine),
-  ]);
-  const plan = found?.deprecated === true ? undefined : found;
+async function requireOffered(offers: Offers, request: NewMysqlDatabase) {
+  const recently = choose(await offers.recent(), request);
+  const { offered, region, plan, engineVersion } = isWhole(recently) ? recently : choose(await offers.now(), request);
   const errors: ErrorDetail[] = [];
-  const refuse = (field: string, offered: readonly { id: string }[]): void => {
+  const refuse = (field: string, valid: readonly { id: string }[]): void => {
     errors.push({
       field,
-      reason: invalidReason(field, offered.map(({ id }) => id).join(", ") || "none is offered yet"),
+      reason: invalidReason(field, valid.map(({ id }) => id).join(", ") || "none is offered yet"),
     });
   };
-  if (region === undefined) refuse("region", await listRegions(db));
-  if (plan === undefined) refuse("type", await listPlans(db));
-  if (engineVersion === undefined) refuse("engine", await listEngineVersions(db));
+  if (region === undefined) refuse("region", offered.regions);
+  if (plan === undefined) refuse("type", offered.plans);
+  if (engineVersion === undefined) refuse("engine", offered.engineVersions);
   if (request.encrypted)
     errors.push({
       field: "encrypted",
@@ -154,6 +137,15 @@ async function requireOffered(db: Db | Tx, request: NewMysqlDatabase) {
     throw new DomainError("invalid", ...errors);
   return { plan, engineVersion };
 }
+
+const choose = (offered: Offered, request: NewMysqlDatabase) => ({
+  offered,
+  region: offered.regions.find(({ id }) => id === request.region),
+  plan: offered.plans.find(({ id }) => id === request.type),
+  engineVersion: offered.engineVersions.find(({ id }) => id === request.engine),
+});
+const isWhole = ({ region, plan, engineVersion }: ReturnType<typeof choose>): boolean =>
+  region !== undefined && plan !== undefined && engineVersion !== undefined;
 
 /** 192 random bits, in characters that need no quoting anywhere. */
 export const newPassword = (): string => randomBytes(24).toString("base64url");

@@ -32,7 +32,7 @@ const databasesToView = (db: Db | Tx) =>
 
 export type DatabaseToView = Awaited<ReturnType<typeof findDatabase>>;
 
-const databaseToView = prepare("database-to-view", (db, accountId: number, id: number) =>
+const databaseToView = prepare("database-to-view", (db, { accountId, id }: { accountId: number; id: number }) =>
   databasesToView(db)
     .where("databases.account_id", "=", accountId)
     .where("databases.id", "=", id)
@@ -41,7 +41,7 @@ const databaseToView = prepare("database-to-view", (db, accountId: number, id: n
 
 /** A deleted database is gone for its tenant at once, whatever its hosts still do. */
 export async function findDatabase(db: Db, accountId: number, id: number) {
-  const [row] = await databaseToView(db, accountId, id);
+  const [row] = await databaseToView(db, { accountId, id });
   if (row === undefined) throw notFound();
   return row;
 }
@@ -94,11 +94,6 @@ export const lockDatabase = (tx: Tx, accountId: number, id: number): Promise<Dat
     .where("id", "=", id)
     .forUpdate()
     .executeTakeFirstOrThrow(notFound);
-
-export const nextDatabaseId = async (tx: Tx): Promise<number> => {
-  const { rows } = await sql<{ id: number }>`select next_id('databases_seq') as id`.execute(tx);
-  return (rows[0] as { id: number }).id;
-};
 
 /** Undefined: the account has a database with this label. */
 export const insertDatabase = (tx: Tx, row: Insertable<Tables["databases"]>): Promise<DatabaseRow | undefined> =>

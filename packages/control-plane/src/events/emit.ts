@@ -1,5 +1,5 @@
 import type { EventAction, EventEntity, EventStatus } from "@moorage/contract";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "#platform/db/database.ts";
 
 export type NewEvent = {
@@ -18,35 +18,40 @@ export type NewEvent = {
  * account's row, so it is the last statement of its transaction.
  */
 export async function emit(tx: Tx, event: NewEvent): Promise<number> {
-  const { id } = await tx
-    .with("place", (query) =>
-      query
-        .updateTable("accounts")
-        .set({ event_seq: sql`event_seq + 1` })
-        .where("id", "=", event.accountId)
-        .returning("event_seq"),
-    )
-    .insertInto("events")
-    .values((query) => ({
-      id: sql<number>`next_event_id(${event.at})`,
-      account_id: event.accountId,
-      seq: query.selectFrom("place").select("event_seq"),
-      action: event.action,
-      status: event.status,
-      entity_type: event.entity.type,
-      entity_id: event.entity.id === null ? null : String(event.entity.id),
-      entity_label: event.entity.label,
-      entity_url: event.entity.url,
-      username: event.username,
+  const { rows } = await sql<{ id: number }>`
+    with account as (update accounts set event_seq = event_seq + 1 where id = ${event.accountId} returning event_seq)
+    ${emitting({
+      ...event,
+      operationId: event.operationId ?? null,
       message: event.message ?? null,
-      operation_id: event.operationId ?? null,
-      created_at: event.at,
-      finished_at: event.status === "started" || event.status === "scheduled" ? null : event.at,
-    }))
-    .returning("id")
-    .executeTakeFirstOrThrow();
-  return id;
+      entityType: event.entity.type,
+      entityId: event.entity.id === null ? null : String(event.entity.id),
+      entityLabel: event.entity.label,
+      entityUrl: event.entity.url,
+      finishedAt: event.status === "started" || event.status === "scheduled" ? null : event.at,
+    })}`.execute(tx);
+  return (rows[0] as { id: number }).id;
 }
+
+type EventColumns = Omit<NewEvent, "entity" | "operationId" | "message"> & {
+  operationId: number | null;
+  message: string | null;
+  entityType: string;
+  entityId: string | RawBuilder<unknown> | null;
+  entityLabel: string | null;
+  entityUrl: string | null;
+  finishedAt: Date | null;
+};
+
+/** The part of a statement that writes an event in the place that its part `account` has taken in the account's order. */
+export const emitting = (event: EventColumns) => sql`
+  insert into events (id, account_id, seq, action, status, entity_type, entity_id, entity_label, entity_url, username,
+    message, operation_id, created_at, finished_at)
+  select next_event_id(${event.at}::timestamptz), ${event.accountId}::bigint, account.event_seq, ${event.action}::text,
+    ${event.status}::text, ${event.entityType}::text, ${event.entityId}::text, ${event.entityLabel}::text,
+    ${event.entityUrl}::text, ${event.username}::text, ${event.message}::text, ${event.operationId}::bigint,
+    ${event.at}::timestamptz, ${event.finishedAt}::timestamptz
+  from account returning id`;
 
 /** Ends the event of an operation. The caller holds the operation, so it happens once. */
 export async function endEvent(

@@ -1,3 +1,3 @@
-export { emit, endEvent, type NewEvent } from "./emit.ts";
+export { emit, emitting, endEvent, type NewEvent } from "./emit.ts";
 export { createEventPartitionsChore } from "./event-partitions.ts";
 export { eventRoutes } from "./routes.ts";

@@ -1,5 +1,5 @@
 import type { EntityType, Permission } from "@moorage/contract";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Principal } from "./principal.ts";
 
@@ -28,20 +28,17 @@ export const mayView = (principal: Principal, type: EntityType, idColumn: string
         and entity_type = ${type} and entity_id = ${sql.ref(idColumn)})`
     : sql<boolean>`true`;
 
-/** Who makes something may use it: otherwise the next request would not find it. */
-export async function grantCreator(tx: Tx, principal: Principal, type: EntityType, id: number): Promise<void> {
-  if (!principal.restricted) return;
-  await tx
-    .insertInto("entity_grants")
-    .values({
-      account_id: principal.accountId,
-      user_id: principal.userId,
-      entity_type: type,
-      entity_id: id,
-      permission: "read_write",
-    })
-    .execute();
-}
+/**
+ * The part of a statement by which who makes something may use it, for each row of another part: otherwise the next
+ * request of a restricted user would not find it.
+ */
+export const granting = (
+  { accountId, userId, id }: { accountId: number; userId: number; id: number },
+  type: EntityType,
+  from: RawBuilder<unknown>,
+) => sql`
+  insert into entity_grants (account_id, user_id, entity_type, entity_id, permission)
+  select ${accountId}::bigint, ${userId}::bigint, ${type}::text, ${id}::bigint, 'read_write' ${from}`;
 
 /** The object is gone, and so is what anybody held on it. */
 export const dropGrants = (tx: Tx, accountId: number, type: EntityType, id: number): Promise<unknown> =>

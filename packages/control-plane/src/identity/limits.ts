@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
 import type { AccountLimits } from "./identity-store.ts";
@@ -10,12 +10,8 @@ const nameOf: Record<keyof AccountLimits, string> = {
   disk_mb: "MB of disk",
 };
 
-/**
- * Takes from what the account may have, or refuses. It locks the account's row, the last in the order of locks: call
- * it near the end of a transaction.
- */
-export async function takeFromLimits(tx: Tx, accountId: number, wanted: AccountLimits): Promise<void> {
-  const account = await count(tx, accountId, wanted, 1);
+/** An account as it would be with what it asks for. */
+export function requireWithinLimits(account: AccountLimits & Record<`max_${keyof AccountLimits}`, number>): void {
   const kinds = Object.keys(nameOf) as (keyof AccountLimits)[];
   const over = kinds.filter((kind) => account[kind] > account[`max_${kind}`]);
   if (over.length > 0)
@@ -26,6 +22,17 @@ export async function takeFromLimits(tx: Tx, accountId: number, wanted: AccountL
       })),
     );
 }
+
+/**
+ * The part of a statement that takes from what the account may have, and the next place in the order of its events; for
+ * each row of another part. It locks the account's row, the last in the order of locks. What it returns is judged by
+ * `requireWithinLimits`.
+ */
+export const counting = (usage: AccountLimits & { accountId: number }, from: RawBuilder<unknown>) => sql`
+  update accounts set databases = databases + ${usage.databases}, nodes = nodes + ${usage.nodes},
+    memory_mb = memory_mb + ${usage.memory_mb}, disk_mb = disk_mb + ${usage.disk_mb}, event_seq = event_seq + 1
+  ${from} where accounts.id = ${usage.accountId}
+  returning event_seq, databases, nodes, memory_mb, disk_mb, max_databases, max_nodes, max_memory_mb, max_disk_mb`;
 
 /** For what exists already: it counts, whatever the limit says. */
 export const takeWithoutLimits = (tx: Tx, accountId: number, found: AccountLimits): Promise<unknown> =>

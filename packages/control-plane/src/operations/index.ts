@@ -3,8 +3,10 @@ export {
   addSignal,
   findOperation,
   linkEvent,
-  type NewOperation,
+  notComparedYet,
   type OperationRow,
+  opening,
   openOperation,
   settleOperation,
+  timesOf,
 } from "./operation-store.ts";

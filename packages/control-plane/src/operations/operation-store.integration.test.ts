@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { newWorld, type World } from "#testing/world.ts";
 import {
+  findOperation,
   markStarted,
   nextRun,
   operationsToStart,
@@ -12,7 +13,8 @@ import {
 async function openOne(world: World) {
   const { accountId } = await world.customer();
   const operation = { accountId, kind: "provisionDatabase", entityId: 7, at: world.time.now, deadlineSeconds: 60 };
-  return world.db.transaction().execute((tx) => openOperation(tx, operation));
+  const { id } = await world.db.transaction().execute((tx) => openOperation(tx, operation));
+  return findOperation(world.db, id);
 }
 const later = (at: Date, seconds: number): Date => new Date(at.getTime() + seconds * 1000);
 

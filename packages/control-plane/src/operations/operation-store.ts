@@ -1,4 +1,4 @@
-import { type Selectable, sql } from "kysely";
+import { type RawBuilder, type Selectable, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { DomainError } from "#platform/errors.ts";
@@ -11,38 +11,47 @@ export type NewOperation = { accountId: number; kind: string; entityId: number; 
 const FIRST_SWEEP_SECONDS = 30;
 const after = (at: Date, seconds: number): Date => new Date(at.getTime() + seconds * 1000);
 
-/**
- * Asks for durable work, in the transaction of the change that needs it. While the control plane may be behind its
- * hosts (its database was restored, and they have not all been heard), or is, it accepts no change: ids and generations
- * could be given out twice.
- */
-export async function openOperation(tx: Tx, operation: NewOperation): Promise<OperationRow> {
-  const row = await tx
-    .insertInto("operations")
-    .columns(["account_id", "kind", "entity_id", "created_at", "deadline_at", "sweep_at"])
-    .expression((query) =>
-      query
-        .selectFrom("installation")
-        .where("set_back_at", "is", null)
-        .where("fingerprint", "=", sql<string>`current_fingerprint()`)
-        .select(({ val, cast }) => [
-          cast<number>(val(operation.accountId), "bigint").as("account_id"),
-          val(operation.kind).as("kind"),
-          cast<number>(val(operation.entityId), "bigint").as("entity_id"),
-          cast<Date>(val(operation.at), "timestamptz").as("created_at"),
-          cast<Date>(val(after(operation.at, operation.deadlineSeconds)), "timestamptz").as("deadline_at"),
-          cast<Date>(val(after(operation.at, FIRST_SWEEP_SECONDS)), "timestamptz").as("sweep_at"),
-        ]),
-    )
-    .returningAll()
-    .executeTakeFirst();
-  if (row === undefined)
-    throw new DomainError("unavailable", {
-      reason:
-        "The control plane was restored and is being compared with its hosts; it accepts no changes until that is done. Databases keep running. Try again in a minute.",
-    });
-  return row;
+/** Asks for durable work, in the transaction of the change that needs it. */
+export async function openOperation(tx: Tx, operation: NewOperation): Promise<{ id: number }> {
+  const { rows } = await opening({
+    ...operation,
+    operationId: sql`next_id('operations_seq')`,
+    eventId: sql`null`,
+    ...timesOf(operation.at, operation.deadlineSeconds),
+  }).execute(tx);
+  if (rows[0] === undefined) throw notComparedYet();
+  return rows[0];
 }
+
+export const timesOf = (at: Date, deadlineSeconds: number) => ({
+  deadlineAt: after(at, deadlineSeconds),
+  sweepAt: after(at, FIRST_SWEEP_SECONDS),
+});
+
+/** An operation's rows are only taken while we know what our hosts know. */
+export const notComparedYet = (): DomainError =>
+  new DomainError("unavailable", {
+    reason:
+      "The control plane was restored and is being compared with its hosts; it accepts no changes until that is done. Databases keep running. Try again in a minute.",
+  });
+
+type OperationColumns = Omit<NewOperation, "deadlineSeconds"> &
+  ReturnType<typeof timesOf> & { operationId: number | RawBuilder<unknown>; eventId: RawBuilder<unknown> };
+
+/**
+ * The part of a statement that opens an operation, for each row of another part if one is given. While the control
+ * plane may be behind its hosts (its database was restored, and they have not all been heard), or is, it opens none:
+ * ids and generations could be given out twice.
+ */
+export const opening = (operation: OperationColumns, from: RawBuilder<unknown> = sql`from installation`) => sql<{
+  id: number;
+}>`
+  insert into operations (account_id, id, kind, entity_id, event_id, created_at, deadline_at, sweep_at)
+  select ${operation.accountId}::bigint, ${operation.operationId}::bigint, ${operation.kind}::text,
+    ${operation.entityId}::bigint, ${operation.eventId}::bigint, ${operation.at}::timestamptz,
+    ${operation.deadlineAt}::timestamptz, ${operation.sweepAt}::timestamptz
+  ${from} where installation.set_back_at is null and installation.fingerprint = current_fingerprint()
+  returning id`;
 
 export const linkEvent = (tx: Tx, operationId: number, eventId: number): Promise<unknown> =>
   tx.updateTable("operations").set({ event_id: eventId }).where("id", "=", operationId).execute();

@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "./db/database.ts";
 
 export type AuditLine = {
@@ -10,15 +11,14 @@ export type AuditLine = {
 };
 
 export async function audit(tx: Tx, line: AuditLine): Promise<void> {
-  await tx
-    .insertInto("audit")
-    .values({
-      at: line.at,
-      account_id: line.account,
-      actor: line.actor,
-      action: line.action,
-      target: line.target,
-      detail: JSON.stringify(line.detail ?? {}),
-    })
-    .execute();
+  await auditing({ ...line, detail: JSON.stringify(line.detail ?? {}) }).execute(tx);
 }
+
+/** The part of a statement that writes a line, for each row of another part if one is given. */
+export const auditing = (
+  line: Omit<AuditLine, "detail"> & { detail: string },
+  from: RawBuilder<unknown> = sql``,
+) => sql`
+  insert into audit (at, account_id, actor, action, target, detail)
+  select ${line.at}::timestamptz, ${line.account}::bigint, ${line.actor}::text, ${line.action}::text,
+    ${line.target}::text, ${line.detail}::jsonb ${from}`;

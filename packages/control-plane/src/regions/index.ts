@@ -13,5 +13,6 @@ export {
   savePlan,
   saveRegion,
 } from "./catalogue.ts";
+export { createOffers, type Offered, type Offers } from "./offers.ts";
 export { regionRoutes } from "./routes.ts";
 export { priceOf } from "./view.ts";

@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import { sql } from "kysely";
-import type { Tx } from "#platform/db/database.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
 import { createSealer, type KeyRing, type Sealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
@@ -11,10 +11,53 @@ export type Once = {
   claim(tx: Tx): Promise<void>;
   /** Last in it: what to answer next time. */
   keep(tx: Tx, reply: unknown): Promise<void>;
+  /** Both at once, for a change that is one statement: what `claiming` writes. */
+  columns(reply: unknown): ClaimColumns;
+  /** For a statement that claimed nothing, although there is a key: throws `Replayed`. */
+  replay(db: Db | Tx): Promise<void>;
+};
+
+/** Null: there is no key. */
+export type ClaimColumns = {
+  onceUser: number | null;
+  onceOperation: string | null;
+  keySha256: Buffer | null;
+  requestHmac: Buffer | null;
+  reply: string | null;
+  onceAt: Date | null;
+  onceUntil: Date | null;
+};
+const unclaimed: ClaimColumns = {
+  onceUser: null,
+  onceOperation: null,
+  keySha256: null,
+  requestHmac: null,
+  reply: null,
+  onceAt: null,
+  onceUntil: null,
 };
 
 /** For a request without a key. */
-export const always: Once = { claim: async () => {}, keep: async () => {} };
+export const always: Once = {
+  claim: async () => {},
+  keep: async () => {},
+  columns: () => unclaimed,
+  replay: async () => {},
+};
+
+/**
+ * The part of a statement that claims a key and keeps the reply. It waits for the end of another request with this key,
+ * and is empty when the key was claimed before, or there is none. One past its day is as if it were gone.
+ */
+export const claiming = (claim: ClaimColumns & { accountId: number }) => sql`
+  insert into idempotency_keys (account_id, user_id, operation, key_sha256, request_hmac, reply, expires_at)
+  select ${claim.accountId}::bigint, ${claim.onceUser}::bigint, ${claim.onceOperation}::text,
+    ${claim.keySha256}::bytea, ${claim.requestHmac}::bytea, ${claim.reply}::text, ${claim.onceUntil}::timestamptz
+  where ${claim.keySha256}::bytea is not null
+  on conflict (account_id, user_id, operation, key_sha256) do update
+    set request_hmac = excluded.request_hmac, reply = excluded.reply, expires_at = excluded.expires_at
+    where idempotency_keys.expires_at <= ${claim.onceAt}::timestamptz
+  returning operation`;
 
 /** Thrown to leave the transaction; the server answers with what was kept. Only answers of 200 ever are: a refusal
  * rolls its transaction back and leaves the key free. */
@@ -74,53 +117,48 @@ export function createOnce({
   );
   const sealers = secretReply ? secrets.map((secret) => sealerOf(derive(secret, key, "reply"))) : [];
 
+  const columns = (reply: string | null): ClaimColumns => ({
+    onceUser: userId,
+    onceOperation: operationId,
+    keySha256: row.key_sha256,
+    requestHmac: hmacs[0] as Buffer,
+    reply,
+    onceAt: now,
+    onceUntil: new Date(now.getTime() + HOURS_KEPT * 3_600_000),
+  });
+  const textOf = (reply: unknown): string => {
+    const json = JSON.stringify(reply);
+    return secretReply ? (sealers[0] as Sealer).seal(place, json) : json;
+  };
+  const replay = async (db: Db | Tx): Promise<void> => {
+    const first = await db
+      .selectFrom("idempotency_keys")
+      .select(["request_hmac", "reply"])
+      .where((is) => is.and(row))
+      .executeTakeFirstOrThrow();
+    if (!hmacs.some((hmac) => timingSafeEqual(hmac, first.request_hmac)))
+      throw new DomainError("invalid", {
+        field: FIELD,
+        reason: `This ${FIELD} was used in the last ${HOURS_KEPT} hours for a request with other parameters. Send a new key with a new request.`,
+      });
+    if (first.reply === null) throw new Error(`${operationId} claimed an ${FIELD} and kept no reply.`);
+    throw new Replayed(secretReply ? openWithAny(sealers, place, first.reply) : first.reply);
+  };
+
   return {
     async claim(tx) {
-      const claimed = await tx
-        .insertInto("idempotency_keys")
-        .values({
-          ...row,
-          request_hmac: hmacs[0] as Buffer,
-          reply: null,
-          expires_at: new Date(now.getTime() + HOURS_KEPT * 3_600_000),
-        })
-        // Waits here for the end of another request with this key. One past its day is as if it were gone.
-        .onConflict((conflict) =>
-          conflict
-            .columns(["account_id", "user_id", "operation", "key_sha256"])
-            .doUpdateSet({
-              request_hmac: sql`excluded.request_hmac`,
-              reply: null,
-              expires_at: sql`excluded.expires_at`,
-            })
-            .where("idempotency_keys.expires_at", "<=", now),
-        )
-        .returning("operation")
-        .executeTakeFirst();
-      if (claimed !== undefined) return;
-
-      const first = await tx
-        .selectFrom("idempotency_keys")
-        .select(["request_hmac", "reply"])
-        .where((is) => is.and(row))
-        .executeTakeFirstOrThrow();
-      if (!hmacs.some((hmac) => timingSafeEqual(hmac, first.request_hmac)))
-        throw new DomainError("invalid", {
-          field: FIELD,
-          reason: `This ${FIELD} was used in the last ${HOURS_KEPT} hours for a request with other parameters. Send a new key with a new request.`,
-        });
-      if (first.reply === null) throw new Error(`${operationId} claimed an ${FIELD} and kept no reply.`);
-      throw new Replayed(secretReply ? openWithAny(sealers, place, first.reply) : first.reply);
+      const { rows } = await claiming({ ...columns(null), accountId }).execute(tx);
+      if (rows.length === 0) await replay(tx);
     },
-
     async keep(tx, reply) {
-      const json = JSON.stringify(reply);
       await tx
         .updateTable("idempotency_keys")
-        .set({ reply: secretReply ? (sealers[0] as Sealer).seal(place, json) : json })
+        .set({ reply: textOf(reply) })
         .where((is) => is.and(row))
         .execute();
     },
+    columns: (reply) => columns(textOf(reply)),
+    replay,
   };
 }
 

@@ -14,22 +14,27 @@ export function traceQueries(tracer: Tracer, pool: Pool): void {
       if (trace.getSpan(context.active()) === undefined) return query(...args);
       const text = textOf(args[0]);
       const operation = /^\s*(\w+)/.exec(text)?.[1]?.toLowerCase() ?? "query";
-      const span = tracer.startSpan(operation, {
+      const span = tracer.startSpan((args[0] as { name?: string } | undefined)?.name ?? operation, {
         kind: SpanKind.CLIENT,
         attributes: { "db.system.name": "postgresql", "db.operation.name": operation, "db.query.text": text },
       });
+      const end = (error?: unknown): void => (error ? fail(span, error) : span.end());
+      const answer = args.at(-1);
+      // The pool's own way to ask.
+      if (isCallback(answer))
+        return query(...args.slice(0, -1), (error: unknown, result: unknown) => {
+          end(error);
+          answer(error, result);
+        });
       const result = query(...args);
-      if (result instanceof Promise)
-        result.then(
-          () => span.end(),
-          (error: unknown) => fail(span, error),
-        );
-      else span.end();
+      void Promise.resolve(result).then(() => end(), end);
       return result;
     };
     client.query = traced as typeof client.query;
   });
 }
+
+const isCallback = (arg: unknown): arg is Query => typeof arg === "function";
 
 const textOf = (query: unknown): string =>
   typeof query === "string" ? query : ((query as { text?: string } | undefined)?.text ?? "");

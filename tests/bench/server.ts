@@ -1,5 +1,5 @@
 /**
- * One of three servers for the same answer, so that what each layer costs can be told apart:
+ * One of three servers for the same answers, so that what each layer costs can be told apart:
  *   bare     Fastify and the one statement, nothing else
  *   open     our API with a principal that nobody has to prove
  *   whole    our API
