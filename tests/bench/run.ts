@@ -1,11 +1,12 @@
 /**
  * `pnpm bench [--only NAME] [--events N]`: figures for docs/performance.md, against the running stack, on an otherwise
- * idle machine. NAME: provision | reads | creates | events.
+ * idle machine. NAME: provision | reads | creates | flood | events.
  */
 import { parseArgs } from "node:util";
 import { allowDeletions } from "../kit/moorage.ts";
 import { benchCreates } from "./creates.ts";
 import { benchEvents } from "./events.ts";
+import { benchFlood } from "./flood.ts";
 import { benchProvision } from "./provision.ts";
 import { benchReads } from "./reads.ts";
 
@@ -14,6 +15,7 @@ const benches: Record<string, () => Promise<boolean>> = {
   provision: benchProvision,
   reads: benchReads,
   creates: benchCreates,
+  flood: benchFlood,
   events: () => benchEvents(Number(values.events)),
 };
 const chosen = Object.entries(benches).filter(([name]) => values.only === undefined || values.only === name);
