@@ -18,7 +18,8 @@ const capabilities: Record<string, readonly string[]> = {
   events: ["identity"],
   operations: ["identity"],
   fleet: ["operations"],
-  databases: ["identity", "regions", "events", "operations", "fleet"],
+  names: [],
+  databases: ["identity", "regions", "events", "operations", "fleet", "names"],
   operator: ["identity", "regions", "events", "operations", "fleet", "databases"],
 };
 /** Folders that put capabilities together and are no capability: each process loads only the files that it runs. */
@@ -28,7 +29,7 @@ const forWorkflows = ["fleet/workflows/until-observed.ts", "operations/workflow-
 
 /** Packages outside of this table may use whatever their package.json lists. */
 const packages: Record<string, readonly string[]> = {
-  "packages/contract/": ["zod"],
+  "packages/contract/": ["zod", "ipaddr.js"],
   "packages/crash-points/": ["node:"],
   [agent]: ["@moorage/contract/agent", "@moorage/crash-points", "node:", ...dependenciesOf("packages/agent")],
 };

@@ -41,11 +41,14 @@ export const benchEvents = (rows: number): Promise<boolean> =>
 
 const ms = (value: number | undefined): string => `${(value ?? 0).toFixed(2)} ms`;
 
-/** Each in its turn, so that all meet the same machine; the median of each. */
+/** Each in its turn, so that all meet the same machine, and in an order that changes, so that all follow all; medians. */
 async function inTurns(works: readonly (() => Promise<unknown>)[]): Promise<number[]> {
   const times: number[][] = works.map(() => []);
   for (let round = -20; round < ROUNDS; round++)
-    for (const [index, work] of works.entries()) {
+    for (let turn = 0; turn < works.length; turn++) {
+      // A step that has no divisor in common with their number visits each of them once.
+      const index = (round + 20 + turn * (1 + (round & 1))) % works.length;
+      const work = works[index] as () => Promise<unknown>;
       const started = performance.now();
       await work();
       if (round >= 0) times[index]?.push(performance.now() - started);

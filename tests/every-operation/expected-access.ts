@@ -29,6 +29,7 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
   "GET /v4/databases/mysql/instances": { scopes: ["databases:read_only"] },
   "POST /v4/databases/mysql/instances": { scopes: ["databases:read_write"], grant: "add_databases" },
   "GET /v4/databases/mysql/instances/:instanceId": { scopes: ["databases:read_only"], object: "read_only" },
+  "PUT /v4/databases/mysql/instances/:instanceId": { scopes: ["databases:read_write"], object: "read_write" },
   "DELETE /v4/databases/mysql/instances/:instanceId": {
     scopes: ["databases:read_write"],
     unrestrictedOnly: true,
@@ -39,6 +40,7 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
     scopes: ["databases:read_only"],
     object: "read_write",
   },
+  "GET /v4/databases/mysql/instances/:instanceId/ssl": { scopes: ["databases:read_only"], object: "read_only" },
 
   "GET /v4/account/events": { scopes: ["events:read_only"] },
   // An event is seen by whoever may view what it happened to; marking it is no change of the account.

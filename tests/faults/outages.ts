@@ -13,22 +13,24 @@ import { type Run, trial } from "./trial.ts";
 
 const command = promisify(execFile);
 const CONTROL_PLANE = ["api", "worker", "fleet"];
-/** Everything that is not a host: a database owes it nothing. */
-const everythingButHosts = async (): Promise<string[]> =>
-  (await services()).filter(({ kind }) => kind === "part" || kind === "control-plane").map(({ name }) => name);
+/** Everything that is not data plane: a database owes it nothing. Names are data plane, with a server of their own. */
+export const everythingButHosts = async (): Promise<string[]> =>
+  (await services())
+    .filter(({ kind, name }) => (kind === "part" && name !== "dns") || kind === "control-plane")
+    .map(({ name }) => name);
 
-const bring = async (names: readonly string[]): Promise<void> => {
+export const bring = async (names: readonly string[]): Promise<void> => {
   await start(names);
   for (const name of names) await waitHealthy(name, 60);
 };
-const labelled = (what: string, n: number): string => `${what}-${n}-${Date.now() % 1_000_000}`;
+export const labelled = (what: string, n: number): string => `${what}-${n}-${Date.now() % 1_000_000}`;
 
 async function makeActive(alice: Tenant, label: string) {
   const { id } = await alice.createSurely(label);
   return alice.untilStatus(id, "active", 120);
 }
 
-async function removeAll(alice: Tenant, ids: readonly number[]): Promise<void> {
+export async function removeAll(alice: Tenant, ids: readonly number[]): Promise<void> {
   for (const id of ids) await alice.deleteSurely(id);
   for (const id of ids) await alice.untilEvent(id, "database_delete", 120);
 }

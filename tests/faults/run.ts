@@ -1,7 +1,7 @@
 /**
  * Fault drills against the running stack (`pnpm stack up --hosts 3`).
  *   pnpm test:faults                  all of them, every crash point
- *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | host-restarted | stack-down-up
+ *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | names-alone | host-restarted | stack-down-up
  *   pnpm test:faults --trials N       a sample of N crash points, chosen by --seed
  *   pnpm test:faults --ci             the short form
  */
@@ -10,6 +10,7 @@ import { allowDeletions } from "../kit/moorage.ts";
 import { crashPoints } from "./crash-points.ts";
 import { openLedger } from "./ledger.ts";
 import { controlPlaneDown, hostRestarted, setBack, temporalLost, temporalStopped } from "./outages.ts";
+import { namesAlone } from "./names-alone.ts";
 import { stackDownAndUp } from "./stack-life.ts";
 import type { Run } from "./trial.ts";
 
@@ -33,6 +34,7 @@ const drills: Record<string, () => Promise<unknown>> = {
   "temporal-lost": () => temporalLost(run),
   "set-back": () => setBack(run),
   "control-plane-down": () => controlPlaneDown(run, values.ci ? 15 : 60),
+  "names-alone": () => namesAlone(run, values.ci ? 15 : 60),
   "host-restarted": () => hostRestarted(run),
   "stack-down-up": () => stackDownAndUp(run),
 };

@@ -70,3 +70,30 @@ export async function filesWith(n: number, text: string): Promise<string[]> {
   ]).catch((error: { code?: number }) => (error.code === 1 ? { stdout: "" } : Promise.reject(error)));
   return stdout.split("\n").filter(Boolean);
 }
+
+/** Who the kernel lets in, as ranges, by the port of each gate. */
+export async function gates(n: number): Promise<Map<number, string[]>> {
+  const { stdout } = await run("ip", [
+    "netns",
+    "exec",
+    `moor-host-${n}`,
+    "nft",
+    "-j",
+    "list",
+    "table",
+    "inet",
+    "moorage",
+  ]);
+  const { nftables } = JSON.parse(stdout) as { nftables: { set?: { name: string; elem?: Element[] } }[] };
+  const found = new Map<number, string[]>();
+  for (const { set } of nftables) {
+    const port = Number(/^v[46]_(\d+)$/.exec(set?.name ?? "")?.[1]);
+    if (set !== undefined && port > 0) found.set(port, [...(found.get(port) ?? []), ...(set.elem ?? []).map(rangeOf)]);
+  }
+  return found;
+}
+type Element = string | { prefix: { addr: string; len: number } };
+const rangeOf = (element: Element): string =>
+  typeof element === "string"
+    ? `${element}/${element.includes(":") ? 128 : 32}`
+    : `${element.prefix.addr}/${element.prefix.len}`;

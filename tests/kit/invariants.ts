@@ -1,16 +1,20 @@
-import { containers, hostNumbers, mounts, nodeFolders, nodeNamespaces, specs, volumes } from "./host.ts";
+import { containers, gates, hostNumbers, mounts, nodeFolders, nodeNamespaces, specs, volumes } from "./host.ts";
+import { sourcesOf } from "../../packages/control-plane/src/databases/allow-list.ts";
+import { primaryName, privateName } from "../../packages/control-plane/src/databases/names.ts";
+import { zone } from "../../tools/stack/addresses.ts";
 import { query } from "./records.ts";
+import { env } from "./stack-env.ts";
 
 /** Everything that is wrong right now, in words; empty when rows and hosts agree and nothing is left half done. */
 export async function brokenInvariants(): Promise<string[]> {
-  return [...(await brokenRows()), ...(await brokenHosts())];
+  return [...(await brokenRows()), ...(await brokenHosts()), ...(await brokenGates()), ...(await brokenNames())];
 }
 
 const rowRules: Record<string, string> = {
   "an operation is open": "select id, kind from operations where settled_at is null",
   "an event has not ended": "select id, action from events where status in ('started', 'scheduled')",
   "an operation was settled other than once":
-    "select target, action, count(*) from audit where actor = 'worker' group by target, action having count(*) <> 1",
+    "select target, action, count(*) from audit where actor = 'worker' group by target, action, detail->>'operation' having count(*) <> 1",
   "an operation without exactly one event":
     "select o.id, count(e.id) from operations o left join events e on e.operation_id = o.id group by o.id having count(e.id) <> 1",
   "an event that ended otherwise than its operation":
@@ -71,6 +75,43 @@ async function brokenHosts(): Promise<string[]> {
     nodes.map(({ id }) => namespaceOf(id)),
     found,
   );
+  return broken;
+}
+
+/** Asked of each host's kernel. Lists with a range inside of another are not compared here. */
+export async function brokenGates(): Promise<string[]> {
+  const rows = await query<{ host: string; port: number; allow_list: string[] }>(
+    "select hosts.name as host, nodes.port, allow_list from nodes join hosts on hosts.id = host_id join databases on databases.id = database_id where released_at is null",
+  );
+  const broken: string[] = [];
+  for (const n of hostNumbers()) {
+    const found = await gates(n);
+    const wanted = rows.filter(({ host }) => host === `host-${n}`);
+    differ(
+      broken,
+      `gates of host ${n}`,
+      wanted.map(({ port }) => String(port)),
+      [...found.keys()].map(String),
+    );
+    for (const { port, allow_list } of wanted)
+      differ(broken, `list of port ${port} of host ${n}`, sourcesOf(allow_list), found.get(port) ?? []);
+  }
+  return broken;
+}
+
+/** Asked of the name server itself. */
+async function brokenNames(): Promise<string[]> {
+  const rows = await query<{ id: number }>(
+    "select id from databases where named_at is not null and deleted_at is null",
+  );
+  const reply = await fetch(`${env("PDNS_URL")}/api/v1/servers/localhost/zones/${zone}.`, {
+    headers: { "x-api-key": env("PDNS_KEY") },
+  });
+  const { rrsets } = (await reply.json()) as { rrsets: { name: string }[] };
+  const names = rrsets.map(({ name }) => name).filter((name) => name.startsWith("db-"));
+  const wanted = rows.flatMap(({ id }) => [primaryName(id, zone), privateName(id, zone)].map((name) => `${name}.`));
+  const broken: string[] = [];
+  differ(broken, "names", wanted, [...new Set(names)]);
   return broken;
 }
 

@@ -14,10 +14,17 @@ export async function query<Row extends object>(text: string, values: unknown[] 
   }
 }
 
-export type NodeRecord = { id: string; host: string; database_id: number; wanted: { network: { address: string } } };
+export type NodeRecord = {
+  id: string;
+  host: string;
+  address: string;
+  port: number;
+  database_id: number;
+  wanted: { network: { address: string } };
+};
 
 export const nodesOf = (databaseId: number): Promise<NodeRecord[]> =>
   query<NodeRecord>(
-    "select nodes.id, hosts.name as host, database_id, wanted from nodes join hosts on hosts.id = host_id where database_id = $1 and released_at is null",
+    "select nodes.id, hosts.name as host, host(address) as address, port, database_id, wanted from nodes join hosts on hosts.id = host_id where database_id = $1 and released_at is null",
     [databaseId],
   );

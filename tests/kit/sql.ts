@@ -8,18 +8,26 @@ import type { Tenant } from "./tenant.ts";
 
 const run = promisify(execFile);
 
-/** Everything a client needs to reach a node, kept, so that it can be used when the control plane is gone. */
-export type Reach = { host: number; namespace: string; address: string; username: string; password: string };
+/** Everything a client needs to reach a database, kept, so that it can be used when the control plane is gone. */
+export type Reach = {
+  host: number;
+  namespace: string;
+  address: string;
+  port: number;
+  username: string;
+  password: string;
+};
 
-/** A node's own port is reachable from its host alone: the client runs in the host's namespace. */
+/** From client A, whose address is on every list that `tenant` sends, through the gate of the database's host. */
 export async function reach(owner: Tenant, databaseId: number): Promise<Reach> {
   const [found] = await nodesOf(databaseId);
   if (found === undefined) throw new Error(`Database ${databaseId} has no node.`);
   const host = Number(found.host.replace("host-", ""));
   return {
     host,
-    namespace: `moor-host-${host}`,
-    address: found.wanted.network.address,
+    namespace: env("MOORAGE_CLIENT_A"),
+    address: found.address,
+    port: found.port,
     ...(await owner.credentials(databaseId)),
   };
 }
@@ -28,7 +36,19 @@ const inNamespace = (at: Reach): string[] => [`--net=/run/netns/${at.namespace}`
 
 /** One statement by the real client, as the tenant's admin. Rows as lines, columns by tabs. */
 export async function sql(at: Reach, statement: string): Promise<string> {
-  const client = [env("MOORAGE_MYSQL"), "-N", "-B", "-h", at.address, "-P", "3306", "-u", at.username, "-e", statement];
+  const client = [
+    env("MOORAGE_MYSQL"),
+    "-N",
+    "-B",
+    "-h",
+    at.address,
+    "-P",
+    String(at.port),
+    "-u",
+    at.username,
+    "-e",
+    statement,
+  ];
   const { stdout } = await run("nsenter", [...inNamespace(at), ...client], {
     env: { ...process.env, MYSQL_PWD: at.password },
   });

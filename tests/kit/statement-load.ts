@@ -1,11 +1,13 @@
-/** Runs inside a host's namespace: inserts and reads back, one statement after the other, and prints how many. */
+/** Runs inside a client's namespace: inserts and reads back, one statement after the other, and prints how many. */
 import { createConnection } from "mysql2/promise";
 import type { Load, Reach } from "./sql.ts";
 
-const { address, username, password, seconds } = JSON.parse(process.argv[2] as string) as Reach & { seconds: number };
+const { address, port, username, password, seconds } = JSON.parse(process.argv[2] as string) as Reach & {
+  seconds: number;
+};
 const connection = await createConnection({
   host: address,
-  port: 3306,
+  port,
   user: username,
   password,
   ssl: { rejectUnauthorized: false },

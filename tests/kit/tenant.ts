@@ -23,16 +23,25 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
   const instances = "/v4/databases/mysql/instances";
   const own = {
     call,
-    create: (label: string, key?: string) =>
+    create: (label: string, key?: string, more: object = {}) =>
       call<MysqlDatabase>(
         "POST",
         instances,
-        { label, region: env("MOORAGE_REGION"), type: env("MOORAGE_TYPE"), engine: env("MOORAGE_ENGINE") },
+        {
+          label,
+          region: env("MOORAGE_REGION"),
+          type: env("MOORAGE_TYPE"),
+          engine: env("MOORAGE_ENGINE"),
+          allow_list: [env("MOORAGE_CLIENT_A_ADDR")],
+          ...more,
+        },
         key === undefined ? {} : { "idempotency-key": key },
       ),
     view: (id: number) => call<MysqlDatabase>("GET", `${instances}/${id}`),
     list: async (): Promise<MysqlDatabase[]> =>
       (await call<{ data: MysqlDatabase[] }>("GET", `${instances}?page_size=500`)).body.data,
+    update: (id: number, change: object) => call<MysqlDatabase>("PUT", `${instances}/${id}`, change),
+    ssl: (id: number) => call<{ ca_certificate: string | null }>("GET", `${instances}/${id}/ssl`),
     delete: (id: number) => call<object>("DELETE", `${instances}/${id}`),
     credentials: async (id: number) =>
       (await call<{ username: string; password: string }>("GET", `${instances}/${id}/credentials`)).body,
@@ -50,12 +59,25 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
       ),
 
     /** As a client does that got no answer: looks before it asks again, so that it never makes two. */
-    createSurely: (label: string, seconds = 60): Promise<MysqlDatabase> =>
+    createSurely: (label: string, seconds = 60, more: object = {}): Promise<MysqlDatabase> =>
       until(`create of ${label} is accepted`, seconds, async () => {
         const found = (await own.list()).find((database) => database.label === label);
         if (found !== undefined) return found;
-        const { status, body } = await own.create(label);
+        const { status, body } = await own.create(label, undefined, more);
         return status === 200 && body;
+      }),
+    /** Asks for the list, and returns when its hosts have it. */
+    admit: async (id: number, sources: readonly string[]): Promise<void> => {
+      const { status, body } = await own.update(id, { allow_list: sources });
+      if (status !== 200) throw new Error(`The list was refused: ${status} ${JSON.stringify(body).slice(0, 200)}`);
+      await own.untilStatus(id, "active");
+    },
+    /** As a client does that got no answer: a list that is there already is not sent again. */
+    updateSurely: (id: number, allow_list: readonly string[], seconds = 60): Promise<unknown> =>
+      until(`update of ${id} is accepted`, seconds, async () => {
+        const { status, body } = await own.view(id);
+        if (status === 200 && body.allow_list.join() === allow_list.join()) return true;
+        return (await own.update(id, { allow_list })).status === 200;
       }),
     deleteSurely: (id: number, seconds = 60): Promise<boolean> =>
       until(`delete of ${id} is accepted`, seconds, async () => {

@@ -19,6 +19,10 @@ export const loopback = (port: number): string => `127.0.0.1:${port}`;
 
 /** The control plane's address on the bridge that all simulated hosts and clients share. */
 export const bridgeAddress = "10.127.0.1";
+/** The same network for IPv6; clients are at ::c:1 and ::c:2, hosts at ::a:1 and up. */
+const network6 = "fd6d:6f6f:7261::";
+export const bridgeAddress6 = `${network6}1`;
+export const inNetwork6 = (group: "a" | "c", number: number): string => `${network6}${group}:${number.toString(16)}`;
 
 export const zone = "moorage.test";
 export const region = "eu-central";

@@ -1,4 +1,4 @@
-import { bridgeAddress } from "./addresses.ts";
+import { bridgeAddress, inNetwork6 } from "./addresses.ts";
 import { inStack, volatileDir } from "./places.ts";
 import { join } from "node:path";
 
@@ -8,6 +8,9 @@ export type Host = {
   name: string;
   namespace: string;
   address: string;
+  address6: string;
+  /** Where its gates are reached from the private network, which is the same bridge here. */
+  privateAddress: string;
   nodeNetwork: string;
   dir: string;
   podmanSocket: string;
@@ -24,6 +27,8 @@ export const hostOf = (number: number): Host => ({
   name: `host-${number}`,
   namespace: `moor-host-${number}`,
   address: `${bridgeAddress.replace(/\.1$/, "")}.${10 + number}`,
+  address6: inNetwork6("a", number),
+  privateAddress: `10.127.2.${10 + number}`,
   nodeNetwork: nodeNetwork(number),
   dir: inStack("hosts", String(number)),
   podmanSocket: inStack("hosts", String(number), "podman.sock"),

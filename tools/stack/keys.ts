@@ -8,6 +8,7 @@ import { run } from "./run.ts";
 export const keyFile = {
   tls: inStack("tls"),
   ca: inStack("tls", "ca.pem"),
+  databaseCa: inStack("database-ca"),
   sealing: inStack("keys.json"),
   operatorPrivate: inStack("operator.key"),
   operatorPublic: inStack("operator.pub"),
@@ -17,6 +18,7 @@ export const keyFile = {
 /** Made once and kept: hosts trust the CA, and records are sealed with the keys. */
 export async function ensureKeys(): Promise<void> {
   if (!existsSync(keyFile.tls)) await makeTls();
+  if (!existsSync(keyFile.databaseCa)) await makeWhole(keyFile.databaseCa, (openssl) => makeCa(openssl, "databases"));
   if (!existsSync(keyFile.sealing)) {
     const keys = { current: "k1", keys: { k1: randomBytes(32).toString("base64") } };
     await writeSecret(keyFile.sealing, JSON.stringify(keys));
@@ -34,21 +36,31 @@ export const sha256Hex = (text: string): string => createHash("sha256").update(t
 
 const writeSecret = (path: string, text: string): Promise<void> => writeFile(path, text, { mode: 0o600 });
 
-/** A CA that signs hosts' certificates, and the fleet gateway's own certificate from it. */
-async function makeTls(): Promise<void> {
-  const making = `${keyFile.tls}.new`;
+type Openssl = (...args: string[]) => Promise<string>;
+const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "3650"];
+
+/** The folder appears with all that belongs into it, or not at all. */
+async function makeWhole(folder: string, make: (openssl: Openssl) => Promise<unknown>): Promise<void> {
+  const making = `${folder}.new`;
   await mkdir(making, { recursive: true, mode: 0o700 });
-  const openssl = (...args: string[]): Promise<string> => run("openssl", args, { cwd: making });
-  const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "3650"];
-  await openssl(
-    ...["req", "-x509", ...newKey, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Moorage stack CA"],
+  await make((...args) => run("openssl", args, { cwd: making }));
+  await rename(making, folder);
+}
+
+const makeCa = (openssl: Openssl, signs: string): Promise<string> =>
+  openssl(
+    ...["req", "-x509", ...newKey, "-keyout", "ca.key", "-out", "ca.pem", "-subj", `/CN=Moorage stack CA for ${signs}`],
     ...["-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign,cRLSign"],
   );
-  await openssl(
-    ...["req", "-x509", ...newKey, "-keyout", "server.key", "-out", "server.pem", "-subj", "/CN=fleet"],
-    ...["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", `subjectAltName=IP:${bridgeAddress},IP:127.0.0.1`],
-    ...["-addext", "basicConstraints=critical,CA:FALSE", "-addext", "keyUsage=critical,digitalSignature"],
-    ...["-addext", "extendedKeyUsage=serverAuth"],
-  );
-  await rename(making, keyFile.tls);
-}
+
+/** A CA that signs hosts' certificates, and the fleet gateway's own certificate from it. */
+const makeTls = (): Promise<void> =>
+  makeWhole(keyFile.tls, async (openssl) => {
+    await makeCa(openssl, "hosts");
+    await openssl(
+      ...["req", "-x509", ...newKey, "-keyout", "server.key", "-out", "server.pem", "-subj", "/CN=fleet"],
+      ...["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", `subjectAltName=IP:${bridgeAddress},IP:127.0.0.1`],
+      ...["-addext", "basicConstraints=critical,CA:FALSE", "-addext", "keyUsage=critical,digitalSignature"],
+      ...["-addext", "extendedKeyUsage=serverAuth"],
+    );
+  });

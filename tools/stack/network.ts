@@ -1,15 +1,24 @@
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { bridgeAddress } from "./addresses.ts";
+import { bridgeAddress, bridgeAddress6 } from "./addresses.ts";
 import { clients } from "./clients.ts";
 import type { Host } from "./hosts.ts";
+import { repo } from "./places.ts";
 import { attempt, run, runWithInput } from "./run.ts";
 
 const bridge = "moor0";
+const closedGate = join(repo, "packages/agent/boot/gate-closed.nft");
 
 /** `cable` is the end on the bridge; a link's name has at most 15 characters. */
-type Endpoint = { namespace: string; address: string; cable: string; nodeNetwork?: string };
+type Endpoint = {
+  namespace: string;
+  address: string;
+  address6: string;
+  cable: string;
+  /** Only of a host, which has a gate. */
+  host?: { privateAddress: string; nodeNetwork: string };
+};
 
 const clientEndpoints: Endpoint[] = Object.entries(clients).map(([key, client]) => ({
   ...client,
@@ -18,8 +27,9 @@ const clientEndpoints: Endpoint[] = Object.entries(clients).map(([key, client]) 
 const hostEndpoint = (host: Host): Endpoint => ({
   namespace: host.namespace,
   address: host.address,
+  address6: host.address6,
   cable: `moor-h-${host.number}`,
-  nodeNetwork: host.nodeNetwork,
+  host,
 });
 
 const isThere = (link: string): boolean => existsSync(`/sys/class/net/${link}`);
@@ -30,7 +40,12 @@ export async function ensureNetwork(hosts: readonly Host[]): Promise<void> {
   if (!isThere(bridge)) await run("ip", ["link", "add", bridge, "type", "bridge"]);
   const endpoints = [...clientEndpoints, ...hosts.map(hostEndpoint)];
   const routed = hosts.map(hostEndpoint);
-  await ip([`addr replace ${bridgeAddress}/16 dev ${bridge}`, `link set ${bridge} up`, ...routes(routed)]);
+  await ip([
+    `addr replace ${bridgeAddress}/16 dev ${bridge}`,
+    `addr replace ${bridgeAddress6}/64 dev ${bridge} nodad`,
+    `link set ${bridge} up`,
+    ...routes(routed),
+  ]);
   const existing = await namespaces();
   for (const endpoint of endpoints) {
     await ensureEndpoint(endpoint, existing.includes(endpoint.namespace));
@@ -40,18 +55,34 @@ export async function ensureNetwork(hosts: readonly Host[]): Promise<void> {
   for (const client of clientEndpoints) await giveResolver(client.namespace);
 }
 
-async function ensureEndpoint({ namespace, address, cable }: Endpoint, exists: boolean): Promise<void> {
+async function ensureEndpoint(endpoint: Endpoint, exists: boolean): Promise<void> {
+  const { namespace, address, address6, cable, host } = endpoint;
   if (!exists) await run("ip", ["netns", "add", namespace]);
+  const inside = (...command: string[]): Promise<string> => run("ip", ["netns", "exec", namespace, ...command]);
+  // Before its link is up, as the boot unit of a real host does; the agent's own table is left alone.
+  if (host !== undefined && !(await inside("nft", "list", "tables")).includes("table inet moorage\n"))
+    await inside("nft", "-f", closedGate);
   if (!isThere(cable)) {
     await ip([`link add ${cable} type veth peer name eth0 netns ${namespace}`]);
   }
   await ip([`link set ${cable} master ${bridge} up`]);
-  await ip([`addr replace ${address}/16 dev eth0`, "link set lo up", "link set eth0 up"], namespace);
-  await run("ip", ["netns", "exec", namespace, "sysctl", "-qw", "net.ipv4.ip_forward=1"]);
+  await ip(
+    [
+      `addr replace ${address}/16 dev eth0`,
+      // The same prefix: whoever comes by it has one address, so one entry of an allow list is about them.
+      ...(host === undefined ? [] : [`addr replace ${host.privateAddress}/16 dev eth0`]),
+      // Without the wait for duplicates, it serves at once.
+      `addr replace ${address6}/64 dev eth0 nodad`,
+      "link set lo up",
+      "link set eth0 up",
+    ],
+    namespace,
+  );
+  await inside("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1");
 }
 
 const routes = (hosts: readonly Endpoint[]): string[] =>
-  hosts.map((host) => `route replace ${host.nodeNetwork} via ${host.address}`);
+  hosts.map(({ host, address }) => `route replace ${host?.nodeNetwork} via ${address}`);
 
 const ip = (lines: readonly string[], namespace?: string): Promise<void> =>
   runWithInput("ip", [...(namespace === undefined ? [] : ["-n", namespace]), "-batch", "-"], `${lines.join("\n")}\n`);

@@ -84,7 +84,8 @@ function readSeed(): Seed | undefined {
 export async function seedHost(host: Host): Promise<void> {
   const reply = await admin<{ id: number; enrol_token?: string | null }>("POST", "/admin/hosts", {
     ...{ name: host.name, region, failure_domain: `rack-${host.number}` },
-    ...{ address: host.address, node_network: host.nodeNetwork },
+    ...{ address: host.address, address6: host.address6, private_address: host.privateAddress },
+    node_network: host.nodeNetwork,
     ...{ memory_mb: 65_536, disk_mb: 1_048_576, vcpus: 64 },
   });
   if (reply.enrol_token) await writeFile(join(host.dir, "enrol-token"), reply.enrol_token, { mode: 0o600 });

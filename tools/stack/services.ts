@@ -1,6 +1,16 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { bridgeAddress, databaseUrl, fleetUrl, loopback, ports, s3Keys, zone } from "./addresses.ts";
+import {
+  bridgeAddress,
+  databaseUrl,
+  dnsApiKey,
+  dnsApiUrl,
+  fleetUrl,
+  loopback,
+  ports,
+  s3Keys,
+  zone,
+} from "./addresses.ts";
 import { configFile } from "./config-files.ts";
 import { answers, converses, type Probe } from "./health.ts";
 import { type Host, hostsUpTo } from "./hosts.ts";
@@ -121,11 +131,14 @@ export const controlPlaneEnv = (): Record<string, string> => ({
   MOORAGE_RATE_LIMITS: "100",
   MOORAGE_CELL: "1",
   MOORAGE_ZONE: zone,
+  MOORAGE_DNS_URL: dnsApiUrl,
+  MOORAGE_DNS_KEY: dnsApiKey,
   MOORAGE_API_LISTEN: loopback(ports.api),
   MOORAGE_ADMIN_LISTEN: loopback(ports.admin),
   MOORAGE_WORKER_LISTEN: loopback(ports.worker),
   MOORAGE_FLEET_LISTEN: `${bridgeAddress}:${ports.fleet}`,
   MOORAGE_FLEET_TLS_DIR: keyFile.tls,
+  MOORAGE_DATABASE_CA_DIR: keyFile.databaseCa,
   MOORAGE_KEYS_FILE: keyFile.sealing,
   MOORAGE_OPERATOR_TOKEN_SHA256: sha256Hex(operatorToken()),
   MOORAGE_WORKFLOW_BUNDLE: workflowBundle,

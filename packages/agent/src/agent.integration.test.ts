@@ -21,17 +21,19 @@ let host: TestHost;
 let gateway: FakeGateway;
 let environment: Record<string, string>;
 const first = randomUUID();
+const networkOf = (n: number) => ({ address: host.address(n), port: 20_000 + n });
 const spec = (change: Partial<NodeSpec>): NodeSpec =>
-  testSpec({ node: first, engine, network: { address: host.address(1), port: 13306 }, ...change });
+  testSpec({ node: first, engine, network: networkOf(1), gate: { sources: [`${host.outside}/32`] }, ...change });
 const reached = (node: string, state: string, generation: number) =>
   until(`${state} at ${generation}`, () => {
     const report = gateway.latest(node);
     return report?.state === state && report.generation === generation;
   });
 
-async function query(address: string, sql: string): Promise<unknown> {
+async function query(node: number, sql: string): Promise<unknown> {
   const connection = await createConnection({
-    host: address,
+    host: host.inside,
+    port: networkOf(node).port,
     user: "dbadmin",
     password,
     ssl: { rejectUnauthorized: false },
@@ -44,9 +46,9 @@ async function query(address: string, sql: string): Promise<unknown> {
     connection.destroy();
   }
 }
-const answersAgain = (address: string) =>
+const answersAgain = (node: number) =>
   until("SQL", () =>
-    query(address, "SELECT 1").then(
+    query(node, "SELECT 1").then(
       () => true,
       () => false,
     ),
@@ -90,14 +92,11 @@ describe("an agent on a real host", () => {
   test("a wanted node comes up and answers SQL from outside, with the tenant's password", async () => {
     gateway.want(spec({}));
     await reached(first, "running", 1);
-    const rows = await query(
-      host.address(1),
-      "SELECT @@server_id AS id, @@gtid_executed AS gtids, CURRENT_USER() AS me",
-    );
+    const rows = await query(1, "SELECT @@server_id AS id, @@gtid_executed AS gtids, CURRENT_USER() AS me");
     // The password is not in the binary log, so a new node has no transaction of its own.
     expect(rows).toEqual([{ id: 1, gtids: "", me: "dbadmin@%" }]);
     expect(gateway.latest(first)?.used_disk_mb).toBeGreaterThan(10);
-    await query(host.address(1), "CREATE DATABASE shop; CREATE TABLE shop.t (a INT); INSERT INTO shop.t VALUES (42)");
+    await query(1, "CREATE DATABASE shop; CREATE TABLE shop.t (a INT); INSERT INTO shop.t VALUES (42)");
   }, 60_000);
 
   // The gateway's certificates last a day here.
@@ -109,8 +108,8 @@ describe("an agent on a real host", () => {
 
   test("a killed server comes back with its data", async () => {
     host.podman("kill", "--signal", "KILL", `moorage-${first}`);
-    await answersAgain(host.address(1));
-    expect(await query(host.address(1), "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
+    await answersAgain(1);
+    expect(await query(1, "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
   }, 30_000);
 
   test("a node that is no longer listed, an older generation and a control plane set back change nothing", async () => {
@@ -124,14 +123,14 @@ describe("an agent on a real host", () => {
     await until("the refusal", () => host.log().includes("knows less than this host"));
     gateway.wanted.nodes = [];
     gateway.wanted.revision = revision;
-    expect(await query(host.address(1), "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
+    expect(await query(1, "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
   }, 30_000);
 
   test("a spec with a field that the agent does not know is unsupported, and the node goes on as it was", async () => {
     gateway.want({ ...spec({ generation: 2 }), tombstone: { operation: 1 }, turbo: true });
     await reached(first, "unsupported", 2);
     expect(gateway.latest(first)?.message).toContain("turbo");
-    expect(await query(host.address(1), "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
+    expect(await query(1, "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
   });
 
   test("a digest tells every node with its spec", async () => {
@@ -150,8 +149,8 @@ describe("an agent on a real host", () => {
     sh(`umount ${join(host.state, "nodes", first, "volume")}`);
     sh(`losetup -j ${join(host.state, "volumes", `${first}.img`)} | cut -d: -f1 | xargs losetup -d`);
     host.startAgent(environment);
-    await answersAgain(host.address(1));
-    expect(await query(host.address(1), "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
+    await answersAgain(1);
+    expect(await query(1, "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
     const heard = gateway.messages.length;
     await gateway.open();
     // The newer spec that it cannot read was not forgotten with the restart either.
@@ -181,13 +180,13 @@ describe("an agent on a real host", () => {
   test("one deletion more than a host does by itself is held until the operator's signed allowance comes", async () => {
     const second = randomUUID();
     host.known(second);
-    const network = { address: host.address(2), port: 13307 };
+    const network = networkOf(2);
     gateway.want(spec({ node: second, network }));
     await reached(second, "running", 1);
     gateway.want(spec({ node: second, network, generation: 2, tombstone: { operation: 6 } }));
     await reached(second, "held", 2);
     expect(gateway.latest(second)?.message).toContain("moorage host allow-deletions");
-    expect(await query(host.address(2), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    expect(await query(2, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
 
     const hour = 3_600_000;
     const text = {

@@ -6,6 +6,8 @@ import { announceSteps } from "@moorage/crash-points";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
 import { enrol } from "./enrol.ts";
+import { createGate } from "./gate/gate.ts";
+import { gateSteps } from "./gate/gate-steps.ts";
 import { connectGateway, type Gateway, type Identity } from "./gateway.ts";
 import { listContainers } from "./gather.ts";
 import { hostPaths, makeHostFolders } from "./host-paths.ts";
@@ -16,6 +18,7 @@ import { follow, goneReport, keepPolling } from "./poll.ts";
 import { provisionSteps } from "./provision-steps.ts";
 import { createReconciler } from "./reconcile.ts";
 import { keepRenewing } from "./renew.ts";
+import { renewSteps } from "./renew-steps.ts";
 import { createReporter } from "./reporter.ts";
 import { stepNames } from "./run-steps.ts";
 import { writeSeccompProfile } from "./seccomp.ts";
@@ -32,12 +35,14 @@ const firstLookMs = 3000;
 
 /** Brings the host's nodes back from its own disk first; then, and for as long as it runs, talks to the gateway. */
 export async function startAgent(config: Config, log: Logger, clock = () => new Date()): Promise<Agent> {
-  announceSteps("agent", [...stepNames(provisionSteps), ...stepNames(tombstoneSteps)]);
+  announceSteps("agent", [...[provisionSteps, gateSteps, renewSteps, tombstoneSteps].flatMap(stepNames)]);
   const host = hostPaths(config.dir);
   await makeHostFolders(host);
   await writeSeccompProfile(host.seccomp);
   await allowForwarding();
   const store = await openSpecStore(host, clock);
+  const gate = createGate({ log });
+  await gate.start(store.all());
   const record = await openHostRecord(host.record);
   const podman = await openPodman(config.podmanSocket);
   const operatorKey = createPublicKey(await readFile(config.operatorKey));
@@ -71,14 +76,17 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   });
   const adminPassword = async (node: string) =>
     (await connected().secrets({ protocol: PROTOCOL, node })).admin_password;
+  const certificateFor = (node: string, csr: string) => connected().certificate({ protocol: PROTOCOL, node, csr });
   const reconciler = createReconciler({
     host,
     store,
     podman,
+    gate,
     reporter,
     record,
     operatorKey,
     adminPassword,
+    certificateFor,
     clock,
     log,
     enginesDir: config.enginesDir,
@@ -137,6 +145,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     async close(): Promise<void> {
       stop.abort();
       await reconciler.close();
+      await gate.stop();
       await reporter.close();
       await Promise.all(background);
       await gateway?.close();

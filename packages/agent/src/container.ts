@@ -37,7 +37,13 @@ export function wantedContainer(input: ContainerInput): { options: ContainerCrea
       PidsLimit: 5000,
       Ulimits: Object.entries(limits).map(([Name, limit]) => ({ Name, Soft: limit, Hard: limit })),
       Tmpfs: { "/tmp": "rw,nosuid,nodev,noexec,size=16m,mode=1777" },
-      Binds: [`${paths.volume}:/volume:rw`, `${paths.run}:/run/mysqld:rw`, `${paths.config}:/etc/mysql/my.cnf:ro`],
+      Binds: [
+        `${paths.volume}:/volume:rw`,
+        `${paths.run}:/run/mysqld:rw`,
+        `${paths.config}:/etc/mysql/my.cnf:ro`,
+        // The folder, not the file: a renewed certificate takes the old one's place by a rename.
+        ...(spec.tls === undefined ? [] : [`${paths.tls}:/etc/mysql/tls:ro`]),
+      ],
       LogConfig: { Type: "k8s-file", Config: { "max-size": "10mb" } },
       // The agent restarts a node: it alone knows that volume and network are in place.
       RestartPolicy: { Name: "no" },

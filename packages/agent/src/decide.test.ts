@@ -11,6 +11,8 @@ const right: Facts = {
   container: "running",
   current: true,
   credentials: 1,
+  certificate: "right",
+  gate: true,
 };
 const nothing: Facts = {
   image: false,
@@ -20,6 +22,8 @@ const nothing: Facts = {
   container: "absent",
   current: false,
   credentials: 0,
+  certificate: "absent",
+  gate: false,
 };
 
 const provisioned: [string, Partial<Facts>, string[]][] = [
@@ -31,6 +35,10 @@ const provisioned: [string, Partial<Facts>, string[]][] = [
   ["another plan", { current: false }, ["the container is not the wanted one"]],
   ["removed", { container: "absent", current: false }, ["there is no container"]],
   ["a new password", { credentials: 0 }, ["the password is not set"]],
+  ["no certificate", { certificate: "absent" }, ["there is no certificate"]],
+  ["a certificate for other names", { certificate: "outdated" }, ["the certificate is not the wanted one"]],
+  ["a new certificate", { certificate: "unused" }, ["the certificate is not in use"]],
+  ["dead, with an old certificate", { container: "stopped", certificate: "ending" }, ["the container is not running"]],
 ];
 test.each(provisioned)("%s", (_, change, because) => {
   expect(decide(testSpec(), { ...right, ...change })).toEqual(
@@ -40,6 +48,14 @@ test.each(provisioned)("%s", (_, change, because) => {
 
 test("a password older than the applied one is not asked for again", () => {
   expect(decide(testSpec(), { ...right, credentials: 2 })).toEqual({ kind: "nothing" });
+});
+
+test("a certificate that ends soon is renewed while the node serves", () => {
+  expect(decide(testSpec(), { ...right, certificate: "ending" })).toEqual({ kind: "renew" });
+});
+
+test("a new list alone touches nothing but the gate", () => {
+  expect(decide(testSpec(), { ...right, gate: false })).toEqual({ kind: "gate" });
 });
 
 const buried: [string, Facts, boolean][] = [

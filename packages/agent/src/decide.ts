@@ -4,6 +4,10 @@ import type { Facts } from "./gather.ts";
 export type Decision =
   | { kind: "nothing" }
   | { kind: "provision"; because: string[] }
+  /** It serves, but not those that it should, or others too. */
+  | { kind: "gate" }
+  /** It serves, and its certificate ends soon. */
+  | { kind: "renew" }
   | { kind: "bury"; guarded: boolean };
 
 /** From what is wanted and what is there to what to do: pure, so that the whole table can be tested. */
@@ -18,5 +22,10 @@ export function decide(spec: Pick<NodeSpec, "tombstone" | "credentials">, facts:
   else if (!facts.current) because.push("the container is not the wanted one");
   else if (facts.container === "stopped") because.push("the container is not running");
   if (facts.credentials < spec.credentials.version) because.push("the password is not set");
+  if (facts.certificate === "absent") because.push("there is no certificate");
+  if (facts.certificate === "outdated") because.push("the certificate is not the wanted one");
+  if (facts.certificate === "unused") because.push("the certificate is not in use");
+  if (because.length === 0 && !facts.gate) return { kind: "gate" };
+  if (because.length === 0 && facts.certificate === "ending") return { kind: "renew" };
   return because.length === 0 ? { kind: "nothing" } : { kind: "provision", because };
 }

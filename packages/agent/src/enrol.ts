@@ -1,18 +1,14 @@
-import { createPrivateKey, createPublicKey, webcrypto } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PROTOCOL } from "@moorage/contract/agent";
-import "reflect-metadata"; // must come before x509
-import * as x509 from "@peculiar/x509";
 import type { Logger } from "pino";
+import { newPrivateKey, requestFor } from "./certificate-request.ts";
 import type { Config } from "./config.ts";
 import { readIfThere, writeDurably } from "./durable-file.ts";
 import { connectGateway, type Identity } from "./gateway.ts";
 import type { HostPaths } from "./host-paths.ts";
 import type { HostRecordFile } from "./host-record.ts";
 import { networkDelayMs } from "./retry-delay.ts";
-
-const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 
 export type EnrolDeps = { config: Config; paths: HostPaths; record: HostRecordFile; log: Logger; signal: AbortSignal };
 
@@ -52,23 +48,7 @@ async function askForCertificate({ config, paths, record, log, signal }: EnrolDe
 }
 
 async function makeKey(path: string): Promise<string> {
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
-  const pem = x509.PemConverter.encode(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY");
+  const pem = await newPrivateKey();
   await writeDurably(path, pem, 0o600);
   return pem;
-}
-
-export async function requestFor(pem: string): Promise<string> {
-  const secret = createPrivateKey(pem);
-  const pkcs8 = new Uint8Array(secret.export({ type: "pkcs8", format: "der" }));
-  const spki = new Uint8Array(createPublicKey(secret).export({ type: "spki", format: "der" }));
-  const keys = {
-    privateKey: await webcrypto.subtle.importKey("pkcs8", pkcs8, algorithm, true, ["sign"]),
-    publicKey: await webcrypto.subtle.importKey("spki", spki, algorithm, true, ["verify"]),
-  };
-  const request = await x509.Pkcs10CertificateRequestGenerator.create(
-    { name: "CN=moorage-host", keys, signingAlgorithm: algorithm },
-    webcrypto,
-  );
-  return request.toString("pem");
 }

@@ -1,4 +1,6 @@
 import {
+  CertificateReply,
+  type CertificateRequest,
   EnrolReply,
   type EnrolRequest,
   ObservedReply,
@@ -48,6 +50,7 @@ export function connectGateway(url: string, ca: string, identity?: Identity) {
     renew: (message: RenewRequest, signal?: AbortSignal) => call("/v1/renew", message, RenewReply, signal),
     wanted: (message: WantedRequest, signal?: AbortSignal) => call("/v1/wanted", message, WantedReply, signal),
     observed: (message: ObservedRequest, signal?: AbortSignal) => call("/v1/observed", message, ObservedReply, signal),
+    certificate: (message: CertificateRequest) => call("/v1/certificate", message, CertificateReply),
     secrets: (message: SecretsRequest) => call("/v1/secrets", message, SecretsReply),
     close: (): Promise<void> => dispatcher.destroy(),
   };

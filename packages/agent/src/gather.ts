@@ -3,6 +3,7 @@ import { wantedContainer } from "./container.ts";
 import { isMountPoint } from "./mounts.ts";
 import { configFile } from "./mysql/config-file.ts";
 import { isInhabited, networkId } from "./network.ts";
+import { type CertificateState, certificateState } from "./node-certificate.ts";
 import type { NodeContext } from "./node-context.ts";
 import { appliedCredentials } from "./node-state.ts";
 import { nodeLabel, type Podman, specLabel } from "./podman.ts";
@@ -20,6 +21,9 @@ export type Facts = {
   /** The container is the one that the spec asks for. */
   current: boolean;
   credentials: number;
+  certificate: CertificateState;
+  /** Whoever the spec lists can reach the node, and nobody else. */
+  gate: boolean;
 };
 
 export async function listContainers({ client }: Podman): Promise<Map<string, SeenContainer>> {
@@ -44,6 +48,8 @@ export async function gather(context: NodeContext, seen: SeenContainer | undefin
       seen === undefined ? "absent" : seen.running && (await isInhabited(context.network)) ? "running" : "stopped",
     current: wanted !== undefined && seen?.hash === wanted.hash,
     credentials: await appliedCredentials(paths),
+    certificate: await certificateState(context),
+    gate: context.gate.isVouchedFor(context.spec),
   };
 }
 

@@ -25,6 +25,9 @@ export const nodePaths = (host: HostPaths, node: string) => ({
   run: join(host.nodes, node, "run"),
   socket: join(host.nodes, node, "run", "mysqld.sock"),
   config: join(host.nodes, node, "my.cnf"),
+  tls: join(host.nodes, node, "tls"),
+  certificate: join(host.nodes, node, "tls", "server.pem"),
+  authorities: join(host.nodes, node, "tls", "ca.pem"),
   state: join(host.nodes, node, "state.json"),
 });
 export type NodePaths = ReturnType<typeof nodePaths>;

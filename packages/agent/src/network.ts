@@ -1,31 +1,49 @@
-import { readdirSync, readlinkSync } from "node:fs";
-import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { existsSync, readdirSync, readlinkSync } from "node:fs";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import ipaddr from "ipaddr.js";
+import { admittedMark } from "./gate/ruleset.ts";
 import { isMountPoint } from "./mounts.ts";
 import { runCommand } from "./run-command.ts";
 
 /**
- * A node has a network namespace of its own, joined to its host's by a veth pair and one /32 route. The namespace
- * outlives the container, so the address answers (with a reset) while mysqld is down, instead of vanishing.
+ * A node has a network namespace of its own, joined to its host's by a veth pair and one route for each family. The
+ * namespace outlives the container, so the address answers (with a reset) while mysqld is down, instead of vanishing.
  */
-export type NodeNetwork = { namespace: string; path: string; link: string; address: string };
+export type NodeNetwork = { namespace: string; path: string; link: string; address: string; address6: string };
 
 export function nodeNetwork(node: string, address: string): NodeNetwork {
   const short = node.slice(0, 8);
-  return { namespace: `moor-n-${short}`, path: `/run/netns/moor-n-${short}`, link: `mn-${short}`, address };
+  return {
+    namespace: `moor-n-${short}`,
+    path: `/run/netns/moor-n-${short}`,
+    link: `mn-${short}`,
+    address,
+    address6: address6Of(address),
+  };
 }
 
-// The node's way out; each veth's host end has this address.
+/** Known on its host only, where a gate leads to it: so it may be derived, and the same on every host. */
+export const address6Of = (address: string): string => ipaddr.IPv6.parse(`fd6d:6f6f:7261:6765::${address}`).toString();
+
+// The node's way out; each veth's host end has these addresses.
 const gateway = "169.254.1.1";
+const gateway6 = "fe80::1";
+
+/** Says of every node's address that there is no way to it. Asked for packets that no gate has let in. */
+const closedTable = 20_000;
 
 export async function makeNetwork(network: NodeNetwork): Promise<void> {
-  const { namespace, path, link, address } = network;
-  const first: string[] = [];
+  const { namespace, path, link, address, address6 } = network;
+  const six = hasIpv6();
+  const first = [`route replace unreachable ${address}/32 table ${closedTable}`];
+  if (six) first.push(`route replace unreachable ${address6}/128 table ${closedTable}`);
   if (!(await isMountPoint(path))) {
     await rm(path, { force: true }); // a name without a namespace, left by a crash
     first.push(`netns add ${namespace}`);
   }
   if (!(await linkIsThere(link))) first.push(`link add ${link} type veth peer name eth0 netns ${namespace}`);
   first.push(`link set ${link} up`, `addr replace ${gateway}/32 dev ${link} scope link`);
+  if (six) first.push(`addr replace ${gateway6}/64 dev ${link} nodad`);
   await runCommand("ip", ["-batch", "-"], lines(first));
   await runCommand(
     "ip",
@@ -36,21 +54,28 @@ export async function makeNetwork(network: NodeNetwork): Promise<void> {
       "link set eth0 up",
       `route replace ${gateway}/32 dev eth0 scope link`,
       `route replace default via ${gateway} dev eth0`,
+      ...(six ? [`addr replace ${address6}/128 dev eth0 nodad`, `route replace ::/0 via ${gateway6} dev eth0`] : []),
     ]),
   );
+  if (six) await runCommand("ip", ["route", "replace", `${address6}/128`, "dev", link]);
   // Last, because networkId takes it as the sign that all before it is there.
   await runCommand("ip", ["route", "replace", `${address}/32`, "dev", link]);
 }
 
-export async function removeNetwork({ namespace, path, link }: NodeNetwork): Promise<void> {
+export async function removeNetwork({ namespace, path, link, address, address6 }: NodeNetwork): Promise<void> {
   if (await linkIsThere(link)) await runCommand("ip", ["link", "delete", link]);
   if (await isMountPoint(path)) await runCommand("ip", ["netns", "delete", namespace]);
   await rm(path, { force: true });
+  const closed = [`${address}/32`, ...(hasIpv6() ? [`${address6}/128`] : [])].map((to) => `${to} table ${closedTable}`);
+  // Made first, if it was not there: taking away what is not there is an error.
+  const away = closed.flatMap((route) => [`route replace unreachable ${route}`, `route delete unreachable ${route}`]);
+  await runCommand("ip", ["-batch", "-"], lines(away));
 }
 
 /** The namespace's own number, when namespace, link and route are all there. Reads only; no process. */
-export async function networkId({ path, link, address }: NodeNetwork): Promise<number | undefined> {
+export async function networkId({ path, link, address, address6 }: NodeNetwork): Promise<number | undefined> {
   if (!(await isMountPoint(path)) || !(await routeIsThere(link, address))) return undefined;
+  if (hasIpv6() && !(await route6IsThere(link, address6))) return undefined;
   return (await stat(path)).ino;
 }
 
@@ -75,11 +100,34 @@ function namespaceOf(entry: string): string | undefined {
   }
 }
 
-/** Packets to nodes pass through the host's namespace; /proc/sys/net is the one that this process is in. */
+/**
+ * Packets to nodes pass through the host's namespace; /proc/sys/net is the one that this process is in. Only those that
+ * a gate has let in find the way: should somebody flush the whole ruleset, there is no way to any node left.
+ */
 export async function allowForwarding(): Promise<void> {
   await mkdir("/run/netns", { recursive: true });
+  for (const family of hasIpv6() ? ["-4", "-6"] : ["-4"]) {
+    await ensureRule(family, 1000, "from all iif lo lookup main");
+    await ensureRule(family, 1001, `from all fwmark 0/0x${admittedMark.toString(16)} lookup ${closedTable}`);
+  }
   await writeFile("/proc/sys/net/ipv4/ip_forward", "1");
+  if (!hasIpv6()) return;
+  // A host that forwards no longer listens to its routers, unless it is told to do both.
+  for (const name of await readdir(ipv6Settings)) {
+    const setting = `${ipv6Settings}/${name}/accept_ra`;
+    if ((await readFile(setting, "utf8")).trim() === "1") await writeFile(setting, "2");
+  }
+  await writeFile(`${ipv6Settings}/all/forwarding`, "1");
 }
+
+async function ensureRule(family: string, preference: number, rule: string): Promise<void> {
+  const shown = await runCommand("ip", [family, "rule", "show", "pref", `${preference}`]);
+  if (shown.includes(rule)) return;
+  await runCommand("ip", [family, "rule", "add", "pref", `${preference}`, ...rule.split(" ")]);
+}
+
+const ipv6Settings = "/proc/sys/net/ipv6/conf";
+const hasIpv6 = (): boolean => existsSync(ipv6Settings);
 
 async function linkIsThere(link: string): Promise<boolean> {
   const table = await readFile("/proc/self/net/dev", "utf8");
@@ -91,6 +139,12 @@ async function routeIsThere(link: string, address: string): Promise<boolean> {
   const hex = inKernelOrder.map((part) => Number(part).toString(16).padStart(2, "0").toUpperCase()).join("");
   const table = await readFile("/proc/self/net/route", "utf8");
   return table.split("\n").some((line) => line.startsWith(`${link}\t${hex}\t`));
+}
+
+async function route6IsThere(link: string, address6: string): Promise<boolean> {
+  const hex = Buffer.from(ipaddr.parse(address6).toByteArray()).toString("hex");
+  const table = await readFile("/proc/self/net/ipv6_route", "utf8");
+  return table.split("\n").some((line) => line.startsWith(`${hex} 80 `) && line.endsWith(` ${link}`));
 }
 
 const lines = (commands: readonly string[]): string => `${commands.join("\n")}\n`;

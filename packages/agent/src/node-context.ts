@@ -1,5 +1,6 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import type { Logger } from "pino";
+import type { Gate } from "./gate/gate.ts";
 import { type HostPaths, type NodePaths, nodePaths } from "./host-paths.ts";
 import { type NodeNetwork, nodeNetwork } from "./network.ts";
 import type { Podman } from "./podman.ts";
@@ -9,9 +10,12 @@ export type NodeDeps = {
   host: HostPaths;
   store: SpecStore;
   podman: Podman;
+  gate: Gate;
   enginesDir: string;
   /** Asks the gateway; it fails while there is none. */
   adminPassword: (node: string) => Promise<string>;
+  /** Asks the gateway, like `adminPassword`. */
+  certificateFor: (node: string, csr: string) => Promise<{ certificate: string; ca: string }>;
   clock: () => Date;
   log: Logger;
 };

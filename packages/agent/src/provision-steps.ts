@@ -2,9 +2,11 @@ import { chown, lchown, mkdir, readdir, readFile, rename, rm } from "node:fs/pro
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readIfThere, writeDurably } from "./durable-file.ts";
+import { applyGate } from "./gate/gate-steps.ts";
 import { configOf, containerOf } from "./gather.ts";
 import { answers, setAdminPassword } from "./mysql/node-sql.ts";
 import { isInhabited, makeNetwork, networkId } from "./network.ts";
+import { certificateState, makeCertificate, useCertificate } from "./node-certificate.ts";
 import type { NodeContext } from "./node-context.ts";
 import { appliedCredentials, recordCredentials } from "./node-state.ts";
 import { containerName, imageName, isThere, requireSha256, settled, specLabel } from "./podman.ts";
@@ -33,6 +35,13 @@ export const provisionSteps: StepTable = {
       done: async ({ network }) => (await networkId(network)) !== undefined,
       run: ({ network }) => makeNetwork(network),
     },
+    {
+      name: "certificate",
+      percent: 43,
+      // Any will do to start with: a host without a gateway brings its nodes back with what is on its disk.
+      done: async (context) => (await certificateState(context)) !== "absent",
+      run: makeCertificate,
+    },
     { name: "config", percent: 45, run: writeConfig },
     { name: "container", percent: 55, run: makeContainer },
     {
@@ -42,14 +51,22 @@ export const provisionSteps: StepTable = {
     },
     { name: "ready", percent: 90, run: untilItAnswers },
     {
+      name: "tls",
+      percent: 92,
+      done: async (context) => ["right", "ending"].includes(await certificateState(context)),
+      run: useCertificate,
+    },
+    {
       name: "credentials",
-      percent: 100,
+      percent: 95,
       done: async ({ paths, spec }) => (await appliedCredentials(paths)) >= spec.credentials.version,
       run: async ({ paths, spec, adminPassword }) => {
         await setAdminPassword(paths.socket, spec.credentials, await adminPassword(spec.node));
         await recordCredentials(paths, spec.credentials.version);
       },
     },
+    // Last: nobody is let in before the server is whole.
+    { name: "gate", percent: 100, done: async ({ gate, spec }) => gate.isVouchedFor(spec), run: applyGate },
   ],
 };
 

@@ -3,11 +3,13 @@ import { setInterval as every } from "node:timers/promises";
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { decide } from "./decide.ts";
 import { guardDeletion, rememberDeletions, type Verdict } from "./deletion-guard.ts";
+import { gateSteps } from "./gate/gate-steps.ts";
 import { gather, listContainers } from "./gather.ts";
 import type { HostRecordFile } from "./host-record.ts";
 import { type NodeContext, type NodeDeps, nodeContext } from "./node-context.ts";
 import { CannotHeal } from "./podman.ts";
 import { provisionSteps } from "./provision-steps.ts";
+import { renewSteps } from "./renew-steps.ts";
 import type { Reporter } from "./reporter.ts";
 import { stepDelayMs } from "./retry-delay.ts";
 import { runSteps, StepFailed } from "./run-steps.ts";
@@ -25,8 +27,13 @@ export type ReconcileDeps = NodeDeps & {
 
 const nodesAtOnce = 4;
 const verifyEveryMs = 10_000;
+/** After so many more tries, a list that could not be applied is called failed. */
+const gateTries = 2;
 /** A server that ran this long and then died is not in a crash loop. */
 const stableMs = 60_000;
+
+/** A month is left when renewal begins: a gateway that is away, or busy, need not be asked often. */
+const renewAgainMs = 600_000;
 
 type History = { attempt: number; runningSince?: number; gaveUpOn?: NodeSpec };
 
@@ -36,6 +43,7 @@ type History = { attempt: number; runningSince?: number; gaveUpOn?: NodeSpec };
  */
 export function createReconciler(deps: ReconcileDeps) {
   const histories = new Map<string, History>();
+  const renewAfter = new Map<string, number>();
   const stop = new AbortController();
   const queue = createNodeQueue(nodesAtOnce, converge);
   const historyOf = (node: string): History => histories.get(node) ?? setHistory(node, { attempt: 0 });
@@ -58,6 +66,8 @@ export function createReconciler(deps: ReconcileDeps) {
       const decision = decide(spec, await gather(context, seen));
       if (decision.kind === "bury") await bury(context, decision.guarded);
       else if (decision.kind === "provision") await provision(context, decision.because);
+      else if (decision.kind === "gate") await applyList(context);
+      else if (decision.kind === "renew") await renew(context);
       else await running(context);
     } catch (error) {
       if (!superseded()) await failed(context, error);
@@ -90,6 +100,24 @@ export function createReconciler(deps: ReconcileDeps) {
     report(spec, { state: "running", percent: 100, ...(used !== undefined && { used_disk_mb: used }) });
   }
 
+  async function applyList(context: NodeContext): Promise<void> {
+    const outcome = await runSteps(gateSteps, context, progressOf(context.spec));
+    if (outcome === "finished") await running(context);
+  }
+
+  async function renew(context: NodeContext): Promise<void> {
+    const { node } = context.spec;
+    await running(context);
+    if (performance.now() < (renewAfter.get(node) ?? 0)) return;
+    renewAfter.set(node, performance.now() + renewAgainMs);
+    try {
+      await runSteps(renewSteps, context, () => {});
+      context.log.info("certificate renewed");
+    } catch (error) {
+      context.log.warn({ error: String(error) }, "the certificate could not be renewed");
+    }
+  }
+
   async function bury(context: NodeContext, guarded: boolean): Promise<void> {
     const { spec } = context;
     const verdict = guarded ? await admit(spec.node) : undefined;
@@ -107,6 +135,7 @@ export function createReconciler(deps: ReconcileDeps) {
   function gone({ spec, log }: NodeContext): void {
     log.info("gone");
     histories.delete(spec.node);
+    renewAfter.delete(spec.node);
     report(spec, { state: "gone", percent: 100 });
   }
 
@@ -145,7 +174,9 @@ export function createReconciler(deps: ReconcileDeps) {
       return report(spec, { state: "failed", message, ...at });
     }
     setHistory(spec.node, { attempt: attempt + 1 });
-    report(spec, { state: "working", message, ...at });
+    // Whoever waits for a new list is told while the old one is in force; the node itself serves, and we go on trying.
+    const listRefused = error instanceof StepFailed && error.table === gateSteps.name && attempt >= gateTries;
+    report(spec, { state: listRefused ? "failed" : "working", message, ...at });
     queue.wakeLater(spec.node, stepDelayMs(attempt + 1));
   }
 

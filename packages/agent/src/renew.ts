@@ -2,13 +2,13 @@ import { X509Certificate } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PROTOCOL } from "@moorage/contract/agent";
 import type { Logger } from "pino";
+import { requestFor } from "./certificate-request.ts";
 import { writeDurably } from "./durable-file.ts";
-import { requestFor } from "./enrol.ts";
 import type { Gateway, Identity } from "./gateway.ts";
 import type { HostPaths } from "./host-paths.ts";
 
 const dayMs = 86_400_000;
-/** A certificate lasts 90 days: a gateway may be away for a month before a host is locked out. */
+/** A certificate lasts 90 days: the gateway may be away for a month before a host is locked out, or a node distrusted. */
 const renewDays = 30;
 const lookEveryMs = 6 * 3_600_000;
 
@@ -26,7 +26,7 @@ export type RenewDeps = {
 export async function keepRenewing(deps: RenewDeps, signal: AbortSignal): Promise<void> {
   let { identity } = deps;
   while (!signal.aborted) {
-    if (isRenewalDue(identity.cert, deps.clock()))
+    if (isRenewalDue(new X509Certificate(identity.cert), deps.clock()))
       identity = await renew(deps, identity, signal).catch((error: unknown) => {
         deps.log.warn({ error: String(error) }, "the certificate could not be renewed");
         return identity;
@@ -35,8 +35,8 @@ export async function keepRenewing(deps: RenewDeps, signal: AbortSignal): Promis
   }
 }
 
-export const isRenewalDue = (certificate: string, now: Date): boolean =>
-  new X509Certificate(certificate).validToDate.getTime() - now.getTime() < renewDays * dayMs;
+export const isRenewalDue = (certificate: X509Certificate, now: Date): boolean =>
+  certificate.validToDate.getTime() - now.getTime() < renewDays * dayMs;
 
 /** On the disk before it is used: the gateway forgets the old one at its first use. */
 async function renew(

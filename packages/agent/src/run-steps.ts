@@ -17,10 +17,12 @@ export const stepNames = ({ name, steps }: StepTable): string[] => steps.map((ea
 
 export class StepFailed extends Error {
   override readonly name = "StepFailed";
+  readonly table: string;
   readonly step: string;
   readonly percent: number;
-  constructor(name: string, percent: number, cause: unknown) {
+  constructor(table: string, name: string, percent: number, cause: unknown) {
     super(`${name}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.table = table;
     this.step = name;
     this.percent = percent;
   }
@@ -41,7 +43,7 @@ export async function runSteps(
         if (!(await each.done?.(context))) await each.run(context);
       });
     } catch (error) {
-      throw new StepFailed(each.name, percent, error);
+      throw new StepFailed(table.name, each.name, percent, error);
     }
     percent = each.percent;
     context.log.debug({ table: table.name, step: each.name, ms: Math.round(performance.now() - started) }, "step");

@@ -11,6 +11,7 @@ const container = ({ podman, spec }: NodeContext) => podman.client.getContainer(
 export const tombstoneSteps: StepTable = {
   name: "tombstone",
   steps: [
+    { name: "gate", percent: 5, run: ({ gate, spec }) => gate.close(spec) },
     // SIGTERM, then SIGKILL after a minute: a clean end makes an undelete start without recovery.
     { name: "stop", percent: 40, run: (context) => settled(container(context).stop({ t: 60 })) },
     { name: "remove", percent: 55, run: (context) => settled(container(context).remove({ force: true })) },

@@ -37,6 +37,8 @@ export function hostCommands(program: Command, output: Output): void {
     .requiredOption("--region <id>", "where it stands: see moorage region list")
     .requiredOption("--failure-domain <name>", "hosts that fail together, such as a rack")
     .requiredOption("--address <ip>", "where its gates are reached")
+    .option("--address6 <ip>", "the same, for clients that come by IPv6")
+    .option("--private-address <ip>", "where its gates are reached from the private network, if there is one")
     .requiredOption("--node-network <cidr>", "a /20 for the nodes of this host alone")
     .requiredOption("--memory-mb <n>", "memory for databases", wholeNumber)
     .requiredOption("--disk-mb <n>", "disk for databases", wholeNumber)
@@ -47,6 +49,8 @@ export function hostCommands(program: Command, output: Output): void {
         region: options["region"],
         failure_domain: options["failureDomain"],
         address: options["address"],
+        address6: options["address6"],
+        private_address: options["privateAddress"],
         node_network: options["nodeNetwork"],
         memory_mb: options["memoryMb"],
         disk_mb: options["diskMb"],

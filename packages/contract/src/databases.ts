@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defineOperation } from "./operation.ts";
-import { Empty, Id, page, Source, Timestamp } from "./wire.ts";
+import { Source } from "./source.ts";
+import { Empty, Id, page, Timestamp } from "./wire.ts";
 
 export const DatabaseStatus = z.enum([
   "provisioning",
@@ -25,13 +26,26 @@ const Label = z
   .regex(/^[^\p{Cc}]*$/u, "no control characters")
   .refine((label) => label.trim() === label, "no space at either end");
 
-const Updates = z.object({
-  frequency: z.enum(["weekly", "monthly"]),
-  duration: z.int(),
-  hour_of_day: z.int(),
-  day_of_week: z.int(),
-  week_of_month: z.int().nullable(),
-});
+const AllowList = z
+  .array(Source, { error: "a list of addresses and CIDR ranges" })
+  .max(10_000, "at most 10,000 entries");
+
+const between = (least: number, most: number) => {
+  const error = `${least} to ${most}`;
+  return z.int({ error }).min(least, error).max(most, error);
+};
+
+/** The maintenance window, in UTC. Monday is day 1; `week_of_month` belongs to a monthly one alone. */
+const Updates = z.object(
+  {
+    frequency: z.enum(["weekly", "monthly"], { error: "weekly or monthly" }),
+    duration: between(1, 3),
+    hour_of_day: between(0, 23),
+    day_of_week: between(1, 7),
+    week_of_month: between(1, 4).nullable(),
+  },
+  { error: "an object" },
+);
 export type Updates = z.output<typeof Updates>;
 
 export const MysqlDatabase = z.object({
@@ -66,12 +80,26 @@ export const NewMysqlDatabase = z.object({
   encrypted: z.boolean({ error: "true or false" }).default(false),
   ssl_connection: z.boolean({ error: "true or false" }).default(true),
   replication_type: ReplicationType.optional(),
-  allow_list: z
-    .array(Source, { error: "a list of addresses and CIDR ranges" })
-    .max(10_000, "at most 10,000 entries")
-    .default([]),
+  allow_list: AllowList.default([]),
 });
 export type NewMysqlDatabase = z.output<typeof NewMysqlDatabase>;
+
+/** Clients send a whole object back to change a part of it, so what cannot change is there too. */
+export const MysqlDatabaseChange = z
+  .object({
+    label: Label,
+    allow_list: AllowList,
+    updates: Updates.partial(),
+    type: z.string({ error: "the id of a database type" }),
+    engine: z.string({ error: "the id of an engine, such as mysql/9.7.4" }),
+    region: z.string({ error: "the id of a region" }),
+    cluster_size: z.int({ error: "1 or 3" }),
+    encrypted: z.boolean({ error: "true or false" }),
+    ssl_connection: z.boolean({ error: "true or false" }),
+    replication_type: ReplicationType,
+  })
+  .partial();
+export type MysqlDatabaseChange = z.output<typeof MysqlDatabaseChange>;
 
 export const DatabaseEngine = z.object({
   id: z.string(),
@@ -222,6 +250,20 @@ export const viewMysqlDatabase = defineOperation({
   reply: MysqlDatabase,
 });
 
+export const updateMysqlDatabase = defineOperation({
+  id: "updateMysqlDatabase",
+  summary: "Update a MySQL database",
+  tag: "Databases",
+  method: "PUT",
+  path: "/v4/databases/mysql/instances/:instanceId",
+  access: { scopes: ["databases:read_write"], entity: instanceEntity("read_write") },
+  params: instance,
+  body: MysqlDatabaseChange,
+  rate: "single",
+  emits: ["database_update"],
+  reply: MysqlDatabase,
+});
+
 export const deleteMysqlDatabase = defineOperation({
   id: "deleteMysqlDatabase",
   summary: "Delete a MySQL database",
@@ -246,4 +288,17 @@ export const viewMysqlCredentials = defineOperation({
   params: instance,
   rate: "single",
   reply: z.object({ username: z.string(), password: z.string() }),
+});
+
+export const viewMysqlSsl = defineOperation({
+  id: "viewMysqlSsl",
+  summary: "View the authority that signs a MySQL database's certificate",
+  tag: "Databases",
+  method: "GET",
+  path: "/v4/databases/mysql/instances/:instanceId/ssl",
+  access: { scopes: ["databases:read_only"], entity: instanceEntity("read_only") },
+  params: instance,
+  rate: "single",
+  /** Base64 of the PEM; null for a database that does not ask for TLS. */
+  reply: z.object({ ca_certificate: z.base64().nullable() }),
 });

@@ -6,7 +6,7 @@ export const EventStatus = z.enum(["failed", "finished", "notification", "schedu
 export type EventStatus = z.output<typeof EventStatus>;
 
 /** The interface's list may grow; none of its actions is a database's, and clients wait for these. */
-export const EventAction = z.enum(["database_create", "database_delete"]);
+export const EventAction = z.enum(["database_create", "database_update", "database_delete"]);
 export type EventAction = z.output<typeof EventAction>;
 
 export const EventEntity = z.object({

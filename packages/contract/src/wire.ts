@@ -5,11 +5,6 @@ export const Timestamp = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$
 
 export const toTimestamp = (at: Date): string => at.toISOString().slice(0, 19);
 
-/** One address or a CIDR range, IPv4 or IPv6. */
-export const Source = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
-  error: "an IPv4 or IPv6 address, or a CIDR range",
-});
-
 export const Id = z.coerce.number().int().positive();
 
 export const page = <Item extends z.ZodType>(item: Item) =>

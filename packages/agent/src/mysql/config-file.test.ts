@@ -31,8 +31,14 @@ test("the buffer pool leaves at least a third of every plan to the rest, and is 
 test("the file starts with what the data directory was made with, and adds the node's own place", () => {
   const text = configFile("[mysqld]\ngtid_mode = ON\n", testSpec({ server_id: 42 }));
   expect(text.startsWith("[mysqld]\ngtid_mode = ON\n")).toBe(true);
-  expect(text).toMatch(/^bind_address = 198\.18\.77\.64$/m);
+  expect(text).toMatch(/^report_host = 198\.18\.77\.64$/m);
   expect(text).toMatch(/^server_id = 42$/m);
   expect(text).toMatch(/^sync_binlog = 1$/m);
   expect(text).toMatch(/^require_secure_transport = ON$/m);
+});
+
+test("a node with a certificate uses it; the file of one without is what it was before there were any", () => {
+  const tls = { names: ["db-1-mysql-primary.moorage.test"], version: 1 };
+  expect(configFile("", testSpec({ tls }))).toMatch(/^ssl_cert = \/etc\/mysql\/tls\/server\.pem$/m);
+  expect(configFile("", testSpec())).not.toContain("ssl_");
 });

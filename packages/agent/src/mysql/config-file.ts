@@ -17,6 +17,11 @@ export function sizesOf({ memory_mb, disk_mb }: NodeSpec["resources"]) {
 // Never given to tenants' sessions in the books: room for the agent, backups and replication.
 const reservedConnections = 10;
 
+const tlsFiles = `ssl_ca = /etc/mysql/tls/ca.pem
+ssl_cert = /etc/mysql/tls/server.pem
+ssl_key = /etc/mysql/tls/server.pem
+`;
+
 /**
  * The node's my.cnf: what its data directory was made with (`fixed`), and what its plan and place say.
  * Paths are those inside the container.
@@ -31,13 +36,14 @@ datadir = /volume/data
 tmpdir = /volume/tmp
 socket = /run/mysqld/mysqld.sock
 pid_file = /run/mysqld/mysqld.pid
-bind_address = ${spec.network.address}
+# Both families; the namespace has the node's own addresses and no others.
+bind_address = *
 port = 3306
 report_host = ${spec.network.address}
 server_id = ${spec.server_id}
 mysqlx = OFF
 require_secure_transport = ${spec.database.ssl_connection ? "ON" : "OFF"}
-secure_file_priv = NULL
+${spec.tls === undefined ? "" : tlsFiles}secure_file_priv = NULL
 local_infile = OFF
 container_aware = ON
 

@@ -11,7 +11,7 @@ async function connect(socket: string): Promise<Connection> {
   });
 }
 
-async function withRoot<T>(socket: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+export async function withRoot<T>(socket: string, work: (connection: Connection) => Promise<T>): Promise<T> {
   const connection = await connect(socket);
   try {
     return await work(connection);
@@ -34,4 +34,10 @@ export const setAdminPassword = (socket: string, { username }: NodeSpec["credent
       username,
       password,
     ]);
+  });
+
+/** All or nothing: if the files cannot be used, the server keeps what it has and says so. */
+export const reloadTls = (socket: string) =>
+  withRoot(socket, async (connection) => {
+    await connection.query("ALTER INSTANCE RELOAD TLS");
   });

@@ -4,9 +4,11 @@ import { createServer } from "node:https";
 import { json } from "node:stream/consumers";
 import type { TLSSocket } from "node:tls";
 import {
+  CertificateRequest,
   type DeletionAllowance,
   EnrolRequest,
   type NodeReport,
+  type NodeSpec,
   ObservedRequest,
   PROTOCOL,
   RenewRequest,
@@ -17,13 +19,21 @@ import "reflect-metadata"; // must come before x509
 import * as x509 from "@peculiar/x509";
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
-const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 86_400_000) };
+const validFor = (days: number) => ({
+  notBefore: new Date(Date.now() - 60_000),
+  notAfter: new Date(Date.now() + days * 86_400_000),
+});
+const hostDays = 1;
+const nodeDays = 90;
 const crypto = webcrypto;
 const pollMs = 1000;
 
 /** A gateway that speaks the real protocol over real mutual TLS and keeps everything in memory. Only for tests. */
 export async function startFakeGateway(address: string, port: number, token: string) {
   const authority = await makeAuthority();
+  const databaseAuthority = await makeAuthority();
+  /** How the next certificates of nodes are given, if not as usual. */
+  const certificateTerms: { days: number; after?: Promise<unknown> }[] = [];
   const server = await makeServerIdentity(authority, address);
   const wanted = {
     epoch: 1,
@@ -59,6 +69,15 @@ export async function startFakeGateway(address: string, port: number, token: str
       reports.push(...message.nodes);
       return {};
     }
+    if (path === "/v1/certificate") {
+      const { node, csr } = CertificateRequest.parse(body);
+      const { days, after } = certificateTerms.shift() ?? { days: nodeDays };
+      await after;
+      const spec = (wanted.nodes as NodeSpec[]).find((each) => each.node === node);
+      const names = (spec?.tls?.names ?? []).map((value) => ({ type: "dns", value }) as const);
+      const extensions = [new x509.SubjectAlternativeNameExtension(names)];
+      return { certificate: await signRequest(databaseAuthority, csr, extensions, days), ca: databaseAuthority.pem };
+    }
     SecretsRequest.parse(body);
     return { admin_password: "correct horse ' battery" };
   }
@@ -84,6 +103,8 @@ export async function startFakeGateway(address: string, port: number, token: str
   return {
     url: `https://${address}:${port}`,
     ca: authority.pem,
+    databaseCa: databaseAuthority.pem,
+    certificateTerms,
     asked,
     messages,
     reports,
@@ -108,7 +129,7 @@ async function makeAuthority(): Promise<Authority> {
       name: "CN=test authority",
       keys,
       signingAlgorithm: algorithm,
-      ...validity,
+      ...validFor(nodeDays),
       extensions: [new x509.BasicConstraintsExtension(true)],
     },
     crypto,
@@ -124,10 +145,16 @@ async function makeServerIdentity(authority: Authority, address: string) {
   return { cert: certificate, key };
 }
 
-async function signRequest(authority: Authority, csr: string): Promise<string> {
+async function signRequest(
+  authority: Authority,
+  csr: string,
+  extensions: x509.Extension[] = [],
+  days = hostDays,
+): Promise<string> {
   const request = new x509.Pkcs10CertificateRequest(csr);
   if (!(await request.verify(crypto))) throw new Error("the request is not signed by its own key");
-  return issue(authority, "CN=host-7", await request.publicKey.export(algorithm, ["verify"], crypto), []);
+  const publicKey = await request.publicKey.export(algorithm, ["verify"], crypto);
+  return issue(authority, "CN=host-7", publicKey, extensions, days);
 }
 
 async function issue(
@@ -135,6 +162,7 @@ async function issue(
   subject: string,
   publicKey: CryptoKey,
   extensions: x509.Extension[],
+  days = hostDays,
 ): Promise<string> {
   const certificate = await x509.X509CertificateGenerator.create(
     {
@@ -144,7 +172,7 @@ async function issue(
       signingKey: authority.keys.privateKey,
       signingAlgorithm: algorithm,
       extensions,
-      ...validity,
+      ...validFor(days),
     },
     crypto,
   );

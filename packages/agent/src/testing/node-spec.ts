@@ -22,7 +22,7 @@ export const testSpec = (change: Partial<NodeSpec> = {}): NodeSpec => ({
   ordinal: 0,
   engine: { name: "mysql", version: "9.7.4", image: "0".repeat(64), prepared: "0".repeat(64) },
   resources: { memory_mb: 512, vcpus: 1, disk_mb: 1024 },
-  network: { address: "198.18.77.64", port: 13306 },
+  network: { address: "198.18.77.64", port: 20_000 },
   uid: 200_001,
   server_id: 1,
   credentials: { username: "dbadmin", version: 1 },

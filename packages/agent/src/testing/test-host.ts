@@ -14,18 +14,25 @@ const containersConf = join(import.meta.dirname, "../../../../tools/stack/contai
 
 export const sh = (command: string): string => execFileSync("sh", ["-c", command], { encoding: "utf8", stdio: "pipe" });
 
-/** A host of its own: namespace, podman, folders. `close` leaves nothing of it, whatever happened. */
+/**
+ * A host of its own: namespace, podman, folders. `close` leaves nothing of it, whatever happened. The test is a client
+ * on the other end of the cable, with two addresses: `outside` and `stranger`.
+ */
 export async function makeTestHost(name: string, subnet: string) {
   const dir = mkdtempSync(join(tmpdir(), "moor-"));
   const [state, crash] = [join(dir, "state"), join(dir, "crash")];
-  const [outside, inside] = [`${subnet}.1`, `${subnet}.2`];
+  const [outside, inside, stranger] = [`${subnet}.1`, `${subnet}.2`, `${subnet}.9`];
+  const [outside6, inside6] = [`fd00:${subnet.replaceAll(".", ":")}::1`, `fd00:${subnet.replaceAll(".", ":")}::2`];
   const nodes: string[] = [];
   mkdirSync(crash);
-  sh(`ip netns add ${name} &&
-    ip link add ${name} type veth peer name up0 netns ${name} &&
-    ip addr add ${outside}/30 dev ${name} && ip link set ${name} up &&
-    ip -n ${name} addr add ${inside}/30 dev up0 && ip -n ${name} link set up0 up && ip -n ${name} link set lo up &&
-    ip -n ${name} route add default via ${outside} && ip route add ${subnet}.64/26 via ${inside}`);
+  const plugIn = () =>
+    sh(`ip link add ${name} type veth peer name up0 netns ${name} &&
+      ip addr add ${outside}/30 dev ${name} && ip addr add ${stranger}/32 dev ${name} && ip link set ${name} up &&
+      ip -n ${name} addr add ${inside}/30 dev up0 && ip -n ${name} link set up0 up && ip -n ${name} link set lo up &&
+      ip -n ${name} route add default via ${outside} && ip route add ${subnet}.64/26 via ${inside} &&
+      ip addr add ${outside6}/64 dev ${name} nodad && ip -n ${name} addr add ${inside6}/64 dev up0 nodad`);
+  sh(`ip netns add ${name}`);
+  plugIn();
   const podmanSocket = join(dir, "podman.sock");
   // Folders of its own for all three: podman's default ones, and the locks in them, are the machine's.
   const folders = { "--root": "podman", "--runroot": "podman-run", "--tmpdir": "podman-tmp" };
@@ -56,7 +63,24 @@ export async function makeTestHost(name: string, subnet: string) {
     state,
     crash,
     outside,
+    inside,
+    stranger,
+    outside6,
+    inside6,
     podman,
+    nft: (command: string) => sh(`ip netns exec ${name} nft ${command}`),
+    /** A power cut. What the machine does at boot, before it has a network, is `atBoot`; the agent is not started. */
+    async reboot(atBoot: (namespace: string) => void): Promise<void> {
+      await stopAgent("SIGKILL");
+      podman("kill", "--all");
+      for (const node of nodes) {
+        sh(`ip netns delete moor-n-${node.slice(0, 8)}; umount ${join(state, "nodes", node, "volume")}
+          losetup -j ${join(state, "volumes", `${node}.img`)} | cut -d: -f1 | xargs -r losetup -d`);
+      }
+      sh(`ip link delete ${name}; ip netns delete ${name} && ip netns add ${name}`);
+      atBoot(name);
+      plugIn();
+    },
     address: (n: number) => `${subnet}.${64 + n}`,
     known: (node: string) => nodes.push(node),
     log: () => readFileSync(join(dir, "agent.log"), "utf8"),

@@ -38,11 +38,18 @@ export const NodeSpec = z.strictObject({
   }),
   resources: z.strictObject({ memory_mb: z.int(), vcpus: z.number(), disk_mb: z.int() }),
   network: z.strictObject({ address: z.ipv4(), port: z.int().min(1024).max(32767) }),
+  /**
+   * Who may reach the node on `network.port` of its host: canonical CIDRs of both families. Absent means nobody.
+   * The agent reads them again strictly; what it cannot read is not applied.
+   */
+  gate: z.strictObject({ sources: z.array(z.string()) }).optional(),
   /** The user id of the node's process on its host, its own. */
   uid: z.int(),
   server_id: z.int().positive(),
   /** Raised when the password changes; the agent then asks for it (`/v1/secrets`). */
   credentials: z.strictObject({ username: z.string(), version: z.int().positive() }),
+  /** The names that the node's certificate is for; `version` is raised to have key and certificate made anew. */
+  tls: z.strictObject({ names: z.array(z.string()).min(1), version: z.int().positive() }).optional(),
 });
 export type NodeSpec = z.output<typeof NodeSpec>;
 

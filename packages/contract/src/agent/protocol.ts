@@ -6,6 +6,7 @@
  *   POST /v1/wanted    long poll and lease: what this host should run
  *   POST /v1/observed  what it runs
  *   POST /v1/secrets   the secrets of one node of this host, asked for when they are used, never stored there
+ *   POST /v1/certificate  CSR of one node of this host in, the certificate that its clients see out
  *
  * Every message carries `protocol`. The gateway serves this version and the one before it.
  */
@@ -110,3 +111,10 @@ export const SecretsRequest = z.object({ protocol: Protocol, node: z.uuid() });
 export type SecretsRequest = z.output<typeof SecretsRequest>;
 export const SecretsReply = z.object({ protocol: Protocol, admin_password: z.string() });
 export type SecretsReply = z.output<typeof SecretsReply>;
+
+/** The key is the node's and stays on its host. The certificate's names are those of the wanted spec, whatever the CSR says. */
+export const CertificateRequest = z.object({ protocol: Protocol, node: z.uuid(), csr: z.string() });
+export type CertificateRequest = z.output<typeof CertificateRequest>;
+/** `ca` is every authority that clients trust just now: more than one while one takes over from another. */
+export const CertificateReply = z.object({ protocol: Protocol, certificate: z.string(), ca: z.string() });
+export type CertificateReply = z.output<typeof CertificateReply>;

@@ -2,7 +2,7 @@ import { announceSteps } from "@moorage/crash-points";
 import { apiSteps } from "#databases/index.ts";
 import { createAuthenticate, createTokenCache } from "#identity/index.ts";
 import { sql } from "kysely";
-import { readConfig, readKeyRing, required } from "#platform/config.ts";
+import { readConfig, readDatabaseCa, readKeyRing, required } from "#platform/config.ts";
 import { createOnceSecrets } from "#platform/http/once.ts";
 import { composeRateLimiter } from "#platform/limits/compose-rate-limiter.ts";
 import { createNudge, listen } from "#platform/db/notifications.ts";
@@ -32,8 +32,11 @@ const tenants = createTenantApi(
     authenticate: createAuthenticate({ db, clock, tokens }),
     nudgeRelay: createNudge(db, "relay", log),
     provisionDeadlineSeconds: config.MOORAGE_PROVISION_DEADLINE_SECONDS,
+    updateDeadlineSeconds: config.MOORAGE_UPDATE_DEADLINE_SECONDS,
     deleteDeadlineSeconds: config.MOORAGE_DELETE_DEADLINE_SECONDS,
     existingCustomersOnly: config.MOORAGE_EXISTING_CUSTOMERS_ONLY,
+    zone: config.MOORAGE_ZONE,
+    databaseCa: readDatabaseCa(config),
     limiter,
     onceSecrets: createOnceSecrets(readKeyRing(config)),
   },
@@ -50,6 +53,7 @@ const operators = createOperatorApi(log, {
   db,
   clock,
   sealer,
+  zone: config.MOORAGE_ZONE,
   operatorTokenSha256: required(config, "MOORAGE_OPERATOR_TOKEN_SHA256"),
 });
 

@@ -16,7 +16,12 @@ const config = readConfig();
 const base = composeBase("fleet", config);
 const { log, db, clock } = base;
 const { metrics, tracing } = await composeTelemetry("fleet", config, base);
-const tls = (file: string): string => readFileSync(join(required(config, "MOORAGE_FLEET_TLS_DIR"), file), "utf8");
+const reader =
+  (folder: string) =>
+  (file: string): string =>
+    readFileSync(join(folder, file), "utf8");
+const tls = reader(required(config, "MOORAGE_FLEET_TLS_DIR"));
+const databaseCa = reader(required(config, "MOORAGE_DATABASE_CA_DIR"));
 const closing = new AbortController();
 const wakeups = createWakeups();
 const heard = listen(config.DATABASE_URL, "host", log, {
@@ -38,6 +43,7 @@ gatewayRoutes(app, {
   db,
   clock,
   ca: await createCertificateAuthority(tls("ca.pem"), tls("ca.key")),
+  databaseCa: await createCertificateAuthority(databaseCa("ca.pem"), databaseCa("ca.key")),
   wakeups,
   nudgeRelay: createNudge(db, "relay", log),
   closing: closing.signal,

@@ -1,14 +1,21 @@
 import { announceSteps } from "@moorage/crash-points";
 import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
 import { composeBase, composeTelemetry } from "../compose.ts";
-import { createDatabaseActivities, createDatabaseExpiry, createReleaseChore } from "#databases/index.ts";
+import {
+  createDatabaseActivities,
+  createDatabaseExpiry,
+  createNameActivities,
+  createNamesChore,
+  createReleaseChore,
+} from "#databases/index.ts";
 import { createEventPartitionsChore } from "#events/index.ts";
 import { createFleetActivities } from "#fleet/index.ts";
 import { createProveCurrentChore } from "#fleet/prove-current.ts";
+import { createPowerDns } from "#names/index.ts";
 import { relaySteps, startRelay } from "#operations/relay.ts";
 import { startSweeper } from "#operations/sweeper.ts";
 import { TASK_QUEUE } from "#operations/workflow-id.ts";
-import { readConfig } from "#platform/config.ts";
+import { readConfig, required } from "#platform/config.ts";
 import { createIdempotencySweep } from "#platform/http/idempotency-sweep.ts";
 import { createServer } from "#platform/http/server.ts";
 import { onShutdown } from "#platform/shutdown.ts";
@@ -31,8 +38,15 @@ Runtime.install({
 });
 
 const temporal = countStarts(metrics.registry, await connectClient(config.TEMPORAL_ADDRESS, config.TEMPORAL_NAMESPACE));
-const databaseActivities = createDatabaseActivities({ db, clock });
-const activities = { ...databaseActivities, ...createFleetActivities({ db }) };
+const zone = config.MOORAGE_ZONE;
+const databaseActivities = createDatabaseActivities({ db, clock, zone });
+const names = createPowerDns({
+  url: required(config, "MOORAGE_DNS_URL"),
+  key: required(config, "MOORAGE_DNS_KEY"),
+  zone,
+});
+const nameDeps = { db, clock, names, zone };
+const activities = { ...databaseActivities, ...createNameActivities(nameDeps), ...createFleetActivities({ db }) };
 announceSteps("worker", [...Object.keys(activities).map(activityStep), ...Object.keys(relaySteps)]);
 
 // These need no worker: they go on while Temporal is down, and find it again when it is back.
@@ -49,6 +63,8 @@ const sweeper = startSweeper({
     createReleaseChore({ db, clock }),
     createEventPartitionsChore({ db, clock }),
     createIdempotencySweep({ db, clock }),
+    // Last: while the name server is down it throws, and the others are done.
+    createNamesChore(nameDeps),
   ],
 });
 

@@ -91,6 +91,7 @@ export const acceptCreate = prepare("accept-create", (_db, create: Create) => {
       kind: "provisionDatabase",
       entityId: create.id,
       eventId: sql`event.id`,
+      input: "{}",
       at: create.at,
       deadlineAt: create.deadlineAt,
       sweepAt: create.sweepAt,

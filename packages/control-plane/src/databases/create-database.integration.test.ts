@@ -140,6 +140,25 @@ test("of two creates at once with one label, one is made", async () => {
   expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400, 400, 400, 400]);
 });
 
+test("40 creates at once with one key, more than there are connections, make one and answer all alike", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const payload = { label: "once", region: REGION, type: PLAN, engine: ENGINE };
+  const headers = {
+    authorization: `Bearer ${alice.token}`,
+    "idempotency-key": "k",
+    "content-type": "application/json",
+  };
+
+  const replies = await Promise.all(
+    Array.from({ length: 40 }, () => world.send({ method: "POST", url: INSTANCES, headers, payload })),
+  );
+
+  expect(new Set(replies.map(({ statusCode, body }) => `${statusCode} ${body}`)).size).toBe(1);
+  expect(replies[0]).toMatchObject({ statusCode: 200 });
+  expect(await traces(world)).toMatchObject({ databases: 1, operations: 1, events: 1 });
+});
+
 test("8 creates at once with a limit of 3 make exactly 3, and the refusals say the numbers", async () => {
   await using world = await newWorld();
   const alice = await world.customer({ limits: { databases: 3 } });

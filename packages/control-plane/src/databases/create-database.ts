@@ -10,8 +10,9 @@ import type { Once } from "#platform/http/once.ts";
 import type { Sealer } from "#platform/seal.ts";
 import type { Offered, Offers, Plan } from "#regions/index.ts";
 import { acceptCreate } from "./accept-create.ts";
-import { defaultUpdates, initialStatus, replicationOf } from "./database.ts";
+import { initialStatus, labelTaken, replicationOf } from "./database.ts";
 import { entityOf, passwordPlace, targetOf } from "./entity.ts";
+import { defaultUpdates } from "./maintenance-window.ts";
 import { viewOfDatabase } from "./view.ts";
 
 export type CreateDeps = {
@@ -22,6 +23,7 @@ export type CreateDeps = {
   nudgeRelay: () => void;
   provisionDeadlineSeconds: number;
   existingCustomersOnly: boolean;
+  zone: string;
 };
 
 const sequences = { id: "databases_seq", operationId: "operations_seq" };
@@ -40,22 +42,27 @@ export async function createDatabase(
   const created = await changeAtOnce(db, "api.createMysqlDatabase", sequences, async (client, { id, operationId }) => {
     const at = clock();
     const entity = entityOf({ id, label: request.label });
-    const view = viewOfDatabase({
-      ...request,
-      ...engineVersion,
-      id,
-      plan: plan.id,
-      disk_mb: plan.disk_mb,
-      used_disk_mb: null,
-      replication_type: replication,
-      status: initialStatus,
-      updates: defaultUpdates,
-      port: null,
-      created_at: at,
-      updated_at: at,
-    });
+    const view = viewOfDatabase(
+      {
+        ...request,
+        ...engineVersion,
+        id,
+        plan: plan.id,
+        disk_mb: plan.disk_mb,
+        used_disk_mb: null,
+        replication_type: replication,
+        status: initialStatus,
+        updates: defaultUpdates,
+        port: null,
+        named_at: null,
+        created_at: at,
+        updated_at: at,
+      },
+      deps.zone,
+    );
+    const claim = once.columns(view);
     const [outcome] = await acceptCreate(client, {
-      ...once.columns(view),
+      ...claim,
       ...timesOf(at, deps.provisionDeadlineSeconds),
       ...usageOf(plan, request.cluster_size),
       accountId: by.accountId,
@@ -80,16 +87,14 @@ export async function createDatabase(
       adminPassword: sealer.seal(passwordPlace(by.accountId, id), newPassword()),
       operationId,
     });
-    if (outcome?.claimed === false) await once.replay(db);
-    if (outcome?.created !== true)
-      throw new DomainError("invalid", {
-        field: "label",
-        reason: `Label must be unique among your databases: "${request.label}" is taken.`,
-      });
+    if (claim.keySha256 !== null && outcome?.claimed !== true) return undefined;
+    if (outcome?.created !== true) throw labelTaken(request.label);
     requireWithinLimits(outcome);
     if (!outcome.opened) throw notComparedYet();
     return view;
   });
+  // With the connection given back: of fifty such requests at once, each would wait for a second one with one in hand.
+  if (created === undefined) return once.replay(db);
   deps.nudgeRelay();
   return created;
 }

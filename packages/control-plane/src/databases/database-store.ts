@@ -1,4 +1,5 @@
-import { sql, type Insertable, type Selectable } from "kysely";
+import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
+import pg from "pg";
 import { mayView, type Principal } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
@@ -18,7 +19,8 @@ const databasesToView = (db: Db | Tx) =>
     .innerJoin("engine_versions", "engine_versions.id", "databases.engine_version")
     .select(["databases.id", "databases.label", "databases.region", "databases.plan", "databases.cluster_size"])
     .select(["databases.replication_type", "databases.encrypted", "databases.ssl_connection", "databases.allow_list"])
-    .select(["databases.status", "databases.updates", "databases.port", "databases.created_at", "databases.updated_at"])
+    .select(["databases.status", "databases.updates", "databases.port", "databases.named_at"])
+    .select(["databases.created_at", "databases.updated_at"])
     .select(["plans.disk_mb", "engine_versions.engine", "engine_versions.version"])
     .select((query) =>
       query
@@ -32,16 +34,19 @@ const databasesToView = (db: Db | Tx) =>
 
 export type DatabaseToView = Awaited<ReturnType<typeof findDatabase>>;
 
-const databaseToView = prepare("database-to-view", (db, { accountId, id }: { accountId: number; id: number }) =>
+/** A deleted database is gone for its tenant at once, whatever its hosts still do. */
+const databaseToView = (db: Db | Tx, accountId: number, id: number) =>
   databasesToView(db)
     .where("databases.account_id", "=", accountId)
     .where("databases.id", "=", id)
-    .where("databases.deleted_at", "is", null),
+    .where("databases.deleted_at", "is", null);
+
+const preparedToView = prepare("database-to-view", (db, { accountId, id }: { accountId: number; id: number }) =>
+  databaseToView(db, accountId, id),
 );
 
-/** A deleted database is gone for its tenant at once, whatever its hosts still do. */
 export async function findDatabase(db: Db, accountId: number, id: number) {
-  const [row] = await databaseToView(db, { accountId, id });
+  const [row] = await preparedToView(db, { accountId, id });
   if (row === undefined) throw notFound();
   return row;
 }
@@ -75,6 +80,10 @@ export const hasDatabase = async (db: Db, accountId: number, id: number): Promis
   return found !== undefined;
 };
 
+/** As the transaction has made it. */
+export const findChangedDatabase = (tx: Tx, accountId: number, id: number): Promise<DatabaseToView> =>
+  databaseToView(tx, accountId, id).executeTakeFirstOrThrow(notFound);
+
 /** The whole row, as it is: for what its tenant may not see. */
 export const findDatabaseRow = (tx: Tx, accountId: number, id: number): Promise<DatabaseRow> =>
   tx
@@ -104,12 +113,12 @@ export const insertDatabase = (tx: Tx, row: Insertable<Tables["databases"]>): Pr
     .returningAll()
     .executeTakeFirst();
 
-export const saveDatabase = (
-  tx: Tx,
-  accountId: number,
-  id: number,
-  change: Partial<Pick<DatabaseRow, "status" | "port" | "updated_at" | "deleted_at">>,
-): Promise<DatabaseRow> =>
+type DatabaseChange = Pick<
+  Updateable<Tables["databases"]>,
+  "label" | "allow_list" | "updates" | "status" | "port" | "named_at" | "updated_at" | "deleted_at"
+>;
+
+export const saveDatabase = (tx: Tx, accountId: number, id: number, change: DatabaseChange): Promise<DatabaseRow> =>
   tx
     .updateTable("databases")
     .set(change)
@@ -117,3 +126,7 @@ export const saveDatabase = (
     .where("id", "=", id)
     .returningAll()
     .executeTakeFirstOrThrow();
+
+/** A change of the label met another database of the account that has it. Its transaction is lost. */
+export const isLabelTaken = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && error.constraint === "databases_label";

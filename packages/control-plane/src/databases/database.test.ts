@@ -1,6 +1,13 @@
 import { DatabaseStatus } from "@moorage/contract";
 import { expect, test } from "vitest";
-import { replicationOf, requireActionAllowed, statusAfterProvision } from "./database.ts";
+import {
+  faultsOfFixedFields,
+  replicationOf,
+  requireActionAllowed,
+  statusAfterProvision,
+  statusAfterUpdate,
+  statusDuringUpdate,
+} from "./database.ts";
 
 const may = (action: Parameters<typeof requireActionAllowed>[0]): string[] =>
   DatabaseStatus.options.filter((status) => {
@@ -13,6 +20,7 @@ const may = (action: Parameters<typeof requireActionAllowed>[0]): string[] =>
   });
 
 test("what may be done in which state", () => {
+  expect(may("update")).toEqual(["active"]);
   expect(may("delete")).toEqual(["active", "failed", "degraded"]);
   expect(may("read the credentials of")).toEqual(DatabaseStatus.options.filter((status) => status !== "provisioning"));
 });
@@ -33,6 +41,48 @@ test.each(DatabaseStatus.options.filter((status) => status !== "provisioning"))(
 test("a provision ends in active or failed", () => {
   expect(statusAfterProvision("provisioning", true)).toBe("active");
   expect(statusAfterProvision("provisioning", false)).toBe("failed");
+});
+
+test("an update that hosts must follow passes through updating, and its end touches no other state", () => {
+  expect([statusDuringUpdate("active", false), statusDuringUpdate("active", true)]).toEqual(["active", "updating"]);
+  for (const status of DatabaseStatus.options)
+    expect(statusAfterUpdate(status)).toBe(status === "updating" ? "active" : status);
+});
+
+const made = {
+  plan: "m1-small",
+  engine_version: "mysql/9.7.4",
+  region: "eu-central",
+  cluster_size: 1,
+  encrypted: false,
+  ssl_connection: true,
+  replication_type: "none",
+} as const;
+
+test("a whole object may be sent back as it was read or created", () => {
+  const { engine_version, plan, ...same } = made;
+  for (const engine of ["mysql", engine_version])
+    expect(faultsOfFixedFields(made, { ...same, engine, type: plan, label: "other", allow_list: [] })).toEqual([]);
+  expect(faultsOfFixedFields(made, {})).toEqual([]);
+});
+
+test.each([
+  [{ engine: "mysql/8.0.26" }],
+  [{ region: "us-east" }],
+  [{ cluster_size: 3 }],
+  [{ encrypted: true }],
+  [{ ssl_connection: false }],
+  [{ replication_type: "semi_synch" as const }],
+])("%j cannot be changed", (change) => {
+  const [field = ""] = Object.keys(change);
+  expect(faultsOfFixedFields(made, change)).toEqual([{ field, reason: `${field} cannot be changed` }]);
+});
+
+test("another type is refused with the one that it has, beside every other fault", () => {
+  expect(faultsOfFixedFields(made, { type: "m1-large", region: "us-east" })).toMatchObject([
+    { field: "region" },
+    { field: "type", reason: expect.stringContaining("m1-small") },
+  ]);
 });
 
 test("one node replicates nothing, and what is not offered is refused by its field", () => {

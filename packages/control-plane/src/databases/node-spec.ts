@@ -1,14 +1,16 @@
 import { addressOf, type NodeRow, type UntimedSpec, uidOf } from "#fleet/index.ts";
 import type { EngineVersion, Plan } from "#regions/index.ts";
+import { sourcesOf } from "./allow-list.ts";
 import type { DatabaseRow } from "./database-store.ts";
 import { ADMIN_USERNAME } from "./credentials.ts";
+import { primaryName, privateName } from "./names.ts";
 
 /** The whole wanted state of a database's node. */
 export const nodeSpec = (
   node: Pick<NodeRow, "id" | "ordinal" | "port">,
-  context: { database: DatabaseRow; plan: Plan; engine: EngineVersion; nodeNetwork: string },
+  context: { database: DatabaseRow; plan: Plan; engine: EngineVersion; nodeNetwork: string; zone: string },
 ): UntimedSpec => {
-  const { database, plan, engine } = context;
+  const { database, plan, engine, zone } = context;
   return {
     version: 1,
     node: node.id,
@@ -30,9 +32,11 @@ export const nodeSpec = (
     engine: { name: "mysql", version: engine.version, image: engine.image, prepared: engine.prepared },
     resources: { memory_mb: plan.memory_mb, vcpus: plan.vcpus, disk_mb: plan.disk_mb },
     network: { address: addressOf(context.nodeNetwork, node.port), port: node.port },
+    gate: { sources: sourcesOf(database.allow_list) },
     uid: uidOf(node.port),
     server_id: serverIdOf(node.id),
     credentials: { username: ADMIN_USERNAME, version: database.credentials_version },
+    tls: { names: [primaryName(database.id, zone), privateName(database.id, zone)], version: 1 },
   };
 };
 

@@ -1,4 +1,4 @@
-import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
+import { isNewer, type NodeReport, type NodeSpec } from "@moorage/contract/agent";
 import { emit, endEvent } from "#events/index.ts";
 import {
   adoptNode,
@@ -17,15 +17,16 @@ import type { Sealer } from "#platform/seal.ts";
 import { findEngineVersion, findPlan } from "#regions/index.ts";
 import { specsOf } from "./activities.ts";
 import { newPassword, usageOf } from "./create-database.ts";
-import { defaultUpdates } from "./database.ts";
 import { type DatabaseRow, insertDatabase, lockDatabase, saveDatabase } from "./database-store.ts";
 import { entityOf, passwordPlace, targetOf } from "./entity.ts";
+import { defaultUpdates } from "./maintenance-window.ts";
+import { followUpdate } from "./recover-allow-list.ts";
 
 /** What a recovery found, for the operator to read. */
 export type Recovery = { kept: number; adopted: string[]; deleted: string[]; missing: string[]; orphans: string[] };
 export const emptyRecovery = (): Recovery => ({ kept: 0, adopted: [], deleted: [], missing: [], orphans: [] });
 
-type Context = { tx: Tx; sealer: Sealer; epoch: number; now: Date; found: Recovery };
+type Context = { tx: Tx; sealer: Sealer; zone: string; epoch: number; now: Date; found: Recovery };
 
 /**
  * Brings our rows and one host together after our database was set back in time. The host is believed: what runs there
@@ -47,7 +48,7 @@ export async function recoverHost(context: Context, hostId: number, digest: read
       if (node !== undefined) await wantAnew(tx, node, { ...untimed(spec), tombstone }, context.epoch);
       await followDeletion(context, spec);
     } else if (node !== undefined) {
-      await keep(context, node);
+      await keep(context, node, spec);
     } else if (spec !== undefined) {
       await adopt(context, hostId, spec, report.state === "running");
     } else {
@@ -57,10 +58,13 @@ export async function recoverHost(context: Context, hostId: number, digest: read
   for (const node of ours.values()) await missing(context, node);
 }
 
-async function keep(context: Context, node: NodeRow): Promise<void> {
-  const { tx, epoch, found } = context;
-  const database = await lockDatabase(tx, node.account_id, node.database_id);
-  await wantAnew(tx, node, await specOf(tx, node, database), epoch);
+async function keep(context: Context, node: NodeRow, told?: NodeSpec): Promise<void> {
+  const { tx, epoch, now, found } = context;
+  const ours = await lockDatabase(tx, node.account_id, node.database_id);
+  const wanted = { epoch: node.wanted_epoch, generation: node.wanted_generation };
+  const isBehind = told !== undefined && isSame(ours, told) && isNewer(told, wanted);
+  const database = isBehind ? await followUpdate(tx, ours, told, now) : ours;
+  await wantAnew(tx, node, await specOf(context, node, database), epoch);
   found.kept++;
 }
 
@@ -129,7 +133,7 @@ async function adopt(context: Context, hostId: number, spec: NodeSpec, running: 
   }
   const node = await adoptNode(tx, hostId, spec, now);
   await saveDatabase(tx, account, id, { port: node.port });
-  await wantAnew(tx, node, await specOf(tx, node, database), epoch);
+  await wantAnew(tx, node, await specOf(context, node, database), epoch);
   found.adopted.push(`${label} (${id})`);
 
   async function rewriteDatabase({ tx: own }: Context, from: NodeSpec, isRunning: boolean): Promise<DatabaseRow> {
@@ -192,11 +196,11 @@ async function findSame(tx: Tx, spec: NodeSpec): Promise<DatabaseRow | undefined
 
 const untimed = ({ epoch: _epoch, generation: _generation, ...spec }: NodeSpec): UntimedSpec => spec;
 
-async function specOf(tx: Tx, node: NodeRow, database: DatabaseRow) {
+async function specOf({ tx, zone }: Context, node: NodeRow, database: DatabaseRow) {
   const [plan, engine] = [await findPlan(tx, database.plan), await findEngineVersion(tx, database.engine_version)];
   if (plan === undefined || engine === undefined)
     throw new Error(`Database ${database.id} names a plan or engine that does not exist.`);
-  const [spec] = await specsOf(tx, [node], { database, plan, engine });
+  const [spec] = await specsOf(tx, [node], { database, plan, engine, zone });
   if (spec === undefined) throw new Error(`Node ${node.id} has no host.`);
   // A deletion under way stays one.
   return node.tombstoned && node.waiting_operation_id !== null

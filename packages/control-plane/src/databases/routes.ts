@@ -5,10 +5,12 @@ import {
   listDatabases,
   listDatabaseTypes,
   listMysqlDatabases,
+  updateMysqlDatabase,
   viewDatabaseEngine,
   viewDatabaseType,
   viewMysqlCredentials,
   viewMysqlDatabase,
+  viewMysqlSsl,
 } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
 import { type RouteDeps, route } from "#identity/index.ts";
@@ -20,15 +22,17 @@ import { type CredentialsDeps, readCredentials } from "./credentials.ts";
 import { findDatabase, listDatabasePage } from "./database-store.ts";
 import { type DeleteDeps, deleteDatabase } from "./delete-database.ts";
 import { viewOfEngine, viewOfType } from "./engine.ts";
+import { readSsl, type SslDeps } from "./ssl.ts";
+import { type UpdateDeps, updateDatabase } from "./update-database.ts";
 import { viewInAllEngines, viewOfDatabase } from "./view.ts";
 
-export type DatabaseRouteDeps = RouteDeps & CreateDeps & DeleteDeps & CredentialsDeps;
+export type DatabaseRouteDeps = RouteDeps & CreateDeps & UpdateDeps & DeleteDeps & CredentialsDeps & SslDeps;
 
 /** The writing steps of the API process, by name: where it can die. */
-export const apiSteps = ["api.createMysqlDatabase", "api.deleteMysqlDatabase"] as const;
+export const apiSteps = ["api.createMysqlDatabase", "api.updateMysqlDatabase", "api.deleteMysqlDatabase"] as const;
 
 export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): void {
-  const { db } = deps;
+  const { db, zone } = deps;
 
   route(app, deps, listDatabaseEngines, async ({ page, filter }) => {
     const { rows, results } = await pageOfEngineVersions(db, { page, filter });
@@ -59,12 +63,20 @@ export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): v
 
   route(app, deps, listDatabases, async ({ principal, page, filter }) => {
     const { rows, results } = await listDatabasePage(db, principal, page, filter);
-    return toPage(page, results, rows.map(viewInAllEngines));
+    return toPage(
+      page,
+      results,
+      rows.map((row) => viewInAllEngines(row, zone)),
+    );
   });
 
   route(app, deps, listMysqlDatabases, async ({ principal, page, filter }) => {
     const { rows, results } = await listDatabasePage(db, principal, page, filter);
-    return toPage(page, results, rows.map(viewOfDatabase));
+    return toPage(
+      page,
+      results,
+      rows.map((row) => viewOfDatabase(row, zone)),
+    );
   });
 
   route(app, deps, createMysqlDatabase, async ({ principal, body, once }) =>
@@ -72,7 +84,11 @@ export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): v
   );
 
   route(app, deps, viewMysqlDatabase, async ({ principal, params }) =>
-    viewOfDatabase(await findDatabase(db, principal.accountId, params.instanceId)),
+    viewOfDatabase(await findDatabase(db, principal.accountId, params.instanceId), zone),
+  );
+
+  route(app, deps, updateMysqlDatabase, async ({ principal, params, body }) =>
+    viewOfDatabase(await updateDatabase(deps, principal, params.instanceId, body), zone),
   );
 
   route(app, deps, deleteMysqlDatabase, async ({ principal, params }) => {
@@ -83,4 +99,6 @@ export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): v
   route(app, deps, viewMysqlCredentials, async ({ principal, params }) =>
     readCredentials(deps, principal, params.instanceId),
   );
+
+  route(app, deps, viewMysqlSsl, async ({ principal, params }) => readSsl(deps, principal, params.instanceId));
 }

@@ -1,8 +1,9 @@
 import { type Database, type MysqlDatabase, toTimestamp } from "@moorage/contract";
 import type { DatabaseToView } from "./database-store.ts";
 import { entityOf } from "./entity.ts";
+import { primaryName, privateName } from "./names.ts";
 
-export const viewOfDatabase = (row: DatabaseToView): MysqlDatabase => ({
+export const viewOfDatabase = (row: DatabaseToView, zone: string): MysqlDatabase => ({
   id: row.id,
   label: row.label,
   engine: row.engine,
@@ -12,8 +13,7 @@ export const viewOfDatabase = (row: DatabaseToView): MysqlDatabase => ({
   cluster_size: row.cluster_size,
   encrypted: row.encrypted,
   allow_list: row.allow_list,
-  // No name leads to a database yet: its gate comes with the allow list.
-  hosts: { primary: null, secondary: null },
+  hosts: hostsOf(row, zone),
   port: row.port,
   replication_type: row.replication_type,
   ssl_connection: row.ssl_connection,
@@ -25,9 +25,15 @@ export const viewOfDatabase = (row: DatabaseToView): MysqlDatabase => ({
   updated: toTimestamp(row.updated_at),
 });
 
+/** A name is shown once it leads somewhere. */
+const hostsOf = ({ id, named_at }: DatabaseToView, zone: string): MysqlDatabase["hosts"] =>
+  named_at === null
+    ? { primary: null, secondary: null }
+    : { primary: primaryName(id, zone), secondary: privateName(id, zone) };
+
 /** What the list over all engines shows. */
-export function viewInAllEngines(row: DatabaseToView): Database {
-  const { port: _port, replication_type: _replication, ssl_connection: _ssl, ...view } = viewOfDatabase(row);
+export function viewInAllEngines(row: DatabaseToView, zone: string): Database {
+  const { port: _port, replication_type: _replication, ssl_connection: _ssl, ...view } = viewOfDatabase(row, zone);
   const { total_disk_size_gb: _total, used_disk_size_gb: _used, ...common } = view;
   return { ...common, instance_uri: entityOf(row).url };
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { sql } from "kysely";
 import { type EnrolReply, type EnrolRequest, PROTOCOL, type RenewReply } from "@moorage/contract/agent";
 import { audit } from "#platform/audit.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
@@ -14,6 +15,8 @@ export type NewHost = {
   region: string;
   failure_domain: string;
   address: string;
+  address6?: string | undefined;
+  private_address?: string | undefined;
   node_network: string;
   memory_mb: number;
   disk_mb: number;
@@ -38,9 +41,21 @@ export async function registerHost(
     .onConflict((conflict) => conflict.column("name").doUpdateSet(enrolment).where("hosts.state", "=", "enrolling"))
     .returning(["id", "state"])
     .executeTakeFirst();
-  if (saved !== undefined) return { ...saved, enrol_token: token };
-  return tx.selectFrom("hosts").select(["id", "state"]).where("name", "=", host.name).executeTakeFirstOrThrow();
+  const found = await learnAddresses(tx, host);
+  return saved === undefined ? found : { ...found, enrol_token: token };
 }
+
+/** A host may have been registered before its other addresses were known; one that it has stays. */
+const learnAddresses = (tx: Tx, { name, address6, private_address }: NewHost) =>
+  tx
+    .updateTable("hosts")
+    .set({
+      address6: sql`coalesce(address6, ${address6 ?? null}::inet)`,
+      private_address: sql`coalesce(private_address, ${private_address ?? null}::inet)`,
+    })
+    .where("name", "=", name)
+    .returning(["id", "state"])
+    .executeTakeFirstOrThrow();
 
 /**
  * One token, one key. The token is spent on the first key that comes with it; whoever holds that key may ask again
@@ -63,7 +78,7 @@ export async function enrolHost(
     .where("enrol_expires_at", ">", now)
     .executeTakeFirst();
   if (host === undefined) throw refused;
-  const certificate = await ca.sign(request.csr, `host-${host.id}`, now);
+  const certificate = await ca.sign(request.csr, { commonName: `host-${host.id}` }, now);
   await transact(db, "fleet.enrol", async (tx) => {
     const spent = await tx
       .updateTable("hosts")
@@ -93,7 +108,7 @@ export async function renewCertificate(
   csr: string,
   now: Date,
 ): Promise<RenewReply> {
-  const certificate = await ca.sign(csr, `host-${host.id}`, now);
+  const certificate = await ca.sign(csr, { commonName: `host-${host.id}` }, now);
   await transact(db, "fleet.renew", async (tx) => {
     await tx
       .updateTable("hosts")

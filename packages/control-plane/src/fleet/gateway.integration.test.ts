@@ -1,6 +1,7 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
-import { newRequest, selfSigned, startGateway } from "#testing/gateway.ts";
+import { newRequest, selfSigned } from "#testing/certificates.ts";
+import { startGateway } from "#testing/gateway.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 const poll = { agent: "test", epoch: 0, revision: 0, boot: "b", now: new Date().toISOString(), trash_mb: 0 };
@@ -29,7 +30,7 @@ test("of two keys that come at once with one token, one is enrolled", async () =
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await world.registerHost();
-  const requests = await Promise.all(Array.from({ length: 4 }, newRequest));
+  const requests = await Promise.all(Array.from({ length: 4 }, () => newRequest()));
 
   const replies = await Promise.all(requests.map(({ csr }) => gateway.enrol(host.enrol_token, csr)));
 
@@ -113,6 +114,7 @@ test("without the certificate of an enrolled host all but enrol is 401", async (
       ["/v1/wanted", poll],
       ["/v1/observed", nothing],
       ["/v1/secrets", unknownNode],
+      ["/v1/certificate", { ...unknownNode, csr: "" }],
     ] as const)
       expect([path, (await gateway.post(who, path, body)).status]).toEqual([path, 401]);
 });

@@ -1,5 +1,6 @@
 import type { TLSSocket } from "node:tls";
 import {
+  CertificateRequest,
   EnrolRequest,
   ObservedRequest,
   PROTOCOL,
@@ -19,6 +20,7 @@ import { validate } from "#platform/http/validate.ts";
 import type { CertificateAuthority } from "./certificate-authority.ts";
 import { enrolHost, renewCertificate } from "./enrol.ts";
 import { dropPreviousCertificate, findHostByCertificate, type HostRow } from "./host-store.ts";
+import { certifyNode } from "./node-certificate.ts";
 import { observe } from "./observe.ts";
 import { answerWanted } from "./wanted.ts";
 import type { Wakeups } from "./wakeups.ts";
@@ -27,6 +29,8 @@ export type GatewayDeps = {
   db: Db;
   clock: Clock;
   ca: CertificateAuthority;
+  /** Not the hosts': what tenants trust must not let anyone in here, nor the other way round. */
+  databaseCa: CertificateAuthority;
   wakeups: Wakeups;
   nudgeRelay: () => void;
   closing: AbortSignal;
@@ -35,7 +39,17 @@ export type GatewayDeps = {
 };
 
 /** The transactions of this process, by name: where it can die. */
-export const gatewaySteps = ["fleet.enrol", "fleet.renew", "fleet.observe", "fleet.digest", "fleet.secrets"] as const;
+export const gatewaySteps = [
+  "fleet.enrol",
+  "fleet.renew",
+  "fleet.observe",
+  "fleet.digest",
+  "fleet.secrets",
+  "fleet.certificate",
+] as const;
+
+/** A digest holds every spec of the host, and a spec every address of its list: some 700 KB for 10,000 of them. */
+const DIGEST_LIMIT = 128 * 1024 * 1024;
 
 export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
   const { db, clock } = deps;
@@ -53,7 +67,8 @@ export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
     answerWanted(deps, await callingHost(db, request), message(WantedRequest, request), clock()),
   );
 
-  app.post("/v1/observed", async (request) => {
+  const complete = { bodyLimit: DIGEST_LIMIT, onRequest: requireCertificate };
+  app.post("/v1/observed", complete, async (request) => {
     const host = await callingHost(db, request);
     const reports = message(ObservedRequest, request);
     if (reports.digest !== undefined) await storeDigest(db, host, reports, clock());
@@ -83,16 +98,28 @@ export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
     });
     return { protocol: PROTOCOL, ...(await deps.secretsOf(owner)) };
   });
+
+  app.post("/v1/certificate", async (request) => {
+    const { id } = await callingHost(db, request);
+    return certifyNode(db, deps.databaseCa, id, message(CertificateRequest, request), clock());
+  });
+}
+
+const noCertificate = (): DomainError =>
+  new DomainError("unauthorized", { reason: "This needs the certificate of an enrolled host." });
+
+/** Before the body is read, where it may be a long one. */
+async function requireCertificate(request: FastifyRequest): Promise<void> {
+  if (!(request.raw.socket as TLSSocket).authorized) throw noCertificate();
 }
 
 /** The certificate speaks for one host, and only while that host's row names it. */
 async function callingHost(db: Db, request: FastifyRequest): Promise<HostRow> {
   const socket = request.raw.socket as TLSSocket;
-  const refused = new DomainError("unauthorized", { reason: "This needs the certificate of an enrolled host." });
-  if (!socket.authorized) throw refused;
+  if (!socket.authorized) throw noCertificate();
   const fingerprint = fingerprintOf(request);
   const host = await findHostByCertificate(db, fingerprint);
-  if (host === undefined || host.state === "dead") throw refused;
+  if (host === undefined || host.state === "dead") throw noCertificate();
   if (host.previous_certificate_sha256 !== null && host.certificate_sha256?.equals(fingerprint) === true)
     await dropPreviousCertificate(db, host.id);
   return host;

@@ -2,7 +2,7 @@
 export { createFleetActivities } from "./activities.ts";
 export { allocateNodes, releaseNodes } from "./allocate.ts";
 export { type NewHost, registerHost } from "./enrol.ts";
-export { findHost } from "./host-store.ts";
+export { findHost, type HostRow } from "./host-store.ts";
 export { addressOf, findNodes, type NodeRow, uidOf } from "./node-store.ts";
 export { adoptNode, confirmGone, findHostNodes, stopWanting, wantAnew } from "./recover-nodes.ts";
 export { type UntimedSpec, type Wanted, want } from "./want.ts";

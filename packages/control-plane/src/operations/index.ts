@@ -7,6 +7,7 @@ export {
   type OperationRow,
   opening,
   openOperation,
+  requireCurrent,
   settleOperation,
   timesOf,
 } from "./operation-store.ts";

@@ -5,7 +5,15 @@ import { DomainError } from "#platform/errors.ts";
 
 export type OperationRow = Selectable<Tables["operations"]>;
 
-export type NewOperation = { accountId: number; kind: string; entityId: number; at: Date; deadlineSeconds: number };
+export type NewOperation = {
+  accountId: number;
+  kind: string;
+  entityId: number;
+  /** What its end needs and no other row will have by then. */
+  input?: object;
+  at: Date;
+  deadlineSeconds: number;
+};
 
 /** How long a started workflow is left alone before the sweeper first asks after it. */
 const FIRST_SWEEP_SECONDS = 30;
@@ -17,6 +25,7 @@ export async function openOperation(tx: Tx, operation: NewOperation): Promise<{ 
     ...operation,
     operationId: sql`next_id('operations_seq')`,
     eventId: sql`null`,
+    input: JSON.stringify(operation.input ?? {}),
     ...timesOf(operation.at, operation.deadlineSeconds),
   }).execute(tx);
   if (rows[0] === undefined) throw notComparedYet();
@@ -28,6 +37,12 @@ export const timesOf = (at: Date, deadlineSeconds: number) => ({
   sweepAt: after(at, FIRST_SWEEP_SECONDS),
 });
 
+/** For a change that needs no operation: it is refused like the others. */
+export async function requireCurrent(tx: Tx): Promise<void> {
+  const { rows } = await sql`select from installation where ${isCurrent}`.execute(tx);
+  if (rows.length === 0) throw notComparedYet();
+}
+
 /** An operation's rows are only taken while we know what our hosts know. */
 export const notComparedYet = (): DomainError =>
   new DomainError("unavailable", {
@@ -35,8 +50,15 @@ export const notComparedYet = (): DomainError =>
       "The control plane was restored and is being compared with its hosts; it accepts no changes until that is done. Databases keep running. Try again in a minute.",
   });
 
-type OperationColumns = Omit<NewOperation, "deadlineSeconds"> &
-  ReturnType<typeof timesOf> & { operationId: number | RawBuilder<unknown>; eventId: RawBuilder<unknown> };
+/** Nothing says that our database was set back in time. */
+const isCurrent = sql`installation.set_back_at is null and installation.fingerprint = current_fingerprint()`;
+
+type OperationColumns = Omit<NewOperation, "deadlineSeconds" | "input"> &
+  ReturnType<typeof timesOf> & {
+    input: string;
+    operationId: number | RawBuilder<unknown>;
+    eventId: RawBuilder<unknown>;
+  };
 
 /**
  * The part of a statement that opens an operation, for each row of another part if one is given. While the control
@@ -46,11 +68,11 @@ type OperationColumns = Omit<NewOperation, "deadlineSeconds"> &
 export const opening = (operation: OperationColumns, from: RawBuilder<unknown> = sql`from installation`) => sql<{
   id: number;
 }>`
-  insert into operations (account_id, id, kind, entity_id, event_id, created_at, deadline_at, sweep_at)
+  insert into operations (account_id, id, kind, entity_id, event_id, input, created_at, deadline_at, sweep_at)
   select ${operation.accountId}::bigint, ${operation.operationId}::bigint, ${operation.kind}::text,
-    ${operation.entityId}::bigint, ${operation.eventId}::bigint, ${operation.at}::timestamptz,
+    ${operation.entityId}::bigint, ${operation.eventId}::bigint, ${operation.input}::jsonb, ${operation.at}::timestamptz,
     ${operation.deadlineAt}::timestamptz, ${operation.sweepAt}::timestamptz
-  ${from} where installation.set_back_at is null and installation.fingerprint = current_fingerprint()
+  ${from} where ${isCurrent}
   returning id`;
 
 export const linkEvent = (tx: Tx, operationId: number, eventId: number): Promise<unknown> =>

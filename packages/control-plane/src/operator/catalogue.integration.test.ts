@@ -62,7 +62,8 @@ test("regions and engine versions are listed, and can be said again", async () =
 
 test("a host in no region, or at another host's address, is refused with what to do", async () => {
   await using world = await newWorld();
-  const first = await world.hostRow((await world.registerHost()).id);
+  const addresses = { address6: "fd00::1", private_address: "10.126.0.1" };
+  const first = await world.hostRow((await world.registerHost(addresses)).id);
   const host = {
     ...{ name: "late", region: REGION, failure_domain: "r", address: "10.127.9.9", node_network: "10.200.0.0/20" },
     ...{ memory_mb: 1024, disk_mb: 1024, vcpus: 1 },
@@ -73,10 +74,30 @@ test("a host in no region, or at another host's address, is refused with what to
     status: 400,
     body: { errors: [{ field: "region", reason: expect.stringContaining(REGION) }] },
   });
-  for (const field of ["address", "node_network"] as const)
+  for (const field of ["address", "address6", "private_address", "node_network"] as const)
     expect(await add({ [field]: first[field] })).toMatchObject({
       status: 400,
       body: { errors: [{ field, reason: expect.stringContaining(first.name) }] },
     });
   expect(await add({})).toMatchObject({ status: 200 });
+});
+
+test("a host learns the addresses that it was registered without, and keeps those that it has", async () => {
+  await using world = await newWorld();
+  const { name, id } = await world.host();
+  const { address, node_network } = await world.hostRow(id);
+  const again = (change: object) =>
+    world.operator.post("/admin/hosts", {
+      ...{ name, region: REGION, failure_domain: "r", address, node_network, memory_mb: 1024, disk_mb: 1024, vcpus: 1 },
+      ...change,
+    });
+
+  expect(await again({ address6: "fd00::1", private_address: "10.126.0.1" })).toMatchObject({
+    status: 200,
+    body: { id, state: "active" },
+  });
+  expect(await again({ address6: "fd00::2" })).toMatchObject({ status: 200 });
+
+  const listed = await world.operator.get<{ data: object[] }>("/admin/hosts");
+  expect(listed.body.data).toMatchObject([{ id, address, address6: "fd00::1", private_address: "10.126.0.1" }]);
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createLog } from "#platform/log.ts";
 import { sha256 } from "#platform/sha256.ts";
-import { newWorld, type World } from "#testing/world.ts";
+import { newWorld, type World, ZONE } from "#testing/world.ts";
 import { createOperatorApi } from "../api.ts";
 
 const program = join(import.meta.dirname, "../../../cli/src/bin/moorage.ts");
@@ -21,7 +21,7 @@ const run = (args: readonly string[], env: Record<string, string>): Promise<Outc
 
 async function startConsole({ db, clock, sealer }: World) {
   const operatorTokenSha256 = sha256(TOKEN).toString("hex");
-  const api = createOperatorApi(createLog("test", "silent"), { db, clock, sealer, operatorTokenSha256 });
+  const api = createOperatorApi(createLog("test", "silent"), { db, clock, sealer, zone: ZONE, operatorTokenSha256 });
   await api.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
   const env = { MOORAGE_ADMIN_URL: url, MOORAGE_OPERATOR_TOKEN: TOKEN };

@@ -18,6 +18,8 @@ export async function listHosts(db: Db, now: Date) {
     region: row.region,
     failure_domain: row.failure_domain,
     address: row.address,
+    address6: row.address6,
+    private_address: row.private_address,
     state: row.state,
     memory_mb: { total: row.memory_mb, reserved: row.reserved_memory_mb },
     disk_mb: { total: row.disk_mb, reserved: row.reserved_disk_mb, trash: row.trash_mb ?? 0 },

@@ -1,6 +1,7 @@
 import { Id } from "@moorage/contract";
 import { DeletionAllowance } from "@moorage/contract/agent";
 import type { FastifyInstance } from "fastify";
+import { sql } from "kysely";
 import { z } from "zod";
 import { type NewHost, registerHost } from "#fleet/index.ts";
 import type { Tx } from "#platform/db/database.ts";
@@ -15,6 +16,8 @@ const Host = z.object({
   region: Name,
   failure_domain: Name,
   address: z.ipv4(),
+  address6: z.ipv6().optional(),
+  private_address: z.ipv4().optional(),
   node_network: z.cidrv4().endsWith("/20", "a /20: one address for each port of the host"),
   memory_mb: Amount,
   disk_mb: Amount,
@@ -54,14 +57,17 @@ async function requireRegion(tx: Tx, id: string): Promise<void> {
   throw invalid("region", known.length > 0 ? known.join(", ") : "none yet; make one with: moorage region create");
 }
 
+const addresses = ["address", "address6", "private_address", "node_network"] as const;
+
 async function requireFreeAddresses(tx: Tx, host: NewHost): Promise<void> {
+  const own = addresses.filter((field) => host[field] !== undefined);
   const taken = await tx
     .selectFrom("hosts")
-    .select(["name", "address"])
+    .select(["name", ...own.map((field) => sql<boolean>`${sql.ref(field)} = ${host[field]}`.as(field))])
     .where("name", "!=", host.name)
-    .where(({ or, eb }) => or([eb("address", "=", host.address), eb("node_network", "=", host.node_network)]))
+    .where(({ or, eb }) => or(own.map((field) => eb(field, "=", host[field] as string))))
     .executeTakeFirst();
   if (taken === undefined) return;
-  const field = taken.address === host.address ? "address" : "node_network";
+  const field = own.find((each) => taken[each]) ?? "address";
   throw invalid(field, `one that no other host has; ${taken.name} has this one`);
 }

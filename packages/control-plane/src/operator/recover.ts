@@ -7,7 +7,7 @@ import { notify } from "#platform/db/notifications.ts";
 import { DomainError } from "#platform/errors.ts";
 import type { Sealer } from "#platform/seal.ts";
 
-export type RecoverDeps = { db: Db; clock: Clock; sealer: Sealer };
+export type RecoverDeps = { db: Db; clock: Clock; sealer: Sealer; zone: string };
 
 /** More ids than were given out between any backup and now. */
 const SEQUENCE_JUMP = 1_000_000;
@@ -32,7 +32,8 @@ export async function recover(
         .where("host_id", "=", host.id)
         .where("epoch", "=", epoch)
         .executeTakeFirstOrThrow();
-      await recoverHost({ tx, sealer: deps.sealer, epoch, now: deps.clock(), found }, host.id, digest.nodes);
+      const { sealer, zone } = deps;
+      await recoverHost({ tx, sealer, zone, epoch, now: deps.clock(), found }, host.id, digest.nodes);
     });
   }
   await end(deps, epoch, found);

@@ -14,7 +14,7 @@ import { recover } from "./recover.ts";
 import { tokenCommands } from "./tokens.ts";
 import { userCommands } from "./users.ts";
 
-export type OperatorDeps = CommandDeps & { sealer: Sealer; operatorTokenSha256: string };
+export type OperatorDeps = CommandDeps & { sealer: Sealer; zone: string; operatorTokenSha256: string };
 
 const Recover = z.object({ wait_seconds: z.number().min(0).max(300).default(30), without: z.array(Name).default([]) });
 

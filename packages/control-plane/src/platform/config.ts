@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { RateClass } from "@moorage/contract";
 import { z } from "zod";
 
@@ -29,11 +30,16 @@ const Environment = z.object({
   TEMPORAL_NAMESPACE: z.string().default("moorage"),
   MOORAGE_CELL: z.coerce.number().int().min(0).max(1023).default(0),
   MOORAGE_ZONE: z.string().default("moorage.test"),
+  /** PowerDNS's HTTP API, and its key: for the worker. */
+  MOORAGE_DNS_URL: z.url().optional(),
+  MOORAGE_DNS_KEY: z.string().min(1).optional(),
   MOORAGE_API_LISTEN: Listen.prefault("127.0.0.1:18090"),
   MOORAGE_ADMIN_LISTEN: Listen.prefault("127.0.0.1:18091"),
   MOORAGE_WORKER_LISTEN: Listen.prefault("127.0.0.1:18092"),
   MOORAGE_FLEET_LISTEN: Listen.prefault("127.0.0.1:18443"),
   MOORAGE_FLEET_TLS_DIR: z.string().optional(),
+  /** `ca.pem` with every authority that tenants may meet, and `ca.key` of the one that signs, for the gateway alone. */
+  MOORAGE_DATABASE_CA_DIR: z.string().optional(),
   /** A JSON file of key-encryption keys: `{"current": "k2", "keys": {"k1": "<base64>", "k2": "<base64>"}}`. */
   MOORAGE_KEYS_FILE: z.string().optional(),
   MOORAGE_OPERATOR_TOKEN_SHA256: z.hex().length(64).optional(),
@@ -52,6 +58,7 @@ const Environment = z.object({
   MOORAGE_DRAIN_NOTICE_SECONDS: z.coerce.number().min(0).default(0),
   MOORAGE_DRAIN_SECONDS: z.coerce.number().positive().default(25),
   MOORAGE_PROVISION_DEADLINE_SECONDS: z.coerce.number().positive().default(900),
+  MOORAGE_UPDATE_DEADLINE_SECONDS: z.coerce.number().positive().default(120),
   MOORAGE_DELETE_DEADLINE_SECONDS: z.coerce.number().positive().default(86_400),
   /** Only accounts that have a database, or were given the capability, may create one. */
   MOORAGE_EXISTING_CUSTOMERS_ONLY: z.stringbool().default(false),
@@ -96,3 +103,7 @@ export function rateLimitsOf(config: Config): Record<RateClass | "overall", { re
 export function readKeyRing(config: Config): z.output<typeof KeyRing> {
   return KeyRing.parse(JSON.parse(readFileSync(required(config, "MOORAGE_KEYS_FILE"), "utf8")));
 }
+
+/** What the tenants' interface hands out. The key beside it is not for this process. */
+export const readDatabaseCa = (config: Config): string =>
+  readFileSync(join(required(config, "MOORAGE_DATABASE_CA_DIR"), "ca.pem"), "utf8");

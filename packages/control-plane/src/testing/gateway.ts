@@ -1,9 +1,5 @@
-// The certificate library resolves its parts by decorators and needs this first.
-import "reflect-metadata";
-import { KeyObject, webcrypto } from "node:crypto";
 import { request as httpsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
-import * as x509 from "@peculiar/x509";
 import { createSecretsOf } from "#databases/index.ts";
 import { createCertificateAuthority } from "#fleet/certificate-authority.ts";
 import { gatewayRoutes } from "#fleet/gateway.ts";
@@ -11,10 +7,8 @@ import { createWakeups } from "#fleet/wakeups.ts";
 import { listen } from "#platform/db/notifications.ts";
 import { createServer } from "#platform/http/server.ts";
 import { createLog } from "#platform/log.ts";
+import { newRequest, selfSigned } from "./certificates.ts";
 import type { World } from "./world.ts";
-
-const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
-const day = 86_400_000;
 
 /** A key, and the certificate that goes with it. */
 export type Identity = { key: string; certificate?: string };
@@ -22,7 +16,7 @@ export type Identity = { key: string; certificate?: string };
 export type Answer<Body> = { status: number; body: Body };
 
 /** The fleet gateway over real TLS, with an authority of its own. */
-export async function startGateway(world: World) {
+export async function startGateway(world: World, settings: { databaseCa?: string } = {}) {
   const log = createLog("test", "silent");
   const authority = await selfSigned("CN=test authority", { authority: true });
   const server = await selfSigned("CN=127.0.0.1", { issuer: authority });
@@ -51,6 +45,10 @@ export async function startGateway(world: World) {
     db: world.db,
     clock: world.clock,
     ca: await createCertificateAuthority(authority.certificate, authority.key),
+    databaseCa: await createCertificateAuthority(
+      settings.databaseCa ?? world.databaseCa.certificate,
+      world.databaseCa.key,
+    ),
     wakeups,
     nudgeRelay: () => {
       world.nudges.relay++;
@@ -106,34 +104,3 @@ export async function startGateway(world: World) {
   };
 }
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
-
-const newKeys = () => webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
-const pemOf = (key: webcrypto.CryptoKey): string => KeyObject.from(key).export({ type: "pkcs8", format: "pem" });
-
-/** A fresh key and the request for a certificate, under a name that the authority must not believe. */
-export async function newRequest(): Promise<{ key: string; csr: string }> {
-  const keys = await newKeys();
-  const request = await x509.Pkcs10CertificateRequestGenerator.create({
-    name: "CN=host-1",
-    keys,
-    signingAlgorithm: algorithm,
-  });
-  return { key: pemOf(keys.privateKey), csr: request.toString("pem") };
-}
-
-type Signed = { key: string; certificate: string; keys: webcrypto.CryptoKeyPair };
-
-export async function selfSigned(name: string, by: { authority?: boolean; issuer?: Signed } = {}): Promise<Signed> {
-  const keys = await newKeys();
-  const certificate = await x509.X509CertificateGenerator.create({
-    subject: name,
-    issuer: by.issuer === undefined ? name : new x509.X509Certificate(by.issuer.certificate).subject,
-    notBefore: new Date(Date.now() - day),
-    notAfter: new Date(Date.now() + day),
-    publicKey: keys.publicKey,
-    signingKey: (by.issuer?.keys ?? keys).privateKey,
-    signingAlgorithm: algorithm,
-    extensions: [new x509.BasicConstraintsExtension(by.authority === true, undefined, true)],
-  });
-  return { key: pemOf(keys.privateKey), certificate: certificate.toString("pem"), keys };
-}

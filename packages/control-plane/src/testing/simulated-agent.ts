@@ -1,8 +1,12 @@
 import { isNewer, type NodeReport, type NodeSpec, type WantedReply } from "@moorage/contract/agent";
 import type { Gateway, Identity } from "./gateway.ts";
 
-/** An agent that speaks the real protocol and does all it is told at once, without a container. */
-export function simulateAgent(gateway: Gateway, host: Identity & { id: number }) {
+/** An agent that speaks the real protocol and does all it is told at once, without a container, unless it is to fail. */
+export function simulateAgent(
+  gateway: Gateway,
+  host: Identity & { id: number },
+  otherwise: (spec: NodeSpec) => Partial<NodeReport> = () => ({}),
+) {
   const specs = new Map<string, NodeSpec>();
   const at = { epoch: 0, revision: 0 };
 
@@ -12,6 +16,7 @@ export function simulateAgent(gateway: Gateway, host: Identity & { id: number })
     generation: spec.generation,
     state: spec.tombstone === undefined ? "running" : "gone",
     percent: 100,
+    ...otherwise(spec),
   });
   const say = (change: { nodes: NodeReport[]; digest?: number }) =>
     gateway.post(host, "/v1/observed", { complete: true, unknown: [], ...change });

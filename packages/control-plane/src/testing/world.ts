@@ -15,17 +15,25 @@ import { createLog } from "#platform/log.ts";
 import { createSealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { createOperatorApi, createTenantApi } from "../api.ts";
+import { selfSigned } from "./certificates.ts";
 
 export const REGION = "eu-central";
 export const PLAN = "m1-small";
 export const ENGINE = "mysql/9.7.4";
+export const ZONE = "moorage.test";
 const OPERATOR_TOKEN = "operator";
 
-type HostOptions = { memory_mb?: number; disk_mb?: number; failure_domain?: string };
+type HostOptions = {
+  memory_mb?: number;
+  disk_mb?: number;
+  failure_domain?: string;
+  address6?: string;
+  private_address?: string;
+};
 export type Reply<Body = Record<string, unknown>> = { status: number; headers: Record<string, unknown>; body: Body };
 
 /** A control plane over a database of its own, cloned from the migrated template. Time stands where the test puts it. */
-export async function newWorld(settings: { existingCustomersOnly?: boolean } = {}) {
+export async function newWorld(settings: { existingCustomersOnly?: boolean; databaseCa?: string } = {}) {
   const url = inject("postgresUrl");
   const name = `world_${randomUUID().replaceAll("-", "")}`;
   const admin = createPool(`${url}/postgres`, 1);
@@ -38,6 +46,7 @@ export async function newWorld(settings: { existingCustomersOnly?: boolean } = {
   const clock = () => time.now;
   const log = createLog("test", "silent");
   const sealer = createSealer({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } });
+  const databaseCa = await selfSigned("CN=test databases", { authority: true });
   const nudges = { relay: 0 };
   const tenants = createTenantApi(
     log,
@@ -50,8 +59,11 @@ export async function newWorld(settings: { existingCustomersOnly?: boolean } = {
         nudges.relay++;
       },
       provisionDeadlineSeconds: 900,
+      updateDeadlineSeconds: 120,
       deleteDeadlineSeconds: 86_400,
       existingCustomersOnly: settings.existingCustomersOnly ?? false,
+      zone: ZONE,
+      databaseCa: settings.databaseCa ?? databaseCa.certificate,
       limiter: createNoRateLimiter(rateLimitsOf(readConfig({ DATABASE_URL: databaseUrl }))),
       onceSecrets: createOnceSecrets({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } }),
     },
@@ -67,6 +79,7 @@ export async function newWorld(settings: { existingCustomersOnly?: boolean } = {
     db,
     clock,
     sealer,
+    zone: ZONE,
     operatorTokenSha256: sha256(OPERATOR_TOKEN).toString("hex"),
   });
 
@@ -109,6 +122,7 @@ export async function newWorld(settings: { existingCustomersOnly?: boolean } = {
     get: <Body = Record<string, unknown>>(path: string) => call<Body>(tenants, token, "GET", path),
     post: <Body = Record<string, unknown>>(path: string, body?: unknown) =>
       call<Body>(tenants, token, "POST", path, body),
+    put: <Body = Record<string, unknown>>(path: string, body: unknown) => call<Body>(tenants, token, "PUT", path, body),
     delete: (path: string) => call(tenants, token, "DELETE", path),
     create: (change: object = {}) =>
       call<MysqlDatabase>(tenants, token, "POST", "/v4/databases/mysql/instances", {
@@ -144,6 +158,8 @@ export async function newWorld(settings: { existingCustomersOnly?: boolean } = {
       ...host,
       region: REGION,
       address: `10.127.0.${n}`,
+      address6: options.address6,
+      private_address: options.private_address,
       node_network: `10.128.${n * 16}.0/20`,
       memory_mb: options.memory_mb ?? 65_536,
       disk_mb: options.disk_mb ?? 1_048_576,
@@ -151,13 +167,14 @@ export async function newWorld(settings: { existingCustomersOnly?: boolean } = {
     });
     return { ...host, ...reply.body };
   };
-  const activities = createDatabaseActivities({ db, clock });
+  const activities = createDatabaseActivities({ db, clock, zone: ZONE });
 
   return {
     db,
     databaseUrl,
     clock,
     sealer,
+    databaseCa,
     time,
     nudges,
     operator,

@@ -1,21 +1,25 @@
-import { proxyLocalActivities } from "@temporalio/workflow";
+import { patched, proxyLocalActivities } from "@temporalio/workflow";
 import { untilObserved } from "#fleet/workflows/until-observed.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
 import type { DatabaseActivities } from "../activities.ts";
+import { nameStep } from "./name-step.ts";
 
 const { wantTombstones, settleDelete } = proxyLocalActivities<DatabaseActivities>({ startToCloseTimeout: "5 seconds" });
 
-/** The row is gone already; this ends when every host has stopped its node and put the volume into the trash. */
+/** The row is gone already; this ends when its names are, and every host has put its volume into the trash. */
 export async function deleteDatabase(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
+  // First: the hosts close the gates and go on by themselves, whatever the name server does.
   await wantTombstones(operationId);
+  const withdrawn = patched("names") ? await nameStep(input, "withdrawNames") : true;
   const outcome = await untilObserved(input, "gone");
-  if (outcome.state === "observed") return settleDelete(operationId, { done: true });
-  return settleDelete(operationId, {
-    done: false,
-    message:
-      outcome.state === "failed"
-        ? outcome.message
-        : "A host has not confirmed the deletion yet. It will be finished when the host is back.",
-  });
+  if (outcome.state === "observed" && withdrawn) return settleDelete(operationId, { done: true });
+  return settleDelete(operationId, { done: false, message: messageOf(outcome) });
+}
+
+function messageOf(outcome: Awaited<ReturnType<typeof untilObserved>>): string {
+  if (outcome.state === "failed") return outcome.message;
+  return outcome.state === "observed"
+    ? "The name server has not been told of the deletion yet. The names go when it is back."
+    : "A host has not confirmed the deletion yet. It will be finished when the host is back.";
 }

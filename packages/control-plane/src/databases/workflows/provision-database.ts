@@ -1,11 +1,12 @@
-import { proxyLocalActivities } from "@temporalio/workflow";
+import { patched, proxyLocalActivities } from "@temporalio/workflow";
 import { untilObserved } from "#fleet/workflows/until-observed.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
 import type { DatabaseActivities } from "../activities.ts";
+import { nameStep } from "./name-step.ts";
 
 const { wantNodes, settleProvision } = proxyLocalActivities<DatabaseActivities>({ startToCloseTimeout: "5 seconds" });
 
-/** provisioning → active when every node answers on its host, else failed with the reason. */
+/** provisioning → active when every node answers on its host and its names lead there, else failed with the reason. */
 export async function provisionDatabase(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
   if ((await wantNodes(operationId)) === "no room")
@@ -15,7 +16,14 @@ export async function provisionDatabase(input: WorkflowInput): Promise<void> {
         "No host of this region has room for this type. Choose a smaller type or another region, or ask the operator.",
     });
   const outcome = await untilObserved(input, "running");
-  if (outcome.state === "observed") return settleProvision(operationId, { done: true });
+  if (outcome.state === "observed") {
+    if (!patched("names")) return settleProvision(operationId, { done: true });
+    if (await nameStep(input, "publishNames")) return settleProvision(operationId, { done: true, named: true });
+    return settleProvision(operationId, {
+      done: false,
+      message: "The name server could not be told of the database in time. Delete it and try again.",
+    });
+  }
   return settleProvision(operationId, {
     done: false,
     message:

@@ -9,8 +9,11 @@ export type Tx = Transaction<Tables>;
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
 
+/** Nobody waits longer for a connection: whoever asked has given up by then. */
+const PATIENCE_MS = 15_000;
+
 export function createPool(url: string, max = 20): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max });
+  const pool = new pg.Pool({ connectionString: url, max, connectionTimeoutMillis: PATIENCE_MS });
   // A connection that dies while it is in use fails its query; without a listener it would end the process too.
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;

@@ -116,6 +116,7 @@ export type Tables = {
     id: Id;
     kind: string;
     entity_id: number;
+    input: ColumnType<Record<string, unknown>, string | undefined, never>;
     event_id: number | null;
     created_at: Date;
     deadline_at: Date;
@@ -143,6 +144,8 @@ export type Tables = {
     region: string;
     failure_domain: string;
     address: string;
+    address6: Generated<string | null>;
+    private_address: Generated<string | null>;
     node_network: string;
     state: Generated<"enrolling" | "active" | "drained" | "dead">;
     memory_mb: number;
@@ -222,5 +225,7 @@ export type Tables = {
     created_at: Date;
     updated_at: Date;
     deleted_at: Date | null;
+    /** Since when its names lead to it. */
+    named_at: Generated<Date | null>;
   };
 };

@@ -14,7 +14,7 @@ export type Once = {
   /** Both at once, for a change that is one statement: what `claiming` writes. */
   columns(reply: unknown): ClaimColumns;
   /** For a statement that claimed nothing, although there is a key: throws `Replayed`. */
-  replay(db: Db | Tx): Promise<void>;
+  replay(db: Db | Tx): Promise<never>;
 };
 
 /** Null: there is no key. */
@@ -42,7 +42,9 @@ export const always: Once = {
   claim: async () => {},
   keep: async () => {},
   columns: () => unclaimed,
-  replay: async () => {},
+  replay: async () => {
+    throw new Error("A request without a key was not done before.");
+  },
 };
 
 /**
@@ -130,7 +132,7 @@ export function createOnce({
     const json = JSON.stringify(reply);
     return secretReply ? (sealers[0] as Sealer).seal(place, json) : json;
   };
-  const replay = async (db: Db | Tx): Promise<void> => {
+  const replay = async (db: Db | Tx): Promise<never> => {
     const first = await db
       .selectFrom("idempotency_keys")
       .select(["request_hmac", "reply"])

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sha256 } from "#platform/sha256.ts";
+import { selfSigned } from "#testing/certificates.ts";
 import { ENGINE, newWorld, PLAN, REGION, type World } from "#testing/world.ts";
 import { startRecordingCollector } from "./recording-collector.ts";
 
@@ -27,6 +28,7 @@ async function startApi(world: World, settings: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "moorage-telemetry-"));
   const keys = join(folder, "keys.json");
   writeFileSync(keys, JSON.stringify({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } }));
+  writeFileSync(join(folder, "ca.pem"), (await selfSigned("CN=Databases", { authority: true })).certificate);
   const child: ChildProcess = spawn(
     process.execPath,
     ["--import", tellOfOpenTelemetry, join(import.meta.dirname, "../../bin/api.ts")],
@@ -37,6 +39,7 @@ async function startApi(world: World, settings: Record<string, string> = {}) {
         MOORAGE_API_LISTEN: `127.0.0.1:${api}`,
         MOORAGE_ADMIN_LISTEN: `127.0.0.1:${admin}`,
         MOORAGE_KEYS_FILE: keys,
+        MOORAGE_DATABASE_CA_DIR: folder,
         MOORAGE_OPERATOR_TOKEN_SHA256: sha256(OPERATOR_TOKEN).toString("hex"),
         ...settings,
       },

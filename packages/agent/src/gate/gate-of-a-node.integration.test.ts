@@ -1,0 +1,203 @@
+import { execFileSync } from "node:child_process";
+import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { NodeSpec } from "@moorage/contract/agent";
+import { type Connection, createConnection } from "mysql2/promise";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
+import { testSpec } from "../testing/node-spec.ts";
+import { enginesDir, makeTestHost, type TestHost, until } from "../testing/test-host.ts";
+
+const bootFile = join(import.meta.dirname, "../../boot/gate-closed.nft");
+const textOf = (file: string): string => readFileSync(join(enginesDir, "mysql", file), "utf8").trim();
+const engine: NodeSpec["engine"] = {
+  name: "mysql",
+  version: textOf("version"),
+  image: textOf("sha256"),
+  prepared: textOf("prepared.sha256"),
+};
+
+let host: TestHost;
+let gateway: FakeGateway;
+let environment: Record<string, string>;
+let generation = 0;
+const node = randomUUID();
+const port = 20_001;
+
+beforeAll(async () => {
+  host = await makeTestHost("moor-t-gn", "198.18.81");
+  gateway = await startFakeGateway(host.outside, 14445, "one-time");
+  const operator = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "pem" });
+  const files = { "ca.pem": gateway.ca, token: "one-time\n", "operator.pem": operator };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(host.dir, name), text);
+  environment = {
+    MOORAGE_FLEET_URL: gateway.url,
+    MOORAGE_FLEET_CA: join(host.dir, "ca.pem"),
+    MOORAGE_ENROL_TOKEN_FILE: join(host.dir, "token"),
+    MOORAGE_OPERATOR_KEY: join(host.dir, "operator.pem"),
+  };
+  host.known(node);
+  host.startAgent(environment);
+}, 30_000);
+afterAll(async () => {
+  if (process.env["SHOW_AGENT_LOG"]) process.stdout.write(host.log());
+  await gateway?.close();
+  await host?.close();
+}, 60_000);
+
+const want = (change: Partial<NodeSpec>): void => {
+  generation += 1;
+  gateway.want(testSpec({ node, engine, generation, network: { address: host.address(1), port }, ...change }));
+};
+const isRunning = () => {
+  const report = gateway.latest(node);
+  return report?.state === "running" && report.generation === generation;
+};
+/** Wanted, and reported as reached; returns how long that took. */
+async function apply(...sources: string[]): Promise<number> {
+  const started = performance.now();
+  want({ gate: { sources } });
+  await until("the list", isRunning, 60_000);
+  return performance.now() - started;
+}
+
+const logIn = (localAddress: string): Promise<Connection> =>
+  createConnection({
+    stream: () => connect({ host: localAddress.includes(":") ? host.inside6 : host.inside, port, localAddress }),
+    user: "dbadmin",
+    password: "correct horse ' battery",
+    ssl: { rejectUnauthorized: false },
+    connectTimeout: 1000,
+  });
+async function answersTo(localAddress: string): Promise<unknown> {
+  const connection = await logIn(localAddress).catch(() => undefined);
+  if (connection === undefined) return undefined;
+  try {
+    return ((await connection.query("SELECT SUBSTRING_INDEX(USER(), '@', -1) AS me"))[0] as [{ me: string }])[0].me;
+  } finally {
+    connection.destroy();
+  }
+}
+const containerStarted = () => host.podman("inspect", "--format", "{{.Id}} {{.State.StartedAt}}", `moorage-${node}`);
+
+test("without a list nobody reaches a running node; a listed client does, and the server sees its address", async () => {
+  want({});
+  await until("the node", isRunning, 60_000);
+  expect([await answersTo(host.outside), await answersTo(host.stranger)]).toEqual([undefined, undefined]);
+  const started = containerStarted();
+  const took = await apply(`${host.outside}/32`);
+  expect([await answersTo(host.outside), await answersTo(host.stranger)]).toEqual([host.outside, undefined]);
+  // The server is not touched by a change of the list.
+  expect(containerStarted()).toBe(started);
+  process.stdout.write(`a new list, from wanted to reported: ${took.toFixed(0)} ms\n`);
+}, 90_000);
+
+test("the session of a source that is taken off the list ends within 2 s; the others go on", async () => {
+  await apply(`${host.outside}/32`, `${host.stranger}/32`);
+  const [stays, goes] = [await logIn(host.outside), await logIn(host.stranger)];
+  const ended = new Promise<number>((resolve) => goes.on("error", () => resolve(performance.now())));
+  const started = performance.now();
+  want({ gate: { sources: [`${host.outside}/32`] } });
+  const took = (await ended) - started;
+  process.stdout.write(`a removed source's session ended after ${took.toFixed(0)} ms\n`);
+  expect(took).toBeLessThan(2000);
+  await until("the list", isRunning);
+  await expect(stays.query("SELECT 1")).resolves.toBeDefined();
+  stays.destroy();
+}, 30_000);
+
+test("IPv6 is let in by its own entries, and its sessions end with them", async () => {
+  await apply(`${host.outside}/32`);
+  expect(await answersTo(host.outside6)).toBeUndefined();
+  await apply(`${host.outside}/32`, `${host.outside6}/128`);
+  expect(await answersTo(host.outside6)).toBe(host.outside6);
+  const session = await logIn(host.outside6);
+  const ended = new Promise((resolve) => session.on("error", resolve));
+  await apply(`${host.outside}/32`);
+  await ended;
+  expect([await answersTo(host.outside), await answersTo(host.outside6)]).toEqual([host.outside, undefined]);
+}, 30_000);
+
+test("10,000 sources: from wanted to reported as in force", async () => {
+  const times: number[] = [];
+  for (let change = 0; change < 10; change++) {
+    const sources = Array.from({ length: 9_999 }, (_, index) => `20.${index >> 8}.${index & 255}.${change}/32`);
+    times.push(await apply(...sources, `${change % 2 === 0 ? host.outside : host.stranger}/32`));
+    expect(await answersTo(change % 2 === 0 ? host.stranger : host.outside)).toBeUndefined();
+  }
+  process.stdout.write(`10,000 sources through the agent: ${times.map((ms) => ms.toFixed(0)).join(", ")} ms\n`);
+}, 120_000);
+
+test("50 lists in a row end with the last one in force", async () => {
+  for (let change = 0; change < 50; change++) {
+    want({ gate: { sources: change % 2 === 0 ? [`${host.stranger}/32`] : [`${host.outside}/32`] } });
+    await sleep(20);
+  }
+  await until("the last list", isRunning, 60_000);
+  expect([await answersTo(host.outside), await answersTo(host.stranger)]).toEqual([host.outside, undefined]);
+}, 90_000);
+
+test("a list that cannot be read is reported, and the old one stays in force", async () => {
+  want({ gate: { sources: [`${host.stranger}/32`, "localhost/32"] } });
+  await until("the reason", () => gateway.latest(node)?.message?.includes("localhost/32") === true);
+  expect([await answersTo(host.outside), await answersTo(host.stranger)]).toEqual([host.outside, undefined]);
+  await apply(`${host.outside}/32`);
+}, 30_000);
+
+test("without a control plane, an agent that starts opens the gates from its disk", async () => {
+  await host.stopAgent("SIGKILL");
+  await gateway.close();
+  execFileSync("ip", ["netns", "exec", "moor-t-gn", "nft", "-f", bootFile]);
+  expect(await answersTo(host.outside)).toBeUndefined();
+  host.startAgent(environment);
+  await until("the gate", async () => (await answersTo(host.outside)) === host.outside);
+  expect(await answersTo(host.stranger)).toBeUndefined();
+  await gateway.open();
+  await apply(`${host.outside}/32`);
+}, 60_000);
+
+test("a reboot of the host: no stranger gets in at any moment, and the listed do again", async () => {
+  const tries = { open: 0, not: 0 };
+  let trying = true;
+  const knock = (to: { host: string; port: number }) => {
+    const socket = connect({ ...to, localAddress: host.stranger, timeout: 300 });
+    const end = (outcome: keyof typeof tries) => () => {
+      tries[outcome] += 1;
+      socket.destroy();
+    };
+    socket.once("connect", end("open")).once("timeout", end("not")).once("error", end("not"));
+  };
+  const prober = (async () => {
+    for (; trying; await sleep(3)) {
+      knock({ host: host.inside, port });
+      knock({ host: host.address(1), port: 3306 });
+    }
+  })();
+  await gateway.close();
+  const started = Date.now();
+  await host.reboot((namespace) => execFileSync("ip", ["netns", "exec", namespace, "nft", "-f", bootFile]));
+  await sleep(500);
+  host.startAgent(environment);
+  await until("SQL", async () => (await answersTo(host.outside)) === host.outside, 60_000);
+  process.stdout.write(`reboot: the listed client was back after ${Date.now() - started} ms\n`);
+  await sleep(1000);
+  trying = false;
+  await prober;
+  await sleep(400);
+  process.stdout.write(`reboot: a stranger's tries: ${JSON.stringify(tries)}\n`);
+  expect(tries.open).toBe(0);
+  expect(tries.not).toBeGreaterThan(500);
+  await gateway.open();
+}, 120_000);
+
+test("a tombstone closes the gate and leaves nothing of it", async () => {
+  await until("the report", isRunning);
+  want({ gate: { sources: ["0.0.0.0/0"] }, tombstone: { operation: 9 } });
+  await until("the end", () => gateway.latest(node)?.state === "gone");
+  const table = (text: string) => text.replaceAll(/\s+/g, " ");
+  expect(host.nft("list table inet moorage")).not.toContain(String(port));
+  expect(table(host.nft("list map inet moorage gates"))).not.toContain("elements");
+}, 60_000);

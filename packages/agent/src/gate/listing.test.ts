@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { differences, readListing, wantedLists } from "./listing.ts";
+import type { Opening } from "./ruleset.ts";
+import { readSources } from "./sources.ts";
+
+const sources = readSources(["192.0.2.0/24", "198.51.100.7/32", "::102:304/128"]);
+const opening: Opening = { node: "n", port: 20_007, address: "10.64.0.9", address6: "fd6d::1", sources };
+
+const set = (name: string, elem: unknown[]) => ({ set: { name, elem } });
+const map = (name: string, value: unknown) => ({ map: { name, elem: [[20_007, value]] } });
+const gates = map("gates", { goto: { target: "db_20007" } });
+const v4 = set("v4_20007", ["198.51.100.7", { prefix: { addr: "192.0.2.0", len: 24 } }]);
+const v6 = set("v6_20007", ["::1.2.3.4"]);
+const listing = (...objects: object[]) => readListing(JSON.stringify({ nftables: [{ metainfo: {} }, ...objects] }));
+const found = (...objects: object[]) => differences(listing(...objects).lists, wantedLists([opening]));
+
+test("the order and the spelling of nft do not matter", () => {
+  expect(found(gates, map("node4", "10.64.0.9"), map("node6", "fd6d:0::1"), v4, v6)).toEqual([]);
+});
+
+test("a range more, one less and another way are found", () => {
+  const open = set("v4_20007", [{ range: ["0.0.0.0", "9.9.9.9"] }, "198.51.100.7"]);
+  expect(found(gates, map("node4", "10.64.0.10"), map("node6", "fd6d::1"), open)).toEqual([
+    "node4",
+    "v4_20007",
+    "v6_20007",
+  ]);
+});
+
+test("a rule before the others, another policy and a table put to sleep are found", () => {
+  const rule = (verdict: string, handle: number) => ({ rule: { chain: "gate", handle, expr: [{ [verdict]: null }] } });
+  const chain = (policy: string) => ({ chain: { name: "gate", handle: 3, policy } });
+  const right = listing({ table: { handle: 1 } }, chain("accept"), rule("drop", 4)).rules;
+  const again = listing({ table: { handle: 8 } }, chain("accept"), rule("drop", 9)).rules;
+  expect(differences(again, right)).toEqual([]);
+  const wrong = listing({ table: { flags: "dormant" } }, chain("accept"), rule("accept", 4), rule("drop", 5)).rules;
+  expect(differences(wrong, right)).toEqual(["table", "gate"]);
+  expect(differences(listing({ table: {} }, chain("drop"), rule("drop", 4)).rules, right)).toEqual(["gate"]);
+});

@@ -1,0 +1,169 @@
+import { generateKeyPairSync, randomUUID, X509Certificate } from "node:crypto";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import type { TLSSocket } from "node:tls";
+import type { NodeSpec } from "@moorage/contract/agent";
+import { type Connection, createConnection } from "mysql2/promise";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type FakeGateway, startFakeGateway } from "./testing/fake-gateway.ts";
+import { testSpec } from "./testing/node-spec.ts";
+import { enginesDir, makeTestHost, type TestHost, until } from "./testing/test-host.ts";
+
+const password = "correct horse ' battery";
+const name = "db-1-mysql-primary.moorage.test";
+const tls = { names: [name, "db-1-mysql-primary-private.moorage.test"], version: 1 };
+const engineFile = (file: string): string => readFileSync(join(enginesDir, "mysql", file), "utf8").trim();
+const engine: NodeSpec["engine"] = {
+  name: "mysql",
+  version: engineFile("version"),
+  image: engineFile("sha256"),
+  prepared: engineFile("prepared.sha256"),
+};
+
+let host: TestHost;
+let gateway: FakeGateway;
+let environment: Record<string, string>;
+const node = randomUUID();
+const spec = (change: Partial<NodeSpec> = {}): NodeSpec =>
+  testSpec({
+    node,
+    engine,
+    network: { address: host.address(1), port: 20_001 },
+    gate: { sources: [`${host.outside}/32`] },
+    tls,
+    ...change,
+  });
+const running = (generation: number) =>
+  until(`running at ${generation}`, () => {
+    const report = gateway.latest(node);
+    return report?.state === "running" && report.generation === generation;
+  });
+
+/** As a client that trusts the installation's authority and believes to speak with `as`; "plain": without TLS. */
+const open = (as: string): Promise<Connection> =>
+  createConnection({
+    host: as,
+    stream: () => connect(20_001, host.inside),
+    user: "dbadmin",
+    password,
+    connectTimeout: 5000,
+    ...(as === "plain" ? {} : { ssl: { ca: gateway.databaseCa, verifyIdentity: true } }),
+  });
+const serialOf = (connection: Connection): string =>
+  (connection as unknown as { connection: { stream: TLSSocket } }).connection.stream.getPeerCertificate().serialNumber;
+async function servedSerial(): Promise<string> {
+  const connection = await open(name);
+  const serial = serialOf(connection);
+  await connection.end();
+  return serial;
+}
+const containerId = (): string => host.podman("inspect", "--format", "{{.Id}} {{.State.StartedAt}}", `moorage-${node}`);
+const certificatesAsked = (): number => gateway.asked.filter((path) => path === "/v1/certificate").length;
+
+beforeAll(async () => {
+  host = await makeTestHost("moor-t-tls", "198.18.78");
+  gateway = await startFakeGateway(host.outside, 14444, "one-time");
+  const files = { ca: join(host.dir, "ca.pem"), token: join(host.dir, "token"), operator: join(host.dir, "o.pem") };
+  writeFileSync(files.ca, gateway.ca);
+  writeFileSync(files.token, "one-time\n");
+  const operator = generateKeyPairSync("ed25519").publicKey;
+  writeFileSync(files.operator, operator.export({ type: "spki", format: "pem" }));
+  environment = {
+    MOORAGE_FLEET_URL: gateway.url,
+    MOORAGE_FLEET_CA: files.ca,
+    MOORAGE_ENROL_TOKEN_FILE: files.token,
+    MOORAGE_OPERATOR_KEY: files.operator,
+    MOORAGE_CRASH_DIR: host.crash,
+  };
+  host.known(node);
+  host.startAgent(environment);
+}, 30_000);
+afterAll(async () => {
+  if (process.env["SHOW_AGENT_LOG"]) process.stdout.write(host.log());
+  await gateway?.close();
+  await host?.close();
+}, 60_000);
+
+test("a client that trusts the authority and knows the name connects; a wrong name and plain text are refused", async () => {
+  const renewal = Promise.withResolvers<void>();
+  gateway.certificateTerms.push({ days: 1 }, { days: 90, after: renewal.promise });
+  gateway.want(spec());
+  await running(1);
+
+  const old = await open(name);
+  const [rows] = await old.query("SHOW STATUS LIKE 'Ssl_version'");
+  expect(rows).toMatchObject([{ Value: expect.stringMatching(/^TLSv1\.[23]$/) }]);
+  await expect(open("db-2-mysql-primary.moorage.test")).rejects.toThrow(/altnames|does not match/i);
+  await expect(open("plain")).rejects.toThrow(/secure transport/i);
+
+  // Renewal: its certificate lasts a day, so the next look asks for another, and is held until now.
+  const [before, container] = [serialOf(old), containerId()];
+  renewal.resolve();
+  await until("the new certificate to be served", async () => (await servedSerial()) !== before);
+  expect(await old.query("SELECT 1")).toBeDefined();
+  expect(serialOf(old)).toBe(before);
+  expect(containerId()).toBe(container);
+  expect(certificatesAsked()).toBe(2);
+  // It served all the while, and nobody was told otherwise.
+  expect(gateway.reports.findLast(({ state }) => state === "working")?.step).not.toMatch(/certificate|tls/);
+  await old.end();
+}, 90_000);
+
+test("key and certificate are one file, which only the node's own user reads, and the key was never sent", async () => {
+  const path = join(host.state, "nodes", node, "tls", "server.pem");
+  expect(statSync(path)).toMatchObject({ uid: spec().uid, gid: spec().uid });
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  const text = readFileSync(path, "utf8");
+  expect(text).toContain("BEGIN PRIVATE KEY");
+  expect(new X509Certificate(text).subjectAltName).toBe(tls.names.map((each) => `DNS:${each}`).join(", "));
+});
+
+// The server would serve the old one until its next restart, perhaps months later.
+test("a new version is a new certificate; an agent that dies before the server was told of one, tells it when it is back", async () => {
+  const [first, container] = [await servedSerial(), containerId()];
+  await host.stopAgent(); // it asked a moment ago, and would take its time before it asks again
+  writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: "agent.renew.certificate", mode: "kill-after" }));
+  gateway.certificateTerms.push({ days: 1 });
+  host.startAgent(environment);
+  gateway.want(spec({ generation: 2, tls: { ...tls, version: 2 } }));
+  await running(2);
+  const second = await servedSerial();
+  expect(second).not.toBe(first);
+
+  await host.agentExit();
+  expect(await servedSerial()).toBe(second);
+  host.startAgent(environment);
+  await until("the renewed certificate to be served", async () => (await servedSerial()) !== second);
+  expect(containerId()).toBe(container);
+}, 60_000);
+
+test("without a gateway, a node that lost its container comes back with the certificate that it has", async () => {
+  const before = await servedSerial();
+  // A new version is wanted, and the gateway goes away before it has answered.
+  const asked = certificatesAsked();
+  gateway.certificateTerms.push({ days: 90, after: new Promise(() => {}) });
+  gateway.want(spec({ generation: 3, tls: { ...tls, version: 3 } }));
+  await until("the question", () => certificatesAsked() > asked);
+  await host.stopAgent("SIGKILL");
+  await gateway.close();
+  host.podman("rm", "--force", "--time", "0", `moorage-${node}`);
+  host.startAgent(environment);
+  const served = () => servedSerial().catch(() => "");
+  await until("SQL", async () => (await served()) === before);
+
+  await gateway.open();
+  await running(3);
+  expect(await served()).not.toBe(before);
+}, 90_000);
+
+test("when the tenant did not ask for TLS alone, plain text is accepted, and TLS too", async () => {
+  gateway.want(
+    spec({ generation: 4, tls: { ...tls, version: 3 }, database: { ...spec().database, ssl_connection: false } }),
+  );
+  await running(4);
+  const plain = await open("plain");
+  expect((await plain.query("SHOW STATUS LIKE 'Ssl_version'"))[0]).toMatchObject([{ Value: "" }]);
+  await plain.end();
+  await servedSerial();
+}, 60_000);

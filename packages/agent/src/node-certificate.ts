@@ -1,0 +1,72 @@
+import { createHash, createPrivateKey, X509Certificate } from "node:crypto";
+import { chown, mkdir } from "node:fs/promises";
+import type { NodeSpec } from "@moorage/contract/agent";
+import { newPrivateKey, requestFor } from "./certificate-request.ts";
+import { readIfThere, writeDurably } from "./durable-file.ts";
+import type { NodePaths } from "./host-paths.ts";
+import { reloadTls } from "./mysql/node-sql.ts";
+import type { NodeContext } from "./node-context.ts";
+import { readNodeRecord, updateNodeRecord } from "./node-state.ts";
+import { isRenewalDue } from "./renew.ts";
+
+/** The certificate that a node's clients see. */
+export type CertificateState =
+  | "absent"
+  | "outdated" // for other names, or of an earlier version
+  | "unused" // on the disk, but the server was not told of it
+  | "ending" // in use, with less than a month left
+  | "right";
+
+export async function certificateState({ paths, spec, clock }: NodeContext): Promise<CertificateState> {
+  if (spec.tls === undefined) return "right";
+  const found = await readCertificate(paths);
+  if (found === undefined) return "absent";
+  const { certificate: record } = await readNodeRecord(paths);
+  if (record === undefined || record.version < spec.tls.version || !isFor(found.certificate, spec.tls))
+    return "outdated";
+  if (record.used !== found.fingerprint) return "unused";
+  return isRenewalDue(found.certificate, clock()) ? "ending" : "right";
+}
+
+/** A new key each time; it never leaves the host. */
+export async function makeCertificate({ paths, spec, certificateFor }: NodeContext): Promise<void> {
+  if (spec.tls === undefined) return;
+  const key = await newPrivateKey();
+  const { certificate, ca } = await certificateFor(spec.node, await requestFor(key));
+  const signed = new X509Certificate(certificate);
+  // What a server could not load, or clients would refuse, must not take the place of what works.
+  if (!signed.checkPrivateKey(createPrivateKey(key)) || !isFor(signed, spec.tls))
+    throw new Error("The gateway answered with a certificate that is not for this node's key and names.");
+  await mkdir(paths.tls, { recursive: true, mode: 0o700 });
+  await chown(paths.tls, spec.uid, spec.uid);
+  await writeDurably(paths.authorities, ca, 0o600, spec.uid);
+  // One file for both: a server that starts at any moment finds a key and the certificate that goes with it.
+  await writeDurably(paths.certificate, `${key.trimEnd()}\n${certificate}`, 0o600, spec.uid);
+  await updateNodeRecord(paths, { certificate: { version: spec.tls.version } });
+}
+
+/** Of a server that answers. Sessions go on with what they began with; nothing is restarted. */
+export async function useCertificate(context: NodeContext): Promise<void> {
+  const { paths, spec } = context;
+  if ((await certificateState(context)) === "outdated") await makeCertificate(context);
+  const found = spec.tls && (await readCertificate(paths));
+  if (spec.tls === undefined || found === undefined) return;
+  await reloadTls(paths.socket);
+  await updateNodeRecord(paths, { certificate: { version: spec.tls.version, used: found.fingerprint } });
+}
+
+async function readCertificate(paths: NodePaths) {
+  const text = await readIfThere(paths.certificate);
+  if (text === undefined) return undefined;
+  try {
+    const fingerprint = createHash("sha256").update(text).digest("hex");
+    return { certificate: new X509Certificate(text), fingerprint };
+  } catch {
+    return undefined; // made anew, like one that is missing
+  }
+}
+
+function isFor({ subjectAltName }: X509Certificate, { names }: NonNullable<NodeSpec["tls"]>): boolean {
+  const found = (subjectAltName ?? "").split(", ").map((name) => name.replace(/^DNS:/, ""));
+  return [...found].sort().join() === [...names].sort().join();
+}

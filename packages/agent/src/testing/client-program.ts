@@ -1,0 +1,132 @@
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { type Connection, createConnection } from "mysql2/promise";
+import { serveCalls } from "./namespace-program.ts";
+
+// A client, or the server on a node. Runs inside a namespace of the test.
+export type Place = { host: string; port: number; localAddress?: string };
+export type Outcome = "open" | "refused" | "silent";
+
+function knock(place: Place, withinMs: number): Promise<{ outcome: Outcome; socket: Socket }> {
+  return new Promise((resolve) => {
+    const socket = connect({ ...place, timeout: withinMs });
+    socket.once("connect", () => resolve({ outcome: "open", socket }));
+    socket.once("timeout", () => resolve({ outcome: "silent", socket }));
+    socket.once("error", () => resolve({ outcome: "refused", socket }));
+  });
+}
+
+async function probe(place: Place, withinMs = 300): Promise<Outcome> {
+  const { outcome, socket } = await knock(place, withinMs);
+  socket.destroy();
+  return outcome;
+}
+
+const tries = { outcomes: { open: 0, refused: 0, silent: 0 }, until: 0 };
+async function tryOn(places: Place[], everyMs: number): Promise<void> {
+  while (tries.until > Date.now()) {
+    for (const place of places) void probe(place, 150).then((outcome) => tries.outcomes[outcome]++);
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+}
+
+const sessions: { connection: Connection; endedAt?: number }[] = [];
+const sockets: { socket: Socket; heard: string; endedAt?: number }[] = [];
+
+const login = (place: Place, password: string): Promise<Connection> =>
+  createConnection({
+    ...place,
+    user: "dbadmin",
+    password,
+    ssl: { rejectUnauthorized: false },
+    connectTimeout: 3000,
+    multipleStatements: true,
+  });
+
+export const functions = {
+  probe,
+  /** A SYN from each source, and no waiting for what becomes of it. Returns those that could not be sent. */
+  knocks: async (from: { source: string; host: string; port: number }[]): Promise<string[]> => {
+    const unsent: string[] = [];
+    for (const { source, host, port } of from) {
+      const socket = connect({ host, port, localAddress: source });
+      socket.on("error", (error: NodeJS.ErrnoException) => {
+        if (error.code !== "ECONNREFUSED") unsent.push(`${source} ${error.code}`);
+      });
+      // The SYN leaves before the next turn; what comes back is of no interest.
+      setImmediate(() => socket.destroy());
+    }
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    return unsent;
+  },
+  keepTrying: (places: Place[], everyMs: number, forMs: number) => {
+    Object.assign(tries.outcomes, { open: 0, refused: 0, silent: 0 });
+    tries.until = Date.now() + forMs;
+    void tryOn(places, everyMs);
+  },
+  tried: async () => {
+    tries.until = 0;
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    return tries.outcomes;
+  },
+  query: async (place: Place, password: string, sql: string): Promise<unknown> => {
+    const connection = await login(place, password);
+    try {
+      return (await connection.query(sql))[0];
+    } finally {
+      connection.destroy();
+    }
+  },
+  /** A session that stays open; returns its number here. */
+  hold: async (place: Place, password: string): Promise<number> => {
+    const held: (typeof sessions)[number] = { connection: await login(place, password) };
+    const ended = () => {
+      held.endedAt ??= Date.now();
+    };
+    held.connection.on("error", ended);
+    held.connection.on("end", ended);
+    return sessions.push(held) - 1;
+  },
+  endedAt: (session: number) => sessions[session]?.endedAt ?? null,
+  ask: async (session: number, sql: string): Promise<unknown> =>
+    (await sessions[session]?.connection.query({ sql, timeout: 1000 }))?.[0],
+  /** A plain connection that can speak later. */
+  dial: async (place: Place): Promise<number> => {
+    const { outcome, socket } = await knock(place, 1000);
+    if (outcome !== "open") throw new Error(outcome);
+    const held: (typeof sockets)[number] = { socket: socket.setTimeout(0).setEncoding("utf8"), heard: "" };
+    socket.on("data", (text: string) => {
+      held.heard += text;
+    });
+    return sockets.push(held) - 1;
+  },
+  say: async (number: number, text: string): Promise<string> => {
+    const held = sockets[number];
+    if (held === undefined) throw new Error("no such connection");
+    held.heard = "";
+    held.socket.write(text);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return held.heard;
+  },
+  /** Tells every caller the address that it sees, and repeats what it hears. */
+  listen: async (port: number): Promise<number> => {
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.write(`${socket.remoteAddress}\n`);
+      socket.pipe(socket);
+    });
+    await new Promise<void>((resolve) => server.listen(port, "::", resolve));
+    return (server.address() as AddressInfo).port;
+  },
+  greeting: async (place: Place): Promise<string> => {
+    const { outcome, socket } = await knock(place, 1000);
+    if (outcome !== "open") throw new Error(outcome);
+    return new Promise((resolve) => {
+      socket.once("data", (data) => {
+        resolve(data.toString().trim());
+        socket.destroy();
+      });
+    });
+  },
+};
+
+serveCalls(functions);

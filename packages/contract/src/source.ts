@@ -1,0 +1,37 @@
+import ipaddr from "ipaddr.js";
+import { z } from "zod";
+
+/** Zod judges the spelling, strictly: other readers take `010.1` for an address too, each in a sense of its own. */
+const Spelling = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
+  error: "an IPv4 or IPv6 address, or a CIDR range",
+});
+
+/** One address or a CIDR range, IPv4 or IPv6. Whoever writes bits beyond the prefix may have meant one address. */
+export const Source = Spelling.superRefine((text, context) => {
+  const { isMapped, isNetwork, network } = read(text);
+  const refuse = (message: string): void => context.addIssue({ code: "custom", message });
+  if (isMapped) refuse("an IPv4 address as such, not inside of an IPv6 one");
+  else if (!isNetwork) refuse(`${network()}, or a range without bits beyond its prefix`);
+});
+
+/** The one spelling of a source, with its prefix and without bits beyond it; undefined if no packet can come from it. */
+export function canonicalSource(text: string): string | undefined {
+  if (!Spelling.safeParse(text).success) return undefined;
+  const { isMapped, network } = read(text);
+  return isMapped ? undefined : network();
+}
+
+/** Texts are made only when asked for: a list has up to 10,000 entries, judged while others wait. */
+function read(text: string): { isMapped: boolean; isNetwork: boolean; network: () => string } {
+  const six = text.includes(":");
+  const family = six ? ipaddr.IPv6 : ipaddr.IPv4;
+  const [address, prefix] = family.parseCIDR(text.includes("/") ? text : `${text}/${six ? 128 : 32}`);
+  const mask = family.subnetMaskFromPrefixLength(prefix).toByteArray();
+  const bytes = address.toByteArray();
+  const masked = bytes.map((byte, at) => byte & (mask[at] as number));
+  return {
+    isMapped: six && (text.includes(".") || (address as ipaddr.IPv6).isIPv4MappedAddress()),
+    isNetwork: masked.every((byte, at) => byte === bytes[at]),
+    network: () => `${ipaddr.fromByteArray(masked).toString()}/${prefix}`,
+  };
+}

@@ -1,0 +1,101 @@
+import type { NodeSpec } from "@moorage/contract/agent";
+import { expect, test } from "vitest";
+import { copyOf } from "#testing/copy-of.ts";
+import { type Gateway, startGateway } from "#testing/gateway.ts";
+import { simulateAgent } from "#testing/simulated-agent.ts";
+import { newWorld, type World } from "#testing/world.ts";
+
+const BOTH = ["198.51.100.1", "203.0.113.7"];
+const ONE = ["203.0.113.7"];
+
+/** One active database that lets both in. */
+async function staged(world: World, gateway: Gateway) {
+  const agent = simulateAgent(gateway, await gateway.enrolledHost());
+  const alice = await world.customer();
+  await agent.poll();
+  const { id } = (await alice.create({ allow_list: BOTH })).body;
+  const provision = await world.lastOperation();
+  await world.activities.wantNodes(provision.id);
+  await agent.poll();
+  await world.activities.settleProvision(provision.id, { done: true });
+  const url = `/v4/databases/mysql/instances/${id}`;
+  return {
+    view: async () => (await alice.get(url)).body,
+    specOnHost: () => [...agent.specs.values()][0] as NodeSpec,
+    accept: (allow_list: string[]) => alice.put(url, { allow_list }),
+    async apply() {
+      const { id: operation } = await world.lastOperation();
+      await world.activities.wantAllowList(operation);
+      await agent.poll();
+      return operation;
+    },
+    async recover() {
+      let done = false;
+      const command = world.operator.post("/admin/recover", { wait_seconds: 5 }).finally(() => {
+        done = true;
+      });
+      while (!done) await agent.poll();
+      expect(await command).toMatchObject({ status: 200, body: { kept: 1, missing: [], orphans: [] } });
+      await agent.poll();
+    },
+  };
+}
+
+test("a source that was removed after the copy stays out: the host's later list is taken over", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const database = await staged(world, gateway);
+  const setBack = await copyOf(world.db);
+  await database.accept(ONE);
+  await world.activities.settleUpdate(await database.apply(), { done: true });
+  await setBack();
+  expect(await database.view()).toMatchObject({ allow_list: BOTH });
+
+  await database.recover();
+
+  expect(await database.view()).toMatchObject({ status: "active", allow_list: ONE });
+  expect(database.specOnHost()).toMatchObject({ epoch: 2, gate: { sources: ["203.0.113.7/32"] } });
+  expect((await world.events()).at(-1)).toMatchObject({ action: "database_update", status: "finished" });
+});
+
+test("an update that had reached its host when the copy was taken goes on", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const database = await staged(world, gateway);
+  await database.accept(ONE);
+  const setBack = await copyOf(world.db);
+  await database.apply();
+  await setBack();
+
+  await database.recover();
+  expect(await database.view()).toMatchObject({ status: "updating", allow_list: ONE });
+  const operation = await database.apply();
+  expect(await world.checkPhase(operation, "allow-list")).toEqual({ state: "observed" });
+  await world.activities.settleUpdate(operation, { done: true });
+
+  expect(await database.view()).toMatchObject({ status: "active", allow_list: ONE });
+  expect(database.specOnHost()).toMatchObject({ epoch: 2, gate: { sources: ["203.0.113.7/32"] } });
+});
+
+test("an update of the copy that a later one overtook is ended, and the later list stays", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const database = await staged(world, gateway);
+  await database.accept(ONE);
+  const setBack = await copyOf(world.db);
+  await world.activities.settleUpdate(await database.apply(), { done: true });
+  await database.accept([]);
+  await world.activities.settleUpdate(await database.apply(), { done: true });
+  await setBack();
+
+  await database.recover();
+
+  expect(await database.view()).toMatchObject({ status: "active", allow_list: [] });
+  expect(database.specOnHost()).toMatchObject({ epoch: 2, gate: { sources: [] } });
+  expect(await world.openOperations()).toEqual([]);
+  expect((await world.events()).map(({ action, status }) => [action, status])).toEqual([
+    ["database_create", "finished"],
+    ["database_update", "failed"],
+    ["database_update", "finished"],
+  ]);
+});

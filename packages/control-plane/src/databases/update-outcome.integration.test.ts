@@ -1,0 +1,197 @@
+import { expect, test } from "vitest";
+import { activeDatabase, INSTANCES, wantedSpec } from "#testing/active-database.ts";
+import { ENGINE, newWorld, PLAN, REGION, type World } from "#testing/world.ts";
+
+const HOME = ["203.0.113.7"];
+const OFFICE = ["198.51.100.0/24", "2001:db8::/32"];
+
+/** One active database on one host. */
+async function staged(world: World) {
+  const [alice, host] = [await world.customer(), await world.host()];
+  return { alice, host, database: await activeDatabase(world, alice, host, { allow_list: HOME }) };
+}
+
+const updates = async (world: World) => (await world.events()).filter(({ action }) => action === "database_update");
+const later = (world: World): void => {
+  world.time.now = new Date(world.time.now.getTime() + 60_000);
+};
+
+test("when the host has the list, the database is active, and the event says when it was applied where", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await staged(world);
+  await alice.put(database.url, { allow_list: OFFICE });
+  const { id } = await world.lastOperation();
+
+  expect(await world.activities.wantAllowList(id)).toBe("wanted");
+  expect(await wantedSpec(world)).toMatchObject({
+    generation: 2,
+    database: { allow_list: OFFICE },
+    gate: { sources: ["198.51.100.0/24", "2001:db8::/32"] },
+  });
+  expect(await world.checkPhase(id, "allow-list")).toEqual({ state: "pending" });
+  await host.report(await wantedSpec(world), "running");
+  expect(await world.checkPhase(id, "allow-list")).toEqual({ state: "observed" });
+  await world.activities.settleUpdate(id, { done: true });
+
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: OFFICE });
+  const at = world.time.now.toISOString().slice(0, 19);
+  expect(await updates(world)).toMatchObject([{ status: "finished", message: `Applied on ${host.name} at ${at}.` }]);
+  expect(await wantedSpec(world)).toMatchObject({ generation: 2 });
+});
+
+test("wanting and settling twice is once", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await staged(world);
+  await alice.put(database.url, { allow_list: OFFICE });
+  const { id } = await world.lastOperation();
+
+  await Promise.all([world.activities.wantAllowList(id), world.activities.wantAllowList(id)]);
+  expect(await wantedSpec(world)).toMatchObject({ generation: 2 });
+  await host.report(await wantedSpec(world), "running");
+  await world.activities.settleUpdate(id, { done: true });
+  const after = { events: await world.events(), audit: await world.audit() };
+  later(world);
+  await world.activities.settleUpdate(id, { done: false, message: "late" });
+
+  expect({ events: await world.events(), audit: await world.audit() }).toEqual(after);
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: OFFICE });
+  expect(await wantedSpec(world)).toMatchObject({ generation: 2, database: { allow_list: OFFICE } });
+});
+
+test("a list that its host could not apply leaves the old one shown and wanted, and the event says why", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await staged(world);
+  await alice.put(database.url, { allow_list: OFFICE, label: "renamed" });
+  const { id } = await world.lastOperation();
+  await world.activities.wantAllowList(id);
+  await host.report(await wantedSpec(world), "failed", { message: "gate: nft is broken" });
+  expect(await world.checkPhase(id, "allow-list")).toEqual({ state: "failed", message: "gate: nft is broken" });
+
+  await world.activities.settleUpdate(id, { done: false, message: "gate: nft is broken" });
+
+  // Label and window are not the host's, and stay changed.
+  const shown = (await alice.get(database.url)).body;
+  expect(shown).toMatchObject({ status: "active", allow_list: HOME, label: "renamed" });
+  expect(await updates(world)).toMatchObject([{ status: "failed", message: expect.stringContaining("nft is broken") }]);
+  expect(await wantedSpec(world)).toMatchObject({
+    generation: 3,
+    database: { allow_list: HOME },
+    gate: { sources: ["203.0.113.7/32"] },
+  });
+  expect(await alice.put(database.url, { allow_list: OFFICE })).toMatchObject({ status: 200 });
+});
+
+test("past its deadline an update is given up likewise, with the host's last word, and cannot come back", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await staged(world);
+  await alice.put(database.url, { allow_list: OFFICE });
+  const { id } = await world.lastOperation();
+  await world.activities.wantAllowList(id);
+  await host.report(await wantedSpec(world), "working", { message: "gate: trying again" });
+
+  await world.expire.updateDatabase(id);
+
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: HOME });
+  expect(await updates(world)).toMatchObject([{ status: "failed", message: expect.stringContaining("trying again") }]);
+  expect(await wantedSpec(world)).toMatchObject({ generation: 3, gate: { sources: ["203.0.113.7/32"] } });
+  expect(await world.activities.wantAllowList(id)).toBe("not there");
+  expect(await wantedSpec(world)).toMatchObject({ generation: 3 });
+});
+
+test("an update that was given up before it was wanted takes nothing to its host but the old list", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await staged(world);
+  await alice.put(database.url, { allow_list: OFFICE });
+  const { id } = await world.lastOperation();
+
+  await world.expire.updateDatabase(id);
+  expect(await world.activities.wantAllowList(id)).toBe("not there");
+
+  expect(await wantedSpec(world)).toMatchObject({ database: { allow_list: HOME } });
+  expect(await updates(world)).toMatchObject([{ status: "failed", message: expect.stringContaining("in time") }]);
+});
+
+test("a database that its host has lost is not made anew by an update", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await staged(world);
+  await world.db.updateTable("nodes").set({ wanted: null }).execute();
+  await alice.put(database.url, { allow_list: OFFICE });
+  const { id } = await world.lastOperation();
+
+  expect(await world.activities.wantAllowList(id)).toBe("not there");
+  await world.activities.settleUpdate(id, { done: false, message: "lost" });
+
+  expect(await world.nodes()).toMatchObject([{ wanted: null }]);
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: HOME });
+});
+
+test("fifty updates in a row end with the last one", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await staged(world);
+
+  for (let n = 1; n <= 50; n++) {
+    expect(await alice.put(database.url, { allow_list: [`203.0.113.${n}`, `198.51.100.${n}`] })).toMatchObject({
+      status: 200,
+    });
+    const { id } = await world.lastOperation();
+    await world.activities.wantAllowList(id);
+    await host.report(await wantedSpec(world), "running");
+    await world.activities.settleUpdate(id, { done: true });
+  }
+
+  expect(await wantedSpec(world)).toMatchObject({
+    generation: 51,
+    gate: { sources: ["198.51.100.50/32", "203.0.113.50/32"] },
+  });
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
+  expect((await updates(world)).map(({ status }) => status)).toEqual(Array(50).fill("finished"));
+});
+
+test("a provider's create, update and refresh pass in its own order of calls", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  const eventsOf = async (id: number, action: string) => {
+    const filter = { action, "entity.id": id, "entity.type": "database", "+order_by": "created", "+order": "desc" };
+    const reply = await world.send({
+      url: "/v4/account/events?page=1",
+      headers: { authorization: `Bearer ${alice.token}`, "x-filter": JSON.stringify(filter) },
+    });
+    return reply.json<{ data: { id: number; status: string; percent_complete: number }[] }>().data;
+  };
+
+  expect((await alice.get("/v4/linode/types?page=100")).status).toBe(200);
+  const { id } = (
+    await alice.create({ region: REGION, type: PLAN, engine: ENGINE, engine_config: {}, allow_list: HOME })
+  ).body;
+  const url = `${INSTANCES}/${id}`;
+  const create = await world.lastOperation();
+  expect(await eventsOf(id, "database_create")).toMatchObject([{ status: "started" }]);
+  await world.activities.wantNodes(create.id);
+  await host.report(await wantedSpec(world), "running");
+  await world.activities.settleProvision(create.id, { done: true });
+  expect(await eventsOf(id, "database_create")).toMatchObject([{ status: "finished", percent_complete: 100 }]);
+  expect((await alice.get(url)).body).toMatchObject({ status: "active" });
+
+  const window = { frequency: "weekly", duration: 1, hour_of_day: 22, day_of_week: 6 };
+  expect(await alice.put(url, { updates: window })).toMatchObject({ status: 200 });
+  const first = await eventsOf(id, "database_update");
+  expect(first).toMatchObject([{ status: "finished", percent_complete: 100 }]);
+  for (const path of [url, `${url}/credentials`]) expect((await alice.get(path)).status).toBe(200);
+
+  later(world);
+  expect(await alice.put(url, { label: "renamed", allow_list: OFFICE, updates: window })).toMatchObject({
+    status: 200,
+  });
+  const [second] = await eventsOf(id, "database_update");
+  expect(second?.id).not.toBe(first[0]?.id);
+  expect(second).toMatchObject({ status: "started" });
+  const update = await world.lastOperation();
+  await world.activities.wantAllowList(update.id);
+  await host.report(await wantedSpec(world), "running");
+  await world.activities.settleUpdate(update.id, { done: true });
+  expect(await eventsOf(id, "database_update")).toMatchObject([
+    { id: second?.id, status: "finished" },
+    { id: first[0]?.id },
+  ]);
+  expect((await alice.get(url)).body).toMatchObject({ status: "active", label: "renamed", allow_list: OFFICE });
+});

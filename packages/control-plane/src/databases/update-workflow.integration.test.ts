@@ -1,0 +1,130 @@
+import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startGateway } from "#testing/gateway.ts";
+import { simulateAgent } from "#testing/simulated-agent.ts";
+import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
+import { newWorld, type World } from "#testing/world.ts";
+
+const HOME = ["203.0.113.7"];
+const OFFICE = ["198.51.100.0/24", "2001:db8::/32"];
+
+let temporal: Temporal;
+beforeAll(async () => {
+  temporal = await startTemporal();
+});
+afterAll(() => temporal[Symbol.asyncDispose]());
+
+/** One active database, on a host whose agent does what it is told, or says otherwise. */
+async function staged(world: World, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
+  const parts = new AsyncDisposableStack();
+  const gateway = parts.use(await startGateway(world));
+  const agent = simulateAgent(gateway, await gateway.enrolledHost(), otherwise);
+  const alice = await world.customer();
+  await agent.poll();
+  const { id } = (await alice.create({ allow_list: HOME })).body;
+  const provision = await world.lastOperation();
+  await world.activities.wantNodes(provision.id);
+  await agent.poll();
+  await world.activities.settleProvision(provision.id, { done: true });
+  let listening = true;
+  const polling = (async () => {
+    while (listening) await agent.poll();
+  })();
+  const silence = async (): Promise<void> => {
+    listening = false;
+    await polling;
+  };
+  parts.defer(silence);
+  return {
+    alice,
+    silence,
+    /** From now on workflows run. */
+    work: async (): Promise<void> => void parts.use(await startWorker(world, temporal, {})),
+    url: `/v4/databases/mysql/instances/${id}`,
+    specOnHost: () => [...agent.specs.values()][0] as NodeSpec,
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  };
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+const settled = (world: World) => until(async () => (await world.lastOperation()).settled_at !== null);
+const lastEvent = async (world: World) => (await world.events()).at(-1);
+
+test("a changed list reaches its host, and the database is active again", async () => {
+  await using world = await newWorld();
+  await using database = await staged(world);
+  await database.work();
+
+  const { body } = await database.alice.put(database.url, { allow_list: OFFICE });
+  expect(body).toMatchObject({ status: "updating" });
+  await settled(world);
+
+  expect((await database.alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: OFFICE });
+  expect(await lastEvent(world)).toMatchObject({
+    action: "database_update",
+    status: "finished",
+    message: expect.stringMatching(/^Applied on host-\d+ at /),
+  });
+  expect(database.specOnHost()).toMatchObject({
+    generation: 2,
+    gate: { sources: ["198.51.100.0/24", "2001:db8::/32"] },
+  });
+});
+
+test("a list that the host refuses is taken back there too, by a later generation", async () => {
+  const refuse = ({ database }: NodeSpec): Partial<NodeReport> =>
+    database.allow_list.length > 1 ? { state: "failed", message: "gate: nft is broken" } : {};
+  await using world = await newWorld();
+  await using database = await staged(world, refuse);
+  await database.work();
+
+  await database.alice.put(database.url, { allow_list: OFFICE });
+  await settled(world);
+
+  expect((await database.alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: HOME });
+  expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("nft is broken") });
+  await until(async () => database.specOnHost().generation === 3);
+  expect(database.specOnHost()).toMatchObject({ gate: { sources: ["203.0.113.7/32"] } });
+});
+
+test("a host that says nothing until the deadline: the old list is shown, and wanted when the host is back", async () => {
+  await using world = await newWorld();
+  await using database = await staged(world);
+  await database.silence();
+  await database.alice.put(database.url, { allow_list: OFFICE });
+  const deadline_at = new Date(Date.now() + 1000);
+  await world.db.updateTable("operations").set({ deadline_at }).where("settled_at", "is", null).execute();
+  await database.work();
+
+  await settled(world);
+
+  expect((await database.alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: HOME });
+  expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("in time") });
+  expect((await world.nodes())[0]?.wanted).toMatchObject({ generation: 3, database: { allow_list: HOME } });
+});
+
+test("fifty updates in a row, each through Temporal and the host: the last one is in force", async () => {
+  await using world = await newWorld();
+  await using database = await staged(world);
+  await database.work();
+  const took: number[] = [];
+
+  for (let n = 1; n <= 50; n++) {
+    const started = performance.now();
+    const reply = await database.alice.put(database.url, { allow_list: [`203.0.113.${n}`] });
+    expect(reply).toMatchObject({ status: 200, body: { status: "updating" } });
+    await settled(world);
+    took.push(performance.now() - started);
+  }
+
+  took.sort((a, b) => a - b);
+  console.log(`update through Temporal: median ${took[25]?.toFixed(0)} ms, slowest ${took[49]?.toFixed(0)} ms`);
+  expect(database.specOnHost()).toMatchObject({ generation: 51, gate: { sources: ["203.0.113.50/32"] } });
+  expect((await database.alice.get(database.url)).body).toMatchObject({
+    status: "active",
+    allow_list: ["203.0.113.50"],
+  });
+  expect(new Set((await world.events()).map(({ status }) => status))).toEqual(new Set(["finished"]));
+});

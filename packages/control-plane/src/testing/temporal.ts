@@ -1,0 +1,109 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Client } from "@temporalio/client";
+import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import { createFleetActivities } from "#fleet/index.ts";
+import { startRelay } from "#operations/relay.ts";
+import { TASK_QUEUE } from "#operations/workflow-id.ts";
+import { createLog } from "#platform/log.ts";
+import { bundleWorkflows } from "#platform/temporal/bundle.ts";
+import { connectClient } from "#platform/temporal/connect.ts";
+import { ensureNamespace } from "#platform/temporal/namespace.ts";
+import { freePort } from "./free-port.ts";
+import type { World } from "./world.ts";
+
+/** A real Temporal server that keeps everything in memory. */
+export async function startTemporal() {
+  Runtime.install({ logger: new DefaultLogger("ERROR") });
+  const parts =
+    process.env["MOORAGE_PARTS"] ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "moorage-parts");
+  const folder = mkdtempSync(join(tmpdir(), "moorage-temporal-"));
+  const port = await freePort();
+  const config = join(folder, "config.yaml");
+  writeFileSync(config, JSON.stringify(await configOf(port)));
+  const program = join(parts, "bin/temporal-server");
+  const server = spawn(program, ["--config-file", config, "--allow-no-auth", "start"], { stdio: "ignore" });
+  return {
+    address: `127.0.0.1:${port}`,
+    workflowBundle: await bundleWorkflows(),
+    async [Symbol.asyncDispose]() {
+      const ended = new Promise((resolve) => server.once("exit", resolve));
+      server.kill("SIGKILL");
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+export type Temporal = Awaited<ReturnType<typeof startTemporal>>;
+
+async function configOf(port: number): Promise<object> {
+  const inMemory = (databaseName: string): object => ({
+    sql: {
+      ...{ pluginName: "sqlite", databaseName, connectAddr: "localhost", connectProtocol: "tcp" },
+      connectAttributes: { mode: "memory", cache: "private" },
+      ...{ maxConns: 1, maxIdleConns: 1, maxConnLifetime: "1h" },
+    },
+  });
+  const service = async (grpcPort?: number): Promise<object> => ({
+    rpc: { grpcPort: grpcPort ?? (await freePort()), membershipPort: await freePort(), bindOnIP: "127.0.0.1" },
+  });
+  const only = { enabled: true, initialFailoverVersion: 1, rpcName: "frontend", rpcAddress: `127.0.0.1:${port}` };
+  return {
+    log: { stdout: true, level: "error" },
+    persistence: {
+      ...{ defaultStore: "main", visibilityStore: "visibility", numHistoryShards: 1 },
+      datastores: { main: inMemory("main"), visibility: inMemory("visibility") },
+    },
+    global: { membership: { maxJoinDuration: "30s", broadcastAddress: "127.0.0.1" } },
+    services: {
+      ...{ frontend: await service(port), history: await service() },
+      ...{ matching: await service(), worker: await service() },
+    },
+    clusterMetadata: {
+      ...{ enableGlobalNamespace: false, failoverVersionIncrement: 10 },
+      ...{ masterClusterName: "active", currentClusterName: "active", clusterInformation: { active: only } },
+    },
+    dcRedirectionPolicy: { policy: "noop" },
+  };
+}
+
+/** What a worker process runs, over a world's own database: relay and workflows, with more activities than the world's. */
+export async function startWorker(world: World, { address, workflowBundle }: Temporal, more: object) {
+  // Of its own: every world counts its operations from the same number.
+  const namespace = randomUUID();
+  const temporal = await connectClient(address, namespace);
+  await untilKnown(temporal);
+  const connection = await NativeConnection.connect({ address });
+  const worker = await Worker.create({
+    ...{ connection, namespace, taskQueue: TASK_QUEUE, workflowBundle },
+    activities: { ...world.activities, ...createFleetActivities({ db: world.db }), ...more },
+  });
+  const running = worker.run();
+  const { db, databaseUrl, clock } = world;
+  const relay = startRelay({ db, databaseUrl, clock, temporal, log: createLog("test", "silent") });
+  return {
+    async [Symbol.asyncDispose]() {
+      await relay.close();
+      worker.shutdown();
+      await running;
+      await Promise.all([connection.close(), temporal.connection.close()]);
+    },
+  };
+}
+
+/** The server may be starting, and a new namespace is known to all of it only after a moment. */
+async function untilKnown(temporal: Client): Promise<void> {
+  for (let n = 0; ; n++) {
+    try {
+      await ensureNamespace(temporal, temporal.options.namespace);
+      await temporal.workflow.count();
+      return;
+    } catch (error) {
+      if (n === 150) throw new Error("Temporal does not answer.", { cause: error });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import { execFile, spawn } from "node:child_process";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { node, repo } from "../../tools/stack/places.ts";
+import { env } from "./stack-env.ts";
+import type { Tenant } from "./tenant.ts";
+
+const run = promisify(execFile);
+
+/** Somewhere on the network that is no host: a tenant's own machine. */
+export type Place = { namespace: string; address: string; address6: string };
+
+export const placeA = (): Place => placeOf("A");
+export const placeB = (): Place => placeOf("B");
+const placeOf = (letter: "A" | "B"): Place => ({
+  namespace: env(`MOORAGE_CLIENT_${letter}`),
+  address: env(`MOORAGE_CLIENT_${letter}_ADDR`),
+  address6: env(`MOORAGE_CLIENT_${letter}_ADDR6`),
+});
+
+/** What a tenant is told of its database, kept, so that it can be used when the control plane is gone. */
+export type Door = {
+  name: string;
+  privateName: string;
+  port: number;
+  username: string;
+  password: string;
+  ca: string;
+};
+
+export async function doorOf(owner: Tenant, id: number): Promise<Door> {
+  const { hosts, port } = (await owner.view(id)).body;
+  const { ca_certificate } = (await owner.ssl(id)).body;
+  if (hosts.primary === null || hosts.secondary === null || port === null || ca_certificate === null)
+    throw new Error(`Database ${id} cannot be reached yet: ${JSON.stringify({ hosts, port, ca_certificate })}`);
+  const ca = join(await mkdtemp(join(tmpdir(), "moorage-ca-")), "ca.pem");
+  await writeFile(ca, Buffer.from(ca_certificate, "base64"));
+  return { name: hosts.primary, privateName: hosts.secondary, port, ca, ...(await owner.credentials(id)) };
+}
+
+/** With the resolver of the place: `nsenter` would keep the machine's. */
+export const inside = (place: Place, ...command: string[]): string[] => ["netns", "exec", place.namespace, ...command];
+
+/** One statement by the real client, which must be sure of whom it reached. Rows as lines, columns by tabs. */
+export async function ask(
+  place: Place,
+  door: Door,
+  statement: string,
+  { host = door.name, tls = ["--ssl-mode=VERIFY_IDENTITY", `--ssl-ca=${door.ca}`] } = {},
+): Promise<string> {
+  const { stdout } = await run(
+    "ip",
+    inside(
+      place,
+      ...[env("MOORAGE_MYSQL"), "-N", "-B", "-h", host, "-P", String(door.port), "-u", door.username, ...tls],
+      ...["--connect-timeout=5", "-e", statement],
+    ),
+    { env: { ...process.env, MYSQL_PWD: door.password }, timeout: 20_000 },
+  );
+  return stdout.trim();
+}
+
+const program = (name: string): string => join(repo, "tests/kit/programs", `${name}.ts`);
+
+export type Knock = "open" | "refused" | "silent";
+
+/** One attempt to open a connection. */
+export async function knock(place: Place, host: string, port: number): Promise<Knock> {
+  const { stdout } = await run("ip", inside(place, node, program("knock"), host, String(port), "2000"));
+  return stdout.trim() as Knock;
+}
+
+export const lookUp = async (place: Place, name: string, type: "A" | "AAAA"): Promise<string[]> => {
+  const { stdout } = await run("ip", inside(place, "dig", "+short", "+time=2", "+tries=2", name, type));
+  return stdout.split("\n").filter(Boolean).sort();
+};
+
+/** A program that goes on in a place and says something on each line; `lines` grows as it does. */
+function start(place: Place, name: string, input: object) {
+  const child = spawn("ip", inside(place, node, program(name), JSON.stringify(input)), {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const lines: string[] = [];
+  createInterface({ input: child.stdout }).on("line", (line) => lines.push(line));
+  return {
+    lines,
+    ended,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
+
+/** A connection that is open and idle. Its program ends when the connection does, and says when that was. */
+export const hold = (place: Place, door: Door) => start(place, "hold", door);
+
+export type Attempt = { at: number; open: boolean };
+
+/** Knocks twenty times a second, and says of each knock when it began and whether it was let in. */
+export function watch(place: Place, host: string, port: number) {
+  const watching = start(place, "watch", { host, port });
+  // A knock that was let in is heard of sooner than one before it that was not.
+  const attempts = (): Attempt[] =>
+    watching.lines.map((line) => JSON.parse(line) as Attempt).sort((one, other) => one.at - other.at);
+  return { ...watching, attempts };
+}
+
+export type Connections = { made: number; failed: string[] };
+
+/** A new connection each second, by name. */
+export async function connectEachSecond(place: Place, door: Door, seconds: number): Promise<Connections> {
+  await using connecting = start(place, "connect-each-second", { ...door, seconds });
+  await connecting.ended;
+  return JSON.parse(connecting.lines.at(-1) ?? '{"made":0,"failed":["the program said nothing"]}') as Connections;
+}

@@ -1,0 +1,20 @@
+/** Runs in a client's namespace: knocks all the time, and prints for each knock when it began and whether it was let in. */
+import { connect } from "node:net";
+
+const { host, port } = JSON.parse(process.argv[2] as string) as { host: string; port: number };
+const EVERY_MS = 50;
+const PATIENCE_MS = 250;
+
+setInterval(() => {
+  const at = Date.now();
+  const socket = connect({ host, port, timeout: PATIENCE_MS });
+  let said = false;
+  const say = (open: boolean): void => {
+    if (!said) console.log(JSON.stringify({ at, open }));
+    said = true;
+    socket.destroy();
+  };
+  socket.once("connect", () => say(true));
+  socket.once("timeout", () => say(false));
+  socket.once("error", () => say(false));
+}, EVERY_MS);
