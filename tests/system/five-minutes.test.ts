@@ -1,0 +1,41 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { repo } from "../../tools/stack/places.ts";
+import { blocksOf } from "../kit/fenced-blocks.ts";
+import { allowDeletions } from "../kit/moorage.ts";
+import { tenant } from "../kit/tenant.ts";
+
+const alice = tenant();
+const FIVE_MINUTES_MS = 300_000;
+
+/** The README's label, which an earlier run or a reader may have left behind. */
+async function removeOrders(): Promise<void> {
+  const found = (await alice.list()).find(({ label }) => label === "orders");
+  if (found === undefined) return;
+  await alice.deleteSurely(found.id);
+  await alice.untilEvent(found.id, "database_delete", 120);
+}
+
+beforeAll(async () => {
+  await allowDeletions(100);
+  await removeOrders();
+});
+afterAll(removeOrders);
+
+test("the README's commands lead from a running stack to SELECT 1 in five minutes", async () => {
+  const blocks = blocksOf("README.md").filter(({ heading }) => heading === "Five minutes to a database");
+  const script = blocks.map(({ code }) => code).join("");
+
+  const started = Date.now();
+  const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], {
+    cwd: repo,
+    env: { PATH: process.env["PATH"] },
+    timeout: FIVE_MINUTES_MS,
+  });
+  console.log(`from a running stack to SELECT 1: ${((Date.now() - started) / 1000).toFixed(1)} s`);
+
+  // Its column is named so too.
+  expect(stdout).toMatch(/\n1\n1\n$/);
+  expect(stdout).toContain('"label": "orders"');
+});
