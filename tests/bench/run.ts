@@ -3,6 +3,7 @@
  * idle machine. NAME: provision | reads | creates | flood | events.
  */
 import { parseArgs } from "node:util";
+import { chosen } from "../kit/chosen.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { benchCreates } from "./creates.ts";
 import { benchEvents } from "./events.ts";
@@ -18,13 +19,9 @@ const benches: Record<string, () => Promise<boolean>> = {
   flood: benchFlood,
   events: () => benchEvents(Number(values.events)),
 };
-const chosen = Object.entries(benches).filter(([name]) => values.only === undefined || values.only === name);
-if (chosen.length === 0) {
-  console.error(`There is no bench ${values.only}; there are ${Object.keys(benches).join(", ")}.`);
-  process.exit(2);
-}
+const asked = chosen("bench", benches, values.only);
 await allowDeletions(500);
-for (const [name, bench] of chosen) {
+for (const [name, bench] of asked) {
   console.log(`--- ${name}`);
   if (!(await bench())) process.exitCode = 1;
 }

@@ -8,6 +8,7 @@
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { chosen } from "../kit/chosen.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { newChecks } from "./checks.ts";
 import { withLinodeCli } from "./linode-cli.ts";
@@ -30,17 +31,12 @@ const suites: Record<string, () => Promise<void>> = {
   linodego: () => withLinodego(checks),
   schemathesis: () => withSchemathesis(checks, cases, values.document && resolve(values.document)),
 };
-const chosen = values.only === undefined ? Object.keys(suites) : [values.only];
-const unknown = chosen.filter((name) => suites[name] === undefined);
-if (unknown.length > 0) {
-  console.error(`There is no suite ${unknown.join(", ")}; there are ${Object.keys(suites).join(", ")}.`);
-  process.exit(2);
-}
+const asked = chosen("suite", suites, values.only);
 
 await allowDeletions(200);
-for (const name of chosen) {
+for (const [name, suite] of asked) {
   console.log(`\n--- ${name}`);
-  await checks.check(`${name} ran to its end`, async () => suites[name]?.());
+  await checks.check(`${name} ran to its end`, suite);
 }
 const { passed, failed } = checks.tally;
 console.log(`\nconformance: ${passed} passed, ${failed} failed`);

@@ -6,6 +6,7 @@
  *   pnpm test:faults --ci             the short form
  */
 import { parseArgs } from "node:util";
+import { chosen } from "../kit/chosen.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { crashPoints } from "./crash-points.ts";
 import { openLedger } from "./ledger.ts";
@@ -38,17 +39,12 @@ const drills: Record<string, () => Promise<unknown>> = {
   "host-restarted": () => hostRestarted(run),
   "stack-down-up": () => stackDownAndUp(run),
 };
-const chosen = values.only === undefined ? Object.keys(drills) : [values.only];
-const unknown = chosen.filter((name) => drills[name] === undefined);
-if (unknown.length > 0) {
-  console.error(`There is no drill ${unknown.join(", ")}; there are ${Object.keys(drills).join(", ")}.`);
-  process.exit(2);
-}
+const asked = chosen("drill", drills, values.only);
 
 await allowDeletions(2000);
-for (const name of chosen) {
+for (const [name, drill] of asked) {
   console.log(`\n--- ${name}`);
-  await drills[name]?.();
+  await drill();
 }
 if (run.tally.again > 0) console.log(`${run.tally.again} had passed before on this commit and were not run again`);
 console.log(`faults: ${run.tally.passed} passed, ${run.tally.failed} failed`);

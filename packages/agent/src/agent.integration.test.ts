@@ -1,29 +1,29 @@
 import { generateKeyPairSync, randomUUID, sign } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type NodeSpec, signedText } from "@moorage/contract/agent";
 import { createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { agentEnvironment, builtEngine, enrolToken } from "./testing/agent-environment.ts";
 import { type FakeGateway, startFakeGateway } from "./testing/fake-gateway.ts";
 import { testSpec } from "./testing/node-spec.ts";
-import { enginesDir, makeTestHost, sh, type TestHost, until } from "./testing/test-host.ts";
+import { makeTestHost, sh, type TestHost, until } from "./testing/test-host.ts";
 
 const password = "correct horse ' battery";
 const operator = generateKeyPairSync("ed25519");
-const engine: NodeSpec["engine"] = {
-  name: "mysql",
-  version: readFileSync(join(enginesDir, "mysql/version"), "utf8").trim(),
-  image: readFileSync(join(enginesDir, "mysql/sha256"), "utf8").trim(),
-  prepared: readFileSync(join(enginesDir, "mysql/prepared.sha256"), "utf8").trim(),
-};
-
 let host: TestHost;
 let gateway: FakeGateway;
 let environment: Record<string, string>;
 const first = randomUUID();
 const networkOf = (n: number) => ({ address: host.address(n), port: 20_000 + n });
 const spec = (change: Partial<NodeSpec>): NodeSpec =>
-  testSpec({ node: first, engine, network: networkOf(1), gate: { sources: [`${host.outside}/32`] }, ...change });
+  testSpec({
+    node: first,
+    engine: builtEngine,
+    network: networkOf(1),
+    gate: { sources: [`${host.outside}/32`] },
+    ...change,
+  });
 const reached = (node: string, state: string, generation: number) =>
   until(`${state} at ${generation}`, () => {
     const report = gateway.latest(node);
@@ -63,22 +63,8 @@ const taken = () =>
 
 beforeAll(async () => {
   host = await makeTestHost("moor-t-agent", "198.18.77");
-  gateway = await startFakeGateway(host.outside, 14443, "one-time");
-  const files = {
-    ca: join(host.dir, "ca.pem"),
-    token: join(host.dir, "token"),
-    operator: join(host.dir, "operator.pem"),
-  };
-  writeFileSync(files.ca, gateway.ca);
-  writeFileSync(files.token, "one-time\n");
-  writeFileSync(files.operator, operator.publicKey.export({ type: "spki", format: "pem" }));
-  environment = {
-    MOORAGE_FLEET_URL: gateway.url,
-    MOORAGE_FLEET_CA: files.ca,
-    MOORAGE_ENROL_TOKEN_FILE: files.token,
-    MOORAGE_OPERATOR_KEY: files.operator,
-    MOORAGE_DELETIONS_PER_WINDOW: "1",
-  };
+  gateway = await startFakeGateway(host.outside, 14443, enrolToken);
+  environment = { ...agentEnvironment(host, gateway, operator.publicKey), MOORAGE_DELETIONS_PER_WINDOW: "1" };
   host.known(first);
   host.startAgent(environment);
 }, 30_000);
@@ -203,7 +189,7 @@ describe("an agent on a real host", () => {
   test("a node whose engine is not on the host is given up, with a sentence that says what to do", async () => {
     const third = randomUUID();
     host.known(third);
-    gateway.want(spec({ node: third, engine: { ...engine, prepared: "0".repeat(64) } }));
+    gateway.want(spec({ node: third, engine: { ...builtEngine, prepared: "0".repeat(64) } }));
     await reached(third, "failed", 1);
     expect(gateway.latest(third)?.message).toContain("Install that version of the engine");
   });

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomUUID, X509Certificate } from "node:crypto";
+import { randomUUID, X509Certificate } from "node:crypto";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -6,20 +6,14 @@ import type { TLSSocket } from "node:tls";
 import type { NodeSpec } from "@moorage/contract/agent";
 import { type Connection, createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { agentEnvironment, builtEngine, enrolToken } from "./testing/agent-environment.ts";
 import { type FakeGateway, startFakeGateway } from "./testing/fake-gateway.ts";
 import { testSpec } from "./testing/node-spec.ts";
-import { enginesDir, makeTestHost, type TestHost, until } from "./testing/test-host.ts";
+import { makeTestHost, type TestHost, until } from "./testing/test-host.ts";
 
 const password = "correct horse ' battery";
 const name = "db-1-mysql-primary.moorage.test";
 const tls = { names: [name, "db-1-mysql-primary-private.moorage.test"], version: 1 };
-const engineFile = (file: string): string => readFileSync(join(enginesDir, "mysql", file), "utf8").trim();
-const engine: NodeSpec["engine"] = {
-  name: "mysql",
-  version: engineFile("version"),
-  image: engineFile("sha256"),
-  prepared: engineFile("prepared.sha256"),
-};
 
 let host: TestHost;
 let gateway: FakeGateway;
@@ -28,7 +22,7 @@ const node = randomUUID();
 const spec = (change: Partial<NodeSpec> = {}): NodeSpec =>
   testSpec({
     node,
-    engine,
+    engine: builtEngine,
     network: { address: host.address(1), port: 20_001 },
     gate: { sources: [`${host.outside}/32`] },
     tls,
@@ -63,19 +57,8 @@ const certificatesAsked = (): number => gateway.asked.filter((path) => path === 
 
 beforeAll(async () => {
   host = await makeTestHost("moor-t-tls", "198.18.78");
-  gateway = await startFakeGateway(host.outside, 14444, "one-time");
-  const files = { ca: join(host.dir, "ca.pem"), token: join(host.dir, "token"), operator: join(host.dir, "o.pem") };
-  writeFileSync(files.ca, gateway.ca);
-  writeFileSync(files.token, "one-time\n");
-  const operator = generateKeyPairSync("ed25519").publicKey;
-  writeFileSync(files.operator, operator.export({ type: "spki", format: "pem" }));
-  environment = {
-    MOORAGE_FLEET_URL: gateway.url,
-    MOORAGE_FLEET_CA: files.ca,
-    MOORAGE_ENROL_TOKEN_FILE: files.token,
-    MOORAGE_OPERATOR_KEY: files.operator,
-    MOORAGE_CRASH_DIR: host.crash,
-  };
+  gateway = await startFakeGateway(host.outside, 14444, enrolToken);
+  environment = { ...agentEnvironment(host, gateway), MOORAGE_CRASH_DIR: host.crash };
   host.known(node);
   host.startAgent(environment);
 }, 30_000);

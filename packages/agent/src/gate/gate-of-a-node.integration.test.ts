@@ -1,24 +1,17 @@
 import { execFileSync } from "node:child_process";
-import { generateKeyPairSync, randomUUID } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
 import { type Connection, createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { agentEnvironment, builtEngine, enrolToken } from "../testing/agent-environment.ts";
 import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
 import { testSpec } from "../testing/node-spec.ts";
-import { enginesDir, makeTestHost, type TestHost, until } from "../testing/test-host.ts";
+import { makeTestHost, type TestHost, until } from "../testing/test-host.ts";
 
 const bootFile = join(import.meta.dirname, "../../boot/gate-closed.nft");
-const textOf = (file: string): string => readFileSync(join(enginesDir, "mysql", file), "utf8").trim();
-const engine: NodeSpec["engine"] = {
-  name: "mysql",
-  version: textOf("version"),
-  image: textOf("sha256"),
-  prepared: textOf("prepared.sha256"),
-};
 
 let host: TestHost;
 let gateway: FakeGateway;
@@ -29,16 +22,8 @@ const port = 20_001;
 
 beforeAll(async () => {
   host = await makeTestHost("moor-t-gn", "198.18.81");
-  gateway = await startFakeGateway(host.outside, 14445, "one-time");
-  const operator = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "pem" });
-  const files = { "ca.pem": gateway.ca, token: "one-time\n", "operator.pem": operator };
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(host.dir, name), text);
-  environment = {
-    MOORAGE_FLEET_URL: gateway.url,
-    MOORAGE_FLEET_CA: join(host.dir, "ca.pem"),
-    MOORAGE_ENROL_TOKEN_FILE: join(host.dir, "token"),
-    MOORAGE_OPERATOR_KEY: join(host.dir, "operator.pem"),
-  };
+  gateway = await startFakeGateway(host.outside, 14445, enrolToken);
+  environment = agentEnvironment(host, gateway);
   host.known(node);
   host.startAgent(environment);
 }, 30_000);
@@ -50,7 +35,9 @@ afterAll(async () => {
 
 const want = (change: Partial<NodeSpec>): void => {
   generation += 1;
-  gateway.want(testSpec({ node, engine, generation, network: { address: host.address(1), port }, ...change }));
+  gateway.want(
+    testSpec({ node, engine: builtEngine, generation, network: { address: host.address(1), port }, ...change }),
+  );
 };
 const isRunning = () => {
   const report = gateway.latest(node);

@@ -4,6 +4,7 @@ import type { Names } from "#names/index.ts";
 import { findOperation } from "#operations/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
+import { hasDatabase } from "./database-store.ts";
 import { recordSetsOf } from "./name-records.ts";
 
 export type NameDeps = { db: Db; clock: Clock; names: Names; zone: string };
@@ -27,14 +28,7 @@ async function publish(deps: NameDeps, { account_id, id }: Key): Promise<void> {
   const hosts = [];
   for (const node of await findNodes(db, account_id, id)) hosts.push(await findHost(db, node.host_id));
   await names.state(recordSetsOf(id, hosts, zone));
-  const deleted = await db
-    .selectFrom("databases")
-    .select("id")
-    .where("account_id", "=", account_id)
-    .where("id", "=", id)
-    .where("deleted_at", "is not", null)
-    .executeTakeFirst();
-  if (deleted !== undefined) await withdraw(deps, { account_id, id });
+  if (!(await hasDatabase(db, account_id, id))) await withdraw(deps, { account_id, id });
 }
 
 async function withdraw({ db, names, zone }: NameDeps, key: Key): Promise<void> {

@@ -1,5 +1,6 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
+import { activeOnAgent } from "#testing/active-database.ts";
 import { copyOf } from "#testing/copy-of.ts";
 import { type Gateway, startGateway } from "#testing/gateway.ts";
 import { simulateAgent } from "#testing/simulated-agent.ts";
@@ -13,12 +14,7 @@ async function staged(world: World, gateway: Gateway) {
   const agent = simulateAgent(gateway, await gateway.enrolledHost());
   const alice = await world.customer();
   await agent.poll();
-  const { id } = (await alice.create({ allow_list: BOTH })).body;
-  const provision = await world.lastOperation();
-  await world.activities.wantNodes(provision.id);
-  await agent.poll();
-  await world.activities.settleProvision(provision.id, { done: true });
-  const url = `/v4/databases/mysql/instances/${id}`;
+  const { url } = await activeOnAgent(world, alice, agent, { allow_list: BOTH });
   return {
     view: async () => (await alice.get(url)).body,
     specOnHost: () => [...agent.specs.values()][0] as NodeSpec,

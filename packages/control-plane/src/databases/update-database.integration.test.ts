@@ -1,21 +1,16 @@
 import { updateMysqlDatabase } from "@moorage/contract";
 import { expect, test } from "vitest";
-import { activeDatabase, INSTANCES, wantedSpec } from "#testing/active-database.ts";
-import { newWorld, PLAN, type World } from "#testing/world.ts";
-
-const HOME = ["203.0.113.7"];
-const OFFICE = ["198.51.100.0/24", "2001:db8::/32"];
-
-/** One active database on one host. */
-async function staged(world: World) {
-  const [alice, host] = [await world.customer(), await world.host()];
-  return { alice, host, database: await activeDatabase(world, alice, host, { allow_list: HOME }) };
-}
-
-const updates = async (world: World) => (await world.events()).filter(({ action }) => action === "database_update");
-const later = (world: World): void => {
-  world.time.now = new Date(world.time.now.getTime() + 60_000);
-};
+import {
+  activeDatabase,
+  aMinuteLater,
+  HOME,
+  INSTANCES,
+  OFFICE,
+  staged,
+  updatesOf,
+  wantedSpec,
+} from "#testing/active-database.ts";
+import { newWorld, PLAN } from "#testing/world.ts";
 
 test("a changed list is the hosts' work: updating, with operation, audit line and event in one commit", async () => {
   await using world = await newWorld();
@@ -33,7 +28,9 @@ test("a changed list is the hosts' work: updating, with operation, audit line an
     input: { previous_allow_list: HOME },
   });
   expect(operation.deadline_at.getTime() - world.time.now.getTime()).toBe(120_000);
-  expect(await updates(world)).toMatchObject([{ id: operation.event_id, status: "started", username: alice.username }]);
+  expect(await updatesOf(world)).toMatchObject([
+    { id: operation.event_id, status: "started", username: alice.username },
+  ]);
   expect((await world.audit()).at(-1)).toMatchObject({ action: "update_database", target: `database/${database.id}` });
   expect(world.nudges.relay).toBe(nudges + 1);
 });
@@ -41,7 +38,7 @@ test("a changed list is the hosts' work: updating, with operation, audit line an
 test("label and window change at once: active, and the event is finished", async () => {
   await using world = await newWorld();
   const { alice, database } = await staged(world);
-  later(world);
+  aMinuteLater(world);
   const window = { frequency: "monthly", duration: 1, hour_of_day: 4, day_of_week: 1, week_of_month: 3 };
 
   const reply = await alice.put(database.url, { label: "renamed", updates: window });
@@ -49,7 +46,7 @@ test("label and window change at once: active, and the event is finished", async
   expect(reply).toMatchObject({ status: 200, body: { label: "renamed", status: "active", updates: window } });
   expect(reply.body["updated"]).not.toBe(database.updated);
   expect((await alice.get(database.url)).body).toEqual(reply.body);
-  expect(await updates(world)).toMatchObject([
+  expect(await updatesOf(world)).toMatchObject([
     { status: "finished", entity_label: "renamed", finished_at: world.time.now },
   ]);
   expect(await world.openOperations()).toEqual([]);
@@ -66,7 +63,7 @@ test.each([
 
   expect(await alice.put(database.url, body)).toMatchObject({ status: 200, body: before });
 
-  expect(await updates(world)).toMatchObject([{ status: "finished", operation_id: null }]);
+  expect(await updatesOf(world)).toMatchObject([{ status: "finished", operation_id: null }]);
   expect((await world.audit()).at(-1)).toMatchObject({ action: "update_database" });
   expect(await wantedSpec(world)).toMatchObject({ generation: 1 });
 });
@@ -202,7 +199,7 @@ test("a PUT needs an active database; a wrong body is named before the wrong sta
     status: 400,
     body: { errors: [{ field: "region" }] },
   });
-  expect(await updates(world)).toEqual([]);
+  expect(await updatesOf(world)).toEqual([]);
 });
 
 test("what is being updated cannot be deleted, and can be read", async () => {
@@ -222,5 +219,5 @@ test("while a restored control plane is compared with its hosts, nothing is upda
   for (const body of [{ allow_list: OFFICE }, { label: "renamed" }, {}])
     expect(await alice.put(database.url, body)).toMatchObject({ status: 503 });
 
-  expect(await updates(world)).toEqual([]);
+  expect(await updatesOf(world)).toEqual([]);
 });

@@ -1,20 +1,6 @@
 import { expect, test } from "vitest";
-import { activeDatabase, INSTANCES, wantedSpec } from "#testing/active-database.ts";
-import { ENGINE, newWorld, PLAN, REGION, type World } from "#testing/world.ts";
-
-const HOME = ["203.0.113.7"];
-const OFFICE = ["198.51.100.0/24", "2001:db8::/32"];
-
-/** One active database on one host. */
-async function staged(world: World) {
-  const [alice, host] = [await world.customer(), await world.host()];
-  return { alice, host, database: await activeDatabase(world, alice, host, { allow_list: HOME }) };
-}
-
-const updates = async (world: World) => (await world.events()).filter(({ action }) => action === "database_update");
-const later = (world: World): void => {
-  world.time.now = new Date(world.time.now.getTime() + 60_000);
-};
+import { aMinuteLater, HOME, INSTANCES, OFFICE, staged, updatesOf, wantedSpec } from "#testing/active-database.ts";
+import { ENGINE, newWorld, PLAN, REGION } from "#testing/world.ts";
 
 test("when the host has the list, the database is active, and the event says when it was applied where", async () => {
   await using world = await newWorld();
@@ -35,7 +21,7 @@ test("when the host has the list, the database is active, and the event says whe
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: OFFICE });
   const at = world.time.now.toISOString().slice(0, 19);
-  expect(await updates(world)).toMatchObject([{ status: "finished", message: `Applied on ${host.name} at ${at}.` }]);
+  expect(await updatesOf(world)).toMatchObject([{ status: "finished", message: `Applied on ${host.name} at ${at}.` }]);
   expect(await wantedSpec(world)).toMatchObject({ generation: 2 });
 });
 
@@ -50,7 +36,7 @@ test("wanting and settling twice is once", async () => {
   await host.report(await wantedSpec(world), "running");
   await world.activities.settleUpdate(id, { done: true });
   const after = { events: await world.events(), audit: await world.audit() };
-  later(world);
+  aMinuteLater(world);
   await world.activities.settleUpdate(id, { done: false, message: "late" });
 
   expect({ events: await world.events(), audit: await world.audit() }).toEqual(after);
@@ -72,7 +58,9 @@ test("a list that its host could not apply leaves the old one shown and wanted, 
   // Label and window are not the host's, and stay changed.
   const shown = (await alice.get(database.url)).body;
   expect(shown).toMatchObject({ status: "active", allow_list: HOME, label: "renamed" });
-  expect(await updates(world)).toMatchObject([{ status: "failed", message: expect.stringContaining("nft is broken") }]);
+  expect(await updatesOf(world)).toMatchObject([
+    { status: "failed", message: expect.stringContaining("nft is broken") },
+  ]);
   expect(await wantedSpec(world)).toMatchObject({
     generation: 3,
     database: { allow_list: HOME },
@@ -92,7 +80,9 @@ test("past its deadline an update is given up likewise, with the host's last wor
   await world.expire.updateDatabase(id);
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: HOME });
-  expect(await updates(world)).toMatchObject([{ status: "failed", message: expect.stringContaining("trying again") }]);
+  expect(await updatesOf(world)).toMatchObject([
+    { status: "failed", message: expect.stringContaining("trying again") },
+  ]);
   expect(await wantedSpec(world)).toMatchObject({ generation: 3, gate: { sources: ["203.0.113.7/32"] } });
   expect(await world.activities.wantAllowList(id)).toBe("not there");
   expect(await wantedSpec(world)).toMatchObject({ generation: 3 });
@@ -108,7 +98,7 @@ test("an update that was given up before it was wanted takes nothing to its host
   expect(await world.activities.wantAllowList(id)).toBe("not there");
 
   expect(await wantedSpec(world)).toMatchObject({ database: { allow_list: HOME } });
-  expect(await updates(world)).toMatchObject([{ status: "failed", message: expect.stringContaining("in time") }]);
+  expect(await updatesOf(world)).toMatchObject([{ status: "failed", message: expect.stringContaining("in time") }]);
 });
 
 test("a database that its host has lost is not made anew by an update", async () => {
@@ -144,7 +134,7 @@ test("fifty updates in a row end with the last one", async () => {
     gate: { sources: ["198.51.100.50/32", "203.0.113.50/32"] },
   });
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
-  expect((await updates(world)).map(({ status }) => status)).toEqual(Array(50).fill("finished"));
+  expect((await updatesOf(world)).map(({ status }) => status)).toEqual(Array(50).fill("finished"));
 });
 
 test("a provider's create, update and refresh pass in its own order of calls", async () => {
@@ -178,7 +168,7 @@ test("a provider's create, update and refresh pass in its own order of calls", a
   expect(first).toMatchObject([{ status: "finished", percent_complete: 100 }]);
   for (const path of [url, `${url}/credentials`]) expect((await alice.get(path)).status).toBe(200);
 
-  later(world);
+  aMinuteLater(world);
   expect(await alice.put(url, { label: "renamed", allow_list: OFFICE, updates: window })).toMatchObject({
     status: 200,
   });

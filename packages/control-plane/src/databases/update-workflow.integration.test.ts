@@ -1,12 +1,10 @@
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { activeOnAgent, HOME, OFFICE } from "#testing/active-database.ts";
 import { startGateway } from "#testing/gateway.ts";
 import { simulateAgent } from "#testing/simulated-agent.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
 import { newWorld, type World } from "#testing/world.ts";
-
-const HOME = ["203.0.113.7"];
-const OFFICE = ["198.51.100.0/24", "2001:db8::/32"];
 
 let temporal: Temporal;
 beforeAll(async () => {
@@ -21,11 +19,7 @@ async function staged(world: World, otherwise?: (spec: NodeSpec) => Partial<Node
   const agent = simulateAgent(gateway, await gateway.enrolledHost(), otherwise);
   const alice = await world.customer();
   await agent.poll();
-  const { id } = (await alice.create({ allow_list: HOME })).body;
-  const provision = await world.lastOperation();
-  await world.activities.wantNodes(provision.id);
-  await agent.poll();
-  await world.activities.settleProvision(provision.id, { done: true });
+  const { url } = await activeOnAgent(world, alice, agent, { allow_list: HOME });
   let listening = true;
   const polling = (async () => {
     while (listening) await agent.poll();
@@ -40,7 +34,7 @@ async function staged(world: World, otherwise?: (spec: NodeSpec) => Partial<Node
     silence,
     /** From now on workflows run. */
     work: async (): Promise<void> => void parts.use(await startWorker(world, temporal, {})),
-    url: `/v4/databases/mysql/instances/${id}`,
+    url,
     specOnHost: () => [...agent.specs.values()][0] as NodeSpec,
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   };

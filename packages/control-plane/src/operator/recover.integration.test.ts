@@ -1,11 +1,11 @@
 import { sql } from "kysely";
 import { expect, test } from "vitest";
+import { activeOnAgent, INSTANCES } from "#testing/active-database.ts";
 import { copyOf } from "#testing/copy-of.ts";
 import { type Gateway, startGateway } from "#testing/gateway.ts";
 import { type SimulatedAgent, simulateAgent } from "#testing/simulated-agent.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
-const INSTANCES = "/v4/databases/mysql/instances";
 type Found = {
   epoch: number;
   hosts: number;
@@ -25,12 +25,8 @@ async function newCell(world: World, gateway: Gateway): Promise<Cell> {
 }
 
 async function activeDatabase({ world, agent, alice }: Cell, customer: Customer = alice) {
-  const { body } = await customer.create();
-  const { id } = await world.lastOperation();
-  await world.activities.wantNodes(id);
-  await agent.poll();
-  await world.activities.settleProvision(id, { done: true });
-  return { ...body, url: `${INSTANCES}/${body.id}`, name: `${body.label} (${body.id})` };
+  const database = await activeOnAgent(world, customer, agent);
+  return { ...database, name: `${database.label} (${database.id})` };
 }
 
 async function deleteDatabase({ world, agent, alice }: Cell, url: string): Promise<void> {
