@@ -12,6 +12,8 @@ export const ports = {
   api: 18090,
   admin: 18091,
   worker: 18092,
+  fleetMetrics: 18094,
+  prometheus: 18095,
   fleet: 18443,
 } as const;
 
@@ -31,6 +33,11 @@ export const adminUrl = `http://${loopback(ports.admin)}`;
 export const fleetUrl = `https://${bridgeAddress}:${ports.fleet}`;
 export const dnsApiUrl = `http://${loopback(ports.dnsApi)}`;
 
-/** Keys of servers that listen on loopback only, in a development stack. */
+export const prometheusUrl = `http://${loopback(ports.prometheus)}`;
+/** On the bridge: hosts put copies there and get them back, by addresses that the control plane signs. */
+export const s3Url = `http://${bridgeAddress}:${ports.s3}`;
+export const s3Bucket = "moorage-archive";
+
+/** Keys of servers that only this machine and its namespaces reach, in a development stack. */
 export const dnsApiKey = "stack-dns-key";
 export const s3Keys = { access: "stack-access", secret: "stack-secret-key" };

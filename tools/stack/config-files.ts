@@ -1,4 +1,5 @@
 import { bridgeAddress, dnsApiKey, loopback, ports, zone } from "./addresses.ts";
+import { keyFile } from "./keys.ts";
 import { inStack } from "./places.ts";
 import { writeIfChanged } from "./write-if-changed.ts";
 
@@ -7,6 +8,7 @@ export const configFile = {
   temporal: inStack("config", "temporal.yaml"),
   temporalDynamic: inStack("config", "temporal-dynamic.yaml"),
   dns: inStack("config", "pdns.conf"),
+  prometheus: inStack("config", "prometheus.yaml"),
 };
 
 export async function writeConfigFiles(): Promise<void> {
@@ -14,6 +16,7 @@ export async function writeConfigFiles(): Promise<void> {
   await writeIfChanged(configFile.temporal, temporal());
   await writeIfChanged(configFile.temporalDynamic, temporalDynamic);
   await writeIfChanged(configFile.dns, dns());
+  await writeIfChanged(configFile.prometheus, prometheus());
 }
 
 /**
@@ -141,4 +144,20 @@ negquery-cache-ttl=0
 zone-cache-refresh-interval=0
 security-poll-suffix=
 default-soa-content=ns1.${zone}. hostmaster.@ 0 10800 3600 604800 5
+`;
+
+// The figures of databases name their database themselves: `honor_labels` keeps what they say. They are asked for more
+// often than hosts send them, so that a plot lags by little.
+const prometheus = (): string => `global: { scrape_interval: 15s, scrape_timeout: 4s }
+scrape_configs:
+  - job_name: databases
+    scrape_interval: 5s
+    metrics_path: /databases
+    honor_labels: true
+    static_configs: [{ targets: ["${loopback(ports.fleetMetrics)}"] }]
+  - job_name: moorage
+    static_configs: [{ targets: ["${loopback(ports.worker)}", "${loopback(ports.fleetMetrics)}"] }]
+  - job_name: moorage-api
+    authorization: { credentials_file: "${keyFile.operatorToken}" }
+    static_configs: [{ targets: ["${loopback(ports.admin)}"] }]
 `;

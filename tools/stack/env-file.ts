@@ -1,6 +1,18 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { adminUrl, databaseUrl, dnsApiKey, dnsApiUrl, loopback, ports, region, s3Keys } from "./addresses.ts";
+import {
+  adminUrl,
+  databaseUrl,
+  dnsApiKey,
+  dnsApiUrl,
+  loopback,
+  ports,
+  prometheusUrl,
+  region,
+  s3Bucket,
+  s3Keys,
+  s3Url,
+} from "./addresses.ts";
 import { clients } from "./clients.ts";
 import { keyFile, operatorToken } from "./keys.ts";
 import { enginesDir, inStack, partsDir } from "./places.ts";
@@ -9,7 +21,7 @@ import type { Seed } from "./seed.ts";
 export const envFile = inStack("env");
 
 /** Everything that a person or a test needs to talk to the stack. */
-export const stackEnv = ({ plan, engine, tokens }: Seed, hostCount: number): Record<string, string> => ({
+export const stackEnv = ({ plan, engine, image, tokens }: Seed, hostCount: number): Record<string, string> => ({
   MOORAGE_URL: `http://${loopback(ports.front)}`,
   MOORAGE_AUTH_URL: `http://${loopback(ports.frontAuth)}`,
   MOORAGE_TOKEN: tokens.owner,
@@ -18,6 +30,7 @@ export const stackEnv = ({ plan, engine, tokens }: Seed, hostCount: number): Rec
   MOORAGE_REGION: region,
   MOORAGE_TYPE: plan,
   MOORAGE_ENGINE: engine,
+  MOORAGE_IMAGE: image,
   MOORAGE_MYSQL: join(enginesDir, "mysql", "mysql-client"),
   MOORAGE_CLIENT_A: clients.a.namespace,
   MOORAGE_CLIENT_A_ADDR: clients.a.address,
@@ -35,11 +48,13 @@ export const stackEnv = ({ plan, engine, tokens }: Seed, hostCount: number): Rec
   TEMPORAL_ADDRESS: loopback(ports.temporal),
   TEMPORAL_NAMESPACE: "moorage",
   VALKEY_URL: `redis://${loopback(ports.valkey)}`,
-  S3_URL: `http://${loopback(ports.s3)}`,
+  S3_URL: s3Url,
   S3_ACCESS_KEY: s3Keys.access,
   S3_SECRET_KEY: s3Keys.secret,
+  S3_BUCKET: s3Bucket,
   PDNS_URL: dnsApiUrl,
   PDNS_KEY: dnsApiKey,
+  PROMETHEUS_URL: prometheusUrl,
 });
 
 export function writeEnvFile(seed: Seed, hostCount: number): Promise<void> {

@@ -9,7 +9,12 @@ import { engineFact } from "./podman.ts";
 import { waitUntil } from "./wait-until.ts";
 
 /** Tokens are shown once, when they are made, so the stack keeps them. */
-export type Seed = { plan: string; engine: string; tokens: { owner: string; restricted: string; other: string } };
+export type Seed = {
+  plan: string;
+  engine: string;
+  image: string;
+  tokens: { owner: string; restricted: string; other: string };
+};
 
 const seedFile = inStack("seed.json");
 const plan = "m1-small";
@@ -43,7 +48,7 @@ export async function seedCatalogue(): Promise<Seed> {
   const image = await engineFact("sha256");
   const prepared = await engineFact("prepared.sha256");
   await admin("POST", "/admin/engines", { id: engine, image, prepared });
-  return { plan, engine, tokens: readSeed()?.tokens ?? (await seedAccounts()) };
+  return { plan, engine, image, tokens: readSeed()?.tokens ?? (await seedAccounts()) };
 }
 
 async function seedAccounts(): Promise<Seed["tokens"]> {

@@ -8,7 +8,10 @@ import {
   fleetUrl,
   loopback,
   ports,
+  prometheusUrl,
+  s3Bucket,
   s3Keys,
+  s3Url,
   zone,
 } from "./addresses.ts";
 import { configFile } from "./config-files.ts";
@@ -76,12 +79,12 @@ const parts: Service[] = [
     name: "s3",
     kind: "part",
     command: [
-      ...[inParts("bin", "versitygw"), "--port", loopback(ports.s3), "--quiet"],
+      ...[inParts("bin", "versitygw"), "--port", `${bridgeAddress}:${ports.s3}`, "--quiet"],
       ...["posix", "--sidecar", inStack("data", "s3", "sidecar"), inStack("data", "s3", "objects")],
     ],
     env: { ROOT_ACCESS_KEY: s3Keys.access, ROOT_SECRET_KEY: s3Keys.secret },
-    address: loopback(ports.s3),
-    healthy: answers(`http://${loopback(ports.s3)}/`, 403), // it refuses a call without a signature
+    address: `${bridgeAddress}:${ports.s3}`,
+    healthy: answers(`${s3Url}/`, 403), // it refuses a call without a signature
     sources: [],
   },
   {
@@ -92,6 +95,19 @@ const parts: Service[] = [
     address: `${bridgeAddress}:53 ${loopback(ports.dns)}`,
     healthy: answers(`http://${loopback(ports.dnsApi)}/`),
     sources: [configFile.dns],
+  },
+  {
+    name: "prometheus",
+    kind: "part",
+    command: [
+      ...["prometheus", `--config.file=${configFile.prometheus}`, `--web.listen-address=${loopback(ports.prometheus)}`],
+      ...[`--storage.tsdb.path=${inStack("data", "prometheus")}`, "--storage.tsdb.retention.time=30d"],
+      "--log.level=warn",
+    ],
+    env: {},
+    address: loopback(ports.prometheus),
+    healthy: answers(`${prometheusUrl}/-/ready`, 200),
+    sources: [configFile.prometheus],
   },
   {
     name: "front",
@@ -137,9 +153,15 @@ export const controlPlaneEnv = (): Record<string, string> => ({
   MOORAGE_ADMIN_LISTEN: loopback(ports.admin),
   MOORAGE_WORKER_LISTEN: loopback(ports.worker),
   MOORAGE_FLEET_LISTEN: `${bridgeAddress}:${ports.fleet}`,
+  MOORAGE_FLEET_METRICS_LISTEN: loopback(ports.fleetMetrics),
   MOORAGE_FLEET_TLS_DIR: keyFile.tls,
   MOORAGE_DATABASE_CA_DIR: keyFile.databaseCa,
   MOORAGE_KEYS_FILE: keyFile.sealing,
+  MOORAGE_S3_URL: s3Url,
+  MOORAGE_S3_ACCESS_KEY: s3Keys.access,
+  MOORAGE_S3_SECRET_KEY: s3Keys.secret,
+  MOORAGE_S3_BUCKET: s3Bucket,
+  MOORAGE_PROMETHEUS_URL: prometheusUrl,
   MOORAGE_OPERATOR_TOKEN_SHA256: sha256Hex(operatorToken()),
   MOORAGE_WORKFLOW_BUNDLE: workflowBundle,
   MOORAGE_CRASH_DIR: inStack("crash"),

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { region } from "./addresses.ts";
+import { ensureBucket } from "./bucket.ts";
 import { claimMachine } from "./claim.ts";
 import { writeConfigFiles } from "./config-files.ts";
 import { isHealthy, isStale, pidOf, services, start, stop, waitHealthy } from "./control.ts";
@@ -67,6 +68,7 @@ async function startParts(all: readonly Service[]): Promise<void> {
   await startFresh(independent);
   for (const { name } of independent) await timed(name, waitHealthy(name));
   await timed("zone", ensureZone());
+  await timed("bucket", ensureBucket());
   await timed("databases", ensureDatabase());
   const temporal = first.filter((service) => service.name === "temporal");
   if (!(await isHealthy("temporal"))) await timed("temporal-schema", temporalSchema());

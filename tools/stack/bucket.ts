@@ -1,0 +1,14 @@
+import { s3Bucket, s3Keys, s3Url } from "./addresses.ts";
+import { run } from "./run.ts";
+import { sha256Hex } from "./keys.ts";
+
+/** Where the past of databases is kept. An operator makes theirs with their store's own tools. */
+export async function ensureBucket(): Promise<void> {
+  const status = await run("curl", [
+    ...["--silent", "--output", "/dev/null", "--write-out", "%{http_code}", "--request", "PUT"],
+    ...["--aws-sigv4", "aws:amz:us-east-1:s3", "--user", `${s3Keys.access}:${s3Keys.secret}`],
+    ...["--header", `x-amz-content-sha256: ${sha256Hex("")}`, `${s3Url}/${s3Bucket}`],
+  ]);
+  // 409: it is there already.
+  if (status !== "200" && status !== "409") throw new Error(`The bucket ${s3Bucket} was refused with ${status}.`);
+}
