@@ -1,23 +1,32 @@
 /**
- * `pnpm bench [--only NAME] [--events N]`: figures for docs/performance.md, against the running stack, on an otherwise
- * idle machine. NAME: provision | reads | creates | flood | events.
+ * `pnpm bench [--only NAME] [--events N] [--megabytes N]`: figures for docs/performance.md, against the running stack, on an otherwise
+ * idle machine. NAME: provision | reads | creates | flood | events | backup
+ * (a host of its own, and `--megabytes` of data).
  */
 import { parseArgs } from "node:util";
 import { chosen } from "../kit/chosen.ts";
 import { allowDeletions } from "../kit/moorage.ts";
+import { benchBackup } from "../../packages/agent/src/testing/bench-backup.ts";
 import { benchCreates } from "./creates.ts";
 import { benchEvents } from "./events.ts";
 import { benchFlood } from "./flood.ts";
 import { benchProvision } from "./provision.ts";
 import { benchReads } from "./reads.ts";
 
-const { values } = parseArgs({ options: { only: { type: "string" }, events: { type: "string", default: "5000000" } } });
+const { values } = parseArgs({
+  options: {
+    only: { type: "string" },
+    events: { type: "string", default: "5000000" },
+    megabytes: { type: "string", default: "2048" },
+  },
+});
 const benches: Record<string, () => Promise<boolean>> = {
   provision: benchProvision,
   reads: benchReads,
   creates: benchCreates,
   flood: benchFlood,
   events: () => benchEvents(Number(values.events)),
+  backup: () => benchBackup(Number(values.megabytes)),
 };
 const asked = chosen("bench", benches, values.only);
 await allowDeletions(500);

@@ -5,6 +5,7 @@
  *   whole    our API
  * Prints its port.
  */
+import { createPrometheus } from "../../packages/control-plane/src/databases/metrics/prometheus.ts";
 import type { AddressInfo } from "node:net";
 import Fastify from "fastify";
 import { createTenantApi } from "../../packages/control-plane/src/api.ts";
@@ -48,11 +49,17 @@ async function server() {
       authenticate: mode === "open" ? async () => known : authenticate,
       nudgeRelay: () => {},
       provisionDeadlineSeconds: 1,
+      changeDeadlineSeconds: 1,
       updateDeadlineSeconds: 1,
       deleteDeadlineSeconds: 1,
+      backupDeadlineSeconds: 1,
+      restoreDeadlineSeconds: 1,
+      undeleteDays: 1,
+      dailyBackupsKept: 1,
       existingCustomersOnly: false,
       zone: "moorage.test",
       databaseCa: "",
+      prometheus: createPrometheus(undefined),
       limiter: composeRateLimiter(config, log),
       onceSecrets: createOnceSecrets(readKeyRing(config)),
     },

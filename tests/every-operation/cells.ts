@@ -22,9 +22,11 @@ export function nobodies(stage: Stage, target: Target): Cell[] {
 
 export async function cellsOf(operation: Operation, access: ExpectedAccess, stage: Stage): Promise<Cell[]> {
   const names = [...operation.path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
-  const first = await stage.target(names);
+  // All others are possible in an active one.
+  const status = operation.id === "resumeMysqlDatabase" ? "suspended" : "active";
+  const first = await stage.target(names, status);
   // Only reading leaves the object as it was for the next one who may do it.
-  const target = () => (operation.method === "GET" ? Promise.resolve(first) : stage.target(names));
+  const target = () => (operation.method === "GET" ? Promise.resolve(first) : stage.target(names, status));
   const cells = nobodies(stage, first);
   const add = (who: string, token: string | undefined, expected: Outcome, on: Target = first): void => {
     cells.push({ who, authorization: token === undefined ? undefined : bearer(token), expected, target: on });
@@ -60,14 +62,15 @@ export async function cellsOf(operation: Operation, access: ExpectedAccess, stag
   const bare: Outcome = unrestrictedOnly || grant !== undefined ? "forbidden" : hasObject ? "not found" : "allowed";
   add("restricted without a grant", await stage.restricted(), bare);
   if (grant !== undefined) {
-    const others = everyGrant.filter((each) => each !== grant);
+    // Writing gives reading.
+    const others = everyGrant.filter((each) => each !== grant && each.replace("_write", "_read") !== grant);
     add("restricted with every other grant", await stage.restricted({ grants: others }), "forbidden");
     add("restricted with the grant", await stage.restricted({ grants: [grant] }), kind);
   }
   if (hasObject) {
     const all = { grants: everyGrant };
     add("restricted with every grant but on it", await stage.restricted(all), unrestrictedOnly ? kind : "not found");
-    const elsewhere = await stage.target(names);
+    const elsewhere = await stage.target(names, status);
     const beside = await stage.restricted({ on: [elsewhere, "read_write"] });
     add("restricted with read_write on another", beside, unrestrictedOnly ? kind : "not found");
     const reading = await stage.restricted({ on: [first, "read_only"] });

@@ -42,6 +42,36 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
   },
   "GET /v4/databases/mysql/instances/:instanceId/ssl": { scopes: ["databases:read_only"], object: "read_only" },
 
+  "POST /v4/databases/mysql/instances/:instanceId/credentials/reset": {
+    scopes: ["databases:read_write"],
+    unrestrictedOnly: true,
+    object: "read_write",
+  },
+  "POST /v4/databases/mysql/instances/:instanceId/patch": { scopes: ["databases:read_write"], object: "read_write" },
+  "POST /v4/databases/mysql/instances/:instanceId/suspend": { scopes: ["databases:read_write"], object: "read_write" },
+  "POST /v4/databases/mysql/instances/:instanceId/resume": { scopes: ["databases:read_write"], object: "read_write" },
+
+  "GET /v4/databases/mysql/instances/:instanceId/backups": { scopes: ["databases:read_only"], object: "read_only" },
+  "POST /v4/databases/mysql/instances/:instanceId/backups": { scopes: ["databases:read_write"], object: "read_write" },
+  "GET /v4/databases/mysql/instances/:instanceId/backups/:backupId": {
+    scopes: ["databases:read_only"],
+    object: "read_only",
+  },
+  "DELETE /v4/databases/mysql/instances/:instanceId/backups/:backupId": {
+    scopes: ["databases:read_write"],
+    object: "read_write",
+  },
+  "POST /v4/databases/mysql/instances/:instanceId/backups/:backupId/restore": {
+    scopes: ["databases:read_write"],
+    object: "read_write",
+  },
+
+  "GET /v4/databases/mysql/instances/:instanceId/metrics/:metric": {
+    scopes: ["databases:read_only"],
+    object: "read_only",
+  },
+
+  "GET /v4/account/notifications": { scopes: ["account:read_only"], grant: "account_read" },
   "GET /v4/account/events": { scopes: ["events:read_only"] },
   // An event is seen by whoever may view what it happened to; marking it is no change of the account.
   "GET /v4/account/events/:eventId": { scopes: ["events:read_only"], object: "read_only" },

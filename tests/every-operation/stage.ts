@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
+import type { DatabaseStatus } from "@moorage/contract";
 import { sha256 } from "../../packages/control-plane/src/platform/sha256.ts";
+import { hasBackup } from "../../packages/control-plane/src/testing/past.ts";
 import { ENGINE, PLAN, REGION, type World } from "../../packages/control-plane/src/testing/world.ts";
 
 type Permission = "read_only" | "read_write";
@@ -68,21 +70,29 @@ export async function newStage(world: World) {
     },
 
     /** Something of the account for the parameters of a path to name. */
-    async target(names: readonly string[]): Promise<Target> {
-      const catalogue = { engineId: ENGINE, typeId: PLAN, regionId: REGION };
+    async target(names: readonly string[], status: DatabaseStatus = "active"): Promise<Target> {
+      const catalogue = { engineId: ENGINE, typeId: PLAN, regionId: REGION, metric: "connections" };
       if (names.every((name) => name in catalogue)) return { params: catalogue };
       const { id } = (await owner.create()).body;
+      const backup = names.includes("backupId") ? { backupId: await backupOf(world, id) } : {};
       // The state in which everything is possible, so that a refusal is about the principal.
-      await world.db.updateTable("databases").set({ status: "active" }).where("id", "=", id).execute();
+      await world.db.updateTable("databases").set({ status }).where("id", "=", id).execute();
       const { id: eventId } = await world.db
         .selectFrom("events")
         .select("id")
         .where("account_id", "=", owner.accountId)
         .where("entity_id", "=", String(id))
         .executeTakeFirstOrThrow();
-      return { params: { ...catalogue, instanceId: String(id), eventId: String(eventId) }, databaseId: id };
+      const params = { ...catalogue, ...backup, instanceId: String(id), eventId: String(eventId) };
+      return { params, databaseId: id };
     },
   };
+}
+
+/** A backup to restore from needs a node to restore into, and the world a host. */
+async function backupOf(world: World, id: number): Promise<string> {
+  await world.activities.wantNodes((await world.lastOperation()).id);
+  return String((await hasBackup(world, { id })).id);
 }
 
 /** An id as long as the one that exists, so that nothing but existence differs. */

@@ -49,7 +49,7 @@ export async function ask(
   place: Place,
   door: Door,
   statement: string,
-  { host = door.name, tls = ["--ssl-mode=VERIFY_IDENTITY", `--ssl-ca=${door.ca}`] } = {},
+  { host = door.name, tls = ["--ssl-mode=VERIFY_IDENTITY", `--ssl-ca=${door.ca}`], seconds = 20 } = {},
 ): Promise<string> {
   const { stdout } = await run(
     "ip",
@@ -58,7 +58,7 @@ export async function ask(
       ...[env("MOORAGE_MYSQL"), "-N", "-B", "-h", host, "-P", String(door.port), "-u", door.username, ...tls],
       ...["--connect-timeout=5", "-e", statement],
     ),
-    { env: { ...process.env, MYSQL_PWD: door.password }, timeout: 20_000 },
+    { env: { ...process.env, MYSQL_PWD: door.password }, timeout: seconds * 1000 },
   );
   return stdout.trim();
 }

@@ -39,9 +39,19 @@ export const inspect = async (n: number, node: string): Promise<Inspected> => {
   return podman<Inspected>(n, `/containers/${found.Id}/json`);
 };
 
+const NODE_ID = 36;
 const filesIn = (n: number, folder: string): Promise<string[]> => readdir(join(hostDir(n), folder)).catch(() => []);
 export const volumes = async (n: number): Promise<string[]> =>
-  (await filesIn(n, "volumes")).map((name) => name.replace(/\.img$/, ""));
+  (await filesIn(n, "volumes")).map((name) => name.slice(0, NODE_ID));
+/** What copies and restores work in. The empty folder of a node is not of one. */
+export async function scratch(n: number): Promise<string[]> {
+  const folders = await Promise.all(
+    ["scratch", "restore", "verify"].map((name) =>
+      readdir(join(hostDir(n), name), { recursive: true, withFileTypes: true }).catch(() => []),
+    ),
+  );
+  return folders.flat().flatMap((entry) => (entry.isDirectory() ? [] : [join(entry.parentPath, entry.name)]));
+}
 export const specs = async (n: number): Promise<string[]> =>
   (await filesIn(n, "specs")).map((name) => name.replace(/\.json$/, ""));
 export const trash = (n: number): Promise<string[]> => filesIn(n, "trash");
@@ -52,7 +62,9 @@ export const nodeNamespaces = async (): Promise<string[]> =>
 
 export async function mounts(n: number): Promise<string[]> {
   const { stdout } = await run("findmnt", ["-rno", "TARGET"]);
-  return stdout.split("\n").filter((target) => target.startsWith(join(hostDir(n), "nodes")));
+  return stdout
+    .split("\n")
+    .filter((target) => target.startsWith(join(hostDir(n), "nodes")) && target.endsWith("/volume"));
 }
 
 /** What the agent wrote, the databases' own volumes and podman's store left out. */
@@ -97,3 +109,9 @@ const rangeOf = (element: Element): string =>
   typeof element === "string"
     ? `${element}/${element.includes(":") ? 128 : 32}`
     : `${element.prefix.addr}/${element.prefix.len}`;
+
+/** What is really used on a node's volume, in GB. */
+export async function du(n: number, node: string): Promise<number> {
+  const { stdout } = await run("du", ["-sm", join(hostDir(n), "nodes", node, "volume")]);
+  return Number(stdout.split("\t")[0]) / 1024;
+}

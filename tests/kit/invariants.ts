@@ -1,13 +1,30 @@
-import { containers, gates, hostNumbers, mounts, nodeFolders, nodeNamespaces, specs, volumes } from "./host.ts";
+import {
+  containers,
+  gates,
+  hostNumbers,
+  mounts,
+  nodeFolders,
+  nodeNamespaces,
+  scratch,
+  specs,
+  volumes,
+} from "./host.ts";
 import { sourcesOf } from "../../packages/control-plane/src/databases/allow-list.ts";
 import { primaryName, privateName } from "../../packages/control-plane/src/databases/names.ts";
 import { zone } from "../../tools/stack/addresses.ts";
 import { query } from "./records.ts";
 import { env } from "./stack-env.ts";
+import { storedObjects } from "./stored-objects.ts";
 
 /** Everything that is wrong right now, in words; empty when rows and hosts agree and nothing is left half done. */
 export async function brokenInvariants(): Promise<string[]> {
-  return [...(await brokenRows()), ...(await brokenHosts()), ...(await brokenGates()), ...(await brokenNames())];
+  return [
+    ...(await brokenRows()),
+    ...(await brokenHosts()),
+    ...(await brokenGates()),
+    ...(await brokenNames()),
+    ...(await brokenObjects()),
+  ];
 }
 
 const rowRules: Record<string, string> = {
@@ -16,7 +33,7 @@ const rowRules: Record<string, string> = {
   "an operation was settled other than once":
     "select target, action, count(*) from audit where actor = 'worker' group by target, action, detail->>'operation' having count(*) <> 1",
   "an operation without exactly one event":
-    "select o.id, count(e.id) from operations o left join events e on e.operation_id = o.id group by o.id having count(e.id) <> 1",
+    "select o.id, count(e.id) from operations o left join events e on e.operation_id = o.id group by o.id, o.kind having count(e.id) <> case o.kind when 'resizeDatabase' then 3 else 1 end",
   "an event that ended otherwise than its operation":
     "select o.id from operations o join events e on e.id = o.event_id where (o.outcome = 'done') <> (e.status = 'finished')",
   "a database has other than its nodes":
@@ -28,7 +45,7 @@ const rowRules: Record<string, string> = {
   "an account's events have a gap":
     "select a.email, event_seq, count(e.id) from accounts a left join events e on e.account_id = a.id group by a.id having event_seq <> count(e.id) or count(e.id) <> count(distinct e.seq)",
   "a transitional status":
-    "select id, status from databases where deleted_at is null and status not in ('active', 'failed')",
+    "select id, status from databases where deleted_at is null and status not in ('active', 'suspended', 'failed')",
   "a signal was not sent": "select id from signals",
 };
 
@@ -41,12 +58,13 @@ async function brokenRows(): Promise<string[]> {
 }
 
 async function brokenHosts(): Promise<string[]> {
-  const nodes = await query<{ id: string; host: string }>(
-    "select nodes.id, hosts.name as host from nodes join hosts on hosts.id = host_id where released_at is null",
+  const nodes = await query<{ id: string; host: string; powered: boolean }>(
+    "select nodes.id, hosts.name as host, powered from nodes join hosts on hosts.id = host_id join databases on databases.id = database_id where released_at is null",
   );
   const broken: string[] = [];
   for (const n of hostNumbers()) {
-    const wanted = nodes.filter(({ host }) => host === `host-${n}`).map(({ id }) => id);
+    const here = nodes.filter(({ host }) => host === `host-${n}`);
+    const wanted = here.map(({ id }) => id);
     const found = await containers(n);
     differ(
       broken,
@@ -57,10 +75,11 @@ async function brokenHosts(): Promise<string[]> {
     differ(
       broken,
       `running containers of host ${n}`,
-      wanted,
+      here.filter(({ powered }) => powered).map(({ id }) => id),
       found.filter(({ running }) => running).map(({ node }) => node),
     );
     differ(broken, `volumes of host ${n}`, wanted, await volumes(n));
+    differ(broken, `scratch files of host ${n}`, [], await scratch(n));
     differ(broken, `specs of host ${n}`, wanted, await specs(n));
     differ(broken, `node folders of host ${n}`, wanted, await nodeFolders(n));
     if ((await mounts(n)).length !== wanted.length)
@@ -81,7 +100,7 @@ async function brokenHosts(): Promise<string[]> {
 /** Asked of each host's kernel. Lists with a range inside of another are not compared here. */
 export async function brokenGates(): Promise<string[]> {
   const rows = await query<{ host: string; port: number; allow_list: string[] }>(
-    "select hosts.name as host, nodes.port, allow_list from nodes join hosts on hosts.id = host_id join databases on databases.id = database_id where released_at is null",
+    "select hosts.name as host, nodes.port, allow_list from nodes join hosts on hosts.id = host_id join databases on databases.id = database_id where released_at is null and powered",
   );
   const broken: string[] = [];
   for (const n of hostNumbers()) {
@@ -114,6 +133,38 @@ async function brokenNames(): Promise<string[]> {
   differ(broken, "names", wanted, [...new Set(names)]);
   return broken;
 }
+
+/**
+ * Asked of the object store itself: what rows tell of is there, and nothing lies there of a database that has no archive.
+ * A copy that was cut off by the end of its database goes with the archive.
+ */
+async function brokenObjects(): Promise<string[]> {
+  const copies = await query<{ place: string; parts: number }>(
+    `select ${PLACE} || '/copies/' || c.id as place, c.parts from copies c join timelines t on t.id = c.timeline_id where c.doomed_at is null`,
+  );
+  const logs = await query<{ place: string }>(
+    `select ${PLACE} || '/logs/' || l.name as place from binary_logs l join timelines t on t.id = l.timeline_id where l.doomed_at is null`,
+  );
+  const archives = await query<{ place: string }>(
+    "select 'accounts/' || account_id || '/databases/' || database_id || '/' as place from archives",
+  );
+  const told = [
+    ...logs.map(({ place }) => place),
+    ...copies.flatMap(({ place, parts }) => [
+      `${place}/manifest.json`,
+      ...Array.from({ length: parts }, (_, n) => `${place}/part-${String(n + 1).padStart(6, "0")}`),
+    ]),
+  ];
+  const places = new Set(archives.map(({ place }) => place));
+  const found = new Set(await storedObjects());
+  return [
+    ...[...found]
+      .filter((name) => !places.has(`${name.split("/").slice(0, 4).join("/")}/`))
+      .map((name) => `an object of no archive: ${name}`),
+    ...told.filter((name) => !found.has(name)).map((name) => `an object is missing: ${name}`),
+  ];
+}
+const PLACE = "'accounts/' || t.account_id || '/databases/' || t.database_id || '/timelines/' || t.id";
 
 const namespaceOf = (node: string): string => `moor-n-${node.slice(0, 8)}`;
 

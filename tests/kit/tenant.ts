@@ -1,4 +1,4 @@
-import type { Event, MysqlDatabase } from "@moorage/contract";
+import type { DatabaseBackup, Event, MysqlDatabase, Notification } from "@moorage/contract";
 import { env } from "./stack-env.ts";
 import { until } from "./until.ts";
 
@@ -43,6 +43,13 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
     update: (id: number, change: object) => call<MysqlDatabase>("PUT", `${instances}/${id}`, change),
     ssl: (id: number) => call<{ ca_certificate: string | null }>("GET", `${instances}/${id}/ssl`),
     delete: (id: number) => call<object>("DELETE", `${instances}/${id}`),
+    /** `suspend`, `credentials/reset`, `backups/7/restore`, … */
+    act: (id: number, what: string, body?: object) => call<object>("POST", `${instances}/${id}/${what}`, body),
+    backups: async (id: number): Promise<DatabaseBackup[]> =>
+      (await call<{ data: DatabaseBackup[] }>("GET", `${instances}/${id}/backups`)).body.data,
+    deleteBackup: (id: number, backup: number) => call<object>("DELETE", `${instances}/${id}/backups/${backup}`),
+    notifications: async (): Promise<Notification[]> =>
+      (await call<{ data: Notification[] }>("GET", "/v4/account/notifications")).body.data,
     credentials: async (id: number) =>
       (await call<{ username: string; password: string }>("GET", `${instances}/${id}/credentials`)).body,
     events: async (id: number): Promise<Event[]> =>
@@ -57,6 +64,32 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
       until(`event ${action} of ${id} is finished`, seconds, async () =>
         (await own.events(id)).find((event) => event.action === action && event.status === "finished"),
       ),
+
+    /** The newest event of this kind, once it has ended in one way or the other. */
+    untilEnded: (id: number, action: Event["action"], seconds = 60): Promise<Event> =>
+      until(`event ${action} of ${id} has ended`, seconds, async () => {
+        const newest = (await own.events(id)).find((event) => event.action === action);
+        return newest !== undefined && newest.status !== "started" && newest;
+      }),
+    /** Asks, and waits for the event that tells of its end; throws if that is a failure. */
+    actAndWait: async (
+      id: number,
+      what: string,
+      action: Event["action"],
+      body?: object,
+      seconds = 120,
+    ): Promise<Event> => {
+      const before = (await own.events(id))[0]?.id ?? 0;
+      const { status, body: reply } = await own.act(id, what, body);
+      if (status !== 200) throw new Error(`${what} was refused: ${status} ${JSON.stringify(reply)}`);
+      const ended = await until(`${what} of ${id} has ended`, seconds, async () =>
+        (await own.events(id)).find(
+          (event) => event.id > before && event.action === action && event.status !== "started",
+        ),
+      );
+      if (ended.status === "failed") throw new Error(`${what} failed: ${ended.message}`);
+      return ended;
+    },
 
     /** As a client does that got no answer: looks before it asks again, so that it never makes two. */
     createSurely: (label: string, seconds = 60, more: object = {}): Promise<MysqlDatabase> =>

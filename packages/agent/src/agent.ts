@@ -1,28 +1,44 @@
 import { createPublicKey } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type NodeReport, PROTOCOL } from "@moorage/contract/agent";
+import { type NodeReport, PROTOCOL, type VerifiedRequest } from "@moorage/contract/agent";
 import { announceSteps } from "@moorage/crash-points";
 import type { Logger } from "pino";
+import { createArchiver } from "./archive/archiver.ts";
+import { copySteps } from "./archive/copy.ts";
+import { endJobStep } from "./archive/jobs.ts";
+import { shipSteps } from "./archive/ship-logs.ts";
+import { tellSteps } from "./archive/tell-archived.ts";
 import type { Config } from "./config.ts";
+import { diskSteps, watchDisks } from "./disk/watch-disks.ts";
+import { writeKeyringComponent } from "./encryption/keyring-component.ts";
+import { discardSteps } from "./discard-steps.ts";
 import { enrol } from "./enrol.ts";
 import { createGate } from "./gate/gate.ts";
 import { gateSteps } from "./gate/gate-steps.ts";
-import { connectGateway, type Gateway, type Identity } from "./gateway.ts";
+import { connectGateway, type Gateway, GatewayAway, type Identity } from "./gateway.ts";
 import { listContainers } from "./gather.ts";
 import { hostPaths, makeHostFolders } from "./host-paths.ts";
 import { openHostRecord } from "./host-record.ts";
+import { keepSampling, type SamplingDeps } from "./metrics/keep-sampling.ts";
 import { allowForwarding } from "./network.ts";
+import type { NodeDeps } from "./node-context.ts";
 import { openPodman } from "./podman.ts";
 import { follow, goneReport, keepPolling } from "./poll.ts";
+import { powerOffSteps } from "./power-off-steps.ts";
 import { provisionSteps } from "./provision-steps.ts";
-import { createReconciler } from "./reconcile.ts";
+import { createReconciler, reachedStep } from "./reconcile.ts";
 import { keepRenewing } from "./renew.ts";
 import { renewSteps } from "./renew-steps.ts";
 import { createReporter } from "./reporter.ts";
+import { restoreSteps } from "./restore/restore-steps.ts";
+import { createVerification } from "./restore/verification.ts";
+import { tellVerifiedStep, verifySteps } from "./restore/verify-point.ts";
+import { removeLeftovers } from "./restore/workplace.ts";
 import { stepNames } from "./run-steps.ts";
 import { writeSeccompProfile } from "./seccomp.ts";
 import { openSpecStore } from "./spec-store.ts";
+import { ownerOfVolume } from "./timelines.ts";
 import { tombstoneSteps } from "./tombstone-steps.ts";
 import { purgeTrash, trashMb } from "./trash.ts";
 import { watchExits } from "./watch-exits.ts";
@@ -35,10 +51,22 @@ const firstLookMs = 3000;
 
 /** Brings the host's nodes back from its own disk first; then, and for as long as it runs, talks to the gateway. */
 export async function startAgent(config: Config, log: Logger, clock = () => new Date()): Promise<Agent> {
-  announceSteps("agent", [...[provisionSteps, gateSteps, renewSteps, tombstoneSteps].flatMap(stepNames)]);
+  const tables = [
+    provisionSteps,
+    gateSteps,
+    renewSteps,
+    restoreSteps,
+    verifySteps,
+    discardSteps,
+    powerOffSteps,
+    tombstoneSteps,
+  ] as const;
+  const archiveSteps = [...copySteps, ...shipSteps, ...tellSteps, endJobStep];
+  announceSteps("agent", [...tables.flatMap(stepNames), reachedStep, tellVerifiedStep, ...diskSteps, ...archiveSteps]);
   const host = hostPaths(config.dir);
   await makeHostFolders(host);
   await writeSeccompProfile(host.seccomp);
+  await writeKeyringComponent(host);
   await allowForwarding();
   const store = await openSpecStore(host, clock);
   const gate = createGate({ log });
@@ -49,7 +77,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   const stop = new AbortController();
   let gateway: Gateway | undefined;
   const connected = (): Gateway => {
-    if (gateway === undefined) throw new Error("This host has not reached the fleet gateway yet.");
+    if (gateway === undefined) throw new GatewayAway("This host has not reached the fleet gateway yet.");
     return gateway;
   };
 
@@ -58,7 +86,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     const volumes = (await readdir(host.volumes)).filter((name) => name.endsWith(".img"));
     return [
       ...containers.filter((node) => !store.get(node)).map((node) => `container ${node}`),
-      ...volumes.filter((name) => !store.get(name.slice(0, -".img".length))).map((name) => `volume ${name}`),
+      ...volumes.filter((name) => !store.get(ownerOfVolume(name)?.node ?? "")).map((name) => `volume ${name}`),
     ];
   };
   const digest = (): NodeReport[] => [
@@ -77,19 +105,46 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   const adminPassword = async (node: string) =>
     (await connected().secrets({ protocol: PROTOCOL, node })).admin_password;
   const certificateFor = (node: string, csr: string) => connected().certificate({ protocol: PROTOCOL, node, csr });
-  const reconciler = createReconciler({
+  const recipeFor: NodeDeps["recipeFor"] = async (node, purpose) =>
+    (await connected().recipe({ protocol: PROTOCOL, node, purpose })).recipe;
+  const keyringOf = async (node: string) => {
+    const { keyring } = await connected().secrets({ protocol: PROTOCOL, node });
+    return keyring === undefined ? undefined : Buffer.from(keyring, "base64");
+  };
+  const tellKeyring = async (node: string, keyring: Buffer) =>
+    void (await connected().keyring({ protocol: PROTOCOL, node, keyring: keyring.toString("base64") }));
+  const nodeDeps: NodeDeps = {
     host,
     store,
     podman,
     gate,
+    enginesDir: config.enginesDir,
+    adminPassword,
+    certificateFor,
+    recipeFor,
+    keyringOf,
+    tellKeyring,
+    clock,
+    log,
+  };
+  const tellVerified = (message: VerifiedRequest) => connected().verified(message);
+  const archiver = createArchiver({
+    verification: createVerification({ ...nodeDeps, agentVersion, tellVerified }),
+    host,
+    store,
+    podman,
+    reporter,
+    uploads: (message, signal) => connected().uploads(message, signal),
+    archived: (message, signal) => connected().archived(message, signal),
+    clock,
+    log,
+  });
+  const reconciler = createReconciler({
+    ...nodeDeps,
     reporter,
     record,
     operatorKey,
-    adminPassword,
-    certificateFor,
-    clock,
-    log,
-    enginesDir: config.enginesDir,
+    shipNow: archiver.shipNow,
     deletionsPerWindow: config.deletionsPerWindow,
     deletionWindowMs: config.deletionWindowMs,
   });
@@ -97,7 +152,12 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   for (const spec of store.all()) reporter.set(untouched(spec));
   for (const tombstone of store.tombstones()) if (!store.get(tombstone.spec.node)) reporter.set(goneReport(tombstone));
   for (const raw of await store.setAside()) follow(await store.offer(raw), { reporter, log });
+  await removeLeftovers({ host, podman }).catch((error: unknown) =>
+    log.warn({ error: String(error) }, "what an earlier agent was making is still there"),
+  );
+  await archiver.prepare();
   reconciler.start();
+  void archiver.start();
 
   async function talk(): Promise<void> {
     const identity = await enrol({ config, paths: host, record, log, signal: stop.signal });
@@ -139,12 +199,15 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   const talking = talk().catch((error: unknown) => {
     if (!stop.signal.aborted) log.fatal({ err: error }, "the conversation with the gateway ended");
   });
-  const background = [talking, keepPurging(), watchExits(podman, reconciler.ended, stop.signal)];
+  const samples: SamplingDeps["send"] = (message, signal) => connected().samples(message, signal);
+  const sampling = keepSampling({ host, specs: store.all, send: samples, log }, stop.signal);
+  const disks = watchDisks({ host, specs: store.all, reporter, makeRoom: archiver.makeRoom, log }, stop.signal);
+  const background = [disks, talking, keepPurging(), watchExits(podman, reconciler.ended, stop.signal), sampling];
 
   return {
     async close(): Promise<void> {
       stop.abort();
-      await reconciler.close();
+      await Promise.all([reconciler.close(), archiver.close()]);
       await gate.stop();
       await reporter.close();
       await Promise.all(background);

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import type { NodeSpec } from "@moorage/contract/agent";
 import type { ContainerCreateOptions } from "dockerode";
+import { keyringBinds } from "./encryption/keyring-component.ts";
+import { temporaryBind } from "./encryption/temporary.ts";
 import type { HostPaths, NodePaths } from "./host-paths.ts";
 import type { NodeNetwork } from "./network.ts";
 import { containerName, imageName, type Limits, nodeLabel, specLabel } from "./podman.ts";
@@ -23,7 +25,7 @@ export function wantedContainer(input: ContainerInput): { options: ContainerCrea
     name: containerName(spec.node),
     Image: imageName(spec.engine.name, spec.engine.image),
     Entrypoint: ["/usr/sbin/mysqld"],
-    Cmd: ["--defaults-file=/etc/mysql/my.cnf"],
+    Cmd: ["--defaults-file=/etc/mysql/my.cnf", "--init-file=/run/mysqld/start-up.sql"],
     Env: ["TCMALLOC_AGGRESSIVE_DECOMMIT=1", "TZ=UTC"],
     User: `${spec.uid}:${spec.uid}`,
     StopSignal: "SIGTERM",
@@ -43,6 +45,9 @@ export function wantedContainer(input: ContainerInput): { options: ContainerCrea
         `${paths.config}:/etc/mysql/my.cnf:ro`,
         // The folder, not the file: a renewed certificate takes the old one's place by a rename.
         ...(spec.tls === undefined ? [] : [`${paths.tls}:/etc/mysql/tls:ro`]),
+        // What the agent mounts below it later, for a copy of the server's data, shows inside.
+        ...(spec.archive === undefined ? [] : [`${paths.scratch}:/scratch:rw,rslave`]),
+        ...(spec.database.encrypted ? [...keyringBinds(host, paths), temporaryBind(paths.temporary)] : []),
       ],
       LogConfig: { Type: "k8s-file", Config: { "max-size": "10mb" } },
       // The agent restarts a node: it alone knows that volume and network are in place.
@@ -50,7 +55,7 @@ export function wantedContainer(input: ContainerInput): { options: ContainerCrea
     },
   };
   const hash = createHash("sha256")
-    .update(JSON.stringify([options, networkId, configText]))
+    .update(JSON.stringify([options, networkId, configText, ...(paths.ordinal === 0 ? [] : [paths.ordinal])]))
     .digest("hex");
   return { options: { ...options, Labels: { [nodeLabel]: spec.node, [specLabel]: hash } }, hash };
 }

@@ -6,29 +6,44 @@ import { testSpec } from "./testing/node-spec.ts";
 const right: Facts = {
   image: true,
   volume: true,
+  otherVolume: false,
+  discarded: false,
   data: true,
   network: true,
   container: "running",
   current: true,
   credentials: 1,
   certificate: "right",
+  keyring: "right",
+  grown: true,
+  temporary: true,
   gate: true,
 };
 const nothing: Facts = {
   image: false,
   volume: false,
+  otherVolume: false,
+  discarded: false,
   data: false,
   network: false,
   container: "absent",
   current: false,
   credentials: 0,
   certificate: "absent",
+  keyring: "right",
+  grown: true,
+  temporary: true,
   gate: false,
 };
 
 const provisioned: [string, Partial<Facts>, string[]][] = [
   ["all as it should be", {}, []],
   ["unmounted", { volume: false, data: false }, ["the volume is not mounted"]],
+  [
+    "on another timeline",
+    { volume: false, otherVolume: true, discarded: true },
+    ["the volume of another timeline is mounted"],
+  ],
   ["never unpacked", { data: false }, ["there is no data directory"]],
   ["no namespace", { network: false, current: false }, ["there is no network", "the container is not the wanted one"]],
   ["killed", { container: "stopped" }, ["the container is not running"]],
@@ -38,6 +53,10 @@ const provisioned: [string, Partial<Facts>, string[]][] = [
   ["no certificate", { certificate: "absent" }, ["there is no certificate"]],
   ["a certificate for other names", { certificate: "outdated" }, ["the certificate is not the wanted one"]],
   ["a new certificate", { certificate: "unused" }, ["the certificate is not in use"]],
+  ["a plan with more disk", { grown: false }, ["the volume is smaller than the plan's"]],
+  ["rebooted, encrypted", { temporary: false }, ["there is no place for temporary files"]],
+  ["keys lost", { keyring: "absent" }, ["its encryption keys are not on the disk"]],
+  ["keys made anew", { keyring: "untold" }, ["its encryption keys have not been told"]],
   ["dead, with an old certificate", { container: "stopped", certificate: "ending" }, ["the container is not running"]],
 ];
 test.each(provisioned)("%s", (_, change, because) => {
@@ -58,6 +77,23 @@ test("a new list alone touches nothing but the gate", () => {
   expect(decide(testSpec(), { ...right, gate: false })).toEqual({ kind: "gate" });
 });
 
+test("a timeline without a way back goes only once the wanted one serves", () => {
+  expect(decide(testSpec(), { ...right, discarded: true })).toEqual({ kind: "discard" });
+  expect(decide(testSpec(), { ...right, discarded: true, container: "stopped" })).toMatchObject({ kind: "provision" });
+});
+
+const resting: [string, Partial<Facts>, "power-off" | "rest"][] = [
+  ["runs", {}, "power-off"],
+  ["has stopped, with its gate open", { container: "stopped", gate: false }, "power-off"],
+  ["has stopped", { container: "stopped" }, "rest"],
+  ["has no container", { container: "absent", current: false }, "rest"],
+  ["came back from a power cut", { container: "stopped", volume: false, data: false, network: false }, "rest"],
+  ["has an old password", { container: "stopped", credentials: 0 }, "rest"],
+];
+test.each(resting)("a node without power that %s", (_, change, kind) => {
+  expect(decide(testSpec({ power: "off" }), { ...right, ...change })).toEqual({ kind });
+});
+
 const buried: [string, Facts, boolean][] = [
   ["a running node", right, true],
   ["a container without a volume", { ...nothing, container: "stopped" }, true],
@@ -66,4 +102,5 @@ const buried: [string, Facts, boolean][] = [
 ];
 test.each(buried)("a tombstone for %s", (_, facts, guarded) => {
   expect(decide(testSpec({ tombstone: { operation: 1 } }), facts)).toEqual({ kind: "bury", guarded });
+  expect(decide(testSpec({ tombstone: { operation: 1 }, power: "off" }), facts)).toEqual({ kind: "bury", guarded });
 });

@@ -2,7 +2,7 @@ import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /** After this returns, the file is whole and on the disk; after a crash at any point it is the old one or the new one. */
-export async function writeDurably(path: string, text: string, mode = 0o600, owner?: number): Promise<void> {
+export async function writeDurably(path: string, text: string | Buffer, mode = 0o600, owner?: number): Promise<void> {
   const temporary = `${path}.tmp`;
   const file = await open(temporary, "w", mode);
   try {

@@ -1,14 +1,26 @@
 import {
+  ArchivedReply,
+  type ArchivedRequest,
   CertificateReply,
   type CertificateRequest,
   EnrolReply,
   type EnrolRequest,
+  KeyringReply,
+  type KeyringRequest,
   ObservedReply,
   type ObservedRequest,
+  RecipeReply,
+  type RecipeRequest,
   RenewReply,
   type RenewRequest,
+  SamplesReply,
+  type SamplesRequest,
   SecretsReply,
   type SecretsRequest,
+  UploadsReply,
+  type UploadsRequest,
+  VerifiedReply,
+  type VerifiedRequest,
   WantedReply,
   type WantedRequest,
 } from "@moorage/contract/agent";
@@ -22,6 +34,11 @@ export class GatewayRefused extends Error {
   override readonly name = "GatewayRefused";
 }
 
+/** It could not be asked, or could not answer: that says nothing about the question. */
+export class GatewayAway extends Error {
+  override readonly name = "GatewayAway";
+}
+
 /** The calls of the agent protocol, over mutual TLS; without an identity only `enrol` is served. */
 export function connectGateway(url: string, ca: string, identity?: Identity) {
   // The gateway holds a poll for 10 s; what takes three times as long is lost.
@@ -33,14 +50,19 @@ export function connectGateway(url: string, ca: string, identity?: Identity) {
   });
   async function call<T>(path: string, message: unknown, reply: z.ZodType<T>, signal?: AbortSignal): Promise<T> {
     const traceparent = newTraceparent();
-    const { statusCode, body } = await request(new URL(path, url), {
+    const asked = request(new URL(path, url), {
       dispatcher,
       method: "POST",
       headers: { "content-type": "application/json", traceparent },
       body: JSON.stringify(message),
       signal: signal ?? null,
     });
-    const text = await body.text();
+    const { statusCode, text } = await asked
+      .then(async (answer) => ({ statusCode: answer.statusCode, text: await answer.body.text() }))
+      .catch((cause: unknown) => {
+        throw new GatewayAway(`${path} was not answered: ${String(cause)}`, { cause });
+      });
+    if (statusCode >= 500) throw new GatewayAway(`${path} answered ${statusCode} (${traceparent}).`);
     if (statusCode !== 200)
       throw new GatewayRefused(`${path} answered ${statusCode} (${traceparent}): ${text.slice(0, 300)}`);
     return reply.parse(JSON.parse(text));
@@ -51,6 +73,12 @@ export function connectGateway(url: string, ca: string, identity?: Identity) {
     wanted: (message: WantedRequest, signal?: AbortSignal) => call("/v1/wanted", message, WantedReply, signal),
     observed: (message: ObservedRequest, signal?: AbortSignal) => call("/v1/observed", message, ObservedReply, signal),
     certificate: (message: CertificateRequest) => call("/v1/certificate", message, CertificateReply),
+    keyring: (message: KeyringRequest) => call("/v1/keyring", message, KeyringReply),
+    recipe: (message: RecipeRequest) => call("/v1/recipe", message, RecipeReply),
+    verified: (message: VerifiedRequest) => call("/v1/verified", message, VerifiedReply),
+    samples: (message: SamplesRequest, signal?: AbortSignal) => call("/v1/samples", message, SamplesReply, signal),
+    uploads: (message: UploadsRequest, signal?: AbortSignal) => call("/v1/uploads", message, UploadsReply, signal),
+    archived: (message: ArchivedRequest, signal?: AbortSignal) => call("/v1/archived", message, ArchivedReply, signal),
     secrets: (message: SecretsRequest) => call("/v1/secrets", message, SecretsReply),
     close: (): Promise<void> => dispatcher.destroy(),
   };

@@ -1,20 +1,29 @@
+import { imageMb } from "./disk/disk-decision.ts";
+import { isGrown } from "./disk/grow-volume.ts";
 import { readIfThere } from "./durable-file.ts";
+import { type KeyringState, keyringState } from "./encryption/keyring.ts";
 import { wantedContainer } from "./container.ts";
-import { isMountPoint } from "./mounts.ts";
+import { isMountPoint, mountedFile } from "./mounts.ts";
 import { configFile } from "./mysql/config-file.ts";
 import { isInhabited, networkId } from "./network.ts";
 import { type CertificateState, certificateState } from "./node-certificate.ts";
 import type { NodeContext } from "./node-context.ts";
 import { appliedCredentials } from "./node-state.ts";
 import { nodeLabel, type Podman, specLabel } from "./podman.ts";
+import { discardedOrdinals, volumesOf } from "./timelines.ts";
 import { exists } from "./volume.ts";
 
 export type SeenContainer = { id: string; running: boolean; hash: string | undefined };
 
 /** What is there of a node, whoever made it. */
 export type Facts = {
+  /** There is a volume of the node on the host, of whichever timeline. */
   image: boolean;
+  /** The volume of the wanted timeline is mounted; or that of another one is. */
   volume: boolean;
+  otherVolume: boolean;
+  /** There are volumes of timelines to which there is no way back. */
+  discarded: boolean;
   data: boolean;
   network: boolean;
   container: "absent" | "stopped" | "running";
@@ -22,6 +31,11 @@ export type Facts = {
   current: boolean;
   credentials: number;
   certificate: CertificateState;
+  keyring: KeyringState;
+  /** The mounted file system has the size of the plan. */
+  grown: boolean;
+  /** Where the temporary files of an encrypted node go is mounted. */
+  temporary: boolean;
   /** Whoever the spec lists can reach the node, and nobody else. */
   gate: boolean;
 };
@@ -39,9 +53,13 @@ export async function listContainers({ client }: Podman): Promise<Map<string, Se
 export async function gather(context: NodeContext, seen: SeenContainer | undefined): Promise<Facts> {
   const { paths } = context;
   const wanted = await containerOf(context);
+  const mounted = await mountedFile(paths.volume);
+  const volumes = await volumesOf(context.host, context.spec.node);
   return {
-    image: await exists(paths.image),
-    volume: await isMountPoint(paths.volume),
+    image: volumes.length > 0,
+    volume: mounted === paths.image,
+    otherVolume: mounted !== undefined && mounted !== paths.image,
+    discarded: discardedOrdinals(context.spec, volumes).length > 0,
     data: await exists(paths.data),
     network: (await networkId(context.network)) !== undefined,
     container:
@@ -49,6 +67,9 @@ export async function gather(context: NodeContext, seen: SeenContainer | undefin
     current: wanted !== undefined && seen?.hash === wanted.hash,
     credentials: await appliedCredentials(paths),
     certificate: await certificateState(context),
+    keyring: await keyringState(context),
+    grown: mounted !== paths.image || (await isGrown(paths.volume, imageMb(context.spec.resources.disk_mb))),
+    temporary: !context.spec.database.encrypted || (await isMountPoint(paths.temporary.folder)),
     gate: context.gate.isVouchedFor(context.spec),
   };
 }

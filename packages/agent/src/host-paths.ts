@@ -13,11 +13,22 @@ export const hostPaths = (dir: string) => ({
   volumes: join(dir, "volumes"),
   nodes: join(dir, "nodes"),
   trash: join(dir, "trash"),
+  keyringComponent: join(dir, "keyring-component"),
+  /** Where a node's next data are made, and where its restore points are tried. Nothing here is anybody's data yet. */
+  restore: join(dir, "restore"),
+  verify: join(dir, "verify"),
+  /** Copies on their way to the archive. Nothing here is worth keeping. */
+  scratch: join(dir, "scratch"),
 });
 export type HostPaths = ReturnType<typeof hostPaths>;
 
-export const nodePaths = (host: HostPaths, node: string) => ({
-  image: join(host.volumes, `${node}.img`),
+/** Each timeline of a node has a volume of its own, by its ordinal. One of them is mounted at `volume`. */
+export const volumeFile = (host: HostPaths, node: string, ordinal: number): string =>
+  join(host.volumes, ordinal === 0 ? `${node}.img` : `${node}.${ordinal}.img`);
+
+export const nodePaths = (host: HostPaths, node: string, ordinal = 0) => ({
+  ordinal,
+  image: volumeFile(host, node, ordinal),
   folder: join(host.nodes, node),
   volume: join(host.nodes, node, "volume"),
   data: join(host.nodes, node, "volume", "data"),
@@ -28,11 +39,22 @@ export const nodePaths = (host: HostPaths, node: string) => ({
   tls: join(host.nodes, node, "tls"),
   certificate: join(host.nodes, node, "tls", "server.pem"),
   authorities: join(host.nodes, node, "tls", "ca.pem"),
+  /** A folder for each timeline, with one file `keyring` in it: the keys of an encrypted volume, never on the volume. */
+  keyring: join(host.nodes, node, "keyring", `${ordinal}`),
+  /** Of an encrypted node: an image, and where it is mounted. */
+  temporary: {
+    image: join(host.nodes, node, "temporary.img"),
+    folder: join(host.nodes, node, "temporary"),
+  },
+  /** What the server executes before it lets anybody in. */
+  startUp: join(host.nodes, node, "run", "start-up.sql"),
   state: join(host.nodes, node, "state.json"),
+  scratch: join(host.scratch, node),
 });
 export type NodePaths = ReturnType<typeof nodePaths>;
 
 export async function makeHostFolders(paths: HostPaths): Promise<void> {
-  for (const folder of [paths.specs, paths.unsupported, paths.tombstones, paths.volumes, paths.nodes, paths.trash])
+  const { specs, unsupported, tombstones, volumes, nodes, trash, restore, verify, scratch } = paths;
+  for (const folder of [specs, unsupported, tombstones, volumes, nodes, trash, restore, verify, scratch])
     await mkdir(folder, { recursive: true, mode: 0o700 });
 }

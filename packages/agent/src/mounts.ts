@@ -7,6 +7,17 @@ export async function isMountPoint(path: string): Promise<boolean> {
   return table.split("\n").some((line) => line.split(" ")[4] === path.replaceAll(" ", "\\040"));
 }
 
+/** The file whose file system is mounted exactly here, if it is one in a file. */
+export async function mountedFile(path: string): Promise<string | undefined> {
+  const table = await readFile("/proc/self/mountinfo", "utf8");
+  // The last one lies on top, if there are several.
+  const line = table.split("\n").findLast((each) => each.split(" ")[4] === path.replaceAll(" ", "\\040"));
+  const device = line?.split(" ")[2];
+  if (device === undefined) return undefined;
+  const backing = await readFile(join("/sys/dev/block", device, "loop/backing_file"), "utf8").catch(() => undefined);
+  return backing?.trim();
+}
+
 /** The loop devices on a file: none, or one, or more after a crash between attaching and mounting. */
 export async function loopDevicesOf(file: string): Promise<string[]> {
   const devices = (await readdir("/sys/block")).filter((name) => name.startsWith("loop"));

@@ -84,12 +84,22 @@ export async function networkId({ path, link, address, address6 }: NodeNetwork):
  * together with its monitor.
  */
 export async function isInhabited({ path }: NodeNetwork): Promise<boolean> {
-  const inode = await stat(path).then(
-    ({ ino }) => ino,
+  const namespace = await namespaceAt(path);
+  return namespace !== undefined && readdirSync("/proc").some((entry) => namespaceOf(entry) === namespace);
+}
+
+/** A process of each namespace, by one look at all processes. */
+export async function inhabitants(networks: readonly NodeNetwork[]): Promise<(number | undefined)[]> {
+  const pids = new Map(readdirSync("/proc").map((entry) => [namespaceOf(entry), Number(entry)]));
+  const namespaces = await Promise.all(networks.map(({ path }) => namespaceAt(path)));
+  return namespaces.map((namespace) => (namespace === undefined ? undefined : pids.get(namespace)));
+}
+
+const namespaceAt = (path: string): Promise<string | undefined> =>
+  stat(path).then(
+    ({ ino }) => `net:[${ino}]`,
     () => undefined,
   );
-  return inode !== undefined && readdirSync("/proc").some((entry) => namespaceOf(entry) === `net:[${inode}]`);
-}
 
 function namespaceOf(entry: string): string | undefined {
   if (!/^\d+$/.test(entry)) return undefined;

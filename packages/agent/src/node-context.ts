@@ -1,10 +1,11 @@
-import type { NodeSpec } from "@moorage/contract/agent";
+import type { NodeSpec, Recipe, RecipeRequest } from "@moorage/contract/agent";
 import type { Logger } from "pino";
 import type { Gate } from "./gate/gate.ts";
 import { type HostPaths, type NodePaths, nodePaths } from "./host-paths.ts";
 import { type NodeNetwork, nodeNetwork } from "./network.ts";
 import type { Podman } from "./podman.ts";
 import type { SpecStore } from "./spec-store.ts";
+import { ordinalOf } from "./timelines.ts";
 
 export type NodeDeps = {
   host: HostPaths;
@@ -16,6 +17,13 @@ export type NodeDeps = {
   adminPassword: (node: string) => Promise<string>;
   /** Asks the gateway, like `adminPassword`. */
   certificateFor: (node: string, csr: string) => Promise<{ certificate: string; ca: string }>;
+  /** The encryption keys that the control plane knows of a node; undefined if it knows none. */
+  keyringOf: (node: string) => Promise<Buffer | undefined>;
+  tellKeyring: (node: string, keyring: Buffer) => Promise<void>;
+  /** How to make a node's wanted data, or its newest restore point, from the object store. */
+  recipeFor: (node: string, purpose: RecipeRequest["purpose"]) => Promise<Recipe>;
+  /** Everything that was committed until now goes to the archive. Undefined while there is none. */
+  shipNow?: (node: string, signal: AbortSignal) => Promise<void>;
   clock: () => Date;
   log: Logger;
 };
@@ -32,7 +40,7 @@ export type NodeContext = NodeDeps & {
 export const nodeContext = (deps: NodeDeps, spec: NodeSpec, superseded: () => boolean): NodeContext => ({
   ...deps,
   spec,
-  paths: nodePaths(deps.host, spec.node),
+  paths: nodePaths(deps.host, spec.node, ordinalOf(spec)),
   network: nodeNetwork(spec.node, spec.network.address),
   superseded,
 });

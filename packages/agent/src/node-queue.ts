@@ -36,6 +36,8 @@ export function createNodeQueue(limit: number, work: (node: string) => Promise<v
     },
     /** In hand, or waiting for its time: looking at it again would cut its waiting short. */
     isBusy: (node: string): boolean => active.has(node) || waiting.has(node) || timers.has(node),
+    /** When nobody works on the node any more. */
+    settled: (node: string): Promise<void> => active.get(node)?.catch(() => {}) ?? Promise.resolve(),
     idle: (): Promise<void> =>
       waiting.size === 0 && active.size === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve)),
     async close(): Promise<void> {

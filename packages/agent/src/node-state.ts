@@ -1,24 +1,79 @@
 import { z } from "zod";
+import { ArchiveState } from "./archive/archive-state.ts";
 import { readIfThere, writeDurably } from "./durable-file.ts";
 import type { NodePaths } from "./host-paths.ts";
+import { LastVerification } from "./restore/due-verification.ts";
 
 /** What was done to a node and cannot be seen from outside. */
 const NodeRecord = z.object({
+  /** Of the first timeline. */
   credentials_version: z.int().default(0),
+  /** By ordinal. Each timeline has accounts of its own, as old as its data until the password is set again. */
+  timelines: z
+    .record(
+      z.string(),
+      z.object({
+        id: z.uuid().optional(),
+        credentials_version: z.int().optional(),
+        /** SHA-256 of the encryption keys that the control plane has a copy of. */
+        keyring_told: z.string().optional(),
+        /** Of its newest restore point. */
+        verified: LastVerification.optional(),
+      }),
+    )
+    .default({}),
   /** `used` is the fingerprint of what the server was told to load last. */
   certificate: z.object({ version: z.int(), used: z.string().optional() }).optional(),
+  /** The last spec that the node was as wanted by. */
+  reached: z.object({ epoch: z.int(), generation: z.int() }).optional(),
+  archive: ArchiveState.optional(),
 });
 type NodeRecord = z.output<typeof NodeRecord>;
 
 export const readNodeRecord = async (paths: NodePaths): Promise<NodeRecord> =>
   NodeRecord.parse(JSON.parse((await readIfThere(paths.state)) ?? "{}"));
 
-/** One run at a time works on a node, so nothing is lost between reading and writing. */
-export const updateNodeRecord = async (paths: NodePaths, change: Partial<NodeRecord>): Promise<void> =>
-  writeDurably(paths.state, JSON.stringify({ ...(await readNodeRecord(paths)), ...change }));
+const lastWrites = new Map<string, Promise<void>>();
 
-export const appliedCredentials = async (paths: NodePaths): Promise<number> =>
-  (await readNodeRecord(paths)).credentials_version;
+/** One after the other: a run of the node, its archive and the making of its next data may all have something to say. */
+export function updateNodeRecord(
+  paths: NodePaths,
+  change: Partial<NodeRecord> | ((before: NodeRecord) => Partial<NodeRecord>),
+): Promise<void> {
+  const written = (lastWrites.get(paths.state) ?? Promise.resolve()).then(async () => {
+    const before = await readNodeRecord(paths);
+    const after = { ...before, ...(typeof change === "function" ? change(before) : change) };
+    await writeDurably(paths.state, JSON.stringify(after));
+  });
+  lastWrites.set(
+    paths.state,
+    written.catch(() => {}),
+  );
+  return written;
+}
+
+type Timeline = NodeRecord["timelines"][string];
+
+export const timelineRecord = async (paths: NodePaths): Promise<Timeline> =>
+  (await readNodeRecord(paths)).timelines[paths.ordinal] ?? {};
+
+export const updateTimeline = (paths: NodePaths, change: Timeline): Promise<void> =>
+  updateNodeRecord(paths, ({ timelines }) => ({
+    timelines: { ...timelines, [paths.ordinal]: { ...timelines[paths.ordinal], ...change } },
+  }));
+
+/** The control plane keeps the keys that it was told last: a timeline that is wanted again has to tell its own again. */
+export const recordKeyringTold = (paths: NodePaths, fingerprint: string): Promise<void> =>
+  updateNodeRecord(paths, ({ timelines }) => {
+    const others = Object.entries(timelines).map(([ordinal, { keyring_told: _, ...rest }]) => [ordinal, rest] as const);
+    const own = { ...timelines[paths.ordinal], keyring_told: fingerprint };
+    return { timelines: { ...Object.fromEntries(others), [paths.ordinal]: own } };
+  });
+
+export async function appliedCredentials(paths: NodePaths): Promise<number> {
+  const { credentials_version, timelines } = await readNodeRecord(paths);
+  return timelines[paths.ordinal]?.credentials_version ?? (paths.ordinal === 0 ? credentials_version : 0);
+}
 
 export const recordCredentials = (paths: NodePaths, version: number): Promise<void> =>
-  updateNodeRecord(paths, { credentials_version: version });
+  updateTimeline(paths, { credentials_version: version });

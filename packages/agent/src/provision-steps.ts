@@ -1,18 +1,26 @@
 import { chown, lchown, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { NodeSpec } from "@moorage/contract/agent";
+import { writeStartUp } from "./disk/start-up.ts";
 import { readIfThere, writeDurably } from "./durable-file.ts";
+import { encryptServer } from "./encryption/encrypt-server.ts";
+import { prepareKeyring, tellKeyring } from "./encryption/keyring.ts";
+import { makeTemporary, temporaryMb } from "./encryption/temporary.ts";
 import { applyGate } from "./gate/gate-steps.ts";
 import { configOf, containerOf } from "./gather.ts";
+import type { NodePaths } from "./host-paths.ts";
+import { mountedFile } from "./mounts.ts";
 import { answers, setAdminPassword } from "./mysql/node-sql.ts";
 import { isInhabited, makeNetwork, networkId } from "./network.ts";
 import { certificateState, makeCertificate, useCertificate } from "./node-certificate.ts";
 import type { NodeContext } from "./node-context.ts";
 import { appliedCredentials, recordCredentials } from "./node-state.ts";
-import { containerName, imageName, isThere, requireSha256, settled, specLabel } from "./podman.ts";
+import { CannotHeal, containerName, imageName, isThere, requireSha256, settled, specLabel } from "./podman.ts";
 import { runCommand } from "./run-command.ts";
 import type { StepTable } from "./run-steps.ts";
-import { exists, makeVolume } from "./volume.ts";
+import { volumesOf } from "./timelines.ts";
+import { exists, makeVolume, releaseVolume } from "./volume.ts";
 
 export const provisionSteps: StepTable = {
   name: "provision",
@@ -20,15 +28,18 @@ export const provisionSteps: StepTable = {
     {
       name: "image",
       percent: 5,
-      run: ({ podman, spec: { engine }, enginesDir }) =>
-        podman.ensureImage(
-          imageName(engine.name, engine.image),
-          join(enginesDir, engine.name, "image.tar.zst"),
-          engine.image,
-        ),
+      run: ensureEngine,
     },
-    { name: "volume", percent: 20, run: ({ paths, spec }) => makeVolume(paths, spec.resources.disk_mb) },
+    {
+      name: "switch",
+      percent: 10,
+      done: async ({ paths }) => [undefined, paths.image].includes(await mountedFile(paths.volume)),
+      run: leaveOtherTimeline,
+    },
+    { name: "volume", percent: 20, run: mountVolume },
     { name: "data", percent: 35, done: ({ paths }) => exists(paths.data), run: unpackData },
+    { name: "keyring", percent: 36, done: isInClear, run: prepareKeyring },
+    { name: "temporary", percent: 38, done: isInClear, run: makePlaceForTemporaryFiles },
     {
       name: "network",
       percent: 40,
@@ -50,6 +61,7 @@ export const provisionSteps: StepTable = {
       run: ({ podman, spec }) => settled(podman.client.getContainer(containerName(spec.node)).start()),
     },
     { name: "ready", percent: 90, run: untilItAnswers },
+    { name: "encryption", percent: 91, done: isInClear, run: encryptAndTell },
     {
       name: "tls",
       percent: 92,
@@ -70,8 +82,60 @@ export const provisionSteps: StepTable = {
   ],
 };
 
+async function isInClear({ spec }: NodeContext): Promise<boolean> {
+  return !spec.database.encrypted;
+}
+
+async function makePlaceForTemporaryFiles({ paths, spec }: NodeContext): Promise<void> {
+  await makeTemporary(paths.temporary, temporaryMb(spec.resources.disk_mb), spec.uid);
+}
+
+/** Before any account can be used: what a tenant writes is encrypted by keys that are known in two places. */
+async function encryptAndTell(context: NodeContext): Promise<void> {
+  await encryptServer(context.paths.socket);
+  await tellKeyring(context);
+}
+
+export async function ensureEngine({ podman, spec: { engine }, enginesDir }: NodeContext): Promise<void> {
+  await podman.ensureImage(imageName(engine.name, engine.image), await imageFile(enginesDir, engine), engine.image);
+}
+
+/** Beside the engine's own image lie others of the same version, such as the next one and the one before it. */
+async function imageFile(enginesDir: string, { name, image }: NodeSpec["engine"]): Promise<string> {
+  const other = join(enginesDir, name, "images", `${image}.tar.zst`);
+  return (await exists(other)) ? other : join(enginesDir, name, "image.tar.zst");
+}
+
+/** The server of the timeline that is left ends cleanly: there may be a way back to it. */
+async function leaveOtherTimeline(context: NodeContext): Promise<void> {
+  await requireData(context);
+  const { podman, paths, spec, network } = context;
+  const container = podman.client.getContainer(containerName(spec.node));
+  if (await isInhabited(network)) await settled(container.stop({ t: 60 }));
+  await settled(container.remove({ force: true }));
+  const mounted = await mountedFile(paths.volume);
+  if (mounted !== undefined) await releaseVolume({ image: mounted, volume: paths.volume });
+}
+
+/** An empty volume in its place would be taken for the wanted past: only a node that has none at all begins with one. */
+async function requireData({ host, paths, spec }: NodeContext): Promise<void> {
+  if (await exists(paths.image)) return;
+  if (spec.data?.origin === "archive" || (await volumesOf(host, spec.node)).length > 0)
+    throw new CannotHeal(`This host no longer has timeline ${paths.ordinal} of the node.`);
+}
+
+async function mountVolume(context: NodeContext): Promise<void> {
+  const { paths, spec } = context;
+  await requireData(context);
+  await makeVolume(paths, spec.resources.disk_mb);
+}
+
+type UnpackInput = Pick<NodeContext, "spec" | "enginesDir"> & {
+  paths: Pick<NodePaths, "volume" | "data" | "fixedConfig">;
+};
+
 /** `data` appears by a rename, after all of it is on the disk: a half-unpacked directory is never started. */
-async function unpackData({ paths, spec, enginesDir }: NodeContext): Promise<void> {
+export async function unpackData({ paths, spec, enginesDir }: UnpackInput): Promise<void> {
   const archive = join(enginesDir, spec.engine.name, "prepared.tar.zst");
   await requireSha256(archive, spec.engine.prepared);
   const [temporary, scratch] = [join(paths.volume, "data.tmp"), join(paths.volume, "tmp")];
@@ -94,7 +158,9 @@ async function writeConfig(context: NodeContext): Promise<void> {
   if (text === undefined) throw new Error("The volume has no fixed.cnf.");
   await mkdir(paths.run, { recursive: true, mode: 0o750 });
   await chown(paths.run, spec.uid, spec.uid);
+  if (spec.archive !== undefined) await mkdir(paths.scratch, { recursive: true, mode: 0o711 });
   if ((await readIfThere(paths.config)) !== text) await writeDurably(paths.config, text, 0o644);
+  await writeStartUp(paths, spec.resources.disk_mb);
 }
 
 /** What podman calls a container that has no process, and knows it. */
@@ -134,7 +200,7 @@ async function untilItAnswers({ podman, paths, spec, network, superseded }: Node
   }
 }
 
-async function lastError(logPath: string | undefined): Promise<string> {
+export async function lastError(logPath: string | undefined): Promise<string> {
   if (!logPath) return "it left no log.";
   const lines = (await readFile(logPath, "utf8").catch(() => "")).trimEnd().split("\n");
   return lines.findLast((line) => line.includes("[ERROR]")) ?? lines.at(-1) ?? "it left no log.";

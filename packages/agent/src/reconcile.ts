@@ -1,24 +1,34 @@
 import type { KeyObject } from "node:crypto";
+import { mkdir } from "node:fs/promises";
 import { setInterval as every } from "node:timers/promises";
-import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
+import { isNewer, type NodeReport, type NodeSpec } from "@moorage/contract/agent";
+import { step } from "@moorage/crash-points";
 import { decide } from "./decide.ts";
 import { guardDeletion, rememberDeletions, type Verdict } from "./deletion-guard.ts";
+import { discardSteps } from "./discard-steps.ts";
+import { failureVerdict } from "./failure-verdict.ts";
 import { gateSteps } from "./gate/gate-steps.ts";
-import { gather, listContainers } from "./gather.ts";
+import { GatewayAway } from "./gateway.ts";
+import { gather, listContainers, type SeenContainer } from "./gather.ts";
 import type { HostRecordFile } from "./host-record.ts";
 import { type NodeContext, type NodeDeps, nodeContext } from "./node-context.ts";
+import { readNodeRecord, updateNodeRecord, updateTimeline } from "./node-state.ts";
 import { CannotHeal } from "./podman.ts";
+import { powerOffSteps } from "./power-off-steps.ts";
 import { provisionSteps } from "./provision-steps.ts";
 import { renewSteps } from "./renew-steps.ts";
 import type { Reporter } from "./reporter.ts";
 import { stepDelayMs } from "./retry-delay.ts";
+import { createRestorer } from "./restore/restorer.ts";
+import { serveMeanwhile } from "./restore/serve-meanwhile.ts";
 import { runSteps, StepFailed } from "./run-steps.ts";
+import { isToBeMade, specMeanwhile } from "./timelines.ts";
 import { tombstoneSteps } from "./tombstone-steps.ts";
 import { neverHadData, usedDiskMb } from "./volume.ts";
 import { createNodeQueue } from "./node-queue.ts";
 
 export type ReconcileDeps = NodeDeps & {
-  reporter: Pick<Reporter, "set" | "get" | "setUsedDisk">;
+  reporter: Pick<Reporter, "set" | "get">;
   record: HostRecordFile;
   operatorKey: KeyObject;
   deletionsPerWindow: number;
@@ -27,34 +37,38 @@ export type ReconcileDeps = NodeDeps & {
 
 const nodesAtOnce = 4;
 const verifyEveryMs = 10_000;
-/** After so many more tries, a list that could not be applied is called failed. */
-const gateTries = 2;
 /** A server that ran this long and then died is not in a crash loop. */
 const stableMs = 60_000;
+
+export const reachedStep = "agent.reached";
 
 /** A month is left when renewal begins: a gateway that is away, or busy, need not be asked often. */
 const renewAgainMs = 600_000;
 
-type History = { attempt: number; runningSince?: number; gaveUpOn?: NodeSpec };
+/** Of the tries for one spec: a newer one is begun afresh, without the waiting that the older one earned. */
+type History = { attempt: number; runningSince?: number; gaveUp?: true };
 
 /**
  * Makes every stored spec true, again and again: it looks at what is wanted and what is there now, never at a queue
  * of commands. A node is worked on by one run at a time; a newer spec ends that run after its current step.
  */
 export function createReconciler(deps: ReconcileDeps) {
-  const histories = new Map<string, History>();
+  const histories = new Map<string, { spec: NodeSpec; history: History }>();
   const renewAfter = new Map<string, number>();
   const stop = new AbortController();
   const queue = createNodeQueue(nodesAtOnce, converge);
-  const historyOf = (node: string): History => histories.get(node) ?? setHistory(node, { attempt: 0 });
-  const setHistory = (node: string, history: History): History => {
-    histories.set(node, history);
-    return history;
+  /** By the wanted spec: the one that the node serves by until it can be as wanted. */
+  const meanwhile = new WeakMap<NodeSpec, NodeSpec>();
+  const restorer = createRestorer({ ...deps, changed: reportMaking, ended: (node) => queue.wake(node) });
+  const historyOf = (spec: NodeSpec): History => {
+    const known = histories.get(spec.node);
+    return known?.spec === spec ? known.history : { attempt: 0 };
   };
+  const setHistory = (spec: NodeSpec, history: History): void => void histories.set(spec.node, { spec, history });
 
   async function converge(node: string): Promise<void> {
     const spec = deps.store.get(node);
-    if (spec === undefined || historyOf(node).gaveUpOn === spec) return;
+    if (spec === undefined || historyOf(spec).gaveUp) return;
     const superseded = () => stop.signal.aborted || deps.store.get(node) !== spec;
     const context = nodeContext(
       { ...deps, log: deps.log.child({ node, generation: spec.generation }) },
@@ -63,12 +77,8 @@ export function createReconciler(deps: ReconcileDeps) {
     );
     try {
       const seen = (await listContainers(deps.podman)).get(node);
-      const decision = decide(spec, await gather(context, seen));
-      if (decision.kind === "bury") await bury(context, decision.guarded);
-      else if (decision.kind === "provision") await provision(context, decision.because);
-      else if (decision.kind === "gate") await applyList(context);
-      else if (decision.kind === "renew") await renew(context);
-      else await running(context);
+      if (await isToBeMade(context)) await restore(context, seen);
+      else await act(context, seen);
     } catch (error) {
       if (!superseded()) await failed(context, error);
     }
@@ -77,27 +87,110 @@ export function createReconciler(deps: ReconcileDeps) {
     if (!stop.signal.aborted && deps.store.get(node) !== undefined && deps.store.get(node) !== spec) queue.wake(node);
   }
 
+  async function act(context: NodeContext, seen: SeenContainer | undefined): Promise<void> {
+    await restorer.stop(context.spec.node);
+    const decision = decide(context.spec, await gather(context, seen));
+    if (decision.kind === "bury") await bury(context, decision.guarded);
+    else if (decision.kind === "provision") await provision(context, decision.because);
+    else if (decision.kind === "gate") await applyList(context);
+    else if (decision.kind === "renew") await renew(context);
+    else if (decision.kind === "discard") await discard(context);
+    else if (decision.kind === "power-off") await powerOff(context);
+    else if (decision.kind === "rest") await resting(context);
+    else await running(context);
+  }
+
+  /** What is reported is the making of the wanted data; the node serves on by those that it has. */
+  async function restore(context: NodeContext, seen: SeenContainer | undefined): Promise<void> {
+    const { spec, log, superseded } = context;
+    await restorer.want(spec);
+    const before = await specMeanwhile(context);
+    if (before !== undefined) meanwhile.set(spec, before);
+    reportMaking(spec);
+    if (before === undefined) return;
+    const { attempt } = historyOf(spec);
+    try {
+      await serveMeanwhile(nodeContext({ ...deps, log }, before, superseded), seen);
+      setHistory(spec, { attempt: 0 });
+    } catch (error) {
+      log.warn({ err: error, attempt }, "the timeline before does not serve");
+      setHistory(spec, { attempt: attempt + 1 });
+      queue.wakeLater(spec.node, stepDelayMs(attempt + 1));
+    }
+  }
+
+  function reportMaking(spec: NodeSpec): void {
+    const making = restorer.stateOf(spec.node);
+    const timeline = meanwhile.get(spec)?.data?.timeline;
+    if (making !== undefined) report(spec, { ...making, ...(timeline !== undefined && { timeline }) });
+  }
+
+  async function discard(context: NodeContext): Promise<void> {
+    await running(context);
+    try {
+      await runSteps(discardSteps, context, () => {});
+      context.log.info("earlier timelines are in the trash");
+    } catch (error) {
+      context.log.warn({ error: String(error) }, "earlier timelines could not be discarded");
+    }
+  }
+
   async function provision(context: NodeContext, because: string[]): Promise<void> {
     const { node } = context.spec;
-    const { attempt, runningSince } = historyOf(node);
+    const { attempt, runningSince } = historyOf(context.spec);
     context.log.info({ because, attempt }, "provisioning");
     if (runningSince !== undefined) {
       // It ran and is not running now: at once if it was stable, later and later if it keeps dying.
       const stable = performance.now() - runningSince > stableMs;
-      setHistory(node, { attempt: stable ? 0 : attempt + 1 });
+      setHistory(context.spec, { attempt: stable ? 0 : attempt + 1 });
       const delay = stable ? 0 : stepDelayMs(attempt);
       if (delay > 0) return queue.wakeLater(node, delay);
     }
     const outcome = await runSteps(provisionSteps, context, progressOf(context.spec));
-    if (outcome === "finished") await running(context);
+    if (outcome !== "finished") return;
+    await running(context);
+    // It serves on its timeline now, and others may have to go.
+    if (context.spec.data !== undefined) queue.wake(node);
   }
 
-  async function running({ spec, paths, log }: NodeContext): Promise<void> {
+  async function running(context: NodeContext): Promise<void> {
+    const { spec, paths, log } = context;
     const used = await usedDiskMb(paths);
     if (deps.reporter.get(spec.node)?.state !== "running") log.info("running");
-    const { attempt, runningSince } = historyOf(spec.node);
-    setHistory(spec.node, { attempt, runningSince: runningSince ?? performance.now() });
-    report(spec, { state: "running", percent: 100, ...(used !== undefined && { used_disk_mb: used }) });
+    const { attempt, runningSince } = historyOf(spec);
+    setHistory(spec, { attempt, runningSince: runningSince ?? performance.now() });
+    await recordReached(context);
+    report(spec, {
+      state: "running",
+      percent: 100,
+      ...(used !== undefined && { used_disk_mb: used }),
+      ...lifeOf(spec),
+    });
+  }
+
+  async function powerOff(context: NodeContext): Promise<void> {
+    const outcome = await runSteps(powerOffSteps, context, progressOf(context.spec));
+    if (outcome === "finished") await resting(context);
+  }
+
+  async function resting(context: NodeContext): Promise<void> {
+    const { spec, paths, log } = context;
+    const used = await usedDiskMb(paths);
+    if (deps.reporter.get(spec.node)?.state !== "stopped") log.info("stopped");
+    setHistory(spec, { attempt: 0 });
+    await recordReached(context);
+    report(spec, { state: "stopped", percent: 100, ...(used !== undefined && { used_disk_mb: used }) });
+  }
+
+  /** Tells a change that cannot be made from a node that fell ill, after a restart of the agent too. */
+  async function recordReached({ spec: { epoch, generation, data }, paths }: NodeContext): Promise<void> {
+    const { reached } = await readNodeRecord(paths);
+    if (reached !== undefined && !isNewer({ epoch, generation }, reached)) return;
+    await step(reachedStep, async () => {
+      await mkdir(paths.folder, { recursive: true });
+      await updateNodeRecord(paths, { reached: { epoch, generation } });
+      if (data !== undefined) await updateTimeline(paths, { id: data.timeline });
+    });
   }
 
   async function applyList(context: NodeContext): Promise<void> {
@@ -166,24 +259,33 @@ export function createReconciler(deps: ReconcileDeps) {
   async function failed({ spec, paths, log }: NodeContext, error: unknown): Promise<void> {
     const at = error instanceof StepFailed ? { step: error.step, percent: error.percent } : { percent: 0 };
     const message = (error instanceof Error ? error.message : String(error)).slice(0, 1000);
-    const { attempt } = historyOf(spec.node);
+    const { attempt } = historyOf(spec);
     log.warn({ err: error, attempt }, "step failed");
-    // Only a node that never had data is given up; one that ran before is tried for ever.
-    if (cannotHeal(error) && !spec.tombstone && (await neverHadData(paths))) {
-      setHistory(spec.node, { attempt, gaveUpOn: spec });
-      return report(spec, { state: "failed", message, ...at });
-    }
-    setHistory(spec.node, { attempt: attempt + 1 });
-    // Whoever waits for a new list is told while the old one is in force; the node itself serves, and we go on trying.
-    const listRefused = error instanceof StepFailed && error.table === gateSteps.name && attempt >= gateTries;
-    report(spec, { state: listRefused ? "failed" : "working", message, ...at });
+    const { reached } = await readNodeRecord(paths);
+    const cause = error instanceof StepFailed ? error.cause : error;
+    const verdict = failureVerdict({
+      attempt,
+      table: error instanceof StepFailed ? error.table : undefined,
+      tombstone: spec.tombstone !== undefined,
+      cannotHeal: cannotHeal(cause),
+      gatewayAway: cause instanceof GatewayAway,
+      neverHadData: await neverHadData(paths),
+      changing: reached !== undefined && isNewer(spec, reached),
+    });
+    report(spec, { state: verdict === "working" ? "working" : "failed", message, ...at });
+    if (verdict === "give up") return setHistory(spec, { attempt, gaveUp: true });
+    setHistory(spec, { attempt: attempt + 1 });
     queue.wakeLater(spec.node, stepDelayMs(attempt + 1));
   }
 
   const report = ({ node, epoch, generation }: NodeSpec, rest: Omit<NodeReport, "node" | "epoch" | "generation">) =>
     deps.reporter.set({ node, epoch, generation, ...rest });
-  const progressOf = (spec: NodeSpec) => (step: string, percent: number) =>
-    report(spec, { state: "working", step, percent });
+  /** A failure that was told stays the answer for its generation until it is overcome, however often it is tried again. */
+  const progressOf = (spec: NodeSpec) => (name: string, percent: number) => {
+    const told = deps.reporter.get(spec.node);
+    if (told?.state === "failed" && !isNewer(spec, told)) return;
+    report(spec, { state: "working", step: name, percent });
+  };
 
   /** One listing for all nodes; only those that are not as they should be are converged. */
   async function verify(): Promise<void> {
@@ -191,9 +293,12 @@ export function createReconciler(deps: ReconcileDeps) {
     for (const spec of deps.store.all()) {
       if (queue.isBusy(spec.node)) continue;
       const context = nodeContext(deps, spec, () => false);
+      if (await isToBeMade(context)) {
+        queue.wake(spec.node);
+        continue;
+      }
       const decision = decide(spec, await gather(context, containers.get(spec.node)));
-      if (decision.kind !== "nothing") queue.wake(spec.node);
-      else deps.reporter.setUsedDisk(spec.node, await usedDiskMb(context.paths));
+      if (decision.kind !== "nothing" && decision.kind !== "rest") queue.wake(spec.node);
     }
   }
 
@@ -223,15 +328,14 @@ export function createReconciler(deps: ReconcileDeps) {
     idle: () => queue.idle(),
     async close(): Promise<void> {
       stop.abort();
-      await Promise.all([queue.close(), verifying]);
+      await Promise.all([queue.close(), restorer.close(), verifying]);
     },
   };
 }
 export type Reconciler = ReturnType<typeof createReconciler>;
 
-function cannotHeal(error: unknown): boolean {
-  const cause = error instanceof StepFailed ? error.cause : error;
-  return (
-    cause instanceof CannotHeal || (cause instanceof Error && /ENOSPC|No space left on device/.test(cause.message))
-  );
-}
+const lifeOf = ({ data }: NodeSpec): Pick<NodeReport, "timeline"> =>
+  data === undefined ? {} : { timeline: data.timeline };
+
+const cannotHeal = (cause: unknown): boolean =>
+  cause instanceof CannotHeal || (cause instanceof Error && /ENOSPC|No space left on device/.test(cause.message));

@@ -1,10 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isNewer, type NodeReport, type ObservedRequest, PROTOCOL } from "@moorage/contract/agent";
+import {
+  type DiskState,
+  isNewer,
+  type JobReport,
+  type NodeReport,
+  type ObservedRequest,
+  PROTOCOL,
+} from "@moorage/contract/agent";
 import type { Logger } from "pino";
 import { networkDelayMs } from "./retry-delay.ts";
 
 const progressEveryMs = 500;
 const completeEveryMs = 300_000;
+const noticedMb = 64;
+
+type Disk = { used_disk_mb: number; disk: DiskState };
 
 export type ReporterDeps = {
   send: (message: ObservedRequest, signal: AbortSignal) => Promise<unknown>;
@@ -20,6 +30,8 @@ export type ReporterDeps = {
  */
 export function createReporter(deps: ReporterDeps) {
   const current = new Map<string, NodeReport>();
+  const disks = new Map<string, Disk>();
+  const jobs = new Map<string, JobReport[]>();
   const changed = new Set<string>();
   const stop = new AbortController();
   let completeDue = 0;
@@ -31,6 +43,12 @@ export function createReporter(deps: ReporterDeps) {
     wakeUp.resolve();
   };
 
+  /** A node's jobs go with whatever is said of it: they are told by another, and must not be lost by its next report. */
+  function reportOf(node: string): NodeReport | undefined {
+    const [known, ofNode] = [current.get(node), jobs.get(node)];
+    return known && ofNode ? { ...known, jobs: ofNode } : known;
+  }
+
   async function message(): Promise<ObservedRequest | undefined> {
     const complete = Date.now() >= completeDue || digestEpoch !== undefined;
     if (!complete && changed.size === 0) return undefined;
@@ -38,7 +56,7 @@ export function createReporter(deps: ReporterDeps) {
     const nodes =
       digestEpoch !== undefined
         ? deps.digest()
-        : [...(complete ? current.keys() : changed)].flatMap((node) => current.get(node) ?? []);
+        : [...(complete ? current.keys() : changed)].flatMap((node) => reportOf(node) ?? []);
     changed.clear();
     return { protocol: PROTOCOL, complete, ...(digestEpoch !== undefined && { digest: digestEpoch }), nodes, unknown };
   }
@@ -77,7 +95,7 @@ export function createReporter(deps: ReporterDeps) {
 
   let running: Promise<void> | undefined;
   return {
-    get: (node: string): NodeReport | undefined => current.get(node),
+    get: reportOf,
     start: () => (running ??= run()),
     close: async () => {
       stop.abort();
@@ -85,16 +103,36 @@ export function createReporter(deps: ReporterDeps) {
       await running;
     },
     /** Progress waits for the next beat; a state in which a node stays is told at once. */
-    set(report: NodeReport): void {
+    set(told: NodeReport): void {
+      if (told.state === "gone") disks.delete(told.node);
+      const report = { ...disks.get(told.node), ...told };
       const before = current.get(report.node);
       if (before && (isNewer(before, report) || JSON.stringify(before) === JSON.stringify(report))) return;
       current.set(report.node, report);
       changed.add(report.node);
       if (report.state !== "working") wake();
     },
-    setUsedDisk(node: string, mb: number | undefined): void {
+    /** A state is told at once, a figure when it has moved by what a tenant would notice. */
+    setDisk(node: string, disk: Disk): void {
+      disks.set(node, disk);
       const before = current.get(node);
-      if (before && mb !== undefined) current.set(node, { ...before, used_disk_mb: mb });
+      if (before === undefined) return;
+      const moved = Math.abs(disk.used_disk_mb - (before.used_disk_mb ?? 0)) >= noticedMb;
+      if (before.disk === disk.disk && !moved) return;
+      current.set(node, { ...before, ...disk });
+      changed.add(node);
+      if (before.disk !== disk.disk) wake();
+    },
+    /** All jobs of the node. Progress waits for the next beat; an end is told at once. */
+    setJobs(node: string, reports: JobReport[]): void {
+      const before = jobs.get(node);
+      if (JSON.stringify(before ?? []) === JSON.stringify(reports)) return;
+      if (reports.length === 0) jobs.delete(node);
+      else jobs.set(node, reports);
+      changed.add(node);
+      const hasEnded = ({ id, state }: JobReport) =>
+        state !== "working" && before?.find((job) => job.id === id)?.state !== state;
+      if (reports.some(hasEnded)) wake();
     },
     askDigest(epoch: number): void {
       digestEpoch = epoch;

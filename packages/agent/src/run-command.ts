@@ -8,7 +8,7 @@ export class CommandFailed extends Error {
 }
 
 /** Runs a program without a shell; its text on stderr is the error's message. */
-export async function runCommand(program: string, args: readonly string[], input?: string): Promise<string> {
+export async function runCommand(program: string, args: readonly string[], input?: string | Buffer): Promise<string> {
   const running = run(program, args, { timeout: 120_000, maxBuffer: 1 << 28 });
   running.child.stdin?.on("error", () => {}); // a program that died early: its exit code tells
   running.child.stdin?.end(input);

@@ -5,15 +5,16 @@ import type { NodeContext } from "./node-context.ts";
  * One step of a table. `run` states the whole wanted state and may be killed at any instruction and run again.
  * `percent` is how far the node is once the step is done.
  */
-export type Step = {
+export type Step<C extends NodeContext = NodeContext> = {
   name: string;
   percent: number;
-  done?: (context: NodeContext) => Promise<boolean>;
-  run: (context: NodeContext) => Promise<void>;
+  done?: (context: C) => Promise<boolean>;
+  run: (context: C) => Promise<void>;
 };
-export type StepTable = { name: string; steps: readonly Step[] };
+export type StepTable<C extends NodeContext = NodeContext> = { name: string; steps: readonly Step<C>[] };
 
-export const stepNames = ({ name, steps }: StepTable): string[] => steps.map((each) => `agent.${name}.${each.name}`);
+export const stepNames = ({ name, steps }: StepTable<never>): string[] =>
+  steps.map((each) => `agent.${name}.${each.name}`);
 
 export class StepFailed extends Error {
   override readonly name = "StepFailed";
@@ -28,9 +29,9 @@ export class StepFailed extends Error {
   }
 }
 
-export async function runSteps(
-  table: StepTable,
-  context: NodeContext,
+export async function runSteps<C extends NodeContext>(
+  table: StepTable<C>,
+  context: C,
   progress: (step: string, percent: number) => void,
 ): Promise<"finished" | "superseded"> {
   let percent = 0;

@@ -1,8 +1,12 @@
 import { rm, rmdir } from "node:fs/promises";
+import { releaseTemporary } from "./encryption/temporary.ts";
+import { nodePaths } from "./host-paths.ts";
 import { removeNetwork } from "./network.ts";
 import type { NodeContext } from "./node-context.ts";
 import { containerName, settled } from "./podman.ts";
+import { removeLeftovers } from "./restore/workplace.ts";
 import type { StepTable } from "./run-steps.ts";
+import { volumesOf } from "./timelines.ts";
 import { moveToTrash } from "./trash.ts";
 import { exists, releaseVolume } from "./volume.ts";
 
@@ -15,17 +19,25 @@ export const tombstoneSteps: StepTable = {
     // SIGTERM, then SIGKILL after a minute: a clean end makes an undelete start without recovery.
     { name: "stop", percent: 40, run: (context) => settled(container(context).stop({ t: 60 })) },
     { name: "remove", percent: 55, run: (context) => settled(container(context).remove({ force: true })) },
+    // What was left of making or trying data, if the agent died over it.
+    { name: "leftovers", percent: 60, run: ({ host, podman, spec }) => removeLeftovers({ host, podman }, spec.node) },
     { name: "network", percent: 65, run: ({ network }) => removeNetwork(network) },
-    { name: "unmount", percent: 80, run: ({ paths }) => releaseVolume(paths) },
-    {
-      name: "trash",
-      percent: 90,
-      done: async ({ paths }) => !(await exists(paths.image)),
-      run: ({ host, paths, spec, clock }) => moveToTrash(host.trash, paths.image, spec, clock()),
-    },
+    { name: "unmount", percent: 80, run: unmountAll },
+    { name: "trash", percent: 90, run: trashAll },
     { name: "forget", percent: 100, run: forget },
   ],
 };
+
+async function unmountAll({ host, paths, spec }: NodeContext): Promise<void> {
+  await releaseVolume(paths);
+  await releaseTemporary(paths.temporary);
+  for (const ordinal of await volumesOf(host, spec.node)) await releaseVolume(nodePaths(host, spec.node, ordinal));
+}
+
+async function trashAll({ host, spec, clock }: NodeContext): Promise<void> {
+  for (const ordinal of await volumesOf(host, spec.node))
+    await moveToTrash(host.trash, nodePaths(host, spec.node, ordinal), spec, clock());
+}
 
 async function forget({ spec, store, paths }: NodeContext): Promise<void> {
   await store.bury(spec, spec.tombstone?.operation ?? 0);

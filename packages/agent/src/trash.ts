@@ -1,23 +1,31 @@
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { NodeSpec } from "@moorage/contract/agent";
 import { renameDurably, writeDurably } from "./durable-file.ts";
+import type { NodePaths } from "./host-paths.ts";
 import { exists } from "./volume.ts";
 
 const stampLength = new Date(0).toISOString().length;
 
-/** A deleted node's volume stays here for a while, with the spec it ran by: enough for an undelete. */
-export async function moveToTrash(trash: string, image: string, spec: NodeSpec, now: Date): Promise<void> {
-  const folder = join(trash, (await begunFolder(trash, spec.node)) ?? `${now.toISOString()}-${spec.node}`);
+/** A deleted volume stays here for a while, with its keys and the spec that it ran by: enough for an undelete. */
+export async function moveToTrash(
+  trash: string,
+  { image, keyring }: Pick<NodePaths, "image" | "keyring">,
+  spec: NodeSpec,
+  now: Date,
+): Promise<void> {
+  const volume = basename(image, ".img");
+  const folder = join(trash, (await begunFolder(trash, volume)) ?? `${now.toISOString()}-${volume}`);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeDurably(join(folder, "spec.json"), JSON.stringify(spec));
+  if (await exists(keyring)) await renameDurably(keyring, join(folder, "keyring"));
   await renameDurably(image, join(folder, "volume.img"));
 }
 
 /** Left by a crash before the move. A folder with a volume is an earlier deletion's, and is never written over. */
-async function begunFolder(trash: string, node: string): Promise<string | undefined> {
+async function begunFolder(trash: string, volume: string): Promise<string | undefined> {
   for (const name of await readdir(trash)) {
-    if (name.endsWith(`-${node}`) && !(await exists(join(trash, name, "volume.img")))) return name;
+    if (name.slice(stampLength) === `-${volume}` && !(await exists(join(trash, name, "volume.img")))) return name;
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { positiveNumber, wholeNumber } from "./arguments.ts";
+import { positiveNumber, segment, wholeNumber } from "./arguments.ts";
 import { adminClient } from "./environment.ts";
 import type { Output } from "./output.ts";
 
@@ -100,12 +100,25 @@ function engineCommands(program: Command, output: Output): void {
   const engine = program.command("engine").description("database versions that can be created");
   engine
     .command("create <id>")
-    .description("offer a version, such as mysql/9.7.4; said again, it changes what new nodes are made from")
+    .description(
+      "offer a version, such as mysql/9.7.4; said again, it changes what new nodes are made from, and what others are patched to",
+    )
     .requiredOption("--image <sha256>", "of the container image that hosts run")
     .requiredOption("--prepared <sha256>", "of the prepared data directory that nodes start from")
     .action(async (id: string, options: { image: string; prepared: string }) => {
       const saved = await adminClient().post<EngineVersion>("/admin/engines", { id, ...options });
       output.said(saved, `Engine version ${id}. Every host needs this image and this prepared directory.`);
+    });
+  engine
+    .command("image <id> <sha256>")
+    .description("give a version a newer image; its databases take it in their maintenance windows")
+    .action(async (id: string, image: string) => {
+      const path = `/admin/engines/${id.split("/").map(segment).join("/")}/image`;
+      const saved = await adminClient().post<{ databases: number }>(path, { image });
+      output.said(
+        saved,
+        `Engine version ${id}. Databases that take the image in their next windows: ${saved.databases}.`,
+      );
     });
   engine
     .command("list")

@@ -42,7 +42,7 @@ export function createClient({ url, token }: { url: string; token?: string }): C
 
     async *items(operation, ...[input]) {
       const asked = (input ?? {}) as AnyInput;
-      for (let page = asked.query?.["page"] ?? 1; ; page++) {
+      for (let page = Number(asked.query?.["page"] ?? 1); ; page++) {
         const reply = await request(operation, { ...asked, query: { ...asked.query, page } });
         const { data, pages } = reply as { data: never[]; pages: number };
         yield* data;
@@ -57,7 +57,9 @@ export function createClient({ url, token }: { url: string; token?: string }): C
 
 function pathOf({ path }: Operation, { params = {}, query = {} }: AnyInput): string {
   const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])));
-  const pairs = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value as string | number)]],
+  );
   return pairs.length === 0 ? filled : `${filled}?${new URLSearchParams(pairs).toString()}`;
 }
 

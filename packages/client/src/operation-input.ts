@@ -15,7 +15,11 @@ export type FilterOver<Field extends string> = { [Name in Field]?: Condition } &
 
 type Params<O extends Operation> = O["params"] extends z.ZodObject ? { params: z.output<O["params"]> } : object;
 type Body<O extends Operation> = O["body"] extends z.ZodObject ? { body: z.input<O["body"]> } : object;
-type Query<O extends Operation> = O["paged"] extends true ? { query?: { page?: number; page_size?: number } } : object;
+type Query<O extends Operation> = O["paged"] extends true
+  ? { query?: { page?: number; page_size?: number } }
+  : O["query"] extends z.ZodObject
+    ? { query?: z.input<O["query"]> }
+    : object;
 type Filter<O extends Operation> = O extends { filterable: infer Fields }
   ? { filter?: FilterOver<keyof Fields & string> }
   : object;
@@ -35,7 +39,7 @@ export type ReplyOf<O extends Operation> = z.output<O["reply"]>;
 export type AnyInput = Sending & {
   params?: Record<string, unknown>;
   body?: unknown;
-  query?: Record<string, number | undefined>;
+  query?: Record<string, unknown>;
   filter?: object;
   idempotencyKey?: string;
 };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineOperation } from "./operation.ts";
 import { Source } from "./source.ts";
-import { Empty, Id, page, Timestamp } from "./wire.ts";
+import { Empty, Id, Moment, page, Timestamp } from "./wire.ts";
 
 export const DatabaseStatus = z.enum([
   "provisioning",
@@ -48,6 +48,14 @@ const Updates = z.object(
 );
 export type Updates = z.output<typeof Updates>;
 
+/** What waits for the window, or for a request to patch now. */
+const PendingUpdate = z.object({
+  description: z.string(),
+  deadline: Timestamp.nullable(),
+  planned_for: Timestamp.nullable(),
+});
+export type PendingUpdate = z.output<typeof PendingUpdate>;
+
 export const MysqlDatabase = z.object({
   id: z.int(),
   label: Label,
@@ -65,11 +73,20 @@ export const MysqlDatabase = z.object({
   status: DatabaseStatus,
   total_disk_size_gb: z.int(),
   used_disk_size_gb: z.int(),
-  updates: Updates,
+  updates: Updates.extend({ pending: z.array(PendingUpdate) }),
   created: Timestamp,
   updated: Timestamp,
+  /** From then on every second of its past can be forked. Null until it has one. */
+  oldest_restore_time: Timestamp.nullable(),
 });
 export type MysqlDatabase = z.output<typeof MysqlDatabase>;
+
+/** Begins with the data of another database, as they were at a time of the last 7 days, or are now. */
+const Fork = z.object(
+  { source: z.int({ error: "the id of one of your databases" }), restore_time: Moment.optional() },
+  { error: "an object" },
+);
+export type Fork = z.output<typeof Fork>;
 
 export const NewMysqlDatabase = z.object({
   label: Label,
@@ -81,6 +98,7 @@ export const NewMysqlDatabase = z.object({
   ssl_connection: z.boolean({ error: "true or false" }).default(true),
   replication_type: ReplicationType.optional(),
   allow_list: AllowList.default([]),
+  fork: Fork.optional(),
 });
 export type NewMysqlDatabase = z.output<typeof NewMysqlDatabase>;
 
@@ -117,6 +135,7 @@ export const Database = MysqlDatabase.omit({
   ssl_connection: true,
   total_disk_size_gb: true,
   used_disk_size_gb: true,
+  oldest_restore_time: true,
 }).extend({ instance_uri: z.string() });
 export type Database = z.output<typeof Database>;
 
@@ -234,8 +253,8 @@ export const createMysqlDatabase = defineOperation({
   reply: MysqlDatabase,
 });
 
-const instance = z.object({ instanceId: Id });
-const instanceEntity = (permission: "read_only" | "read_write") =>
+export const instance = z.object({ instanceId: Id });
+export const instanceEntity = (permission: "read_only" | "read_write") =>
   ({ type: "database", param: "instanceId", permission }) as const;
 
 export const viewMysqlDatabase = defineOperation({
@@ -260,7 +279,7 @@ export const updateMysqlDatabase = defineOperation({
   params: instance,
   body: MysqlDatabaseChange,
   rate: "single",
-  emits: ["database_update"],
+  emits: ["database_update", "database_resize", "database_resize_create"],
   reply: MysqlDatabase,
 });
 

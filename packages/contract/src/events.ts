@@ -6,7 +6,21 @@ export const EventStatus = z.enum(["failed", "finished", "notification", "schedu
 export type EventStatus = z.output<typeof EventStatus>;
 
 /** The interface's list may grow; none of its actions is a database's, and clients wait for these. */
-export const EventAction = z.enum(["database_create", "database_update", "database_delete"]);
+export const EventAction = z.enum([
+  "database_create",
+  "database_update",
+  "database_resize",
+  "database_resize_create",
+  "database_delete",
+  "database_backup_create",
+  "database_backup_delete",
+  "database_backup_restore",
+  "database_backup_verification",
+  "database_credentials_reset",
+  "database_degraded",
+  "database_failed",
+  "database_low_disk_space",
+]);
 export type EventAction = z.output<typeof EventAction>;
 
 export const EventEntity = z.object({

@@ -31,7 +31,7 @@ export type RateClass = "single" | "collection";
 export type Operation = {
   id: string;
   summary: string;
-  tag: "Databases" | "Events" | "Regions and types";
+  tag: "Account" | "Databases" | "Events" | "Regions and types";
   method: "GET" | "POST" | "PUT" | "DELETE";
   path: `/v4/${string}`;
   /** Other paths that clients of this family use. */
@@ -41,6 +41,8 @@ export type Operation = {
   /** A parameter whose value holds a slash, such as `mysql/9.7.4`: clients send it raw or encoded. */
   slashParam?: string;
   body?: z.ZodObject;
+  /** What else the query string may say, all of it optional. Other keys are ignored. */
+  query?: z.ZodObject;
   /** A collection answers in the page envelope, takes `page` and `page_size`, and X-Filter over these fields. */
   paged?: true;
   filterable?: Readonly<Record<string, FilterKind>>;

@@ -1,5 +1,9 @@
+import * as databaseBackups from "./database-backups.ts";
+import * as databaseLife from "./database-life.ts";
+import * as databaseMetrics from "./database-metrics.ts";
 import * as databases from "./databases.ts";
 import * as events from "./events.ts";
+import * as notifications from "./notifications.ts";
 import type { Operation } from "./operation.ts";
 import * as regions from "./regions.ts";
 
@@ -7,6 +11,14 @@ const isOperation = (value: unknown): value is Operation =>
   typeof value === "object" && value !== null && "method" in value && "path" in value && "reply" in value;
 
 /** Every operation of the interface. Routes, the OpenAPI document, the client and the every-operation test come from it. */
-export const operations: readonly Operation[] = [databases, events, regions]
+export const operations: readonly Operation[] = [
+  databases,
+  databaseBackups,
+  databaseLife,
+  databaseMetrics,
+  events,
+  notifications,
+  regions,
+]
   .flatMap((family) => Object.values(family) as unknown[])
   .filter(isOperation);

@@ -3,6 +3,17 @@ import { z } from "zod";
 /** The only layout that the SDKs of this family parse: no fraction, no zone. UTC. */
 export const Timestamp = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/);
 
+/** A time in a request: as above, or with a fraction, `Z` or an offset. Without a zone it is UTC. */
+export const Moment = z
+  .string({ error: "a time such as 2026-01-31T23:59:59" })
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:?\d{2})?$/, {
+    error: "a time such as 2026-01-31T23:59:59",
+    abort: true,
+  })
+  .refine((text) => !Number.isNaN(toDate(text).getTime()), "a time that exists, such as 2026-01-31T23:59:59");
+
+export const toDate = (moment: string): Date => new Date(/(Z|[+-]\d{2}:?\d{2})$/.test(moment) ? moment : `${moment}Z`);
+
 export const toTimestamp = (at: Date): string => at.toISOString().slice(0, 19);
 
 export const Id = z.coerce.number().int().positive();

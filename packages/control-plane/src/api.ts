@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { type DatabaseRouteDeps, databaseRoutes, hasDatabase } from "#databases/index.ts";
 import { eventRoutes } from "#events/index.ts";
+import { notificationRoutes } from "#notifications/index.ts";
 import { type OperatorDeps, operatorRoutes } from "#operator/index.ts";
 import { type ReadinessDeps, readiness } from "#platform/http/readiness.ts";
 import { createServer } from "#platform/http/server.ts";
@@ -32,6 +33,7 @@ export function createTenantApi(
   };
   databaseRoutes(app, deps);
   eventRoutes(app, deps);
+  notificationRoutes(app, deps);
   regionRoutes(app, deps);
   openapiRoutes(app);
   return app;

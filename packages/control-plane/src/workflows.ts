@@ -1,4 +1,12 @@
 /** What the worker bundles: every workflow, by the name that is in `operations.kind`. */
+export { backUpDatabase } from "./databases/workflows/back-up-database.ts";
 export { deleteDatabase } from "./databases/workflows/delete-database.ts";
+export { forkDatabase } from "./databases/workflows/fork-database.ts";
+export { patchDatabase } from "./databases/workflows/patch-database.ts";
 export { provisionDatabase } from "./databases/workflows/provision-database.ts";
+export { resetCredentials } from "./databases/workflows/reset-credentials.ts";
+export { resizeDatabase } from "./databases/workflows/resize-database.ts";
+export { restoreDatabase } from "./databases/workflows/restore-database.ts";
+export { resumeDatabase } from "./databases/workflows/resume-database.ts";
+export { suspendDatabase } from "./databases/workflows/suspend-database.ts";
 export { updateDatabase } from "./databases/workflows/update-database.ts";

@@ -1,6 +1,10 @@
+import { setFlagsFromString } from "node:v8";
 import { pino } from "pino";
 import { startAgent } from "../agent.ts";
 import { readConfig } from "../config.ts";
+
+// The host's memory is for databases: the room for young objects must not grow while a copy passes through.
+setFlagsFromString("--semi-space-growth-factor=1");
 
 const config = readConfig();
 const log = pino({ level: config.logLevel, name: "agent" });

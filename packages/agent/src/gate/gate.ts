@@ -147,9 +147,9 @@ export function createGate({ log }: { log: Logger }) {
     vouchFor(spec: NodeSpec): void {
       if (rules !== undefined) vouched.set(spec.node, spec);
     },
-    isVouchedFor({ node, network, gate }: NodeSpec): boolean {
+    isVouchedFor({ node, network, gate, power }: NodeSpec): boolean {
       const known = vouched.get(node);
-      return known !== undefined && isDeepStrictEqual([known.network, known.gate], [network, gate]);
+      return known !== undefined && isDeepStrictEqual([known.network, known.gate, known.power], [network, gate, power]);
     },
     async stop(): Promise<void> {
       stop.abort();
@@ -160,8 +160,8 @@ export function createGate({ log }: { log: Logger }) {
 }
 export type Gate = ReturnType<typeof createGate>;
 
-function openingOf({ node, network: { address, port }, gate }: NodeSpec): Opening | undefined {
-  if (gate === undefined) return undefined;
+function openingOf({ node, network: { address, port }, gate, power }: NodeSpec): Opening | undefined {
+  if (gate === undefined || power === "off") return undefined;
   if (port < gatePorts.first || port > gatePorts.last)
     throw new Error(`Port ${port} is not one of the gates' (${gatePorts.first} to ${gatePorts.last}).`);
   return { node, port, address, address6: address6Of(address), sources: readSources(gate.sources) };

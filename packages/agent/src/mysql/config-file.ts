@@ -1,4 +1,6 @@
 import type { NodeSpec } from "@moorage/contract/agent";
+import { encryptionSettings } from "../encryption/keyring-component.ts";
+import { temporarySettings } from "../encryption/temporary.ts";
 
 const clamp = (low: number, value: number, high: number): number => Math.min(Math.max(low, Math.floor(value)), high);
 const poolChunkMb = 32;
@@ -22,6 +24,16 @@ ssl_cert = /etc/mysql/tls/server.pem
 ssl_key = /etc/mysql/tls/server.pem
 `;
 
+/** A log goes when it is in the archive, and not before; the copies for it are the server's own work. */
+const archiveSettings = `binlog_expire_logs_auto_purge = OFF
+plugin_load_add = mysql_clone.so
+`;
+
+/** Only a restart gives its room back, so it may not take all of it. */
+const temporaryOnVolume = ({ disk_mb }: NodeSpec["resources"]): string => `tmpdir = /volume/tmp
+innodb_temp_data_file_path = ibtmp1:12M:autoextend:max:${Math.max(64, Math.floor(disk_mb / 10))}M
+`;
+
 /**
  * The node's my.cnf: what its data directory was made with (`fixed`), and what its plan and place say.
  * Paths are those inside the container.
@@ -33,8 +45,7 @@ export function configFile(fixed: string, spec: NodeSpec): string {
 # From the plan and the place of this node.
 [mysqld]
 datadir = /volume/data
-tmpdir = /volume/tmp
-socket = /run/mysqld/mysqld.sock
+${spec.database.encrypted ? temporarySettings : temporaryOnVolume(spec.resources)}socket = /run/mysqld/mysqld.sock
 pid_file = /run/mysqld/mysqld.pid
 # Both families; the namespace has the node's own addresses and no others.
 bind_address = *
@@ -57,8 +68,7 @@ max_connections = ${maxConnections + reservedConnections}
 sync_binlog = 1
 innodb_flush_log_at_trx_commit = 1
 log_bin = binlog
-binlog_expire_logs_seconds = 259200
-max_binlog_size = ${spec.resources.disk_mb < 20_480 ? 64 : 256}M
+${spec.archive === undefined ? "binlog_expire_logs_seconds = 259200\n" : archiveSettings}max_binlog_size = ${spec.resources.disk_mb < 20_480 ? 64 : 256}M
 
 # A small footprint while nobody watches.
 performance_schema_digests_size = 1000
@@ -67,5 +77,5 @@ performance_schema_events_stages_history_long_size = 0
 performance_schema_events_statements_history_long_size = 0
 performance_schema_events_transactions_history_long_size = 0
 performance_schema_events_waits_history_long_size = 0
-`;
+${spec.database.encrypted ? `\n${encryptionSettings}` : ""}`;
 }

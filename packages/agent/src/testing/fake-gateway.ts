@@ -4,19 +4,27 @@ import { createServer } from "node:https";
 import { json } from "node:stream/consumers";
 import type { TLSSocket } from "node:tls";
 import {
+  ArchivedRequest,
   CertificateRequest,
   type DeletionAllowance,
   EnrolRequest,
+  KeyringRequest,
   type NodeReport,
   type NodeSpec,
   ObservedRequest,
   PROTOCOL,
+  type Recipe,
+  RecipeRequest,
   RenewRequest,
+  SamplesRequest,
   SecretsRequest,
+  UploadsRequest,
+  VerifiedRequest,
   WantedRequest,
 } from "@moorage/contract/agent";
 import "reflect-metadata"; // must come before x509
 import * as x509 from "@peculiar/x509";
+import type { ObjectStore } from "./object-store.ts";
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 const validFor = (days: number) => ({
@@ -45,6 +53,15 @@ export async function startFakeGateway(address: string, port: number, token: str
   const reports: NodeReport[] = [];
   const messages: ObservedRequest[] = [];
   const asked: string[] = [];
+  const archived: ArchivedRequest["nodes"] = [];
+  /** Where uploads go, below their timeline, and whether `archived` is answered. */
+  const archive = { store: undefined as ObjectStore | undefined, hears: true };
+  const keyrings = new Map<string, string>();
+  const samples: SamplesRequest["nodes"] = [];
+  /** By node and purpose: what is answered when a recipe is asked for. */
+  const recipes = new Map<string, () => Promise<Recipe>>();
+  const verified: VerifiedRequest[] = [];
+  const secrets = { password: "correct horse ' battery" };
 
   async function reply(path: string, body: unknown): Promise<object> {
     asked.push(path);
@@ -69,6 +86,17 @@ export async function startFakeGateway(address: string, port: number, token: str
       reports.push(...message.nodes);
       return {};
     }
+    if (path === "/v1/uploads") {
+      const { names, timeline } = UploadsRequest.parse(body);
+      if (archive.store === undefined) throw new Error("there is no object store");
+      const { presignPut } = archive.store;
+      return { urls: await Promise.all(names.map((name) => presignPut(`${timeline}/${name}`))) };
+    }
+    if (path === "/v1/archived") {
+      if (!archive.hears) throw new Error("not now");
+      archived.push(...ArchivedRequest.parse(body).nodes);
+      return {};
+    }
     if (path === "/v1/certificate") {
       const { node, csr } = CertificateRequest.parse(body);
       const { days, after } = certificateTerms.shift() ?? { days: nodeDays };
@@ -78,8 +106,27 @@ export async function startFakeGateway(address: string, port: number, token: str
       const extensions = [new x509.SubjectAlternativeNameExtension(names)];
       return { certificate: await signRequest(databaseAuthority, csr, extensions, days), ca: databaseAuthority.pem };
     }
-    SecretsRequest.parse(body);
-    return { admin_password: "correct horse ' battery" };
+    if (path === "/v1/recipe") {
+      const { node, purpose } = RecipeRequest.parse(body);
+      const recipe = await recipes.get(`${node} ${purpose}`)?.();
+      if (recipe === undefined) throw new Error("there is no recipe");
+      return { recipe };
+    }
+    if (path === "/v1/verified") {
+      verified.push(VerifiedRequest.parse(body));
+      return {};
+    }
+    if (path === "/v1/samples") {
+      samples.push(...SamplesRequest.parse(body).nodes);
+      return {};
+    }
+    if (path === "/v1/keyring") {
+      const { node, keyring } = KeyringRequest.parse(body);
+      keyrings.set(node, keyring);
+      return {};
+    }
+    const keyring = keyrings.get(SecretsRequest.parse(body).node);
+    return { admin_password: secrets.password, ...(keyring !== undefined && { keyring }) };
   }
 
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -106,8 +153,15 @@ export async function startFakeGateway(address: string, port: number, token: str
     databaseCa: databaseAuthority.pem,
     certificateTerms,
     asked,
+    archive,
+    archived,
+    keyrings,
     messages,
     reports,
+    recipes,
+    samples,
+    secrets,
+    verified,
     wanted,
     want(...nodes: unknown[]): void {
       wanted.nodes = nodes;

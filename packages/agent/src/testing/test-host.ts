@@ -68,6 +68,8 @@ export async function makeTestHost(name: string, subnet: string) {
     outside6,
     inside6,
     podman,
+    podmanBytes: (...args: string[]): Buffer =>
+      execFileSync("podman", [...podmanArgs, ...args], { env: podmanEnv, stdio: "pipe", maxBuffer: 1 << 30 }),
     nft: (command: string) => sh(`ip netns exec ${name} nft ${command}`),
     /** A power cut. What the machine does at boot, before it has a network, is `atBoot`; the agent is not started. */
     async reboot(atBoot: (namespace: string) => void): Promise<void> {

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { accountCommands } from "../account-commands.ts";
 import { Refused } from "../admin-client.ts";
 import { catalogueCommands } from "../catalogue-commands.ts";
+import { databaseCommands } from "../database-commands.ts";
 import { adminClient } from "../environment.ts";
 import { hostCommands } from "../host-commands.ts";
 import { nextStep } from "../next-step.ts";
@@ -18,6 +19,7 @@ const program = new Command("moorage")
 const output = createOutput(program);
 catalogueCommands(program, output);
 hostCommands(program, output);
+databaseCommands(program, output);
 accountCommands(program, output);
 userCommands(program, output);
 tokenCommands(program, output);

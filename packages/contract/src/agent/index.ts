@@ -1,2 +1,3 @@
+export * from "./metric-names.ts";
 export * from "./node-spec.ts";
 export * from "./protocol.ts";

@@ -1,5 +1,8 @@
 import { z } from "zod";
 
+/** `copy`: a base copy, for a snapshot. `ship`: everything that was committed until now is in the archive. */
+const JobKind = z.enum(["copy", "ship"]);
+
 /**
  * The whole wanted state of one node, as it is written to the host's disk before it is applied.
  * Strict: a field that an agent does not know makes it report `unsupported`, never apply a half of the spec.
@@ -50,6 +53,37 @@ export const NodeSpec = z.strictObject({
   credentials: z.strictObject({ username: z.string(), version: z.int().positive() }),
   /** The names that the node's certificate is for; `version` is raised to have key and certificate made anew. */
   tls: z.strictObject({ names: z.array(z.string()).min(1), version: z.int().positive() }).optional(),
+  /** `off`: the server is stopped and its gate closed; the volume stays. Absent means on. */
+  power: z.literal("off").optional(),
+  /**
+   * Which of its pasts the node lives on: each timeline has a volume of its own. Absent means the first one.
+   * The data of `archive` come from the object store by the recipe that the gateway gives (`/v1/recipe`).
+   */
+  data: z
+    .strictObject({
+      timeline: z.uuid(),
+      /** Names the volume: 0 is the first timeline of the database, each restore takes the next number. */
+      ordinal: z.int().nonnegative(),
+      origin: z.enum(["prepared", "archive"]),
+      /** The ordinal of the timeline before, while there may be a way back to it. Volumes of others go to the trash. */
+      keep: z.int().nonnegative().optional(),
+    })
+    .optional(),
+  /** How the node's past is kept in the object store. Absent: it is not. */
+  archive: z
+    .strictObject({
+      /** Everything that is stored is encrypted to this age recipient; the host cannot read it back by itself. */
+      recipient: z.string(),
+      /** Binary logs are closed and shipped this often, if anything was written. */
+      log_seconds: z.int().positive(),
+      /** The hours of the day (UTC) in which the host takes its base copies, one after the other. */
+      copy_hours: z.strictObject({ from: z.int().min(0).max(23), to: z.int().min(1).max(24) }),
+      /** A restore of the newest point is tried this often, and after the image or the agent changed. */
+      verify_days: z.number().positive(),
+    })
+    .optional(),
+  /** Long work, by name: begun if this id is new to the host, reported otherwise. */
+  jobs: z.array(z.strictObject({ id: z.uuid(), kind: JobKind })).optional(),
 });
 export type NodeSpec = z.output<typeof NodeSpec>;
 

@@ -7,6 +7,12 @@
  *   POST /v1/observed  what it runs
  *   POST /v1/secrets   the secrets of one node of this host, asked for when they are used, never stored there
  *   POST /v1/certificate  CSR of one node of this host in, the certificate that its clients see out
+ *   POST /v1/uploads   names in, addresses to PUT them to out: the bytes go straight to the object store
+ *   POST /v1/archived  what of a node's past is in the object store now
+ *   POST /v1/recipe    how to make a node's data, or its newest restore point, from the object store
+ *   POST /v1/verified  what came of trying such a restore
+ *   POST /v1/keyring   the encryption keys of one node of this host, before anything is written with them
+ *   POST /v1/samples   figures of the nodes, for their tenants' plots
  *
  * Every message carries `protocol`. The gateway serves this version and the one before it.
  */
@@ -73,12 +79,28 @@ export type WantedReply = z.output<typeof WantedReply>;
 export const NodeState = z.enum([
   "working", // on the way; `step` says where
   "running",
+  "stopped", // as the spec wants it: its power is off
   "gone", // stopped, and its volume is in the trash
   "failed", // given up, `message` says why
   "held", // a tombstone that waits for the operator's allowance
   "unsupported", // the spec asks for something this agent does not know
 ]);
 export type NodeState = z.output<typeof NodeState>;
+
+export const JobReport = z.object({
+  id: z.uuid(),
+  state: z.enum(["working", "done", "failed"]),
+  percent: z.int().min(0).max(100),
+  message: z.string().max(1000).optional(),
+});
+export type JobReport = z.output<typeof JobReport>;
+
+export const DiskState = z.enum([
+  "ok",
+  "low", // nine tenths of the plan's disk are used
+  "read_only", // nearly full: the server takes no writes until there is room
+]);
+export type DiskState = z.output<typeof DiskState>;
 
 export const NodeReport = z.object({
   node: z.uuid(),
@@ -89,6 +111,10 @@ export const NodeReport = z.object({
   percent: z.int().min(0).max(100),
   message: z.string().max(1000).optional(),
   used_disk_mb: z.int().optional(),
+  disk: DiskState.optional(),
+  /** The timeline that its server runs on. */
+  timeline: z.uuid().optional(),
+  jobs: z.array(JobReport).optional(),
   /** Only in a digest: the spec as it is on the host's disk. */
   spec: NodeSpec.optional(),
 });
@@ -109,7 +135,12 @@ export const ObservedReply = z.object({ protocol: Protocol });
 
 export const SecretsRequest = z.object({ protocol: Protocol, node: z.uuid() });
 export type SecretsRequest = z.output<typeof SecretsRequest>;
-export const SecretsReply = z.object({ protocol: Protocol, admin_password: z.string() });
+/** `keyring`: the keys that this node was last known to have, for one that lost them. */
+export const SecretsReply = z.object({
+  protocol: Protocol,
+  admin_password: z.string(),
+  keyring: z.base64().optional(),
+});
 export type SecretsReply = z.output<typeof SecretsReply>;
 
 /** The key is the node's and stays on its host. The certificate's names are those of the wanted spec, whatever the CSR says. */
@@ -118,3 +149,122 @@ export type CertificateRequest = z.output<typeof CertificateRequest>;
 /** `ca` is every authority that clients trust just now: more than one while one takes over from another. */
 export const CertificateReply = z.object({ protocol: Protocol, certificate: z.string(), ca: z.string() });
 export type CertificateReply = z.output<typeof CertificateReply>;
+
+/** Of a base copy: `copies/<id>/manifest.json` and `copies/<id>/part-000001`, …; of the binary logs: `logs/<name>`. */
+export const ObjectName = z
+  .string()
+  .regex(/^(copies\/[0-9a-f-]{36}\/(manifest\.json|part-\d{6})|logs\/binlog\.\d{6,})$/);
+
+/** `timeline` must be the one that is wanted of the node: a host that is behind cannot write into another past. */
+export const UploadsRequest = z.object({
+  protocol: Protocol,
+  node: z.uuid(),
+  timeline: z.uuid(),
+  names: z.array(ObjectName).min(1).max(100),
+});
+export type UploadsRequest = z.output<typeof UploadsRequest>;
+/** In the order of the names. Each takes one PUT of any length, with Content-MD5 for the store to compare. */
+export const UploadsReply = z.object({ protocol: Protocol, urls: z.array(z.url()) });
+export type UploadsReply = z.output<typeof UploadsReply>;
+
+/** A base copy that is whole in the object store, its manifest last. */
+export const ArchivedCopy = z.object({
+  id: z.uuid(),
+  /** The copy holds everything that was committed before `started_at` and nothing of after `ended_at`. */
+  started_at: z.string(),
+  ended_at: z.string(),
+  gtid: z.string(),
+  bytes: z.int().nonnegative(),
+  parts: z.int().positive(),
+  manifest_sha256: z.hex().length(64),
+});
+export type ArchivedCopy = z.output<typeof ArchivedCopy>;
+
+/** A closed binary log that is in the object store. Logs of a timeline are told in their order, without gaps. */
+export const ArchivedLog = z.object({
+  name: z.string(),
+  sequence: z.int().positive(),
+  closed_at: z.string(),
+  /** Everything that was executed when it was closed. */
+  gtid: z.string(),
+  bytes: z.int().nonnegative(),
+  sha256: z.hex().length(64),
+});
+export type ArchivedLog = z.output<typeof ArchivedLog>;
+
+/** Told again until it is acknowledged; telling it twice changes nothing. */
+export const ArchivedRequest = z.object({
+  protocol: Protocol,
+  nodes: z.array(
+    z.object({
+      node: z.uuid(),
+      timeline: z.uuid(),
+      copies: z.array(ArchivedCopy).optional(),
+      logs: z.array(ArchivedLog).optional(),
+      /** Everything that was committed before this time is in the archive. Told with logs, and once past midnight. */
+      through: z.string().optional(),
+    }),
+  ),
+});
+export type ArchivedRequest = z.output<typeof ArchivedRequest>;
+export const ArchivedReply = z.object({ protocol: Protocol });
+
+export const RecipeRequest = z.object({ protocol: Protocol, node: z.uuid(), purpose: z.enum(["data", "verify"]) });
+export type RecipeRequest = z.output<typeof RecipeRequest>;
+
+const StoredPart = z.object({ url: z.url(), sha256: z.hex().length(64), bytes: z.int() });
+/** From a base, and the logs after it in their order, to a state of the past. */
+export const Recipe = z.object({
+  /** What it leads to: the backup that a verification is about, and its time. */
+  point: z.object({ backup: z.int().optional(), at: z.string() }),
+  base: z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("prepared"), sha256: z.string() }),
+    /** The manifest says each part's length and SHA-256; `parts` are their addresses in order. */
+    z.object({
+      kind: z.literal("copy"),
+      identity: z.string(),
+      gtid: z.string(),
+      manifest: z.object({ url: z.url(), sha256: z.hex().length(64) }),
+      parts: z.array(z.url()),
+    }),
+  ]),
+  logs: z.array(
+    StoredPart.extend({
+      name: z.string(),
+      identity: z.string(),
+      /** Everything that was executed at its end. A server that lacks some of it afterwards misses a log. */
+      gtid: z.string(),
+      /** Only what was committed before this time is wanted of it; it is the last of its timeline then. */
+      before: z.string().optional(),
+    }),
+  ),
+  /** Of the other kept backups: only read, and compared with their SHA-256. */
+  scrub: z.array(StoredPart).optional(),
+});
+export type Recipe = z.output<typeof Recipe>;
+export const RecipeReply = z.object({ protocol: Protocol, recipe: Recipe });
+export type RecipeReply = z.output<typeof RecipeReply>;
+
+export const VerifiedRequest = z.object({
+  protocol: Protocol,
+  node: z.uuid(),
+  timeline: z.uuid(),
+  point: Recipe.shape.point,
+  ok: z.boolean(),
+  /** What was found, in a sentence: what was checked, or what is wrong. */
+  message: z.string().max(1000),
+});
+export type VerifiedRequest = z.output<typeof VerifiedRequest>;
+export const VerifiedReply = z.object({ protocol: Protocol });
+
+export const KeyringRequest = z.object({ protocol: Protocol, node: z.uuid(), keyring: z.base64() });
+export type KeyringRequest = z.output<typeof KeyringRequest>;
+export const KeyringReply = z.object({ protocol: Protocol });
+
+/** Counters and gauges of a node, each by its name in `metricNames`. */
+export const SamplesRequest = z.object({
+  protocol: Protocol,
+  nodes: z.array(z.object({ node: z.uuid(), values: z.record(z.string(), z.number()) })),
+});
+export type SamplesRequest = z.output<typeof SamplesRequest>;
+export const SamplesReply = z.object({ protocol: Protocol });

@@ -1,8 +1,8 @@
 import { announceSteps } from "@moorage/crash-points";
-import { apiSteps } from "#databases/index.ts";
+import { apiSteps, createPrometheus } from "#databases/index.ts";
 import { createAuthenticate, createTokenCache } from "#identity/index.ts";
 import { sql } from "kysely";
-import { readConfig, readDatabaseCa, readKeyRing, required } from "#platform/config.ts";
+import { archiveSettingsOf, readConfig, readDatabaseCa, readKeyRing, required } from "#platform/config.ts";
 import { createOnceSecrets } from "#platform/http/once.ts";
 import { composeRateLimiter } from "#platform/limits/compose-rate-limiter.ts";
 import { createNudge, listen } from "#platform/db/notifications.ts";
@@ -33,10 +33,16 @@ const tenants = createTenantApi(
     nudgeRelay: createNudge(db, "relay", log),
     provisionDeadlineSeconds: config.MOORAGE_PROVISION_DEADLINE_SECONDS,
     updateDeadlineSeconds: config.MOORAGE_UPDATE_DEADLINE_SECONDS,
+    changeDeadlineSeconds: config.MOORAGE_CHANGE_DEADLINE_SECONDS,
     deleteDeadlineSeconds: config.MOORAGE_DELETE_DEADLINE_SECONDS,
+    restoreDeadlineSeconds: config.MOORAGE_RESTORE_DEADLINE_SECONDS,
+    undeleteDays: config.MOORAGE_UNDELETE_DAYS,
+    backupDeadlineSeconds: config.MOORAGE_BACKUP_DEADLINE_SECONDS,
+    dailyBackupsKept: config.MOORAGE_DAILY_BACKUPS_KEPT,
     existingCustomersOnly: config.MOORAGE_EXISTING_CUSTOMERS_ONLY,
     zone: config.MOORAGE_ZONE,
     databaseCa: readDatabaseCa(config),
+    prometheus: createPrometheus(config.MOORAGE_PROMETHEUS_URL),
     limiter,
     onceSecrets: createOnceSecrets(readKeyRing(config)),
   },
@@ -54,6 +60,9 @@ const operators = createOperatorApi(log, {
   clock,
   sealer,
   zone: config.MOORAGE_ZONE,
+  archive: archiveSettingsOf(config),
+  undeleteDays: config.MOORAGE_UNDELETE_DAYS,
+  restoreDeadlineSeconds: config.MOORAGE_RESTORE_DEADLINE_SECONDS,
   operatorTokenSha256: required(config, "MOORAGE_OPERATOR_TOKEN_SHA256"),
 });
 

@@ -2,13 +2,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { announceSteps } from "@moorage/crash-points";
 import { composeBase, composeSealer, composeTelemetry } from "../compose.ts";
-import { createSecretsOf } from "#databases/index.ts";
+import { createArchiveCalls, createSecretsOf } from "#databases/index.ts";
 import { createCertificateAuthority } from "#fleet/certificate-authority.ts";
 import { gatewayRoutes, gatewaySteps } from "#fleet/gateway.ts";
+import { createSamples } from "#fleet/samples.ts";
 import { createWakeups } from "#fleet/wakeups.ts";
 import { readConfig, required } from "#platform/config.ts";
 import { createNudge, listen } from "#platform/db/notifications.ts";
 import { createServer } from "#platform/http/server.ts";
+import { objectsOf } from "#platform/objects.ts";
 import { onShutdown } from "#platform/shutdown.ts";
 import { serveMetrics } from "#platform/telemetry/metrics.ts";
 
@@ -22,8 +24,11 @@ const reader =
     readFileSync(join(folder, file), "utf8");
 const tls = reader(required(config, "MOORAGE_FLEET_TLS_DIR"));
 const databaseCa = reader(required(config, "MOORAGE_DATABASE_CA_DIR"));
+const sealer = composeSealer(config);
+const objects = objectsOf(config);
 const closing = new AbortController();
 const wakeups = createWakeups();
+const samples = createSamples({ db, clock });
 const heard = listen(config.DATABASE_URL, "host", log, {
   heard: (hostId) => wakeups.wake(hostId === "" ? "all" : Number(hostId)),
   began: () => wakeups.wake("all"),
@@ -45,15 +50,18 @@ gatewayRoutes(app, {
   ca: await createCertificateAuthority(tls("ca.pem"), tls("ca.key")),
   databaseCa: await createCertificateAuthority(databaseCa("ca.pem"), databaseCa("ca.key")),
   wakeups,
+  samples,
   nudgeRelay: createNudge(db, "relay", log),
   closing: closing.signal,
-  secretsOf: createSecretsOf({ db, sealer: composeSealer(config) }),
+  secretsOf: createSecretsOf({ db, sealer }),
+  archive: createArchiveCalls({ db, clock, objects, sealer }),
 });
 
 metrics.watch(app);
 tracing?.watch(app, { continues: true });
 const scraped = createServer(log);
 serveMetrics(scraped, metrics);
+scraped.get("/databases", async (_request, reply) => reply.type("text/plain; version=0.0.4").send(samples.text()));
 
 announceSteps("fleet", gatewaySteps);
 await scraped.listen(config.MOORAGE_FLEET_METRICS_LISTEN);
@@ -62,6 +70,7 @@ onShutdown(log, async () => {
   closing.abort();
   await Promise.all([app.close(), scraped.close()]);
   await heard.close();
+  objects.close();
   await db.destroy();
   await tracing?.close();
 });

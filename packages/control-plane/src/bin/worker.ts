@@ -1,12 +1,28 @@
 import { announceSteps } from "@moorage/crash-points";
 import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
-import { composeBase, composeTelemetry } from "../compose.ts";
+import { composeBase, composeSealer, composeTelemetry } from "../compose.ts";
 import {
+  createBackupActivities,
+  createBackupExpiry,
+  createChangeActivities,
+  createChangeExpiry,
+  createDailyPointsChore,
   createDatabaseActivities,
   createDatabaseExpiry,
+  createFindingsChore,
+  findingSteps,
   createNameActivities,
   createNamesChore,
+  createObjectsChore,
+  createPatchChore,
+  createPurgeChore,
   createReleaseChore,
+  createTimelineActivities,
+  createTimelineExpiry,
+  dailyPointSteps,
+  objectsSteps,
+  patchSteps,
+  purgeSteps,
 } from "#databases/index.ts";
 import { createEventPartitionsChore } from "#events/index.ts";
 import { createFleetActivities } from "#fleet/index.ts";
@@ -15,9 +31,10 @@ import { createPowerDns } from "#names/index.ts";
 import { relaySteps, startRelay } from "#operations/relay.ts";
 import { startSweeper } from "#operations/sweeper.ts";
 import { TASK_QUEUE } from "#operations/workflow-id.ts";
-import { readConfig, required } from "#platform/config.ts";
+import { archiveSettingsOf, readConfig, required } from "#platform/config.ts";
 import { createIdempotencySweep } from "#platform/http/idempotency-sweep.ts";
 import { createServer } from "#platform/http/server.ts";
+import { objectsOf } from "#platform/objects.ts";
 import { onShutdown } from "#platform/shutdown.ts";
 import { serveMetrics } from "#platform/telemetry/metrics.ts";
 import { countStarts } from "#platform/telemetry/workflow-starts.ts";
@@ -39,15 +56,28 @@ Runtime.install({
 
 const temporal = countStarts(metrics.registry, await connectClient(config.TEMPORAL_ADDRESS, config.TEMPORAL_NAMESPACE));
 const zone = config.MOORAGE_ZONE;
-const databaseActivities = createDatabaseActivities({ db, clock, zone });
+const activityDeps = { db, clock, zone, sealer: composeSealer(config), archive: archiveSettingsOf(config) };
+const databaseActivities = createDatabaseActivities(activityDeps);
+const changeActivities = createChangeActivities(activityDeps);
+const backupActivities = createBackupActivities(activityDeps);
+const timelineActivities = createTimelineActivities(activityDeps);
 const names = createPowerDns({
   url: required(config, "MOORAGE_DNS_URL"),
   key: required(config, "MOORAGE_DNS_KEY"),
   zone,
 });
+const objects = objectsOf(config);
 const nameDeps = { db, clock, names, zone };
-const activities = { ...databaseActivities, ...createNameActivities(nameDeps), ...createFleetActivities({ db }) };
-announceSteps("worker", [...Object.keys(activities).map(activityStep), ...Object.keys(relaySteps)]);
+const activities = {
+  ...databaseActivities,
+  ...changeActivities,
+  ...backupActivities,
+  ...timelineActivities,
+  ...createNameActivities(nameDeps),
+  ...createFleetActivities({ db }),
+};
+const choreSteps = [...dailyPointSteps, ...patchSteps, ...objectsSteps, ...purgeSteps, ...findingSteps];
+announceSteps("worker", [...Object.keys(activities).map(activityStep), ...Object.keys(relaySteps), ...choreSteps]);
 
 // These need no worker: they go on while Temporal is down, and find it again when it is back.
 const relay = startRelay({ db, databaseUrl: config.DATABASE_URL, temporal, clock, log });
@@ -56,15 +86,24 @@ const sweeper = startSweeper({
   temporal,
   clock,
   log,
-  expire: createDatabaseExpiry(databaseActivities),
+  expire: {
+    ...createDatabaseExpiry(databaseActivities),
+    ...createChangeExpiry(changeActivities),
+    ...createBackupExpiry(backupActivities),
+    ...createTimelineExpiry(timelineActivities),
+  },
   everySeconds: config.MOORAGE_SWEEP_SECONDS,
   chores: [
     createProveCurrentChore({ db, clock }),
     createReleaseChore({ db, clock }),
+    createPatchChore({ db, clock, changeDeadlineSeconds: config.MOORAGE_CHANGE_DEADLINE_SECONDS }),
+    createFindingsChore({ db, clock }),
     createEventPartitionsChore({ db, clock }),
     createIdempotencySweep({ db, clock }),
-    // Last: while the name server is down it throws, and the others are done.
+    createDailyPointsChore({ db, clock, dailyBackupsKept: config.MOORAGE_DAILY_BACKUPS_KEPT }),
     createNamesChore(nameDeps),
+    createObjectsChore({ db, clock, objects }),
+    createPurgeChore({ db, clock, objects }),
   ],
 });
 

@@ -31,6 +31,8 @@ type Create = ClaimColumns &
     updates: string;
     adminPassword: string;
     operationId: number;
+    kind: string;
+    input: string;
     deadlineAt: Date;
     sweepAt: Date;
   };
@@ -88,10 +90,10 @@ export const acceptCreate = prepare("accept-create", (_db, create: Create) => {
     {
       accountId: create.accountId,
       operationId: create.operationId,
-      kind: "provisionDatabase",
+      kind: create.kind,
       entityId: create.id,
       eventId: sql`event.id`,
-      input: "{}",
+      input: create.input,
       at: create.at,
       deadlineAt: create.deadlineAt,
       sweepAt: create.sweepAt,

@@ -13,6 +13,8 @@ import { acceptCreate } from "./accept-create.ts";
 import { initialStatus, labelTaken, replicationOf } from "./database.ts";
 import { entityOf, passwordPlace, targetOf } from "./entity.ts";
 import { defaultUpdates } from "./maintenance-window.ts";
+import { requireForkable } from "./timelines/fork.ts";
+import type { ForkInput } from "./timelines/fork-input.ts";
 import { viewOfDatabase } from "./view.ts";
 
 export type CreateDeps = {
@@ -22,6 +24,8 @@ export type CreateDeps = {
   offers: Offers;
   nudgeRelay: () => void;
   provisionDeadlineSeconds: number;
+  /** For a fork: its data come from the archive. */
+  restoreDeadlineSeconds: number;
   existingCustomersOnly: boolean;
   zone: string;
 };
@@ -38,6 +42,15 @@ export async function createDatabase(
   if (deps.existingCustomersOnly) await requireCapability(db, by.accountId);
   const replication = replicationOf(request);
   const { plan, engineVersion } = await requireOffered(deps.offers, request);
+  const { fork } = request;
+  const work =
+    fork === undefined
+      ? { kind: "provisionDatabase", input: {}, deadlineSeconds: deps.provisionDeadlineSeconds }
+      : {
+          kind: "forkDatabase",
+          input: { fork: await requireForkable(deps, by, { ...request, fork }, plan) } satisfies ForkInput,
+          deadlineSeconds: deps.restoreDeadlineSeconds,
+        };
 
   const created = await changeAtOnce(db, "api.createMysqlDatabase", sequences, async (client, { id, operationId }) => {
     const at = clock();
@@ -50,20 +63,24 @@ export async function createDatabase(
         plan: plan.id,
         disk_mb: plan.disk_mb,
         used_disk_mb: null,
+        newest_image: engineVersion.image,
+        patch_due_at: null,
         replication_type: replication,
         status: initialStatus,
         updates: defaultUpdates,
         port: null,
         named_at: null,
+        timeline_id: null,
         created_at: at,
         updated_at: at,
       },
       deps.zone,
+      at,
     );
     const claim = once.columns(view);
     const [outcome] = await acceptCreate(client, {
       ...claim,
-      ...timesOf(at, deps.provisionDeadlineSeconds),
+      ...timesOf(at, work.deadlineSeconds),
       ...usageOf(plan, request.cluster_size),
       accountId: by.accountId,
       userId: by.userId,
@@ -86,6 +103,8 @@ export async function createDatabase(
       updates: JSON.stringify(defaultUpdates),
       adminPassword: sealer.seal(passwordPlace(by.accountId, id), newPassword()),
       operationId,
+      kind: work.kind,
+      input: JSON.stringify(work.input),
     });
     if (claim.keySha256 !== null && outcome?.claimed !== true) return undefined;
     if (outcome?.created !== true) throw labelTaken(request.label);
@@ -133,11 +152,6 @@ async function requireOffered(offers: Offers, request: NewMysqlDatabase) {
   if (region === undefined) refuse("region", offered.regions);
   if (plan === undefined) refuse("type", offered.plans);
   if (engineVersion === undefined) refuse("engine", offered.engineVersions);
-  if (request.encrypted)
-    errors.push({
-      field: "encrypted",
-      reason: invalidReason("encrypted", "false (encryption at rest is not offered yet)"),
-    });
   if (plan === undefined || engineVersion === undefined || errors.length > 0)
     throw new DomainError("invalid", ...errors);
   return { plan, engineVersion };

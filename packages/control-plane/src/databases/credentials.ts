@@ -4,6 +4,7 @@ import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { notFound } from "#platform/errors.ts";
 import type { Sealer } from "#platform/seal.ts";
+import { openKeyring } from "./archive/store-keyring.ts";
 import { requireActionAllowed } from "./database.ts";
 import { findDatabaseRow } from "./database-store.ts";
 import { passwordPlace, targetOf } from "./entity.ts";
@@ -33,12 +34,16 @@ export const readCredentials = ({ db, clock, sealer }: CredentialsDeps, by: Prin
 /** For the database's own hosts, which ask when they apply a password and never store it. */
 export const createSecretsOf =
   ({ db, sealer }: { db: Db; sealer: Sealer }) =>
-  async ({ accountId, databaseId }: { accountId: number; databaseId: number }): Promise<{ admin_password: string }> => {
+  async ({ accountId, databaseId, node }: { accountId: number; databaseId: number; node: string }) => {
     const row = await db
       .selectFrom("databases")
       .select("admin_password")
       .where("account_id", "=", accountId)
       .where("id", "=", databaseId)
       .executeTakeFirstOrThrow(notFound);
-    return { admin_password: sealer.open(passwordPlace(accountId, databaseId), row.admin_password) };
+    const keyring = await openKeyring(db, sealer, accountId, node);
+    return {
+      admin_password: sealer.open(passwordPlace(accountId, databaseId), row.admin_password),
+      ...(keyring === undefined ? {} : { keyring }),
+    };
   };

@@ -20,7 +20,8 @@ const databasesToView = (db: Db | Tx) =>
     .select(["databases.id", "databases.label", "databases.region", "databases.plan", "databases.cluster_size"])
     .select(["databases.replication_type", "databases.encrypted", "databases.ssl_connection", "databases.allow_list"])
     .select(["databases.status", "databases.updates", "databases.port", "databases.named_at"])
-    .select(["databases.created_at", "databases.updated_at"])
+    .select(["databases.created_at", "databases.updated_at", "databases.timeline_id"])
+    .select(["databases.image", "databases.patch_due_at", "engine_versions.image as newest_image"])
     .select(["plans.disk_mb", "engine_versions.engine", "engine_versions.version"])
     .select((query) =>
       query
@@ -113,9 +114,24 @@ export const insertDatabase = (tx: Tx, row: Insertable<Tables["databases"]>): Pr
     .returningAll()
     .executeTakeFirst();
 
-type DatabaseChange = Pick<
+export type DatabaseChange = Pick<
   Updateable<Tables["databases"]>,
-  "label" | "allow_list" | "updates" | "status" | "port" | "named_at" | "updated_at" | "deleted_at"
+  | "label"
+  | "allow_list"
+  | "updates"
+  | "status"
+  | "port"
+  | "named_at"
+  | "updated_at"
+  | "deleted_at"
+  | "image"
+  | "timeline_id"
+  | "powered"
+  | "patch_due_at"
+  | "plan"
+  | "admin_password"
+  | "credentials_version"
+  | "purge_at"
 >;
 
 export const saveDatabase = (tx: Tx, accountId: number, id: number, change: DatabaseChange): Promise<DatabaseRow> =>

@@ -2,11 +2,11 @@ import { DatabaseStatus } from "@moorage/contract";
 import { expect, test } from "vitest";
 import {
   faultsOfFixedFields,
+  faultsOfType,
   replicationOf,
   requireActionAllowed,
-  statusAfterProvision,
-  statusAfterUpdate,
-  statusDuringUpdate,
+  statusAfter,
+  statusDuring,
 } from "./database.ts";
 
 const may = (action: Parameters<typeof requireActionAllowed>[0]): string[] =>
@@ -31,22 +31,36 @@ test("a refusal says the state and which would do", () => {
   );
 });
 
-test.each(DatabaseStatus.options.filter((status) => status !== "provisioning"))(
-  "the end of a provision does not touch a database that is %s",
-  (status) => {
-    expect([statusAfterProvision(status, true), statusAfterProvision(status, false)]).toEqual([status, status]);
-  },
-);
+const works = ["provision", "update", "resize", "patch", "reset", "backup", "restore", "suspend", "resume"] as const;
 
-test("a provision ends in active or failed", () => {
-  expect(statusAfterProvision("provisioning", true)).toBe("active");
-  expect(statusAfterProvision("provisioning", false)).toBe("failed");
+test.each(works)("the end of a %s touches only a database that is in it", (work) => {
+  for (const status of DatabaseStatus.options.filter((each) => each !== statusDuring(work)))
+    expect([statusAfter(work, status, { done: true }), statusAfter(work, status, { done: false })]).toEqual([
+      status,
+      status,
+    ]);
 });
 
-test("an update that hosts must follow passes through updating, and its end touches no other state", () => {
-  expect([statusDuringUpdate("active", false), statusDuringUpdate("active", true)]).toEqual(["active", "updating"]);
-  for (const status of DatabaseStatus.options)
-    expect(statusAfterUpdate(status)).toBe(status === "updating" ? "active" : status);
+test.each([
+  ["provision", "provisioning", "active", "failed"],
+  ["update", "updating", "active", "active"],
+  ["resize", "updating", "active", "active"],
+  ["patch", "updating", "active", "active"],
+  ["reset", "updating", "active", "active"],
+  ["backup", "backing_up", "active", "active"],
+  ["suspend", "suspending", "suspended", "active"],
+  ["resume", "resuming", "active", "suspended"],
+] as const)("%s goes through %s to %s, or to %s when it is given up", (work, during, done, failed) => {
+  expect(statusDuring(work)).toBe(during);
+  expect([statusAfter(work, during, { done: true }), statusAfter(work, during, { done: false })]).toEqual([
+    done,
+    failed,
+  ]);
+});
+
+test.each(["active", "degraded", "failed"] as const)("a restore that was given up leads back to %s", (before) => {
+  expect(statusAfter("restore", "restoring", { done: false, before })).toBe(before);
+  expect(statusAfter("restore", "restoring", { done: true, before })).toBe("active");
 });
 
 const made = {
@@ -78,10 +92,33 @@ test.each([
   expect(faultsOfFixedFields(made, change)).toEqual([{ field, reason: `${field} cannot be changed` }]);
 });
 
-test("another type is refused with the one that it has, beside every other fault", () => {
-  expect(faultsOfFixedFields(made, { type: "m1-large", region: "us-east" })).toMatchObject([
-    { field: "region" },
-    { field: "type", reason: expect.stringContaining("m1-small") },
+const planOf = (id: string, disk_mb: number) => ({
+  ...{ id, disk_mb, label: id, class: "standard", memory_mb: 1024, vcpus: 1, deprecated: false },
+  ...{ hourly_micros: 0, monthly_micros: 0 },
+});
+const [small, twin, large, huge] = [planOf("s", 10), planOf("t", 10), planOf("l", 20), planOf("h", 40)];
+const plans = { current: large, offered: [small, twin, large, huge] };
+
+test.each(["s", "l", "nowhere"])("from l to %s is refused with what would do: plans with more disk", (type) => {
+  expect(faultsOfType(plans, { type, listChanges: false })).toEqual([
+    { field: "type", reason: "type must be a valid value: h (more disk)" },
+  ]);
+});
+
+test("a plan with as much disk is no larger one", () => {
+  expect(faultsOfType({ ...plans, current: small }, { type: "t", listChanges: false })).toEqual([
+    { field: "type", reason: "type must be a valid value: l, h (more disk)" },
+  ]);
+  expect(faultsOfType({ ...plans, current: small }, { type: "l", listChanges: false })).toEqual([]);
+});
+
+test("the largest plan has nothing above it, and a list is not changed with the type", () => {
+  const reasons = faultsOfType({ ...plans, current: huge }, { type: "l", listChanges: true }).map(
+    ({ reason }) => reason,
+  );
+  expect(reasons).toEqual([
+    "type must be a valid value: none has more disk than h",
+    "type and allow_list cannot be changed in one request; send one after the other",
   ]);
 });
 

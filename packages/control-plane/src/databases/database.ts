@@ -1,10 +1,25 @@
 import type { DatabaseStatus, MysqlDatabaseChange, NewMysqlDatabase } from "@moorage/contract";
-import { DomainError, type ErrorDetail } from "#platform/errors.ts";
+import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
+import type { Plan } from "#regions/index.ts";
 import type { DatabaseRow } from "./database-store.ts";
 
 /** The states of a database and what may be done in each. No other file decides a status. */
 
-export type DatabaseAction = "update" | "delete" | "read the credentials of" | "read the SSL certificate of";
+export type DatabaseAction =
+  | "update"
+  | "resize"
+  | "patch"
+  | "back up"
+  | "restore"
+  | "suspend"
+  | "resume"
+  | "delete"
+  | "fork"
+  | "reset the credentials of"
+  | "read the credentials of"
+  | "read the SSL certificate of"
+  | "read the backups of"
+  | "delete a backup of";
 
 const onceMade: readonly DatabaseStatus[] = [
   "active",
@@ -20,9 +35,36 @@ const onceMade: readonly DatabaseStatus[] = [
 
 const allowed: Record<DatabaseAction, readonly DatabaseStatus[]> = {
   update: ["active"],
+  resize: ["active"],
+  patch: ["active"],
+  "back up": ["active"],
+  restore: ["active", "degraded", "failed"],
+  suspend: ["active"],
+  resume: ["suspended"],
   delete: ["active", "failed", "degraded"],
+  fork: onceMade,
+  "reset the credentials of": ["active"],
   "read the credentials of": onceMade,
   "read the SSL certificate of": onceMade,
+  "read the backups of": onceMade,
+  "delete a backup of": onceMade,
+};
+
+/** Work on a database: its status meanwhile, and after it was done or given up. */
+export type Work = "provision" | "update" | "resize" | "patch" | "reset" | "backup" | "restore" | "suspend" | "resume";
+type Course = { during: DatabaseStatus; done: DatabaseStatus; failed: DatabaseStatus | "as before" };
+
+const courses: Record<Work, Course> = {
+  provision: { during: "provisioning", done: "active", failed: "failed" },
+  update: { during: "updating", done: "active", failed: "active" },
+  resize: { during: "updating", done: "active", failed: "active" },
+  patch: { during: "updating", done: "active", failed: "active" },
+  reset: { during: "updating", done: "active", failed: "active" },
+  backup: { during: "backing_up", done: "active", failed: "active" },
+  // The data before it are kept until it is done, so it leads back to whatever the database was with them.
+  restore: { during: "restoring", done: "active", failed: "as before" },
+  suspend: { during: "suspending", done: "suspended", failed: "active" },
+  resume: { during: "resuming", done: "active", failed: "suspended" },
 };
 
 export class WrongDatabaseStatus extends DomainError {
@@ -41,25 +83,33 @@ export function requireActionAllowed(action: DatabaseAction, status: DatabaseSta
 const listOf = (words: readonly string[]): string =>
   words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 
-export const initialStatus: DatabaseStatus = "provisioning";
+export const initialStatus: DatabaseStatus = courses.provision.during;
 
-/** provisioning → active | failed. Anything else was decided meanwhile and stays. */
-export const statusAfterProvision = (status: DatabaseStatus, done: boolean): DatabaseStatus =>
-  status === "provisioning" ? (done ? "active" : "failed") : status;
+export const statusDuring = (work: Work): DatabaseStatus => courses[work].during;
 
-/** active → updating while hosts are to follow. */
-export const statusDuringUpdate = (status: DatabaseStatus, reachesHosts: boolean): DatabaseStatus =>
-  reachesHosts ? "updating" : status;
+/** Where work ends. A status that is not the work's own was decided meanwhile, and stays. */
+export function statusAfter(
+  work: Work,
+  status: DatabaseStatus,
+  { done, before = "active" }: { done: boolean; before?: DatabaseStatus | undefined },
+): DatabaseStatus {
+  const course = courses[work];
+  if (status !== course.during) return status;
+  if (done) return course.done;
+  return course.failed === "as before" ? before : course.failed;
+}
 
-/** updating → active, with the new list or with the one before it. Anything else was decided meanwhile and stays. */
-export const statusAfterUpdate = (status: DatabaseStatus): DatabaseStatus =>
-  status === "updating" ? "active" : status;
+/** After our database was set back in time its hosts are believed, and they know whether it runs. */
+export function statusByPower(status: DatabaseStatus, powered: boolean): DatabaseStatus {
+  if (powered) return status === courses.suspend.done ? courses.resume.done : status;
+  return status === courses.resume.done ? courses.suspend.done : status;
+}
 
 /** Clients send back what they read, so an equal value is no change; another one is refused by its field. */
 export function faultsOfFixedFields(
   database: Pick<
     DatabaseRow,
-    "plan" | "engine_version" | "region" | "cluster_size" | "encrypted" | "ssl_connection" | "replication_type"
+    "engine_version" | "region" | "cluster_size" | "encrypted" | "ssl_connection" | "replication_type"
   >,
   change: MysqlDatabaseChange,
 ): ErrorDetail[] {
@@ -72,16 +122,25 @@ export function faultsOfFixedFields(
     ssl_connection: [database.ssl_connection],
     replication_type: [database.replication_type],
   };
-  const faults = Object.entries(fixed)
+  return Object.entries(fixed)
     .map(([field, equal]) => ({ field, equal, sent: change[field as keyof MysqlDatabaseChange] }))
     .filter(({ equal, sent }) => sent !== undefined && !equal.includes(sent))
     .map(({ field }) => ({ field, reason: `${field} cannot be changed` }));
-  return change.type === undefined || change.type === database.plan
-    ? faults
-    : [
-        ...faults,
-        { field: "type", reason: `type must be a valid value: ${database.plan} (resizing is not offered yet)` },
-      ];
+}
+
+/** A database grows only. Nothing else may run meanwhile, so the list of who may reach it waits. */
+export function faultsOfType(
+  { current, offered }: { current: Plan; offered: readonly Plan[] },
+  { type, listChanges }: { type: string; listChanges: boolean },
+): ErrorDetail[] {
+  const larger = offered.filter(({ disk_mb }) => disk_mb > current.disk_mb).map(({ id }) => id);
+  const valid = larger.length === 0 ? `none has more disk than ${current.id}` : `${larger.join(", ")} (more disk)`;
+  return [
+    ...(larger.includes(type) ? [] : [{ field: "type", reason: invalidReason("type", valid) }]),
+    ...(listChanges
+      ? [{ field: "type", reason: "type and allow_list cannot be changed in one request; send one after the other" }]
+      : []),
+  ];
 }
 
 export const labelTaken = (label: string): DomainError =>

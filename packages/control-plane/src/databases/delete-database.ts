@@ -1,5 +1,6 @@
 import { emit } from "#events/index.ts";
 import { dropGrants, type Principal } from "#identity/index.ts";
+import { dropNotifications } from "#notifications/index.ts";
 import { linkEvent, openOperation } from "#operations/index.ts";
 import { audit } from "#platform/audit.ts";
 import type { Clock } from "#platform/clock.ts";
@@ -9,8 +10,21 @@ import { notFound } from "#platform/errors.ts";
 import { requireActionAllowed } from "./database.ts";
 import { lockDatabase, saveDatabase } from "./database-store.ts";
 import { entityOf, targetOf } from "./entity.ts";
+import { stopDailyPoints } from "./timeline-store.ts";
 
-export type DeleteDeps = { db: Db; clock: Clock; nudgeRelay: () => void; deleteDeadlineSeconds: number };
+const DAY_MS = 86_400_000;
+
+/** When nothing of a database that is deleted now remains. */
+export const purgeTime = (now: Date, undeleteDays: number): Date => new Date(now.getTime() + undeleteDays * DAY_MS);
+
+export type DeleteDeps = {
+  db: Db;
+  clock: Clock;
+  nudgeRelay: () => void;
+  deleteDeadlineSeconds: number;
+  /** So long the operator can bring it back. */
+  undeleteDays: number;
+};
 
 /** Gone for the tenant with this transaction; its hosts follow by tombstones, and its event ends when they have. */
 export async function deleteDatabase(deps: DeleteDeps, by: Principal, id: number): Promise<void> {
@@ -21,8 +35,14 @@ export async function deleteDatabase(deps: DeleteDeps, by: Principal, id: number
     if (database.deleted_at !== null) throw notFound();
     requireActionAllowed("delete", database.status);
 
-    await saveDatabase(tx, by.accountId, id, { deleted_at: now, updated_at: now });
+    await saveDatabase(tx, by.accountId, id, {
+      deleted_at: now,
+      purge_at: purgeTime(now, deps.undeleteDays),
+      updated_at: now,
+    });
+    await stopDailyPoints(tx, database);
     await dropGrants(tx, by.accountId, "database", id);
+    await dropNotifications(tx, by.accountId, entityOf(database));
     const operation = await openOperation(tx, {
       accountId: by.accountId,
       kind: "deleteDatabase",

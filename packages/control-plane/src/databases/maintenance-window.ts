@@ -26,3 +26,35 @@ export const faultsOfUpdates = ({ frequency, week_of_month }: Updates): ErrorDet
         },
       ]
     : [];
+
+/** From its start until before its end. */
+export type Window = { start: Date; end: Date };
+
+/** The first window that begins after this moment. */
+export function nextWindow(updates: Updates, now: Date): Window {
+  for (let day = 0; day <= LONGEST_GAP_DAYS; day++) {
+    const window = windowOfDay(updates, now, day);
+    if (window !== undefined && window.start > now) return window;
+  }
+  throw new Error(`No window of ${JSON.stringify(updates)} begins after ${now.toISOString()}.`);
+}
+
+/** The window that this moment lies in. It may have begun the day before. */
+export function windowAt(updates: Updates, now: Date): Window | undefined {
+  return [-1, 0]
+    .map((day) => windowOfDay(updates, now, day))
+    .find((window) => window !== undefined && window.start <= now && now < window.end);
+}
+
+/** From the first of a month of four weeks to the same of the next, and some. */
+const LONGEST_GAP_DAYS = 64;
+const HOUR_MS = 3_600_000;
+
+/** The window that begins on the day so many days after now's, if that day is one of the window's. */
+function windowOfDay({ frequency, day_of_week, week_of_month, ...at }: Updates, now: Date, day: number) {
+  const start = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + day, at.hour_of_day));
+  const isDay = (start.getUTCDay() || 7) === day_of_week;
+  // The n-th such weekday of a month is the one in its n-th seven days.
+  const isWeek = frequency === "weekly" || Math.ceil(start.getUTCDate() / 7) === week_of_month;
+  return isDay && isWeek ? { start, end: new Date(start.getTime() + at.duration * HOUR_MS) } : undefined;
+}

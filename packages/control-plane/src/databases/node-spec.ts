@@ -1,16 +1,25 @@
+import type { NodeSpec } from "@moorage/contract/agent";
 import { addressOf, type NodeRow, type UntimedSpec, uidOf } from "#fleet/index.ts";
 import type { EngineVersion, Plan } from "#regions/index.ts";
 import { sourcesOf } from "./allow-list.ts";
 import type { DatabaseRow } from "./database-store.ts";
 import { ADMIN_USERNAME } from "./credentials.ts";
 import { primaryName, privateName } from "./names.ts";
+import type { TimelineRow } from "./timeline-store.ts";
 
 /** The whole wanted state of a database's node. */
 export const nodeSpec = (
   node: Pick<NodeRow, "id" | "ordinal" | "port">,
-  context: { database: DatabaseRow; plan: Plan; engine: EngineVersion; nodeNetwork: string; zone: string },
+  context: {
+    database: DatabaseRow;
+    plan: Plan;
+    engine: EngineVersion;
+    nodeNetwork: string;
+    zone: string;
+    past?: Past | undefined;
+  },
 ): UntimedSpec => {
-  const { database, plan, engine, zone } = context;
+  const { database, plan, engine, zone, past } = context;
   return {
     version: 1,
     node: node.id,
@@ -29,7 +38,13 @@ export const nodeSpec = (
       created: database.created_at.toISOString(),
     },
     ordinal: node.ordinal,
-    engine: { name: "mysql", version: engine.version, image: engine.image, prepared: engine.prepared },
+    engine: {
+      name: "mysql",
+      version: engine.version,
+      // Its own: the engine's newer one comes by a patch, in the maintenance window.
+      image: database.image ?? engine.image,
+      prepared: past?.timeline.prepared ?? engine.prepared,
+    },
     resources: { memory_mb: plan.memory_mb, vcpus: plan.vcpus, disk_mb: plan.disk_mb },
     network: { address: addressOf(context.nodeNetwork, node.port), port: node.port },
     gate: { sources: sourcesOf(database.allow_list) },
@@ -37,8 +52,25 @@ export const nodeSpec = (
     server_id: serverIdOf(node.id),
     credentials: { username: ADMIN_USERNAME, version: database.credentials_version },
     tls: { names: [primaryName(database.id, zone), privateName(database.id, zone)], version: 1 },
+    ...(database.powered ? {} : { power: "off" as const }),
+    ...(past === undefined ? {} : pastOf(past)),
   };
 };
+
+/** The past that a database lives on, and how it is kept. */
+export type Past = { timeline: TimelineRow; recipient: string; keep?: number; archive: ArchiveSettings };
+/** How often and when hosts archive; settings of the installation. */
+export type ArchiveSettings = Omit<NonNullable<NodeSpec["archive"]>, "recipient">;
+
+const pastOf = ({ timeline, recipient, keep, archive }: Past): Pick<UntimedSpec, "data" | "archive"> => ({
+  data: {
+    timeline: timeline.id,
+    ordinal: timeline.ordinal,
+    origin: timeline.prepared === null ? "archive" : "prepared",
+    ...(keep === undefined ? {} : { keep }),
+  },
+  archive: { recipient, ...archive },
+});
 
 /** Never used before: a wiped node under its old server id ignores its own former transactions. 1 to 2^32 - 1. */
 const serverIdOf = (nodeId: string): number => (Number.parseInt(nodeId.slice(0, 8), 16) % 4_294_967_295) + 1;

@@ -3,7 +3,7 @@ import { emit, endEvent } from "#events/index.ts";
 import { settleOperation } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { sameSources } from "./allow-list.ts";
-import { statusAfterUpdate } from "./database.ts";
+import { statusAfter } from "./database.ts";
 import { type DatabaseRow, saveDatabase } from "./database-store.ts";
 import { entityOf } from "./entity.ts";
 
@@ -17,7 +17,7 @@ export async function followUpdate(tx: Tx, database: DatabaseRow, later: NodeSpe
   await endOpenUpdate(tx, database, at);
   const recovered = await saveDatabase(tx, database.account_id, database.id, {
     allow_list,
-    status: statusAfterUpdate(database.status),
+    status: statusAfter("update", database.status, { done: true }),
     updated_at: at,
   });
   await emit(tx, {

@@ -15,18 +15,33 @@ import { audit } from "#platform/audit.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { findEngineVersion, findPlan } from "#regions/index.ts";
-import { specsOf } from "./activities.ts";
 import { newPassword, usageOf } from "./create-database.ts";
 import { type DatabaseRow, insertDatabase, lockDatabase, saveDatabase } from "./database-store.ts";
+import { purgeTime } from "./delete-database.ts";
 import { entityOf, passwordPlace, targetOf } from "./entity.ts";
 import { defaultUpdates } from "./maintenance-window.ts";
+import type { ArchiveSettings } from "./node-spec.ts";
 import { followUpdate } from "./recover-allow-list.ts";
+import { followChanges } from "./recover-changes.ts";
+import { allowGap, findPast, stopDailyPoints } from "./timeline-store.ts";
+import { adoptTimeline, followTimeline } from "./timelines/recover-timeline.ts";
+import { specsOf } from "./want-specs.ts";
 
 /** What a recovery found, for the operator to read. */
 export type Recovery = { kept: number; adopted: string[]; deleted: string[]; missing: string[]; orphans: string[] };
 export const emptyRecovery = (): Recovery => ({ kept: 0, adopted: [], deleted: [], missing: [], orphans: [] });
 
-type Context = { tx: Tx; sealer: Sealer; zone: string; epoch: number; now: Date; found: Recovery };
+type Context = {
+  tx: Tx;
+  sealer: Sealer;
+  zone: string;
+  archive: ArchiveSettings;
+  /** So long a deleted database can be brought back. */
+  undeleteDays: number;
+  epoch: number;
+  now: Date;
+  found: Recovery;
+};
 
 /**
  * Brings our rows and one host together after our database was set back in time. The host is believed: what runs there
@@ -48,7 +63,7 @@ export async function recoverHost(context: Context, hostId: number, digest: read
       if (node !== undefined) await wantAnew(tx, node, { ...untimed(spec), tombstone }, context.epoch);
       await followDeletion(context, spec);
     } else if (node !== undefined) {
-      await keep(context, node, spec);
+      await keep(context, node, report);
     } else if (spec !== undefined) {
       await adopt(context, hostId, spec, report.state === "running");
     } else {
@@ -58,12 +73,16 @@ export async function recoverHost(context: Context, hostId: number, digest: read
   for (const node of ours.values()) await missing(context, node);
 }
 
-async function keep(context: Context, node: NodeRow, told?: NodeSpec): Promise<void> {
+async function keep(context: Context, node: NodeRow, report?: NodeReport): Promise<void> {
   const { tx, epoch, now, found } = context;
+  const told = report?.spec;
   const ours = await lockDatabase(tx, node.account_id, node.database_id);
   const wanted = { epoch: node.wanted_epoch, generation: node.wanted_generation };
   const isBehind = told !== undefined && isSame(ours, told) && isNewer(told, wanted);
-  const database = isBehind ? await followUpdate(tx, ours, told, now) : ours;
+  const reached = isBehind ? await followUpdate(tx, ours, told, now) : ours;
+  const updated = isBehind ? await followChanges(context, reached, told) : reached;
+  const database = isBehind ? await followTimeline(context, updated, told, report?.timeline) : updated;
+  await allowGap(tx, database);
   await wantAnew(tx, node, await specOf(context, node, database), epoch);
   found.kept++;
 }
@@ -76,7 +95,12 @@ async function followDeletion(context: Context, spec: NodeSpec): Promise<void> {
   const ended = await endOpenOperations(context, database);
   // A deletion that was settled, in whatever way, has given back already.
   if (database.deleted_at !== null && !ended.includes("deleteDatabase")) return;
-  await saveDatabase(tx, database.account_id, database.id, { deleted_at: database.deleted_at ?? now, updated_at: now });
+  await saveDatabase(tx, database.account_id, database.id, {
+    deleted_at: database.deleted_at ?? now,
+    purge_at: database.purge_at ?? purgeTime(now, context.undeleteDays),
+    updated_at: now,
+  });
+  await stopDailyPoints(tx, database);
   const plan = await findPlan(tx, database.plan);
   if (plan !== undefined) await giveBackToLimits(tx, database.account_id, usageOf(plan, database.cluster_size));
   found.deleted.push(`${database.label} (${database.id})`);
@@ -116,7 +140,7 @@ async function adopt(context: Context, hostId: number, spec: NodeSpec, running: 
     found.orphans.push(`${spec.node} (database ${id} of account ${account}, whose id is another database's now)`);
     return;
   }
-  const database = known ?? (await rewriteDatabase(context, spec, running));
+  const database = known ?? (await adoptTimeline(context, await rewriteDatabase(context, spec, running), spec));
   if (known === undefined) {
     await takeWithoutLimits(tx, account, usageOf(plan, database.cluster_size));
     await audit(tx, { at: now, account, actor: "operator", action: "recover_database", target: targetOf(id) });
@@ -131,6 +155,7 @@ async function adopt(context: Context, hostId: number, spec: NodeSpec, running: 
       at: now,
     });
   }
+  await allowGap(tx, database);
   const node = await adoptNode(tx, hostId, spec, now);
   await saveDatabase(tx, account, id, { port: node.port });
   await wantAnew(tx, node, await specOf(context, node, database), epoch);
@@ -196,11 +221,12 @@ async function findSame(tx: Tx, spec: NodeSpec): Promise<DatabaseRow | undefined
 
 const untimed = ({ epoch: _epoch, generation: _generation, ...spec }: NodeSpec): UntimedSpec => spec;
 
-async function specOf({ tx, zone }: Context, node: NodeRow, database: DatabaseRow) {
+async function specOf({ tx, zone, archive }: Context, node: NodeRow, database: DatabaseRow) {
   const [plan, engine] = [await findPlan(tx, database.plan), await findEngineVersion(tx, database.engine_version)];
   if (plan === undefined || engine === undefined)
     throw new Error(`Database ${database.id} names a plan or engine that does not exist.`);
-  const [spec] = await specsOf(tx, [node], { database, plan, engine, zone });
+  const past = await findPast(tx, database, archive);
+  const [spec] = await specsOf(tx, [node], { database, plan, engine, zone, past });
   if (spec === undefined) throw new Error(`Node ${node.id} has no host.`);
   // A deletion under way stays one.
   return node.tombstoned && node.waiting_operation_id !== null

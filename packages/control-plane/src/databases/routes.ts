@@ -5,11 +5,17 @@ import {
   listDatabases,
   listDatabaseTypes,
   listMysqlDatabases,
+  patchMysqlDatabase,
+  resetMysqlCredentials,
+  restoreMysqlBackup,
+  resumeMysqlDatabase,
+  suspendMysqlDatabase,
   updateMysqlDatabase,
   viewDatabaseEngine,
   viewDatabaseType,
   viewMysqlCredentials,
   viewMysqlDatabase,
+  viewMysqlMetric,
   viewMysqlSsl,
 } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
@@ -17,22 +23,45 @@ import { type RouteDeps, route } from "#identity/index.ts";
 import { notFound } from "#platform/errors.ts";
 import { toPage } from "#platform/http/page.ts";
 import { findEngineVersion, findPlan, listPlans, pageOfEngineVersions, pageOfPlans } from "#regions/index.ts";
+import { type BackupRouteDeps, backupRoutes, backupSteps } from "./backups/routes.ts";
+import { changeSteps } from "./change-database.ts";
 import { type CreateDeps, createDatabase } from "./create-database.ts";
 import { type CredentialsDeps, readCredentials } from "./credentials.ts";
 import { findDatabase, listDatabasePage } from "./database-store.ts";
 import { type DeleteDeps, deleteDatabase } from "./delete-database.ts";
 import { viewOfEngine, viewOfType } from "./engine.ts";
+import { type MetricDeps, viewMetric } from "./metrics/view-metric.ts";
+import { patchDatabase } from "./patch-database.ts";
+import { resetCredentials } from "./reset-credentials.ts";
+import { resumeDatabase } from "./resume-database.ts";
 import { readSsl, type SslDeps } from "./ssl.ts";
+import { suspendDatabase } from "./suspend-database.ts";
+import { type RestoreDeps, restoreDatabase } from "./timelines/restore-database.ts";
 import { type UpdateDeps, updateDatabase } from "./update-database.ts";
 import { viewInAllEngines, viewOfDatabase } from "./view.ts";
 
-export type DatabaseRouteDeps = RouteDeps & CreateDeps & UpdateDeps & DeleteDeps & CredentialsDeps & SslDeps;
+export type DatabaseRouteDeps = RouteDeps &
+  CreateDeps &
+  UpdateDeps &
+  DeleteDeps &
+  CredentialsDeps &
+  SslDeps &
+  MetricDeps &
+  BackupRouteDeps &
+  RestoreDeps;
 
 /** The writing steps of the API process, by name: where it can die. */
-export const apiSteps = ["api.createMysqlDatabase", "api.updateMysqlDatabase", "api.deleteMysqlDatabase"] as const;
+export const apiSteps = [
+  "api.createMysqlDatabase",
+  "api.updateMysqlDatabase",
+  "api.deleteMysqlDatabase",
+  "api.restoreMysqlBackup",
+  ...changeSteps,
+  ...backupSteps,
+] as const;
 
 export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): void {
-  const { db, zone } = deps;
+  const { db, clock, zone } = deps;
 
   route(app, deps, listDatabaseEngines, async ({ page, filter }) => {
     const { rows, results } = await pageOfEngineVersions(db, { page, filter });
@@ -66,7 +95,7 @@ export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): v
     return toPage(
       page,
       results,
-      rows.map((row) => viewInAllEngines(row, zone)),
+      rows.map((row) => viewInAllEngines(row, zone, clock())),
     );
   });
 
@@ -75,7 +104,7 @@ export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): v
     return toPage(
       page,
       results,
-      rows.map((row) => viewOfDatabase(row, zone)),
+      rows.map((row) => viewOfDatabase(row, zone, clock())),
     );
   });
 
@@ -84,11 +113,11 @@ export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): v
   );
 
   route(app, deps, viewMysqlDatabase, async ({ principal, params }) =>
-    viewOfDatabase(await findDatabase(db, principal.accountId, params.instanceId), zone),
+    viewOfDatabase(await findDatabase(db, principal.accountId, params.instanceId), zone, clock()),
   );
 
   route(app, deps, updateMysqlDatabase, async ({ principal, params, body }) =>
-    viewOfDatabase(await updateDatabase(deps, principal, params.instanceId, body), zone),
+    viewOfDatabase(await updateDatabase(deps, principal, params.instanceId, body), zone, clock()),
   );
 
   route(app, deps, deleteMysqlDatabase, async ({ principal, params }) => {
@@ -96,9 +125,37 @@ export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): v
     return {};
   });
 
+  route(app, deps, suspendMysqlDatabase, async ({ principal, params, once }) => {
+    await suspendDatabase(deps, principal, params.instanceId, once);
+    return {};
+  });
+
+  route(app, deps, resumeMysqlDatabase, async ({ principal, params, once }) => {
+    await resumeDatabase(deps, principal, params.instanceId, once);
+    return {};
+  });
+
+  route(app, deps, patchMysqlDatabase, async ({ principal, params, once }) => {
+    await patchDatabase(deps, principal, params.instanceId, once);
+    return {};
+  });
+
+  route(app, deps, resetMysqlCredentials, async ({ principal, params, once }) => {
+    await resetCredentials(deps, principal, params.instanceId, once);
+    return {};
+  });
+
+  route(app, deps, restoreMysqlBackup, async ({ principal, params, once }) =>
+    restoreDatabase(deps, principal, params, once),
+  );
+
   route(app, deps, viewMysqlCredentials, async ({ principal, params }) =>
     readCredentials(deps, principal, params.instanceId),
   );
+
+  route(app, deps, viewMysqlMetric, async ({ principal, params, query }) => viewMetric(deps, principal, params, query));
+
+  backupRoutes(app, deps);
 
   route(app, deps, viewMysqlSsl, async ({ principal, params }) => readSsl(deps, principal, params.instanceId));
 }

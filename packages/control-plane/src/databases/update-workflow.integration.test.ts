@@ -1,9 +1,8 @@
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { activeOnAgent, HOME, OFFICE } from "#testing/active-database.ts";
-import { startGateway } from "#testing/gateway.ts";
-import { simulateAgent } from "#testing/simulated-agent.ts";
-import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
+import { HOME, OFFICE } from "#testing/active-database.ts";
+import { databaseOnAgent, until, untilSettled } from "#testing/database-on-agent.ts";
+import { startTemporal, type Temporal } from "#testing/temporal.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 let temporal: Temporal;
@@ -12,48 +11,16 @@ beforeAll(async () => {
 });
 afterAll(() => temporal[Symbol.asyncDispose]());
 
-/** One active database, on a host whose agent does what it is told, or says otherwise. */
-async function staged(world: World, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
-  const parts = new AsyncDisposableStack();
-  const gateway = parts.use(await startGateway(world));
-  const agent = simulateAgent(gateway, await gateway.enrolledHost(), otherwise);
-  const alice = await world.customer();
-  await agent.poll();
-  const { url } = await activeOnAgent(world, alice, agent, { allow_list: HOME });
-  let listening = true;
-  const polling = (async () => {
-    while (listening) await agent.poll();
-  })();
-  const silence = async (): Promise<void> => {
-    listening = false;
-    await polling;
-  };
-  parts.defer(silence);
-  return {
-    alice,
-    silence,
-    /** From now on workflows run. */
-    work: async (): Promise<void> => void parts.use(await startWorker(world, temporal, {})),
-    url,
-    specOnHost: () => [...agent.specs.values()][0] as NodeSpec,
-    [Symbol.asyncDispose]: () => parts.disposeAsync(),
-  };
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
-}
-const settled = (world: World) => until(async () => (await world.lastOperation()).settled_at !== null);
 const lastEvent = async (world: World) => (await world.events()).at(-1);
 
 test("a changed list reaches its host, and the database is active again", async () => {
   await using world = await newWorld();
-  await using database = await staged(world);
+  await using database = await databaseOnAgent(world, temporal);
   await database.work();
 
   const { body } = await database.alice.put(database.url, { allow_list: OFFICE });
   expect(body).toMatchObject({ status: "updating" });
-  await settled(world);
+  await untilSettled(world);
 
   expect((await database.alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: OFFICE });
   expect(await lastEvent(world)).toMatchObject({
@@ -71,11 +38,11 @@ test("a list that the host refuses is taken back there too, by a later generatio
   const refuse = ({ database }: NodeSpec): Partial<NodeReport> =>
     database.allow_list.length > 1 ? { state: "failed", message: "gate: nft is broken" } : {};
   await using world = await newWorld();
-  await using database = await staged(world, refuse);
+  await using database = await databaseOnAgent(world, temporal, refuse);
   await database.work();
 
   await database.alice.put(database.url, { allow_list: OFFICE });
-  await settled(world);
+  await untilSettled(world);
 
   expect((await database.alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: HOME });
   expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("nft is broken") });
@@ -85,14 +52,14 @@ test("a list that the host refuses is taken back there too, by a later generatio
 
 test("a host that says nothing until the deadline: the old list is shown, and wanted when the host is back", async () => {
   await using world = await newWorld();
-  await using database = await staged(world);
+  await using database = await databaseOnAgent(world, temporal);
   await database.silence();
   await database.alice.put(database.url, { allow_list: OFFICE });
   const deadline_at = new Date(Date.now() + 1000);
   await world.db.updateTable("operations").set({ deadline_at }).where("settled_at", "is", null).execute();
   await database.work();
 
-  await settled(world);
+  await untilSettled(world);
 
   expect((await database.alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: HOME });
   expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("in time") });
@@ -101,7 +68,7 @@ test("a host that says nothing until the deadline: the old list is shown, and wa
 
 test("fifty updates in a row, each through Temporal and the host: the last one is in force", async () => {
   await using world = await newWorld();
-  await using database = await staged(world);
+  await using database = await databaseOnAgent(world, temporal);
   await database.work();
   const took: number[] = [];
 
@@ -109,7 +76,7 @@ test("fifty updates in a row, each through Temporal and the host: the last one i
     const started = performance.now();
     const reply = await database.alice.put(database.url, { allow_list: [`203.0.113.${n}`] });
     expect(reply).toMatchObject({ status: 200, body: { status: "updating" } });
-    await settled(world);
+    await untilSettled(world);
     took.push(performance.now() - started);
   }
 

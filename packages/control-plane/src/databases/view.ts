@@ -1,9 +1,10 @@
-import { type Database, type MysqlDatabase, toTimestamp } from "@moorage/contract";
+import { type Database, type MysqlDatabase, type PendingUpdate, toTimestamp } from "@moorage/contract";
 import type { DatabaseToView } from "./database-store.ts";
 import { entityOf } from "./entity.ts";
 import { primaryName, privateName } from "./names.ts";
+import { oldestRestoreTime } from "./timelines/restore-window.ts";
 
-export const viewOfDatabase = (row: DatabaseToView, zone: string): MysqlDatabase => ({
+export const viewOfDatabase = (row: DatabaseToView, zone: string, now: Date): MysqlDatabase => ({
   id: row.id,
   label: row.label,
   engine: row.engine,
@@ -20,10 +21,25 @@ export const viewOfDatabase = (row: DatabaseToView, zone: string): MysqlDatabase
   status: row.status,
   total_disk_size_gb: Math.floor(row.disk_mb / 1024),
   used_disk_size_gb: Math.ceil((row.used_disk_mb ?? 0) / 1024),
-  updates: row.updates,
+  updates: { ...row.updates, pending: pendingOf(row) },
   created: toTimestamp(row.created_at),
   updated: toTimestamp(row.updated_at),
+  oldest_restore_time: shown(oldestRestoreTime(row, now)),
 });
+
+const shown = (at: Date | null): string | null => (at === null ? null : toTimestamp(at));
+
+/** The engine's version is the tenant's to choose; what is patched is what it runs in. */
+const pendingOf = ({ image, newest_image, patch_due_at }: DatabaseToView): PendingUpdate[] =>
+  image === null || image === newest_image
+    ? []
+    : [
+        {
+          description: "A newer image of the same engine version",
+          deadline: null,
+          planned_for: patch_due_at === null ? null : toTimestamp(patch_due_at),
+        },
+      ];
 
 /** A name is shown once it leads somewhere. */
 const hostsOf = ({ id, named_at }: DatabaseToView, zone: string): MysqlDatabase["hosts"] =>
@@ -32,8 +48,8 @@ const hostsOf = ({ id, named_at }: DatabaseToView, zone: string): MysqlDatabase[
     : { primary: primaryName(id, zone), secondary: privateName(id, zone) };
 
 /** What the list over all engines shows. */
-export function viewInAllEngines(row: DatabaseToView, zone: string): Database {
-  const { port: _port, replication_type: _replication, ssl_connection: _ssl, ...view } = viewOfDatabase(row, zone);
-  const { total_disk_size_gb: _total, used_disk_size_gb: _used, ...common } = view;
+export function viewInAllEngines(row: DatabaseToView, zone: string, now: Date): Database {
+  const { port: _port, replication_type: _replication, ssl_connection: _ssl, ...view } = viewOfDatabase(row, zone, now);
+  const { total_disk_size_gb: _total, used_disk_size_gb: _used, oldest_restore_time: _oldest, ...common } = view;
   return { ...common, instance_uri: entityOf(row).url };
 }

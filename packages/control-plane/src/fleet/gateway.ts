@@ -1,12 +1,18 @@
 import type { TLSSocket } from "node:tls";
 import {
+  ArchivedRequest,
   CertificateRequest,
   EnrolRequest,
+  KeyringRequest,
   ObservedRequest,
   PROTOCOL,
+  RecipeRequest,
   RenewRequest,
+  SamplesRequest,
   type SecretsReply,
   SecretsRequest,
+  UploadsRequest,
+  VerifiedRequest,
   WantedRequest,
 } from "@moorage/contract/agent";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -17,11 +23,13 @@ import type { Db } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import { validate } from "#platform/http/validate.ts";
+import type { ArchiveCalls } from "./archive-calls.ts";
 import type { CertificateAuthority } from "./certificate-authority.ts";
 import { enrolHost, renewCertificate } from "./enrol.ts";
 import { dropPreviousCertificate, findHostByCertificate, type HostRow } from "./host-store.ts";
 import { certifyNode } from "./node-certificate.ts";
 import { observe } from "./observe.ts";
+import type { Samples } from "./samples.ts";
 import { answerWanted } from "./wanted.ts";
 import type { Wakeups } from "./wakeups.ts";
 
@@ -32,10 +40,17 @@ export type GatewayDeps = {
   /** Not the hosts': what tenants trust must not let anyone in here, nor the other way round. */
   databaseCa: CertificateAuthority;
   wakeups: Wakeups;
+  samples: Samples;
   nudgeRelay: () => void;
   closing: AbortSignal;
   /** Given by the capability that owns the node. */
-  secretsOf: (owner: { accountId: number; databaseId: number }) => Promise<Omit<SecretsReply, "protocol">>;
+  secretsOf: (owner: {
+    accountId: number;
+    databaseId: number;
+    node: string;
+  }) => Promise<Omit<SecretsReply, "protocol">>;
+  /** Given by the same. */
+  archive: ArchiveCalls;
 };
 
 /** The transactions of this process, by name: where it can die. */
@@ -46,6 +61,11 @@ export const gatewaySteps = [
   "fleet.digest",
   "fleet.secrets",
   "fleet.certificate",
+  "fleet.uploads",
+  "fleet.archived",
+  "fleet.recipe",
+  "fleet.verified",
+  "fleet.keyring",
 ] as const;
 
 /** A digest holds every spec of the host, and a spec every address of its list: some 700 KB for 10,000 of them. */
@@ -96,7 +116,25 @@ export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
       });
       return found;
     });
-    return { protocol: PROTOCOL, ...(await deps.secretsOf(owner)) };
+    return { protocol: PROTOCOL, ...(await deps.secretsOf({ ...owner, node })) };
+  });
+
+  const { archive } = deps;
+  const fromHost =
+    <Schema extends z.ZodType>(schema: Schema, answer: (hostId: number, asked: z.output<Schema>) => Promise<object>) =>
+    async (request: FastifyRequest): Promise<object> =>
+      answer((await callingHost(db, request)).id, message(schema, request));
+  app.post("/v1/uploads", fromHost(UploadsRequest, archive.uploads));
+  // After a long outage a host has many logs to tell of.
+  app.post("/v1/archived", complete, fromHost(ArchivedRequest, archive.archived));
+  app.post("/v1/recipe", fromHost(RecipeRequest, archive.recipe));
+  app.post("/v1/verified", fromHost(VerifiedRequest, archive.verified));
+  app.post("/v1/keyring", fromHost(KeyringRequest, archive.keyring));
+
+  app.post("/v1/samples", async (request) => {
+    const { id } = await callingHost(db, request);
+    await deps.samples.take(id, message(SamplesRequest, request));
+    return { protocol: PROTOCOL };
   });
 
   app.post("/v1/certificate", async (request) => {

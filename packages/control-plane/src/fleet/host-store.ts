@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { notFound } from "#platform/errors.ts";
+import { SILENT_AFTER_MS } from "./placement.ts";
 
 export type HostRow = Selectable<Tables["hosts"]>;
 
@@ -12,6 +13,17 @@ export const lockHosts = (tx: Tx, ids: readonly number[]): Promise<HostRow[]> =>
 
 export const findHost = (db: Db | Tx, id: number): Promise<HostRow> =>
   db.selectFrom("hosts").selectAll().where("id", "=", id).executeTakeFirstOrThrow(notFound);
+
+/** Whether all of them were heard of a moment ago. */
+export const areHeard = async (db: Db | Tx, ids: readonly number[], now: Date): Promise<boolean> => {
+  const heard = await db
+    .selectFrom("host_leases")
+    .select("host_id")
+    .where("host_id", "in", ids)
+    .where("seen_at", ">", new Date(now.getTime() - SILENT_AFTER_MS))
+    .execute();
+  return heard.length === new Set(ids).size;
+};
 
 export const lockRegion = (tx: Tx, id: string): Promise<unknown> =>
   tx.selectFrom("regions").select("id").where("id", "=", id).forUpdate().execute();

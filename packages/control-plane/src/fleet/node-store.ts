@@ -2,6 +2,7 @@ import type { Selectable } from "kysely";
 import { sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
+import { notFound } from "#platform/errors.ts";
 
 export type NodeRow = Selectable<Tables["nodes"]>;
 
@@ -26,6 +27,16 @@ export const findNodes = (db: Db | Tx, accountId: number, databaseId: number): P
     .where("released_at", "is", null)
     .orderBy("ordinal")
     .execute();
+
+/** A node that this host runs. Another host's, or one that is to go, is not found. */
+export const findServedNode = (db: Db | Tx, hostId: number, id: string) =>
+  db
+    .selectFrom("nodes")
+    .select(["id", "account_id", "database_id", "wanted"])
+    .where("id", "=", id)
+    .where("host_id", "=", hostId)
+    .where("tombstoned", "=", false)
+    .executeTakeFirstOrThrow(notFound);
 
 export const lockNodes = (tx: Tx, ids: readonly string[]): Promise<NodeRow[]> =>
   tx.selectFrom("nodes").selectAll().where("id", "in", ids).orderBy("id").forUpdate().execute();

@@ -6,7 +6,7 @@ import { transact } from "#platform/db/transact.ts";
 import type { HostRow } from "./host-store.ts";
 import { saveUnknown } from "./host-store.ts";
 
-const FINAL = new Set(["running", "gone", "failed", "unsupported"]);
+const FINAL = new Set(["running", "stopped", "gone", "failed", "unsupported"]);
 
 /**
  * Stores what a host says of its own nodes, and leaves a hint for the operation that waits for it. It never touches a
@@ -19,8 +19,10 @@ export async function observe(db: Db, host: HostRow, request: ObservedRequest, n
   for (const report of request.nodes) {
     const operation = await transact(db, "fleet.observe", async (tx) => {
       const stored = await storeReport(tx, host.id, report, now);
-      if (stored === undefined || stored.waiting_operation_id === null) return undefined;
-      const final = FINAL.has(report.state) && stored.current;
+      if (stored === undefined) return undefined;
+      if (stored.disk_changed) await addFinding(tx, report, stored, now);
+      if (stored.waiting_operation_id === null) return undefined;
+      const final = (FINAL.has(report.state) || hasEndedJob(report)) && stored.current;
       if (final && (await addSignal(tx, stored.waiting_operation_id))) hinted = true;
       return stored.waiting_operation_id;
     });
@@ -30,11 +32,35 @@ export async function observe(db: Db, host: HostRow, request: ObservedRequest, n
   return hinted;
 }
 
+const hasEndedJob = ({ jobs = [] }: NodeReport): boolean => jobs.some(({ state }) => state !== "working");
+
+/** What it means for the tenant is the worker's to judge. */
+const addFinding = (
+  tx: Tx,
+  report: NodeReport,
+  { account_id, database_id }: { account_id: number; database_id: number },
+  at: Date,
+): Promise<unknown> =>
+  tx
+    .insertInto("findings")
+    .values({
+      account_id,
+      database_id,
+      node_id: report.node,
+      kind: "disk",
+      detail: JSON.stringify({ disk: report.disk, used_disk_mb: report.used_disk_mb }),
+      at,
+    })
+    .execute();
+
 /** Only its own host may speak for a node, and an older state never replaces a newer one. */
 function storeReport(tx: Tx, hostId: number, report: NodeReport, now: Date) {
   return tx
     .updateTable("nodes")
     .set({
+      ...(report.disk === undefined ? {} : { disk_state: report.disk }),
+      ...(report.timeline === undefined ? {} : { observed_timeline: report.timeline }),
+      ...(report.jobs === undefined ? {} : { observed_jobs: JSON.stringify(report.jobs) }),
       observed_epoch: report.epoch,
       observed_generation: report.generation,
       observed_state: report.state,
@@ -48,11 +74,20 @@ function storeReport(tx: Tx, hostId: number, report: NodeReport, now: Date) {
     .where("host_id", "=", hostId)
     .where(sql<boolean>`(observed_epoch, observed_generation) <= (${report.epoch}::int, ${report.generation}::int)`)
     .returning([
+      "account_id",
+      "database_id",
       "waiting_operation_id",
+      sql<boolean>`old.disk_state is distinct from coalesce(${report.disk ?? null}::text, old.disk_state)`.as(
+        "disk_changed",
+      ),
       sql<boolean>`(observed_epoch, observed_generation) >= (wanted_epoch, wanted_generation)`.as("current"),
     ])
     .executeTakeFirst();
 }
+
+/** Null when no job is under way: a node may run as wanted while it still copies. */
+const slowestJob = sql`(select min((job ->> 'percent')::int) from jsonb_array_elements(observed_jobs) job
+  where job ->> 'state' = 'working')`;
 
 /** A number for people to watch. In a statement of its own: it must not hold a node while it waits for an operation. */
 async function updateProgress(db: Db, operationId: number): Promise<void> {
@@ -63,7 +98,7 @@ async function updateProgress(db: Db, operationId: number): Promise<void> {
         query
           .selectFrom("nodes")
           .where("waiting_operation_id", "=", operationId)
-          .select(sql<number>`coalesce(avg(observed_percent), 0)::int`.as("percent")),
+          .select(sql<number>`coalesce(avg(least(observed_percent, ${slowestJob})), 0)::int`.as("percent")),
     })
     .where("id", "=", operationId)
     .where("settled_at", "is", null)

@@ -13,7 +13,7 @@ export type Candidate = {
 export type Need = { count: number; memory_mb: number; disk_mb: number };
 
 /** Three missed polls. A host that is silent longer gets nothing new. */
-const SILENT_AFTER_MS = 30_000;
+export const SILENT_AFTER_MS = 30_000;
 
 const hasRoom = (host: Candidate, need: Need): boolean =>
   host.reserved_memory_mb + need.memory_mb <= host.memory_mb &&

@@ -4,10 +4,12 @@ import { type ObservedNode, progressOf } from "./want.ts";
 const node = (change: Partial<ObservedNode>): ObservedNode => ({
   id: "n1",
   tombstoned: false,
+  wanted: null,
   observed_epoch: 2,
   observed_generation: 3,
   observed_state: "running",
   observed_message: null,
+  observed_jobs: [],
   ...change,
 });
 const asked = (id: string) => ({ node: id, epoch: 2, generation: 3 });

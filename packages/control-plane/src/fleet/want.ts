@@ -1,5 +1,6 @@
-import type { Generation, NodeSpec } from "@moorage/contract/agent";
+import type { NodeSpec, NodeState } from "@moorage/contract/agent";
 import type { Db, Tx } from "#platform/db/database.ts";
+import type { WantedNode } from "#platform/db/tables.ts";
 import { lockHosts, raiseRevision, readInstallation } from "./host-store.ts";
 import { lockNodes, type NodeRow } from "./node-store.ts";
 
@@ -21,7 +22,7 @@ export async function want(tx: Tx, operationId: number, phase: string, specs: re
   if (before !== undefined) return { hosts: [] };
 
   const { epoch } = await readInstallation(tx);
-  const generations: (Generation & { node: string })[] = [];
+  const generations: WantedNode[] = [];
   const write = () =>
     tx
       .insertInto("wanted_phases")
@@ -51,7 +52,9 @@ export async function want(tx: Tx, operationId: number, phase: string, specs: re
   for (const node of nodes) {
     const spec = specs.find((candidate) => candidate.node === node.id) as UntimedSpec;
     const timed: NodeSpec = { ...spec, epoch, generation: nextGeneration(node, epoch) };
-    generations.push({ node: node.id, epoch, generation: timed.generation });
+    // Those that another operation brought go on; it waits for them itself.
+    const jobs = spec.jobs?.map(({ id }) => id).filter((id) => !node.wanted?.jobs?.some((known) => known.id === id));
+    generations.push({ node: node.id, epoch, generation: timed.generation, ...(jobs === undefined ? {} : { jobs }) });
     await tx
       .updateTable("nodes")
       .set({
@@ -89,14 +92,18 @@ export async function checkPhase(db: Db, operationId: number, phase: string): Pr
 
 export type ObservedNode = Pick<
   NodeRow,
-  "id" | "tombstoned" | "observed_epoch" | "observed_generation" | "observed_state" | "observed_message"
+  | "id"
+  | "tombstoned"
+  | "wanted"
+  | "observed_epoch"
+  | "observed_generation"
+  | "observed_state"
+  | "observed_message"
+  | "observed_jobs"
 >;
 
 /** A later generation than the one asked for counts too: what is wanted now includes what was wanted then. */
-export function progressOf(
-  nodes: readonly ObservedNode[],
-  wanted: readonly (Generation & { node: string })[],
-): Progress {
+export function progressOf(nodes: readonly ObservedNode[], wanted: readonly WantedNode[]): Progress {
   const reached = nodes.filter((node) => {
     const asked = wanted.find(({ node: id }) => id === node.id);
     return (
@@ -107,6 +114,20 @@ export function progressOf(
   });
   const failed = reached.find(({ observed_state }) => observed_state === "failed" || observed_state === "unsupported");
   if (failed !== undefined) return { state: "failed", message: failed.observed_message ?? "The host could not do it." };
-  const done = reached.filter((node) => node.observed_state === (node.tombstoned ? "gone" : "running"));
-  return done.length === wanted.length ? { state: "observed" } : { state: "pending" };
+  const done = reached.filter((node) => node.observed_state === stateWantedOf(node));
+  if (done.length < wanted.length) return { state: "pending" };
+  return progressOfJobs(nodes, wanted);
+}
+
+const stateWantedOf = ({ tombstoned, wanted }: ObservedNode): NodeState =>
+  tombstoned ? "gone" : wanted?.power === "off" ? "stopped" : "running";
+
+function progressOfJobs(nodes: readonly ObservedNode[], wanted: readonly WantedNode[]): Progress {
+  const asked = wanted.flatMap(({ jobs }) => jobs ?? []);
+  const told = nodes.flatMap(({ observed_jobs }) => observed_jobs).filter(({ id }) => asked.includes(id));
+  const failed = told.find(({ state }) => state === "failed");
+  if (failed !== undefined) return { state: "failed", message: failed.message ?? "The host could not do it." };
+  return asked.every((id) => told.some((job) => job.id === id && job.state === "done"))
+    ? { state: "observed" }
+    : { state: "pending" };
 }

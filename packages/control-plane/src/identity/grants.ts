@@ -1,7 +1,7 @@
 import type { EntityType, Permission } from "@moorage/contract";
 import { type RawBuilder, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
-import type { Principal } from "./principal.ts";
+import { type Principal, requirePermission } from "./principal.ts";
 
 /** What a restricted user holds on one object. */
 export async function permissionOn(
@@ -20,6 +20,16 @@ export async function permissionOn(
     .executeTakeFirst();
   return grant?.permission;
 }
+
+/** Of an object that the body names. False: it does not exist for this user; one that may only look is refused. */
+export const mayUse = async (
+  db: Db | Tx,
+  principal: Principal,
+  type: EntityType,
+  id: number,
+  needed: Permission,
+): Promise<boolean> =>
+  !principal.restricted || requirePermission(await permissionOn(db, principal, type, id), needed) === "allowed";
 
 /** For lists: whether the user may see the object whose id is in this column. Always for an unrestricted user. */
 export const mayView = (principal: Principal, type: EntityType, idColumn: string) =>

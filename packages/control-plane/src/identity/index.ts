@@ -1,5 +1,5 @@
 export { type Authenticate, createAuthenticate } from "./authenticate.ts";
-export { dropGrants, granting, mayView } from "./grants.ts";
+export { dropGrants, granting, mayUse, mayView } from "./grants.ts";
 export {
   type AccountLimits,
   findUser,
@@ -9,7 +9,7 @@ export {
   saveAccount,
   saveUser,
 } from "./identity-store.ts";
-export { counting, giveBackToLimits, requireWithinLimits, takeWithoutLimits } from "./limits.ts";
+export { counting, giveBackToLimits, requireWithinLimits, takeFromLimits, takeWithoutLimits } from "./limits.ts";
 export { type RouteDeps, route } from "./operation-route.ts";
 export type { Principal } from "./principal.ts";
 export { createTokenCache } from "./token-cache.ts";

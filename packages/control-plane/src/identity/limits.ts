@@ -34,6 +34,10 @@ export const counting = (usage: AccountLimits & { accountId: number }, from: Raw
   ${from} where accounts.id = ${usage.accountId}
   returning event_seq, databases, nodes, memory_mb, disk_mb, max_databases, max_nodes, max_memory_mb, max_disk_mb`;
 
+/** Takes more, or gives some of it back; what the account may not have is refused, and the transaction with it. */
+export const takeFromLimits = async (tx: Tx, accountId: number, more: AccountLimits): Promise<void> =>
+  requireWithinLimits(await count(tx, accountId, more, 1));
+
 /** For what exists already: it counts, whatever the limit says. */
 export const takeWithoutLimits = (tx: Tx, accountId: number, found: AccountLimits): Promise<unknown> =>
   count(tx, accountId, found, 1);

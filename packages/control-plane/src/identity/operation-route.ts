@@ -19,6 +19,7 @@ type Call<O extends Operation> = {
   principal: O["access"] extends "public" ? Principal | undefined : Principal;
   params: O["params"] extends z.ZodObject ? z.output<O["params"]> : undefined;
   body: O["body"] extends z.ZodObject ? z.output<O["body"]> : undefined;
+  query: O["query"] extends z.ZodObject ? z.output<O["query"]> : undefined;
   page: O["paged"] extends true ? PageRequest : undefined;
   filter: O["paged"] extends true ? Filter : undefined;
   once: Once;
@@ -59,6 +60,7 @@ export function route<const O extends Operation>(
     return handle({
       principal,
       params,
+      query: operation.query === undefined ? undefined : validate(operation.query, request.query ?? {}),
       page: operation.paged === true ? readPage(request.query as Record<string, unknown>) : undefined,
       filter:
         operation.paged === true ? readFilter(header(request, "x-filter"), operation.filterable ?? {}) : undefined,

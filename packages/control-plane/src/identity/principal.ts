@@ -23,9 +23,13 @@ export function requireAccess(principal: Principal, access: Access): void {
   if (!principal.restricted) return;
   if (access.unrestrictedOnly === true)
     throw new DomainError("forbidden", { reason: "Unauthorized: only unrestricted users may do this." });
-  if (access.grant !== undefined && principal.globalGrants[access.grant] !== true)
+  if (access.grant !== undefined && !isGranted(principal, access.grant))
     throw new DomainError("forbidden", { reason: `Unauthorized: this needs the ${access.grant} grant.` });
 }
+
+/** Who may change the account may read it. */
+const isGranted = ({ globalGrants }: Principal, needed: GlobalGrant): boolean =>
+  globalGrants[needed] === true || (needed === "account_read" && globalGrants.account_write === true);
 
 export function holds(held: readonly string[], needed: Scope): boolean {
   const [area, level] = needed.split(":");

@@ -3,6 +3,7 @@ export {
   addSignal,
   findOperation,
   linkEvent,
+  linkEvents,
   notComparedYet,
   type OperationRow,
   opening,

@@ -78,6 +78,19 @@ export const opening = (operation: OperationColumns, from: RawBuilder<unknown> =
 export const linkEvent = (tx: Tx, operationId: number, eventId: number): Promise<unknown> =>
   tx.updateTable("operations").set({ event_id: eventId }).where("id", "=", operationId).execute();
 
+/** The first event is the operation's own; the others end with it. */
+export const linkEvents = (tx: Tx, operationId: number, [first, ...further]: readonly number[]): Promise<unknown> =>
+  tx
+    .updateTable("operations")
+    .set({
+      event_id: first ?? null,
+      ...(further.length === 0
+        ? {}
+        : { input: sql`input || ${JSON.stringify({ further_events: further })}::jsonb` as never }),
+    })
+    .where("id", "=", operationId)
+    .execute();
+
 export const findOperation = (db: Db | Tx, id: number): Promise<OperationRow> =>
   db.selectFrom("operations").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
 

@@ -2,7 +2,7 @@ import { Client, Connection } from "@temporalio/client";
 import { expect, test } from "vitest";
 import { createLog } from "#platform/log.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { sweepOnce } from "./sweeper.ts";
+import { startSweeper, sweepOnce } from "./sweeper.ts";
 
 /** Temporal is down: nothing listens here. Without interceptors a call is not tried again. */
 const connection = Connection.lazy({ address: "127.0.0.1:1", connectTimeout: 200, interceptors: [] });
@@ -47,4 +47,15 @@ test("an operation that was never started is the relay's, and is left alone", as
   await sweepAfter(world, 60);
 
   expect(await world.lastOperation()).toMatchObject({ run: 0, started_at: null, settled_at: null });
+});
+
+test("a chore that fails, because a server that it needs is away, holds up no other", async () => {
+  await using world = await newWorld();
+  const done = Promise.withResolvers<string>();
+  const sweeper = startSweeper({
+    ...{ db: world.db, temporal, clock: world.clock, log: createLog("test", "silent"), everySeconds: 0.05, expire: {} },
+    chores: [() => Promise.reject(new Error("away")), async () => done.resolve("done")],
+  });
+  expect(await done.promise).toBe("done");
+  await sweeper.close();
 });

@@ -32,10 +32,14 @@ export function startSweeper(deps: SweeperDeps): { close(): Promise<void> } {
     while (!closed) {
       try {
         await sweepOnce(deps);
-        for (const chore of deps.chores) await chore();
       } catch (error) {
         deps.log.warn({ err: error }, "sweep did not finish; the next one goes on");
       }
+      // Each for itself: one that waits for the name server or the object store holds up no other.
+      for (const chore of deps.chores)
+        await chore().catch((error: unknown) =>
+          deps.log.warn({ err: error }, "a chore did not finish; the next round goes on"),
+        );
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, deps.everySeconds * 1000);
         wake = () => {

@@ -5,6 +5,7 @@ import type { Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { DomainError } from "#platform/errors.ts";
 import {
+  findEngineVersion,
   findPlan,
   listEngineVersions,
   listRegions,
@@ -13,6 +14,7 @@ import {
   savePlan,
   saveRegion,
 } from "#regions/index.ts";
+import { planPatches } from "#databases/index.ts";
 import { command, type CommandDeps } from "./command.ts";
 import { Amount, Name } from "./fields.ts";
 import { Dollars, toDollars, toMicros } from "./micro-dollars.ts";
@@ -28,15 +30,15 @@ const Plan = z.object({
   price: z.object({ hourly: Dollars, monthly: Dollars }).default({ hourly: "0", monthly: "0" }),
   deprecated: z.boolean().default(false),
 });
-const Engine = z.object({
+const Image = z.object({ image: z.hex().length(64) });
+const Engine = Image.extend({
   id: z.string().regex(/^mysql\/[\w.]+$/, "mysql/<version>"),
-  image: z.hex().length(64),
   prepared: z.hex().length(64),
 });
 
 /** What tenants can choose from: regions, plans, engine versions. */
 export function catalogueCommands(app: FastifyInstance, deps: CommandDeps): void {
-  const { db } = deps;
+  const { db, clock } = deps;
 
   app.get("/admin/regions", async () => ({ data: await listRegions(db) }));
   command(app, deps, { path: "/admin/regions", body: Region }, async (tx, region) => {
@@ -60,7 +62,18 @@ export function catalogueCommands(app: FastifyInstance, deps: CommandDeps): void
     const [engine = "", version = ""] = id.split("/");
     const saved = { id, engine, version, image, prepared };
     await saveEngineVersion(tx, saved);
+    await planPatches(tx, id, image, clock());
     return saved;
+  });
+  command(app, deps, { path: "/admin/engines/:engine/:version/image", body: Image }, async (tx, { image }, params) => {
+    const id = `${params["engine"]}/${params["version"]}`;
+    const before = await findEngineVersion(tx, id);
+    if (before === undefined)
+      throw new DomainError("not-found", {
+        reason: `No engine version has the id ${id}. See them with: moorage engine list`,
+      });
+    await saveEngineVersion(tx, { ...before, image });
+    return { id, image, databases: await planPatches(tx, id, image, clock()) };
   });
 }
 

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createLog } from "#platform/log.ts";
 import { sha256 } from "#platform/sha256.ts";
-import { newWorld, type World, ZONE } from "#testing/world.ts";
+import { staged, wantedSpec } from "#testing/active-database.ts";
+import { ARCHIVE, newWorld, type World, ZONE } from "#testing/world.ts";
 import { createOperatorApi } from "../api.ts";
 
 const program = join(import.meta.dirname, "../../../cli/src/bin/moorage.ts");
@@ -21,7 +22,8 @@ const run = (args: readonly string[], env: Record<string, string>): Promise<Outc
 
 async function startConsole({ db, clock, sealer }: World) {
   const operatorTokenSha256 = sha256(TOKEN).toString("hex");
-  const api = createOperatorApi(createLog("test", "silent"), { db, clock, sealer, zone: ZONE, operatorTokenSha256 });
+  const settings = { zone: ZONE, archive: ARCHIVE, undeleteDays: 7, restoreDeadlineSeconds: 3600, operatorTokenSha256 };
+  const api = createOperatorApi(createLog("test", "silent"), { db, clock, sealer, ...settings });
   await api.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
   const env = { MOORAGE_ADMIN_URL: url, MOORAGE_OPERATOR_TOKEN: TOKEN };
@@ -113,4 +115,42 @@ test("a refusal says what to do, on stderr, and the command fails", async () => 
       line,
       { code: 1, said: "", refused: expect.stringContaining(words) },
     ]);
+});
+
+test("an operator finds a deleted database, brings it back, and is told what does not come back", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { alice, host, database } = await staged(world);
+  expect((await terminal.type("db list")).said).toContain(database.label);
+  expect((await terminal.type("db list --deleted")).said).toBe("No deleted database is kept.\n");
+  await alice.delete(database.url);
+  const { id } = await world.lastOperation();
+  await world.activities.wantTombstones(id);
+  await host.report(await wantedSpec(world), "gone");
+  await world.activities.settleDelete(id, { done: true });
+
+  expect(await terminal.json("db list --deleted")).toMatchObject([{ id: database.id, label: database.label }]);
+  const { said } = await terminal.type(`db undelete ${database.id}`);
+
+  expect(said).toContain(`Database ${database.label} (${database.id})`);
+  expect(said).toContain("moorage user grants set");
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "provisioning" });
+  expect((await terminal.type("db undelete 12")).refused).toBe("No database has the id 12.\n");
+});
+
+test("an operator gives an engine version a newer image, and is told how many databases will take it", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { database } = await staged(world);
+  const newer = "c".repeat(64);
+
+  expect(await terminal.type(`engine image mysql/9.7.4 ${newer}`)).toMatchObject({
+    code: 0,
+    said: expect.stringContaining("in their next windows: 1."),
+  });
+  expect(await world.databaseRow(database.id)).toMatchObject({ image: "a".repeat(64), patch_due_at: expect.any(Date) });
+  expect(await terminal.type(`engine image mysql/1.0 ${newer}`)).toMatchObject({
+    code: 1,
+    refused: expect.stringContaining("moorage engine list"),
+  });
 });

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { emptyRecovery, type Recovery, recoverHost } from "#databases/index.ts";
+import { type ArchiveSettings, emptyRecovery, type Recovery, recoverHost } from "#databases/index.ts";
 import { audit } from "#platform/audit.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
@@ -7,7 +7,14 @@ import { notify } from "#platform/db/notifications.ts";
 import { DomainError } from "#platform/errors.ts";
 import type { Sealer } from "#platform/seal.ts";
 
-export type RecoverDeps = { db: Db; clock: Clock; sealer: Sealer; zone: string };
+export type RecoverDeps = {
+  db: Db;
+  clock: Clock;
+  sealer: Sealer;
+  zone: string;
+  archive: ArchiveSettings;
+  undeleteDays: number;
+};
 
 /** More ids than were given out between any backup and now. */
 const SEQUENCE_JUMP = 1_000_000;
@@ -32,8 +39,9 @@ export async function recover(
         .where("host_id", "=", host.id)
         .where("epoch", "=", epoch)
         .executeTakeFirstOrThrow();
-      const { sealer, zone } = deps;
-      await recoverHost({ tx, sealer, zone, epoch, now: deps.clock(), found }, host.id, digest.nodes);
+      const { sealer, zone, archive, undeleteDays } = deps;
+      const settings = { sealer, zone, archive, undeleteDays };
+      await recoverHost({ tx, ...settings, epoch, now: deps.clock(), found }, host.id, digest.nodes);
     });
   }
   await end(deps, epoch, found);

@@ -3,18 +3,17 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { DomainError } from "#platform/errors.ts";
 import { validate } from "#platform/http/validate.ts";
-import type { Sealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { accountCommands } from "./accounts.ts";
 import { catalogueCommands } from "./catalogue.ts";
-import type { CommandDeps } from "./command.ts";
+import { type DatabaseCommandDeps, databaseCommands } from "./databases.ts";
 import { Name } from "./fields.ts";
 import { hostCommands } from "./hosts.ts";
-import { recover } from "./recover.ts";
+import { type RecoverDeps, recover } from "./recover.ts";
 import { tokenCommands } from "./tokens.ts";
 import { userCommands } from "./users.ts";
 
-export type OperatorDeps = CommandDeps & { sealer: Sealer; zone: string; operatorTokenSha256: string };
+export type OperatorDeps = DatabaseCommandDeps & RecoverDeps & { operatorTokenSha256: string };
 
 const Recover = z.object({ wait_seconds: z.number().min(0).max(300).default(30), without: z.array(Name).default([]) });
 
@@ -29,6 +28,7 @@ export function operatorRoutes(app: FastifyInstance, deps: OperatorDeps): void {
   userCommands(app, deps);
   tokenCommands(app, deps);
   hostCommands(app, deps);
+  databaseCommands(app, deps);
   app.post("/admin/recover", async (request) => recover(deps, validate(Recover, request.body ?? {})));
 }
 

@@ -62,6 +62,30 @@ const Environment = z.object({
   MOORAGE_DELETE_DEADLINE_SECONDS: z.coerce.number().positive().default(86_400),
   /** Only accounts that have a database, or were given the capability, may create one. */
   MOORAGE_EXISTING_CUSTOMERS_ONLY: z.stringbool().default(false),
+  /** Resize, suspend, resume, patch and a reset of credentials. */
+  MOORAGE_CHANGE_DEADLINE_SECONDS: z.coerce.number().positive().default(900),
+  MOORAGE_BACKUP_DEADLINE_SECONDS: z.coerce
+    .number()
+    .positive()
+    .default(6 * 3600),
+  MOORAGE_RESTORE_DEADLINE_SECONDS: z.coerce
+    .number()
+    .positive()
+    .default(6 * 3600),
+  /** How hosts archive what databases were: see the agent protocol. */
+  MOORAGE_LOG_SECONDS: z.coerce.number().int().positive().default(60),
+  MOORAGE_COPY_HOURS: z.templateLiteral([z.int().min(0).max(23), "-", z.int().min(1).max(24)]).default("18-24"),
+  MOORAGE_VERIFY_DAYS: z.coerce.number().positive().default(7),
+  MOORAGE_DAILY_BACKUPS_KEPT: z.coerce.number().int().positive().default(7),
+  /** How long the last backup of a deleted database is kept for an undelete. */
+  MOORAGE_UNDELETE_DAYS: z.coerce.number().nonnegative().default(7),
+  /** The object store: any S3. */
+  MOORAGE_S3_URL: z.url().optional(),
+  MOORAGE_S3_REGION: z.string().default("us-east-1"),
+  MOORAGE_S3_ACCESS_KEY: z.string().min(1).optional(),
+  MOORAGE_S3_SECRET_KEY: z.string().min(1).optional(),
+  MOORAGE_S3_BUCKET: z.string().min(3).default("moorage-archive"),
+  MOORAGE_PROMETHEUS_URL: z.url().optional(),
   MOORAGE_SWEEP_SECONDS: z.coerce.number().positive().default(10),
   /** Metrics of the gateway. An address of its own: hosts reach the gateway's, and metrics are not for them. */
   MOORAGE_FLEET_METRICS_LISTEN: Listen.prefault("127.0.0.1:18094"),
@@ -85,6 +109,16 @@ export function required<Key extends keyof Config>(config: Config, key: Key): No
   const value = config[key];
   if (value === undefined || value === null) throw new Error(`${key} must be set for this process.`);
   return value;
+}
+
+/** How hosts keep what databases were. */
+export function archiveSettingsOf(config: Config) {
+  const [from = 0, to = 24] = config.MOORAGE_COPY_HOURS.split("-").map(Number);
+  return {
+    log_seconds: config.MOORAGE_LOG_SECONDS,
+    copy_hours: { from, to },
+    verify_days: config.MOORAGE_VERIFY_DAYS,
+  };
 }
 
 export function rateLimitsOf(config: Config): Record<RateClass | "overall", { requests: number; perSeconds: number }> {

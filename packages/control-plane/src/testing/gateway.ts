@@ -1,11 +1,13 @@
 import { request as httpsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
-import { createSecretsOf } from "#databases/index.ts";
+import { createArchiveCalls, createSecretsOf } from "#databases/index.ts";
 import { createCertificateAuthority } from "#fleet/certificate-authority.ts";
 import { gatewayRoutes } from "#fleet/gateway.ts";
+import { createSamples } from "#fleet/samples.ts";
 import { createWakeups } from "#fleet/wakeups.ts";
 import { listen } from "#platform/db/notifications.ts";
 import { createServer } from "#platform/http/server.ts";
+import { createObjects, type Objects } from "#platform/objects.ts";
 import { createLog } from "#platform/log.ts";
 import { newRequest, selfSigned } from "./certificates.ts";
 import type { World } from "./world.ts";
@@ -15,12 +17,20 @@ export type Identity = { key: string; certificate?: string };
 
 export type Answer<Body> = { status: number; body: Body };
 
+/** For tests that store nothing: nobody listens there. */
+const noObjects = (): Objects =>
+  createObjects({
+    ...{ url: "http://127.0.0.1:9", region: "none", accessKey: "none", secretKey: "none", bucket: "none" },
+    ...{ putSeconds: 3600, getSeconds: 3600 },
+  });
+
 /** The fleet gateway over real TLS, with an authority of its own. */
-export async function startGateway(world: World, settings: { databaseCa?: string } = {}) {
+export async function startGateway(world: World, settings: { databaseCa?: string; objects?: Objects } = {}) {
   const log = createLog("test", "silent");
   const authority = await selfSigned("CN=test authority", { authority: true });
   const server = await selfSigned("CN=127.0.0.1", { issuer: authority });
   const wakeups = createWakeups();
+  const samples = createSamples(world);
   const closing = new AbortController();
   // Waited for: when listening begins, every poll is woken, and a test may count on a quiet one.
   const listening = Promise.withResolvers<void>();
@@ -50,11 +60,13 @@ export async function startGateway(world: World, settings: { databaseCa?: string
       world.databaseCa.key,
     ),
     wakeups,
+    samples,
     nudgeRelay: () => {
       world.nudges.relay++;
     },
     closing: closing.signal,
     secretsOf: createSecretsOf(world),
+    archive: createArchiveCalls({ ...world, objects: settings.objects ?? noObjects() }),
   });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;
@@ -88,6 +100,7 @@ export async function startGateway(world: World, settings: { databaseCa?: string
   return {
     post,
     enrol,
+    clock: world.clock,
     wakeups,
     /** A host with its certificate. */
     async enrolledHost(options?: Parameters<World["registerHost"]>[0]) {

@@ -1,5 +1,6 @@
-import { isNewer, type NodeReport, type NodeSpec, type WantedReply } from "@moorage/contract/agent";
+import { isNewer, type JobReport, type NodeReport, type NodeSpec, type WantedReply } from "@moorage/contract/agent";
 import type { Gateway, Identity } from "./gateway.ts";
+import { simulateJob } from "./simulated-job.ts";
 
 /** An agent that speaks the real protocol and does all it is told at once, without a container, unless it is to fail. */
 export function simulateAgent(
@@ -9,14 +10,26 @@ export function simulateAgent(
 ) {
   const specs = new Map<string, NodeSpec>();
   const at = { epoch: 0, revision: 0 };
+  const ended = new Map<string, JobReport>();
 
-  const reportOf = (spec: NodeSpec): NodeReport => ({
+  /** Named work is begun if its id is new, and reported otherwise. */
+  const jobsOf = async (spec: NodeSpec): Promise<JobReport[]> => {
+    for (const job of spec.jobs ?? [])
+      if (!ended.has(job.id)) ended.set(job.id, await simulateJob(gateway, host, spec, job));
+    return (spec.jobs ?? []).map(({ id }) => ended.get(id) as JobReport);
+  };
+  const reportOf = async (spec: NodeSpec): Promise<NodeReport> => {
+    const said = otherwise(spec);
+    const jobs = said.jobs ?? (spec.tombstone === undefined ? await jobsOf(spec) : []);
+    return { ...reportWithoutJobs(spec), jobs, ...said };
+  };
+  const reportWithoutJobs = (spec: NodeSpec): NodeReport => ({
     node: spec.node,
     epoch: spec.epoch,
     generation: spec.generation,
-    state: spec.tombstone === undefined ? "running" : "gone",
+    state: spec.tombstone !== undefined ? "gone" : spec.power === "off" ? "stopped" : "running",
     percent: 100,
-    ...otherwise(spec),
+    ...(spec.data === undefined ? {} : { timeline: spec.data.timeline }),
   });
   const say = (change: { nodes: NodeReport[]; digest?: number }) =>
     gateway.post(host, "/v1/observed", { complete: true, unknown: [], ...change });
@@ -38,9 +51,9 @@ export function simulateAgent(
         if (known === undefined || isNewer(spec, known)) specs.set(spec.node, spec);
       }
       if (reply.nodes !== undefined) Object.assign(at, { epoch: reply.epoch, revision: reply.revision });
-      if (reply.digest)
-        await say({ nodes: [...specs.values()].map((spec) => ({ ...reportOf(spec), spec })), digest: reply.epoch });
-      else await say({ nodes: [...specs.values()].map(reportOf) });
+      const nodes: NodeReport[] = [];
+      for (const spec of specs.values()) nodes.push({ ...(await reportOf(spec)), ...(reply.digest ? { spec } : {}) });
+      await say({ nodes, ...(reply.digest ? { digest: reply.epoch } : {}) });
       return reply;
     },
   };

@@ -13,6 +13,7 @@ import { bundleWorkflows } from "#platform/temporal/bundle.ts";
 import { connectClient } from "#platform/temporal/connect.ts";
 import { ensureNamespace } from "#platform/temporal/namespace.ts";
 import { freePort } from "./free-port.ts";
+import { keepHistories } from "./keep-histories.ts";
 import type { World } from "./world.ts";
 
 /** A real Temporal server that keeps everything in memory. */
@@ -87,6 +88,8 @@ export async function startWorker(world: World, { address, workflowBundle }: Tem
   return {
     async [Symbol.asyncDispose]() {
       await relay.close();
+      // For a workflow that no installation has run yet: MOORAGE_HISTORIES=record with the tests that run it.
+      if (process.env["MOORAGE_HISTORIES"] === "record") await keepHistories(db, temporal, "missing");
       worker.shutdown();
       await running;
       await Promise.all([connection.close(), temporal.connection.close()]);

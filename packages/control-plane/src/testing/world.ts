@@ -3,7 +3,20 @@ import type { MysqlDatabase } from "@moorage/contract";
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { sql } from "kysely";
 import { inject } from "vitest";
-import { createDatabaseActivities, createDatabaseExpiry, createReleaseChore } from "#databases/index.ts";
+import {
+  createBackupActivities,
+  createBackupExpiry,
+  createChangeActivities,
+  createChangeExpiry,
+  createDailyPointsChore,
+  createDatabaseActivities,
+  createDatabaseExpiry,
+  createPatchChore,
+  createPrometheus,
+  createReleaseChore,
+  createTimelineActivities,
+  createTimelineExpiry,
+} from "#databases/index.ts";
 import { observe } from "#fleet/observe.ts";
 import { checkPhase } from "#fleet/want.ts";
 import { createAuthenticate, createTokenCache } from "#identity/index.ts";
@@ -22,6 +35,8 @@ export const PLAN = "m1-small";
 export const ENGINE = "mysql/9.7.4";
 export const ZONE = "moorage.test";
 const OPERATOR_TOKEN = "operator";
+const CHANGE_SECONDS = 900;
+export const ARCHIVE = { log_seconds: 60, copy_hours: { from: 18, to: 24 }, verify_days: 7 };
 
 type HostOptions = {
   memory_mb?: number;
@@ -33,7 +48,14 @@ type HostOptions = {
 export type Reply<Body = Record<string, unknown>> = { status: number; headers: Record<string, unknown>; body: Body };
 
 /** A control plane over a database of its own, cloned from the migrated template. Time stands where the test puts it. */
-export async function newWorld(settings: { existingCustomersOnly?: boolean; databaseCa?: string } = {}) {
+export type WorldSettings = {
+  existingCustomersOnly?: boolean;
+  databaseCa?: string;
+  prometheusUrl?: string;
+  undeleteDays?: number;
+};
+
+export async function newWorld(settings: WorldSettings = {}) {
   const url = inject("postgresUrl");
   const name = `world_${randomUUID().replaceAll("-", "")}`;
   const admin = createPool(`${url}/postgres`, 1);
@@ -60,10 +82,16 @@ export async function newWorld(settings: { existingCustomersOnly?: boolean; data
       },
       provisionDeadlineSeconds: 900,
       updateDeadlineSeconds: 120,
+      changeDeadlineSeconds: CHANGE_SECONDS,
       deleteDeadlineSeconds: 86_400,
+      backupDeadlineSeconds: 3600,
+      restoreDeadlineSeconds: 3600,
+      undeleteDays: settings.undeleteDays ?? 7,
+      dailyBackupsKept: 7,
       existingCustomersOnly: settings.existingCustomersOnly ?? false,
       zone: ZONE,
       databaseCa: settings.databaseCa ?? databaseCa.certificate,
+      prometheus: createPrometheus(settings.prometheusUrl),
       limiter: createNoRateLimiter(rateLimitsOf(readConfig({ DATABASE_URL: databaseUrl }))),
       onceSecrets: createOnceSecrets({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } }),
     },
@@ -80,6 +108,9 @@ export async function newWorld(settings: { existingCustomersOnly?: boolean; data
     clock,
     sealer,
     zone: ZONE,
+    archive: ARCHIVE,
+    undeleteDays: settings.undeleteDays ?? 7,
+    restoreDeadlineSeconds: 3600,
     operatorTokenSha256: sha256(OPERATOR_TOKEN).toString("hex"),
   });
 
@@ -167,7 +198,13 @@ export async function newWorld(settings: { existingCustomersOnly?: boolean; data
     });
     return { ...host, ...reply.body };
   };
-  const activities = createDatabaseActivities({ db, clock, zone: ZONE });
+  const activityDeps = { db, clock, zone: ZONE, sealer, archive: ARCHIVE };
+  const activities = {
+    ...createDatabaseActivities(activityDeps),
+    ...createChangeActivities(activityDeps),
+    ...createBackupActivities(activityDeps),
+    ...createTimelineActivities(activityDeps),
+  };
 
   return {
     db,
@@ -230,9 +267,16 @@ export async function newWorld(settings: { existingCustomersOnly?: boolean; data
     },
 
     activities,
-    expire: createDatabaseExpiry(activities),
+    expire: {
+      ...createDatabaseExpiry(activities),
+      ...createChangeExpiry(activities),
+      ...createBackupExpiry(activities),
+      ...createTimelineExpiry(activities),
+    },
+    patchChore: createPatchChore({ db, clock, changeDeadlineSeconds: CHANGE_SECONDS }),
     checkPhase: (operationId: number, phase: string) => checkPhase(db, operationId, phase),
     releaseChore: createReleaseChore({ db, clock }),
+    dailyPointsChore: createDailyPointsChore({ db, clock, dailyBackupsKept: 7 }),
     openOperations: async () =>
       (await db.selectFrom("operations").select("kind").where("settled_at", "is", null).orderBy("id").execute()).map(
         ({ kind }) => kind,

@@ -2,14 +2,20 @@ import { patched, proxyLocalActivities } from "@temporalio/workflow";
 import { untilObserved } from "#fleet/workflows/until-observed.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
 import type { DatabaseActivities } from "../activities.ts";
+import type { ShipActivities } from "../timelines/ship-activities.ts";
 import { nameStep } from "./name-step.ts";
+import { SHIP_MS, within } from "./within.ts";
 
-const { wantTombstones, settleDelete } = proxyLocalActivities<DatabaseActivities>({ startToCloseTimeout: "5 seconds" });
+const { shipLast, wantTombstones, settleDelete } = proxyLocalActivities<ShipActivities & DatabaseActivities>({
+  startToCloseTimeout: "5 seconds",
+});
 
 /** The row is gone already; this ends when its names are, and every host has put its volume into the trash. */
 export async function deleteDatabase(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
-  // First: the hosts close the gates and go on by themselves, whatever the name server does.
+  if (patched("ship") && (await shipLast(operationId)) === "wanted")
+    await untilObserved(within(input, SHIP_MS), "ship");
+  // Before the names: the hosts close the gates and go on by themselves, whatever the name server does.
   await wantTombstones(operationId);
   const withdrawn = patched("names") ? await nameStep(input, "withdrawNames") : true;
   const outcome = await untilObserved(input, "gone");

@@ -1,5 +1,13 @@
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
-import type { DeletionAllowance, Generation, NodeReport, NodeSpec, NodeState } from "@moorage/contract/agent";
+import type {
+  DeletionAllowance,
+  DiskState,
+  Generation,
+  JobReport,
+  NodeReport,
+  NodeSpec,
+  NodeState,
+} from "@moorage/contract/agent";
 import type {
   DatabaseStatus,
   EntityType,
@@ -15,6 +23,8 @@ type Id = ColumnType<number, number | undefined, never>;
 /** Which of them a user has; one that is missing is not given. */
 type GlobalGrants = Partial<Record<GlobalGrant, boolean>>;
 type Json<T> = ColumnType<T, string, string>;
+/** What a phase waits for: the node at this generation, with these jobs done. */
+export type WantedNode = Generation & { node: string; jobs?: string[] };
 
 export type Tables = {
   installation: {
@@ -199,11 +209,14 @@ export type Tables = {
     used_disk_mb: number | null;
     created_at: Date;
     released_at: Date | null;
+    observed_jobs: ColumnType<JobReport[], string | undefined, string>;
+    observed_timeline: Generated<string | null>;
+    disk_state: Generated<DiskState | null>;
   };
   wanted_phases: {
     operation_id: number;
     phase: string;
-    nodes: JSONColumnType<(Generation & { node: string })[]>;
+    nodes: JSONColumnType<WantedNode[]>;
   };
   databases: {
     account_id: number;
@@ -227,5 +240,92 @@ export type Tables = {
     deleted_at: Date | null;
     /** Since when its names lead to it. */
     named_at: Generated<Date | null>;
+    powered: Generated<boolean>;
+    /** The node image that it runs. Null until its nodes are first wanted. */
+    image: Generated<string | null>;
+    timeline_id: Generated<string | null>;
+    patch_due_at: Generated<Date | null>;
+    verified_at: Generated<Date | null>;
+    purge_at: Generated<Date | null>;
+  };
+  archives: { account_id: number; database_id: number; recipient: string; identity: string };
+  timelines: {
+    account_id: number;
+    id: string;
+    database_id: number;
+    ordinal: number;
+    prepared: string | null;
+    parent_id: string | null;
+    parent_copy_id: string | null;
+    parent_until: Date | null;
+    created_at: Date;
+    ended_at: Generated<Date | null>;
+    archived_through: Date;
+    last_log: Generated<number>;
+    gap_allowed: Generated<boolean>;
+    next_point_at: Date | null;
+    swept_at: Generated<Date>;
+  };
+  copies: {
+    account_id: number;
+    id: string;
+    timeline_id: string;
+    started_at: Date;
+    ended_at: Date;
+    gtid: string;
+    bytes: number;
+    parts: number;
+    manifest_sha256: string;
+    first_log: Generated<number>;
+    doomed_at: Generated<Date | null>;
+  };
+  binary_logs: {
+    account_id: number;
+    timeline_id: string;
+    sequence: number;
+    name: string;
+    closed_at: Date;
+    gtid: string;
+    bytes: number;
+    sha256: string;
+    doomed_at: Generated<Date | null>;
+  };
+  backups: {
+    account_id: number;
+    id: Id;
+    database_id: number;
+    type: "auto" | "snapshot";
+    label: string;
+    timeline_id: string;
+    copy_id: string | null;
+    point_at: Date;
+    created_at: Date;
+    verified_at: Generated<Date | null>;
+  };
+  keyrings: { account_id: number; node_id: string; keyring: string; told_at: Date };
+  findings: {
+    id: Generated<number>;
+    account_id: number;
+    database_id: number;
+    node_id: string;
+    kind: "disk" | "verification";
+    detail: Json<object>;
+    at: Date;
+  };
+  notifications: {
+    account_id: number;
+    id: Id;
+    entity_type: string;
+    entity_id: string;
+    cause: string;
+    type: string;
+    severity: "minor" | "major" | "critical";
+    label: string;
+    message: string;
+    body: string | null;
+    entity_label: string | null;
+    entity_url: string | null;
+    since: Date;
+    until: Date | null;
   };
 };

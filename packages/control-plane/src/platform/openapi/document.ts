@@ -1,4 +1,5 @@
 import { type Access, ErrorReply, type Operation, operations } from "@moorage/contract";
+import type { z } from "zod";
 import { errorResponses, errorStatuses } from "./error-responses.ts";
 import { filterParameter } from "./filter-parameter.ts";
 import { createSchemas, type JsonSchema } from "./schemas.ts";
@@ -85,10 +86,17 @@ function parametersOf(operation: Operation, schemas: Schemas): object[] {
     schema: schemas.ofInput(schema),
     ...(name === operation.slashParam ? { description: "Holds a slash, which may be sent as it is or as `%2F`." } : {}),
   }));
+  const query = Object.entries(operation.query?.shape ?? {}).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: false,
+    schema: schemas.ofInput(schema as z.ZodType),
+  }));
   const common =
     operation.paged === true ? ["page", "page_size"] : operation.method === "POST" ? ["Idempotency-Key"] : [];
   return [
     ...path,
+    ...query,
     ...common.map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ...(operation.filterable === undefined ? [] : [filterParameter(operation.filterable)]),
   ];

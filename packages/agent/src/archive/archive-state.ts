@@ -1,0 +1,28 @@
+import { ArchivedCopy, ArchivedLog } from "@moorage/contract/agent";
+import { z } from "zod";
+
+const Ended = z.object({ state: z.enum(["done", "failed"]), message: z.string().optional() });
+
+/**
+ * What of a node's timeline is in the object store, as far as its host knows. `untold` is in the store and written down
+ * here before it is told: whatever was told once is never uploaded again, because its SHA-256 would be another one.
+ */
+export const ArchiveState = z.object({
+  timeline: z.uuid(),
+  /** When this host began with the timeline. */
+  since: z.string(),
+  /** The number of the last binary log that is in the store. */
+  shipped: z.int().nonnegative().default(0),
+  /** Told and acknowledged. */
+  through: z.string().optional(),
+  /** The last copies that the gateway acknowledged. */
+  told_copies: z.array(z.uuid()).default([]),
+  newest_copy: z.string().optional(),
+  /** A nightly copy that was begun: tried again, it writes over what it had left. */
+  copying: z.uuid().optional(),
+  untold: z.object({ copies: z.array(ArchivedCopy), logs: z.array(ArchivedLog) }).default({ copies: [], logs: [] }),
+  /** The jobs of the spec that have ended, by their id. */
+  jobs: z.record(z.string(), Ended).default({}),
+});
+export type ArchiveState = z.output<typeof ArchiveState>;
+export type EndedJob = z.output<typeof Ended>;

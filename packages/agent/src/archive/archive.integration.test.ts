@@ -1,0 +1,392 @@
+import { execFileSync } from "node:child_process";
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ArchivedLog, NodeSpec } from "@moorage/contract/agent";
+import type { RowDataPacket } from "mysql2/promise";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hostPaths, nodePaths } from "../host-paths.ts";
+import { withRoot } from "../mysql/node-sql.ts";
+import { agentEnvironment, builtEngine, enrolToken } from "../testing/agent-environment.ts";
+import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
+import { testSpec } from "../testing/node-spec.ts";
+import { type ObjectStore, startObjectStore } from "../testing/object-store.ts";
+import { makeTestHost, sh, type TestHost, until } from "../testing/test-host.ts";
+import { archivedNode } from "./archived-node.ts";
+import { Manifest } from "./manifest.ts";
+import { purgeShipped } from "./ship-logs.ts";
+
+let host: TestHost;
+let gateway: FakeGateway;
+let store: ObjectStore;
+let environment: Record<string, string>;
+let identity: string;
+let recipient: string;
+const [plain, secret] = [randomUUID(), randomUUID()];
+const timelines = { [plain]: randomUUID(), [secret]: randomUUID() };
+const specs = new Map<string, NodeSpec>();
+
+const socketOf = (node: string) => nodePaths(hostPaths(host.state), node).socket;
+const sql = (node: string, text: string, values: unknown[] = []): Promise<RowDataPacket[]> =>
+  withRoot(socketOf(node), async (connection) => {
+    const [rows] = await connection.query<RowDataPacket[]>(text, values);
+    return rows;
+  });
+
+/** Wants a node as it was, with a change. */
+function want(node: string, change: Partial<NodeSpec>): NodeSpec {
+  const before = specs.get(node) ?? spec(node);
+  const after = { ...before, ...change, generation: before.generation + (specs.has(node) ? 1 : 0) };
+  specs.set(node, after);
+  gateway.want(...specs.values());
+  return after;
+}
+const spec = (node: string): NodeSpec =>
+  testSpec({
+    node,
+    engine: builtEngine,
+    uid: node === plain ? 200_001 : 200_002,
+    network: { address: host.address(node === plain ? 1 : 2), port: node === plain ? 20_001 : 20_002 },
+    database: { ...testSpec().database, encrypted: node === secret },
+    resources: { memory_mb: 512, vcpus: 2, disk_mb: 2048 },
+    data: { timeline: timelines[node] ?? "", ordinal: 0, origin: "prepared" },
+    archive: { recipient, log_seconds: 1, copy_hours: { from: 23, to: 24 }, verify_days: 7 },
+  });
+const jobOf = (node: string, id: string) => gateway.latest(node)?.jobs?.find((job) => job.id === id);
+const logsOf = (node: string): ArchivedLog[] =>
+  gateway.archived.filter((told) => told.node === node).flatMap((told) => told.logs ?? []);
+const keyOf = (node: string, name: string) => `${timelines[node]}/${name}`;
+const opened = (bytes: Buffer): Buffer =>
+  execFileSync("sh", ["-c", `age -d -i ${identity} | zstd -dc`], { input: bytes, maxBuffer: 1 << 30 });
+const openLog = (node: string, name: string): string =>
+  opened(store.read(keyOf(node, `logs/${name}`))).toString("latin1");
+
+async function allTold(node: string): Promise<ArchivedLog[]> {
+  const [row] = await sql(node, "SELECT @@GLOBAL.gtid_executed AS gtids");
+  const gtids = String(row?.["gtids"]).replaceAll("\n", "");
+  await until("the logs to be told", () => logsOf(node).at(-1)?.gtid === gtids);
+  return logsOf(node);
+}
+
+/** So often the agent has looked at the logs of a node and found, or done, everything. */
+async function rounds(count: number): Promise<void> {
+  const trace = join(host.crash, "trace");
+  writeFileSync(trace, "");
+  await until("rounds of shipping", () => readFileSync(trace, "utf8").split("agent.ship.purge").length > count);
+  rmSync(trace);
+}
+
+/** Nothing is being told of either node, and nothing will be. */
+async function atRest(): Promise<void> {
+  for (const node of [plain, secret]) await allTold(node);
+  await rounds(4);
+}
+
+/** Of copies: mounts, loop devices, files, programs. */
+function leftovers(): string[] {
+  const folder = join(host.state, "scratch");
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
+    (name) => name !== plain && name !== secret,
+  );
+  const mounts = readFileSync("/proc/mounts", "utf8")
+    .split("\n")
+    .filter((line) => line.includes(`${folder}/`));
+  const devices = sh("losetup -a")
+    .split("\n")
+    .filter((line) => line.includes(`${folder}/`));
+  const programs = sh(`pgrep -af '${host.dir}|${recipient}' | grep -E ' (tar|zstd|age|bash) ' || true`).trim();
+  return [...files, ...mounts, ...devices, ...(programs === "" ? [] : [programs])];
+}
+
+beforeAll(async () => {
+  host = await makeTestHost("moor-t-arc", "198.18.84");
+  gateway = await startFakeGateway(host.outside, 14448, enrolToken);
+  store = await startObjectStore(host.outside);
+  gateway.archive.store = store;
+  identity = join(host.dir, "identity");
+  sh(`age-keygen -o ${identity} 2>/dev/null`);
+  recipient = sh(`age-keygen -y ${identity}`).trim();
+  environment = { ...agentEnvironment(host, gateway), MOORAGE_CRASH_DIR: host.crash };
+  for (const node of [plain, secret]) host.known(node);
+  host.startAgent(environment);
+  for (const node of [plain, secret]) want(node, {});
+  for (const node of [plain, secret])
+    await until("both to run", () => gateway.latest(node)?.state === "running", 90_000);
+  for (const node of [plain, secret]) {
+    await sql(node, "CREATE DATABASE shop");
+    await sql(node, "CREATE TABLE shop.t (id BIGINT AUTO_INCREMENT PRIMARY KEY, a VARBINARY(1000))");
+  }
+}, 120_000);
+afterAll(async () => {
+  if (process.env["SHOW_AGENT_LOG"]) process.stdout.write(host.log());
+  await gateway?.close();
+  await host?.close();
+  await store?.close();
+}, 60_000);
+
+describe("binary logs", () => {
+  test.each(["plain", "encrypted"])(
+    "of the %s node are text in the archive, sealed, in order, without a gap",
+    async (kind) => {
+      const node = kind === "plain" ? plain : secret;
+      await sql(node, "INSERT INTO shop.t (a) VALUES ('first'), ('second')");
+      await allTold(node);
+      await sql(node, "INSERT INTO shop.t (a) VALUES ('third')");
+      const logs = await allTold(node);
+      expect(logs.map(({ sequence }) => sequence)).toEqual(logs.map((_, index) => index + 1));
+      expect(logs.length).toBeGreaterThan(1);
+      for (const log of logs) {
+        const bytes = store.read(keyOf(node, `logs/${log.name}`));
+        expect([bytes.length, createHash("sha256").update(bytes).digest("hex")]).toEqual([log.bytes, log.sha256]);
+        expect(bytes.subarray(0, 21).toString()).toBe("age-encryption.org/v1");
+      }
+      const text = logs.map(({ name }) => openLog(node, name)).join("");
+      expect(text).toContain("CREATE TABLE shop.t");
+      expect(text.match(/^BINLOG '/gm)?.length).toBeGreaterThanOrEqual(2);
+    },
+  );
+
+  test("are told with the time that the archive reaches to, and nothing is told while nothing is written", async () => {
+    const written = Date.now();
+    await sql(plain, "INSERT INTO shop.t (a) VALUES ('before')");
+    await atRest();
+    const told = gateway.archived.filter(({ node }) => node === plain).at(-1);
+    expect(Date.parse(told?.through ?? "")).toBeGreaterThanOrEqual(written);
+    const said = () => [gateway.archived.length, gateway.asked.filter((path) => path === "/v1/uploads").length];
+    const before = said();
+    await rounds(6);
+    expect(said()).toEqual(before);
+  });
+
+  test.each(["plain", "encrypted"])(
+    "with one statement larger than the container's memory for files, of the %s node",
+    async (kind) => {
+      const node = kind === "plain" ? plain : secret;
+      await sql(node, "CREATE TABLE shop.wide (id BIGINT AUTO_INCREMENT PRIMARY KEY, a VARBINARY(1000))");
+      const source = Array.from({ length: 40 }, () => "SELECT 1").join(" UNION ALL ");
+      await sql(
+        node,
+        `INSERT INTO shop.wide (a) SELECT RANDOM_BYTES(1000) FROM (${source}) x, (${source}) y, (${source.slice(0, 180)}) z`,
+      );
+      const logs = await allTold(node);
+      const size = logs.slice(-2).reduce((sum, { name }) => sum + openLog(node, name).length, 0);
+      expect(size).toBeGreaterThan(16 * 1024 * 1024);
+    },
+  );
+
+  test("that could not be shipped are kept, and shipped when the store is back", async () => {
+    const node = archivedNode(hostPaths(host.state), specs.get(plain));
+    if (node === undefined) throw new Error("no archive");
+    const later = () => new Date(Date.now() + 7 * 3_600_000);
+    const purge = () => purgeShipped({ clock: later } as Parameters<typeof purgeShipped>[0], node, false);
+    await allTold(plain);
+    await purge();
+    await store.stop();
+    await sql(plain, "INSERT INTO shop.t (a) VALUES ('while the store is away')");
+    const told = logsOf(plain).at(-1)?.sequence ?? 0;
+    await until("a log to be closed in vain", async () => {
+      const logs = await sql(plain, "SHOW BINARY LOGS");
+      return Number(String(logs.at(-1)?.["Log_name"]).split(".")[1]) > told + 1;
+    });
+    expect(await purge()).toEqual([]);
+    await store.start();
+    const logs = await allTold(plain);
+    expect(logs.map(({ sequence }) => sequence)).toEqual(logs.map((_, index) => index + 1));
+    expect((await purge()).at(-1)).toBe(logs.at(-1)?.name);
+  });
+
+  test("that nobody heard of are told again as they are in the store, and stay on the disk until then", async () => {
+    const node = archivedNode(hostPaths(host.state), specs.get(plain));
+    if (node === undefined) throw new Error("no archive");
+    const clock = () => new Date(Date.now() + 7 * 3_600_000);
+    gateway.archive.hears = false;
+    const before = (await store.list(keyOf(plain, "logs/"))).length;
+    await sql(plain, "INSERT INTO shop.t (a) VALUES ('unheard')");
+    await until("it to be in the store", async () => (await store.list(keyOf(plain, "logs/"))).length > before);
+    await host.stopAgent("SIGKILL");
+    expect(await purgeShipped({ clock } as Parameters<typeof purgeShipped>[0], node, false)).toEqual([]);
+    host.startAgent(environment);
+    gateway.archive.hears = true;
+    const log = (await allTold(plain)).at(-1);
+    const bytes = store.read(keyOf(plain, `logs/${log?.name}`));
+    expect(createHash("sha256").update(bytes).digest("hex")).toBe(log?.sha256);
+  });
+});
+
+describe("a copy", () => {
+  test.each(["plain", "encrypted"])(
+    "of the %s node is a data directory that a server starts on, with the same rows",
+    async (kind) => {
+      const node = kind === "plain" ? plain : secret;
+      await sql(node, "INSERT INTO shop.t (a) SELECT RANDOM_BYTES(900) FROM shop.wide LIMIT 12000");
+      const [expected] = await sql(node, "CHECKSUM TABLE shop.t");
+      const id = randomUUID();
+      want(node, { jobs: [{ id, kind: "copy" }] });
+      await until("the copy", () => jobOf(node, id)?.state === "done", 60_000);
+      const told = gateway.archived.flatMap(({ copies }) => copies ?? []).find((copy) => copy.id === id);
+      const text = store.read(keyOf(node, `copies/${id}/manifest.json`));
+      expect(createHash("sha256").update(text).digest("hex")).toBe(told?.manifest_sha256);
+      const manifest = Manifest.parse(JSON.parse(text.toString()));
+      expect(manifest).toMatchObject({ id, timeline: timelines[node], encrypted: node === secret });
+      const names = (await store.list(keyOf(node, `copies/${id}/part-`))).sort();
+      const parts = names.map((name) => store.read(name));
+      expect(
+        parts.map((part) => ({ bytes: part.length, sha256: createHash("sha256").update(part).digest("hex") })),
+      ).toEqual(manifest.parts);
+      expect(parts.length).toBeGreaterThan(1);
+
+      const rows = await startedOn(opened(Buffer.concat(parts)), spec(node).uid, "CHECKSUM TABLE shop.t");
+      expect(rows).toBe(`shop.t\t${expected?.["Checksum"]}`);
+      expect(leftovers()).toEqual([]);
+    },
+  );
+
+  test("and how it ended stay in the node's reports, and it is not made again by a restarted agent", async () => {
+    const id = specs.get(plain)?.jobs?.[0]?.id ?? "";
+    const told = gateway.archived.length;
+    await host.stopAgent();
+    host.startAgent(environment);
+    const heard = gateway.messages.length;
+    await until("a complete report", () =>
+      gateway.messages
+        .slice(heard)
+        .some(({ complete, nodes }) => complete && nodes.some(({ state }) => state === "running")),
+    );
+    await until("the job in it", () => jobOf(plain, id)?.state === "done");
+    expect(gateway.archived.slice(told).flatMap(({ copies }) => copies ?? [])).toEqual([]);
+  });
+
+  test.each(["agent.copy.clone", "agent.copy.upload", "agent.copy.record", "agent.archive.told"])(
+    "that dies with its agent after %s leaves nothing, and is made and told once",
+    async (step) => {
+      const id = randomUUID();
+      await atRest(); // or the step would be that of a log
+      writeFileSync(join(host.crash, "armed"), JSON.stringify({ step, mode: "kill-after" }));
+      want(plain, { jobs: [{ id, kind: "copy" }] });
+      await host.agentExit();
+      host.startAgent(environment);
+      await until("the copy", () => jobOf(plain, id)?.state === "done", 60_000);
+      const told = gateway.archived.flatMap(({ copies }) => copies ?? []).filter((copy) => copy.id === id);
+      const manifests = new Set(told.map(({ manifest_sha256 }) => manifest_sha256));
+      const manifest = store.read(keyOf(plain, `copies/${id}/manifest.json`));
+      expect([...manifests]).toEqual([createHash("sha256").update(manifest).digest("hex")]);
+      await until("everything to be away", () => leftovers().length === 0);
+    },
+  );
+
+  test("that is due is made by the host itself, without being asked for", async () => {
+    await host.stopAgent();
+    const file = nodePaths(hostPaths(host.state), secret).state;
+    const record = JSON.parse(readFileSync(file, "utf8"));
+    const daysAgo = new Date(Date.now() - 2 * 86_400_000).toISOString();
+    writeFileSync(file, JSON.stringify({ ...record, archive: { ...record.archive, newest_copy: daysAgo } }));
+    const told = gateway.archived.length;
+    host.startAgent(environment);
+    const copiesOf = () =>
+      gateway.archived.slice(told).flatMap(({ node, copies }) => (node === secret ? (copies ?? []) : []));
+    await until("the copy", () => copiesOf().length > 0, 60_000);
+    expect(Date.parse(copiesOf()[0]?.ended_at ?? "")).toBeGreaterThan(Date.now() - 60_000);
+  });
+
+  test("for which the host has no room fails with a sentence", async () => {
+    const id = randomUUID();
+    const filled = join(host.state, "scratch");
+    sh(`mount -t tmpfs -o size=900m tmpfs ${filled}`);
+    try {
+      want(plain, { jobs: [{ id, kind: "copy" }] });
+      await until("its end", () => jobOf(plain, id)?.state === "failed");
+      expect(jobOf(plain, id)?.message).toMatch(/^The host's disk has \d+ MB free, and a copy of this database needs/);
+    } finally {
+      sh(`umount ${filled}`);
+    }
+  });
+
+  test("is not begun on a node without power, whose last logs went before it stopped", async () => {
+    await sql(secret, "INSERT INTO shop.t (a) VALUES ('the last')");
+    const [row] = await sql(secret, "SELECT @@GLOBAL.gtid_executed AS gtids");
+    want(secret, { power: "off", jobs: [] });
+    await until("it to rest", () => gateway.latest(secret)?.state === "stopped", 60_000);
+    expect(logsOf(secret).at(-1)?.gtid).toBe(String(row?.["gtids"]).replaceAll("\n", ""));
+  });
+
+  test("ends when its node is to go, and leaves nothing", async () => {
+    const id = randomUUID();
+    await store.stop(); // so that it is under way for as long as it takes
+    want(plain, { jobs: [{ id, kind: "copy" }] });
+    await until("the copy to be under way", () => existsSync(join(host.state, "scratch", `${id}.img`)));
+    want(plain, { jobs: [], tombstone: { operation: 1 } });
+    await until("its end", () => gateway.latest(plain)?.state === "gone", 60_000);
+    await until("everything to be away", () => !existsSync(join(host.state, "scratch", plain)));
+    expect(leftovers()).toEqual([]);
+    await store.start();
+  });
+});
+
+/** Unpacks an archive, starts a server on it without a network, and asks. */
+async function startedOn(tar: Buffer, uid: number, question: string): Promise<string> {
+  const folder = mkdtempSync(join(host.dir, "try-"));
+  mkdirSync(join(folder, "run"));
+  execFileSync("tar", ["-x", "-C", folder], { input: tar });
+  sh(`chown -R ${uid}:${uid} ${folder} && chmod 755 ${folder}`);
+  const keyring = existsSync(join(folder, "keyring"));
+  if (keyring) {
+    writeFileSync(join(folder, "mysqld.my"), JSON.stringify({ components: "file://component_keyring_file" }));
+    writeFileSync(join(folder, "keyring.cnf"), JSON.stringify({ path: "/copy/keyring", read_only: false }));
+  }
+  const binds = [
+    `${folder}:/copy`,
+    ...(keyring
+      ? [
+          `${folder}/mysqld.my:/usr/sbin/mysqld.my`,
+          `${folder}/keyring.cnf:/usr/lib/mysql/plugin/component_keyring_file.cnf`,
+        ]
+      : []),
+  ].flatMap((bind) => ["--volume", bind]);
+  const image = `localhost/moorage/mysql:${builtEngine.image}`;
+  const server = [
+    "--defaults-file=/copy/fixed.cnf",
+    "--datadir=/copy/data",
+    "--socket=/copy/run/s",
+    "--skip-networking",
+    "--secure-file-priv=NULL",
+  ];
+  host.podman(
+    "run",
+    "--detach",
+    "--name",
+    "try",
+    "--network",
+    "none",
+    "--user",
+    `${uid}:${uid}`,
+    ...binds,
+    "--entrypoint",
+    "/usr/sbin/mysqld",
+    image,
+    ...server,
+    "--mysqlx=OFF",
+    "--disable-log-bin",
+  );
+  const ask = () =>
+    host.podman("exec", "--user", `0:${uid}`, "try", "mysql", "-S", "/copy/run/s", "-BNe", question).trim();
+  try {
+    await until("the copy's server", () => {
+      try {
+        return ask() !== "";
+      } catch {
+        return false;
+      }
+    });
+    return ask();
+  } catch (error) {
+    throw new Error(
+      readFileSync(host.podman("inspect", "--format", "{{.HostConfig.LogConfig.Path}}", "try").trim(), "utf8").slice(
+        -2000,
+      ),
+      { cause: error },
+    );
+  } finally {
+    host.podman("rm", "--force", "--time", "0", "try");
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { NodeSpec } from "@moorage/contract/agent";
+import type { Logger } from "pino";
+import type { SpecStore } from "../spec-store.ts";
+import { type ArchivedNode, archivedNode, isOnItsTimeline, overtaken } from "./archived-node.ts";
+import { type CopyOrder, copyOnce } from "./copy.ts";
+import { createHeavyWork } from "./heavy-work.ts";
+import { createJobs, type JobDeps } from "./jobs.ts";
+import { prepareScratch, sweepScratch } from "./scratch.ts";
+import { purgeShipped, type ShipDeps, shipLogs } from "./ship-logs.ts";
+import { tellArchived } from "./tell-archived.ts";
+import { createTurns } from "./turns.ts";
+
+export type ArchiverDeps = ShipDeps & {
+  store: Pick<SpecStore, "all" | "get">;
+  reporter: JobDeps["reporter"];
+  /** The trying of restores, which shares the place of the nightly copies. */
+  verification?: {
+    isDue: (spec: NodeSpec) => Promise<boolean>;
+    run: (spec: NodeSpec, signal: AbortSignal) => Promise<void>;
+  };
+  log: Logger;
+};
+
+const tickMs = 500;
+const shipsAtOnce = 4;
+const lookForWorkMs = 10_000;
+const makeRoomEveryMs = 10_000;
+
+/**
+ * The host's own schedule: binary logs of every node each minute, a base copy of every node each night, one after the
+ * other, and what specs ask for by name. It needs no control plane to know when; only to be given addresses.
+ */
+export function createArchiver(deps: ArchiverDeps) {
+  const stop = new AbortController();
+  const ships = createTurns(shipsAtOnce);
+  // A server makes one copy of itself at a time.
+  const copies = createTurns(Number.POSITIVE_INFINITY);
+  const [shipAfter, makeRoomAfter] = [new Map<string, number>(), new Map<string, number>()];
+  const running = new Set<Promise<void>>();
+  const watched = new Set<{ node: ArchivedNode; kind: "logs" | "heavy"; end: AbortController }>();
+  const jobs = createJobs({ ...deps, ship: (node) => ship(node), copy: (node, order) => copy(node, order) });
+  const heavyWork = createHeavyWork({
+    nodes: () => awake(),
+    copy: (node, order) => copy(node, order),
+    verify: (node) => watch(node, "heavy", async (signal) => deps.verification?.run(node.spec, signal)),
+    verifyIsDue: async (spec) => (await deps.verification?.isDue(spec)) ?? false,
+    clock: deps.clock,
+    log: deps.log,
+  });
+  let heavy: Promise<void> | undefined;
+  let lookAfter = 0;
+  const current = (node: string) => archivedNode(deps.host, deps.store.get(node));
+  const awake = (): ArchivedNode[] =>
+    deps.store.all().flatMap((spec) => (spec.power === "off" ? [] : (archivedNode(deps.host, spec) ?? [])));
+
+  /** Gives a signal that ends the work with the agent, and when the node is to go, or to live on another timeline. */
+  async function watch<T>(
+    node: ArchivedNode,
+    kind: "logs" | "heavy",
+    work: (signal: AbortSignal) => Promise<T>,
+    also: AbortSignal[] = [],
+  ): Promise<T> {
+    const entry = { node, kind, end: new AbortController() };
+    watched.add(entry);
+    try {
+      return await work(AbortSignal.any([stop.signal, entry.end.signal, ...also]));
+    } finally {
+      watched.delete(entry);
+    }
+  }
+
+  const ship = (node: ArchivedNode, ...also: AbortSignal[]): Promise<void> =>
+    ships.run(node.spec.node, () => watch(node, "logs", (signal) => shipLogs(deps, node, signal), also));
+
+  const copy = (node: ArchivedNode, order: Omit<CopyOrder, "signal">): Promise<void> =>
+    copies.run(node.spec.node, () =>
+      watch(node, "heavy", async (signal) => {
+        await copyOnce(deps, node, { ...order, signal });
+        await tellArchived(deps, node, undefined, signal);
+      }),
+    );
+
+  async function shipInTurn(node: ArchivedNode): Promise<void> {
+    const log = deps.log.child({ node: node.spec.node });
+    try {
+      if (!(await isOnItsTimeline(node))) return;
+      await ship(node);
+      const purged = await purgeShipped(deps, node, false);
+      if (purged.length > 0) log.info({ purged }, "binary logs that are in the archive were purged");
+    } catch (error) {
+      if (!stop.signal.aborted) log.warn({ error: String(error) }, "binary logs were not shipped");
+    }
+  }
+
+  async function lookForWork(): Promise<void> {
+    try {
+      await sweepScratch(deps.host, (node) => deps.store.get(node) !== undefined);
+      if (await heavyWork.next()) lookAfter = 0;
+    } catch (error) {
+      deps.log.warn({ error: String(error) }, "the schedule failed");
+    }
+    heavy = undefined;
+  }
+
+  function track(work: Promise<void>): void {
+    const tracked = work.finally(() => running.delete(tracked));
+    running.add(tracked);
+  }
+
+  function tick(): void {
+    const now = deps.clock().getTime();
+    for (const { node, kind, end } of watched) {
+      const reason = overtaken(node, current(node.spec.node), kind);
+      if (reason !== undefined) end.abort(new Error(reason));
+    }
+    for (const node of awake()) {
+      const id = node.spec.node;
+      const everyMs = node.archive.log_seconds * 1000;
+      // The first time somewhere in the minute, so that a host's nodes do not go at once.
+      const due = shipAfter.get(id) ?? now + Math.random() * everyMs;
+      shipAfter.set(id, now >= due ? now + everyMs : due);
+      if (now >= due) track(shipInTurn(node));
+      for (const job of jobs.begin(node)) track(job);
+    }
+    if (heavy !== undefined || now < lookAfter) return;
+    lookAfter = now + lookForWorkMs;
+    heavy = lookForWork();
+  }
+
+  async function run(): Promise<void> {
+    while (!stop.signal.aborted) {
+      tick();
+      await sleep(tickMs, undefined, { signal: stop.signal }).catch(() => {});
+    }
+  }
+
+  let ticking: Promise<void> | undefined;
+  return {
+    /** Before any server is started: it sees only what is mounted below a folder that is shared by then. */
+    prepare: (): Promise<void> => prepareScratch(deps.host),
+    start: () => (ticking ??= run()),
+    /** Everything that was committed until now is in the archive when this returns. */
+    async shipNow(id: string, signal: AbortSignal): Promise<void> {
+      const node = current(id);
+      if (node !== undefined) await ship(node, signal);
+    },
+    /** For a node whose disk is nearly full: all logs go to the archive, and then from the disk. */
+    async makeRoom(id: string): Promise<void> {
+      const node = current(id);
+      const now = deps.clock().getTime();
+      if (node === undefined || now < (makeRoomAfter.get(id) ?? 0)) return;
+      makeRoomAfter.set(id, now + makeRoomEveryMs);
+      await ship(node);
+      await purgeShipped(deps, node, true);
+    },
+    async close(): Promise<void> {
+      stop.abort(new Error("The agent is closing."));
+      await ticking;
+      await Promise.allSettled([heavy, ...running]);
+    },
+  };
+}
+export type Archiver = ReturnType<typeof createArchiver>;

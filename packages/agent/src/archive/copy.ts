@@ -1,0 +1,157 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import type { ArchivedCopy } from "@moorage/contract/agent";
+import { step } from "@moorage/crash-points";
+import type { Connection, RowDataPacket } from "mysql2/promise";
+import type { Logger } from "pino";
+import type { HostPaths } from "../host-paths.ts";
+import { withRoot } from "../mysql/node-sql.ts";
+import { runCommand } from "../run-command.ts";
+import { usedDiskMb } from "../volume.ts";
+import { type ArchivedNode, isOnItsTimeline, readArchiveState, updateArchiveState } from "./archived-node.ts";
+import { copyContents, type Manifest, manifestName } from "./manifest.ts";
+import { makeScratch, removeScratch, type Scratch } from "./scratch.ts";
+import { outputOf, sealTo } from "./sealed-output.ts";
+import { serverTime } from "./server-time.ts";
+import { createUpload, type UploadDeps } from "./upload.ts";
+import { uploadParts } from "./upload-parts.ts";
+
+export const copySteps = ["begin", "scratch", "clone", "upload", "manifest", "clean", "record"].map(
+  (name) => `agent.copy.${name}`,
+);
+
+export type CopyDeps = UploadDeps & { host: HostPaths; clock: () => Date; log: Logger };
+export type CopyOrder = { id: string; signal: AbortSignal; progress?: (percent: number) => void };
+
+/** What a copy may have beyond the data of this moment: what is written meanwhile, and a small one's own file system. */
+const growth = 1.25;
+const leastMb = 512;
+/** Of the whole work, as it is reported. */
+const clonedPercent = 20;
+
+/** Made, and written down, once for each id: see `untold`. */
+export async function copyOnce(deps: CopyDeps, node: ArchivedNode, order: CopyOrder): Promise<void> {
+  const { untold, told_copies } = await readArchiveState(node, deps.clock());
+  if (told_copies.includes(order.id) || untold.copies.some(({ id }) => id === order.id)) return;
+  if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the wanted timeline.");
+  const made = await copyNode(deps, node, order);
+  await step("agent.copy.record", () =>
+    updateArchiveState(node, deps.clock(), (before) => ({
+      newest_copy: made.ended_at,
+      copying: before.copying === made.id ? undefined : before.copying,
+      untold: {
+        ...before.untold,
+        copies: [...before.untold.copies.filter(({ id }) => id !== made.id), made],
+      },
+    })),
+  );
+}
+
+/**
+ * A base copy of a running server into the object store. All of it or nothing: the manifest is the last object, and
+ * whoever was not told of the copy does not know it. Tried again under the same id, it writes over what it left.
+ */
+async function copyNode(deps: CopyDeps, node: ArchivedNode, order: CopyOrder): Promise<ArchivedCopy> {
+  const { spec, paths } = node;
+  const neededMb = Math.ceil(((await usedDiskMb(paths)) ?? spec.resources.disk_mb) * growth) + leastMb;
+  let scratch: Scratch | undefined;
+  const timed = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    const started = performance.now();
+    const result = await step(`agent.copy.${name}`, work);
+    const ms = Math.round(performance.now() - started);
+    deps.log.debug({ node: spec.node, table: "copy", step: name, ms }, "step");
+    return result;
+  };
+  const upload = createUpload(deps, node, order.signal);
+  try {
+    const made = await timed("scratch", () =>
+      makeScratch(deps.host, { node: spec.node, id: order.id, uid: spec.uid, neededMb }),
+    );
+    scratch = made;
+    const cloned = await timed("clone", () => clone(node, made, order));
+    order.progress?.(clonedPercent);
+    const parts = await timed("upload", () => uploadParts(sealedTar(node, made, order), order.id, upload));
+    const manifest = Buffer.from(JSON.stringify(manifestOf(node, order.id, cloned, parts)));
+    const body = { buffer: manifest, bytes: manifest.length, md5: md5Of(manifest) };
+    await timed("manifest", () => upload.put(manifestName(order.id), body));
+    return {
+      id: order.id,
+      ...cloned,
+      bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
+      parts: parts.length,
+      manifest_sha256: createHash("sha256").update(manifest).digest("hex"),
+    };
+  } finally {
+    await upload.close();
+    const left = scratch;
+    if (left !== undefined) await timed("clean", () => removeScratch(left));
+  }
+}
+
+type Cloned = Pick<ArchivedCopy, "gtid" | "started_at" | "ended_at">;
+
+const md5Of = (bytes: Buffer): string => createHash("md5").update(bytes).digest("base64");
+
+function manifestOf({ spec, data }: ArchivedNode, id: string, cloned: Cloned, parts: Manifest["parts"]): Manifest {
+  const { name, version } = spec.engine;
+  return {
+    version: 1,
+    id,
+    timeline: data.timeline,
+    ...cloned,
+    engine: { name, version },
+    encrypted: spec.database.encrypted,
+    parts,
+  };
+}
+
+/** The server copies its own files, and waits for nobody: writes go on, changes of tables too. */
+async function clone({ paths, spec }: ArchivedNode, scratch: Scratch, { id, signal }: CopyOrder): Promise<Cloned> {
+  // Left by a try that was reported as failed after it was done: the server makes the folder itself.
+  await runCommand("rm", ["-rf", join(scratch.folder, copyContents.data)]);
+  return withRoot(paths.socket, async (connection) => {
+    const end = () => connection.destroy();
+    signal.addEventListener("abort", end, { once: true });
+    try {
+      const started_at = await serverTime(connection);
+      const gtid = await executedGtids(connection);
+      await connection.query("CLONE LOCAL DATA DIRECTORY = ?", [`/scratch/${id}/${copyContents.data}`]);
+      const ended_at = await serverTime(connection, "after");
+      return { gtid, started_at, ended_at };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new Error(`The server of ${spec.node} could not copy itself: ${(error as Error).message}`, {
+        cause: error,
+      });
+    } finally {
+      signal.removeEventListener("abort", end);
+    }
+  });
+}
+
+async function executedGtids(connection: Connection): Promise<string> {
+  const [rows] = await connection.query<RowDataPacket[]>("SELECT @@GLOBAL.gtid_executed AS gtids");
+  return String(rows[0]?.["gtids"]).replaceAll(/\s/g, "");
+}
+
+const checkpointRecords = 1600;
+const checkpointBytes = checkpointRecords * 10_240;
+
+/** The keyring goes last: it then has every key that the data were written with. */
+async function* sealedTar({ spec, archive, paths }: ArchivedNode, scratch: Scratch, order: CopyOrder) {
+  const total = Number((await runCommand("du", ["--summarize", "--bytes", scratch.folder])).split("\t")[0]);
+  const onLine = (line: string): boolean => {
+    const checkpoint = /^tar: Write checkpoint (\d+)$/.exec(line)?.[1];
+    if (checkpoint === undefined) return false;
+    const share = Math.min(1, ((Number(checkpoint) / checkpointRecords) * checkpointBytes) / total);
+    order.progress?.(clonedPercent + Math.floor(share * (99 - clonedPercent)));
+    return true;
+  };
+  const keyring = spec.database.encrypted ? `-C "$4" ${copyContents.keyring}` : "";
+  const files = `-C "$2" ${copyContents.data} -C "$3" ${copyContents.fixedConfig} ${keyring}`;
+  const script = `nice tar --create --numeric-owner --checkpoint=${checkpointRecords} ${files} | ${sealTo('"$1"')}`;
+  yield* outputOf(script, [archive.recipient, scratch.folder, paths.volume, paths.keyring], {
+    signal: order.signal,
+    onLine,
+  });
+}

@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import { mkdir, open, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { temporaryFiles } from "../encryption/temporary.ts";
+import type { HostPaths } from "../host-paths.ts";
+import { containerName, type Podman } from "../podman.ts";
+import { runCommand } from "../run-command.ts";
+import type { ArchivedNode } from "./archived-node.ts";
+import { outputOf, sealTo } from "./sealed-output.ts";
+
+export type SealedLog = { path: string; bytes: number; sha256: string; md5: string };
+
+const keptOfErrors = 2000;
+
+/**
+ * A closed binary log as text, sealed, in a file of the host until it is uploaded. The server reads the log, so it may be
+ * encrypted; its text goes from the server's container through a named pipe to the programs that seal it, and lies on no
+ * disk in clear.
+ */
+export async function sealLog(
+  { host, podman }: { host: HostPaths; podman: Podman },
+  node: ArchivedNode,
+  log: string,
+  signal: AbortSignal,
+): Promise<SealedLog> {
+  const folder = join(host.scratch, node.spec.node);
+  const [pipe, path] = [join(folder, `${log}.pipe`), join(folder, `${log}.sealed`)];
+  await mkdir(folder, { recursive: true, mode: 0o711 });
+  await removeSealedLog({ path });
+  await rm(pipe, { force: true });
+  await runCommand("mkfifo", ["-m", "600", pipe]);
+  const failure = new AbortController();
+  const ended = AbortSignal.any([signal, failure.signal]);
+  // Each would wait for ever at its end of the pipe if the other failed.
+  const ends = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => {
+      failure.abort(error);
+      throw error;
+    });
+  const sealed = ends(seal(pipe, path, node.archive.recipient, ended));
+  const written = ends(writeText(podman, node, log, ended));
+  try {
+    return (await Promise.all([sealed, written]))[0];
+  } catch (error) {
+    await Promise.allSettled([sealed, written]);
+    await removeSealedLog({ path });
+    throw error;
+  } finally {
+    await rm(pipe, { force: true });
+  }
+}
+
+export const removeSealedLog = ({ path }: { path: string }): Promise<void> => rm(path, { force: true });
+
+async function seal(pipe: string, path: string, recipient: string, signal: AbortSignal): Promise<SealedLog> {
+  const [sha256, md5] = [createHash("sha256"), createHash("md5")];
+  const file = await open(path, "w", 0o600);
+  let bytes = 0;
+  try {
+    for await (const chunk of outputOf(`< "$1" ${sealTo('"$2"')}`, [pipe, recipient], {
+      signal,
+    })) {
+      await file.writeFile(chunk);
+      sha256.update(chunk);
+      md5.update(chunk);
+      bytes += chunk.length;
+    }
+  } finally {
+    await file.close();
+  }
+  return { path, bytes, sha256: sha256.digest("hex"), md5: md5.digest("base64") };
+}
+
+/**
+ * mysqlbinlog keeps a whole statement in temporary files before it writes it, however large: there must be a disk for
+ * them. That of an encrypted node is where its server's own temporary files are, which the kernel encrypts.
+ * Its exit code is 0 although it could not write such a file: anything that it says is a failure.
+ */
+async function writeText({ client }: Podman, node: ArchivedNode, log: string, signal: AbortSignal): Promise<void> {
+  const temporary = await temporaryFolder(node);
+  const exec = await client.getContainer(containerName(node.spec.node)).exec({
+    // The group lets it into the folder of the socket; root is who the server takes for its administrator.
+    User: `0:${node.spec.uid}`,
+    Env: [`TMPDIR=${temporary}`],
+    Cmd: [
+      "mysqlbinlog",
+      "--no-defaults",
+      "--read-from-remote-server",
+      "--socket=/run/mysqld/mysqld.sock",
+      "--user=root",
+      `--result-file=/scratch/${log}.pipe`,
+      log,
+    ],
+    AttachStdout: false,
+    AttachStderr: true,
+  });
+  signal.throwIfAborted();
+  const stream = await exec.start({ hijack: true, stdin: false });
+  const end = () => void exec.inspect().then(({ Running, Pid }) => Running && Pid > 0 && process.kill(Pid, "SIGKILL"));
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  let said = "";
+  for await (const chunk of stream as AsyncIterable<Buffer>)
+    if (said.length < keptOfErrors) said += chunk.toString("utf8");
+  signal.removeEventListener("abort", end);
+  const { ExitCode: code } = await exec.inspect();
+  // Frames of podman's stream begin with a header that is no text.
+  const text = said.replaceAll(/[^\x20-\x7e\n]+/g, "").trim();
+  if (code !== 0 || text !== "") throw new Error(`mysqlbinlog of ${log} ended with ${code}: ${text.slice(0, 500)}`);
+}
+
+/** Root's, because the reader is root without its powers: it cannot enter what is the server's alone. */
+async function temporaryFolder({ spec, paths }: ArchivedNode): Promise<string> {
+  if (!spec.database.encrypted) return "/scratch";
+  await mkdir(join(temporaryFiles(paths.temporary), "archive"), { recursive: true, mode: 0o700 });
+  return "/temporary/archive";
+}

@@ -1,0 +1,103 @@
+import { constants } from "node:fs";
+import { chown, lstat, mkdir, open, readdir, rm, rmdir, statfs } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { HostPaths } from "../host-paths.ts";
+import { isMountPoint, loopDevicesOf } from "../mounts.ts";
+import { runCommand } from "../run-command.ts";
+
+/**
+ * Room on the host's disk for one copy of a database, in a file system of its own: a copy that grows beyond what was
+ * reckoned with ends by itself, and neither the tenant's volume nor the host's disk is filled by it. Nothing in it is
+ * worth keeping, and whatever is found at the start of the agent is removed.
+ */
+export type Scratch = { image: string; folder: string };
+
+const scratchOf = (host: HostPaths, node: string, id: string): Scratch => ({
+  image: join(host.scratch, `${id}.img`),
+  folder: join(host.scratch, node, id),
+});
+
+/** The copy itself may use all that is reckoned; this much of the host's disk stays free beside it. */
+const reserveMb = 1024;
+
+export class NoRoomForCopy extends Error {
+  override readonly name = "NoRoomForCopy";
+}
+
+/**
+ * Servers see what is mounted below their scratch folder later on, because that is a mount of its own that tells its
+ * copies (shared) of changes. A peer group apart from the host's root, which may be shared or not.
+ */
+export async function prepareScratch(host: HostPaths): Promise<void> {
+  if (!(await isMountPoint(host.scratch))) {
+    await runCommand("mount", ["--bind", host.scratch, host.scratch]);
+    await runCommand("mount", ["--make-private", host.scratch]);
+  }
+  await runCommand("mount", ["--make-shared", host.scratch]);
+  for (const { name: node } of (await entries(host.scratch)).filter((each) => each.isDirectory())) {
+    for (const { name } of await entries(join(host.scratch, node))) {
+      const { image, folder } = scratchOf(host, node, name);
+      await releaseScratch({ image, folder });
+      await unblock(folder);
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+  for (const { name } of (await entries(host.scratch)).filter((each) => !each.isDirectory())) {
+    for (const device of await loopDevicesOf(join(host.scratch, name))) await runCommand("losetup", ["-d", device]);
+    await rm(join(host.scratch, name), { force: true });
+  }
+}
+
+/** Programs of an agent that died may wait at either end of a named pipe: this lets both go on, and end. */
+async function unblock(path: string): Promise<void> {
+  if (!(await lstat(path)).isFIFO()) return;
+  await (await open(path, constants.O_RDWR | constants.O_NONBLOCK)).close();
+}
+
+const entries = (folder: string) => readdir(folder, { withFileTypes: true });
+
+export async function makeScratch(
+  host: HostPaths,
+  { node, id, uid, neededMb }: { node: string; id: string; uid: number; neededMb: number },
+): Promise<Scratch> {
+  const scratch = scratchOf(host, node, id);
+  await removeScratch(scratch);
+  const { bavail, bsize } = await statfs(host.scratch);
+  const freeMb = Math.floor((bavail * bsize) / (1024 * 1024));
+  if (freeMb < neededMb + reserveMb)
+    throw new NoRoomForCopy(
+      `The host's disk has ${freeMb} MB free, and a copy of this database needs ${neededMb} MB and ${reserveMb} MB beside it.`,
+    );
+  // The folder is root's: should the mount not reach the server, it has no place to write to.
+  await mkdir(scratch.folder, { recursive: true, mode: 0o700 });
+  const file = await open(scratch.image, "w", 0o600);
+  try {
+    await file.truncate(neededMb * 1024 * 1024);
+  } finally {
+    await file.close();
+  }
+  await runCommand("mkfs.xfs", ["-q", "-f", "-K", scratch.image]);
+  const device = (await runCommand("losetup", ["--find", "--show", "--direct-io=on", scratch.image])).trim();
+  await runCommand("mount", ["-t", "xfs", "-o", "noatime,nodev,nosuid,noexec", device, scratch.folder]);
+  await chown(scratch.folder, uid, uid);
+  return scratch;
+}
+
+export async function removeScratch(scratch: Scratch): Promise<void> {
+  await releaseScratch(scratch);
+  await rm(scratch.image, { force: true });
+  await rmdir(scratch.folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+}
+
+async function releaseScratch({ image, folder }: Scratch): Promise<void> {
+  while (await isMountPoint(folder)) await runCommand("umount", [folder]);
+  for (const device of await loopDevicesOf(image)) await runCommand("losetup", ["--detach", device]);
+}
+
+/** The folders of nodes that the host no longer has. One that is in use stays, and goes the next time. */
+export async function sweepScratch(host: HostPaths, isKnown: (node: string) => boolean): Promise<void> {
+  for (const { name } of (await entries(host.scratch)).filter((each) => each.isDirectory()))
+    if (!isKnown(basename(name))) await rmdir(join(host.scratch, name)).catch(() => {});
+}

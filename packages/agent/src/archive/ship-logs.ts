@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ArchivedLog } from "@moorage/contract/agent";
+import { step } from "@moorage/crash-points";
+import type { Connection } from "mysql2/promise";
+import type { HostPaths } from "../host-paths.ts";
+import { withRoot } from "../mysql/node-sql.ts";
+import type { Podman } from "../podman.ts";
+import { type ArchivedNode, isOnItsTimeline, readArchiveState, updateArchiveState } from "./archived-node.ts";
+import { activeLog, type ClosedLog, closedLogs, purgeLogs } from "./binary-logs.ts";
+import { removeSealedLog, sealLog } from "./log-text.ts";
+import { logName } from "./manifest.ts";
+import { serverTime } from "./server-time.ts";
+import { type TellDeps, tellArchived } from "./tell-archived.ts";
+import { createUpload, type UploadDeps } from "./upload.ts";
+
+export const shipSteps = ["close", "upload", "record", "purge"].map((name) => `agent.ship.${name}`);
+
+export type ShipDeps = UploadDeps & TellDeps & { host: HostPaths; podman: Podman; clock: () => Date };
+
+const keptMs = 6 * 3_600_000;
+
+/**
+ * Everything that was committed until now goes to the archive: the log that is being written is closed, if there is
+ * anything in it, and every closed one that is not in the store yet follows in order. Then the gateway is told.
+ */
+export async function shipLogs(deps: ShipDeps, node: ArchivedNode, signal: AbortSignal): Promise<void> {
+  if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the wanted timeline.");
+  const { logs, through } = await withRoot(node.paths.socket, async (connection) => {
+    const { shipped } = await readArchiveState(node, deps.clock());
+    // Asked before the log is looked at: whatever was committed until now is in a closed log then.
+    const committed = await serverTime(connection);
+    await step("agent.ship.close", () => closeActive(connection));
+    return { logs: await closedLogs(connection, node.paths, shipped), through: committed };
+  });
+  const upload = createUpload(deps, node, signal);
+  try {
+    for (const log of logs) await ship(deps, node, log, upload, signal);
+  } finally {
+    await upload.close();
+  }
+  await tellArchived(deps, node, through, signal);
+}
+
+async function closeActive(connection: Connection): Promise<void> {
+  if ((await activeLog(connection)).isEmpty) return;
+  await awayFromTheSecond();
+  await connection.query("FLUSH BINARY LOGS");
+}
+
+/** Restores go to a whole second. When a log was closed is known to some milliseconds only, so never close one then. */
+async function awayFromTheSecond(): Promise<void> {
+  const ms = Date.now() % 1000;
+  if (ms < 50 || ms > 900) await sleep((1050 - ms) % 1000);
+}
+
+async function ship(
+  deps: ShipDeps,
+  node: ArchivedNode,
+  log: ClosedLog,
+  upload: ReturnType<typeof createUpload>,
+  signal: AbortSignal,
+): Promise<void> {
+  const stored = await step("agent.ship.upload", async (): Promise<ArchivedLog> => {
+    const sealed = await sealLog(deps, node, log.name, signal);
+    try {
+      await upload.put(logName(log.name), sealed);
+    } finally {
+      await removeSealedLog(sealed);
+    }
+    return { ...log, bytes: sealed.bytes, sha256: sealed.sha256 };
+  });
+  // Before it is told: see `untold`.
+  await step("agent.ship.record", () =>
+    updateArchiveState(node, deps.clock(), ({ untold, shipped }) => ({
+      shipped: Math.max(shipped, log.sequence),
+      untold: { ...untold, logs: [...untold.logs.filter(({ name }) => name !== log.name), stored] },
+    })),
+  );
+}
+
+/** Only what is in the store, and known there. `all`: also the youngest, because the disk is needed. */
+export async function purgeShipped(deps: ShipDeps, node: ArchivedNode, all: boolean): Promise<string[]> {
+  if (!(await isOnItsTimeline(node))) return [];
+  const { shipped, untold } = await readArchiveState(node, deps.clock());
+  const last = Math.min(shipped, ...untold.logs.map(({ sequence }) => sequence - 1));
+  const until = new Date(deps.clock().getTime() - (all ? 0 : keptMs));
+  return step("agent.ship.purge", () =>
+    withRoot(node.paths.socket, (connection) => purgeLogs(connection, node.paths, { last, until })),
+  );
+}

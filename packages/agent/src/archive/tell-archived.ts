@@ -1,0 +1,67 @@
+import { type ArchivedRequest, PROTOCOL } from "@moorage/contract/agent";
+import { step } from "@moorage/crash-points";
+import { type ArchivedNode, readArchiveState, updateArchiveState } from "./archived-node.ts";
+
+export const tellSteps = ["agent.archive.tell", "agent.archive.told"];
+
+const toldKept = 16;
+
+export type TellDeps = {
+  archived: (message: ArchivedRequest, signal: AbortSignal) => Promise<unknown>;
+  clock: () => Date;
+};
+
+/**
+ * Tells what the gateway has not acknowledged yet. `complete`: everything that was committed before this time is in the
+ * store. An idle node says so once a day, for the point of midnight; others by their logs.
+ */
+export async function tellArchived(
+  { archived, clock }: TellDeps,
+  node: ArchivedNode,
+  complete: string | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { untold, through } = await readArchiveState(node, clock());
+  const reached = latest([untold.logs.at(-1)?.closed_at, newDay(complete, through)]);
+  if (untold.copies.length + untold.logs.length === 0 && reached === undefined) return;
+  await step("agent.archive.tell", () =>
+    archived(
+      {
+        protocol: PROTOCOL,
+        nodes: [
+          {
+            node: node.spec.node,
+            timeline: node.data.timeline,
+            ...(untold.copies.length > 0 && { copies: untold.copies }),
+            ...(untold.logs.length > 0 && { logs: untold.logs }),
+            ...(reached !== undefined && { through: reached }),
+          },
+        ],
+      },
+      signal,
+    ),
+  );
+  // What came to it meanwhile stays.
+  await step("agent.archive.told", () =>
+    updateArchiveState(node, clock(), (before) => ({
+      untold: {
+        copies: before.untold.copies.filter(({ id }) => !untold.copies.some((told) => told.id === id)),
+        logs: before.untold.logs.filter(({ name }) => !untold.logs.some((told) => told.name === name)),
+      },
+      told_copies: [...before.told_copies, ...untold.copies.map(({ id }) => id)].slice(-toldKept),
+      ...(reached !== undefined && { through: latest([before.through, reached]) }),
+    })),
+  );
+}
+
+const dayOf = (time: string): string => time.slice(0, "2026-01-01".length);
+
+const newDay = (complete: string | undefined, through: string | undefined): string | undefined =>
+  complete !== undefined && (through === undefined || dayOf(complete) > dayOf(through)) ? complete : undefined;
+
+/** All are spelled by `toISOString`, so they sort as text. */
+const latest = (times: readonly (string | undefined)[]): string | undefined =>
+  times
+    .filter((time) => time !== undefined)
+    .sort()
+    .at(-1);

@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+import { type Manifest, partBytes, partName } from "./manifest.ts";
+import type { Upload } from "./upload.ts";
+
+const inFlight = 2;
+
+/**
+ * Cuts a stream into the parts of a copy and uploads them. Its memory is the buffers that it has from the start: one that
+ * is filled and those that are on their way. The stream waits while there is none free.
+ */
+export async function uploadParts(
+  stream: AsyncIterable<Buffer>,
+  id: string,
+  upload: Pick<Upload, "put">,
+): Promise<Manifest["parts"]> {
+  const free = Array.from({ length: inFlight + 1 }, () => Buffer.allocUnsafeSlow(partBytes));
+  const parts: Manifest["parts"] = [];
+  const running = new Set<Promise<void>>();
+  const [sha256, md5] = [() => createHash("sha256"), () => createHash("md5")];
+  const begin = (buffer: Buffer<ArrayBuffer>) => ({ buffer, length: 0, sha256: sha256(), md5: md5() });
+  let part = begin(free.pop() as Buffer<ArrayBuffer>);
+
+  async function send(): Promise<void> {
+    const { buffer, length } = part;
+    const number = parts.push({ bytes: length, sha256: part.sha256.digest("hex") });
+    const body = { buffer: buffer.subarray(0, length), bytes: length, md5: part.md5.digest("base64") };
+    const ahead = (n: number) => Array.from({ length: n }, (_, index) => partName(id, number + 1 + index));
+    while (running.size >= inFlight) await Promise.race(running);
+    const sent = upload.put(partName(id, number), body, ahead).then(() => {
+      running.delete(sent);
+      free.push(buffer);
+    });
+    running.add(sent);
+    // Seen by whoever waits for it next; until then its failure is nobody's surprise.
+    sent.catch(() => {});
+    part = begin(free.pop() as Buffer<ArrayBuffer>);
+  }
+
+  for await (const chunk of stream) {
+    for (let from = 0; from < chunk.length; ) {
+      const piece = chunk.subarray(from, from + partBytes - part.length);
+      part.buffer.set(piece, part.length);
+      part.sha256.update(piece);
+      part.md5.update(piece);
+      part.length += piece.length;
+      from += piece.length;
+      if (part.length === partBytes) await send();
+    }
+  }
+  if (part.length > 0) await send();
+  await Promise.all(running);
+  return parts;
+}

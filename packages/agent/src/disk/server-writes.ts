@@ -1,0 +1,49 @@
+import type { Connection, RowDataPacket } from "mysql2/promise";
+import { withRoot } from "../mysql/node-sql.ts";
+import type { DiskFacts } from "./disk-decision.ts";
+
+const waitSeconds = 1;
+
+export const serverWrites = (socket: string): Promise<DiskFacts["server"]> =>
+  withRoot(socket, async (connection) => {
+    const [[row]] = await connection.query<RowDataPacket[]>({
+      sql: `SELECT @@GLOBAL.read_only AS readOnly, EXISTS (SELECT 1 FROM performance_schema.replication_group_members
+        WHERE member_id = @@server_uuid AND member_state <> 'OFFLINE') AS groupMember`,
+      timeout: 5000,
+    });
+    return row && { readOnly: row["readOnly"] === 1, groupMember: row["groupMember"] === 1 };
+  }).catch(() => undefined);
+
+/**
+ * `read_only`, not `super_read_only`: tenants lack the right to write in spite of it, and the agent must be able to
+ * set a password on a full database. The server waits for statements that are being executed; those that will not
+ * end in a second, such as one that copies a whole table, are the ones that fill the disk, and are ended.
+ */
+export const closeToWrites = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("SET SESSION lock_wait_timeout = ?", [waitSeconds]);
+    try {
+      await connection.query("SET GLOBAL read_only = ON");
+    } catch (error) {
+      if ((error as { code?: string }).code !== "ER_LOCK_WAIT_TIMEOUT") throw error;
+      await endWriters(connection);
+      await connection.query("SET GLOBAL read_only = ON");
+    }
+  });
+
+export const openToWrites = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("SET GLOBAL read_only = OFF");
+  });
+
+/** A session that sleeps and yet is in the way holds LOCK TABLES: only its end lets go of them. */
+async function endWriters(connection: Connection): Promise<void> {
+  const [writers] = await connection.query<RowDataPacket[]>(
+    `SELECT DISTINCT t.processlist_id AS id, t.processlist_command = 'Sleep' AS idle
+     FROM performance_schema.metadata_locks l JOIN performance_schema.threads t ON t.thread_id = l.owner_thread_id
+     WHERE l.object_type IN ('GLOBAL', 'COMMIT') AND l.lock_status = 'GRANTED' AND t.type = 'FOREGROUND'
+       AND t.processlist_user <> 'root' AND t.processlist_id <> CONNECTION_ID()`,
+  );
+  for (const { id, idle } of writers)
+    await connection.query(`KILL ${idle ? "CONNECTION" : "QUERY"} ?`, [id]).catch(() => {}); // it ended by itself
+}

@@ -1,0 +1,24 @@
+import { readIfThere, writeDurably } from "../durable-file.ts";
+import type { NodePaths } from "../host-paths.ts";
+import { diskDecision } from "./disk-decision.ts";
+import { spaceOf } from "./space-of.ts";
+
+type Paths = Pick<NodePaths, "volume" | "folder" | "startUp">;
+
+const closed = "SET GLOBAL read_only = ON;\n";
+
+/**
+ * What a server executes before it lets anybody in: one that was closed to writes is so again however it was started,
+ * and one whose disk is full never takes a write. So the file is also how a restart remembers.
+ */
+export async function writeStartUp(paths: Paths, planMb: number): Promise<void> {
+  const readOnly = (await readIfThere(paths.startUp)) === closed;
+  const space = await spaceOf(paths);
+  const full =
+    space !== undefined &&
+    diskDecision({ planMb, ...space, server: { readOnly, groupMember: false } }).state === "read_only";
+  await setStartUp(paths, full ? "closed" : "open");
+}
+
+export const setStartUp = ({ startUp }: Paths, writes: "closed" | "open"): Promise<void> =>
+  writeDurably(startUp, writes === "closed" ? closed : "", 0o644);

@@ -1,0 +1,105 @@
+import { statfs } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { NodeSpec } from "@moorage/contract/agent";
+import { step } from "@moorage/crash-points";
+import type { Logger } from "pino";
+import { type HostPaths, type NodePaths, nodePaths } from "../host-paths.ts";
+import { mountedFile } from "../mounts.ts";
+import type { Reporter } from "../reporter.ts";
+import { diskDecision, emergencyLimitMb, lookAgainMs, reserveMb } from "./disk-decision.ts";
+import { growVolume, mb } from "./grow-volume.ts";
+import { closeToWrites, openToWrites, serverWrites } from "./server-writes.ts";
+import { type Space, spaceOf } from "./space-of.ts";
+import { setStartUp } from "./start-up.ts";
+
+export type WatchDeps = {
+  host: HostPaths;
+  specs: () => NodeSpec[];
+  reporter: Pick<Reporter, "setDisk">;
+  /** Makes room without taking anything away from a tenant: what is in the archive already. */
+  makeRoom?: (node: string) => Promise<void>;
+  log: Logger;
+};
+
+export const diskSteps = ["agent.disk.close", "agent.disk.open", "agent.disk.grow"] as const;
+
+const tickMs = 100;
+/** A server that was writable when last asked is asked again after this, in case it was restarted meanwhile. */
+const askAgainMs = 30_000;
+
+/**
+ * Looks at every mounted volume, without a process, as often as a fast writer makes it necessary. Nothing is
+ * remembered that could not be asked again: a restarted agent goes on from the file system and the server's own state.
+ */
+export async function watchDisks(deps: WatchDeps, signal: AbortSignal): Promise<void> {
+  const due = new Map<string, number>();
+  const busy = new Set<string>();
+  const writable = new Map<string, number>();
+
+  async function look(spec: NodeSpec): Promise<void> {
+    const { node, resources } = spec;
+    const paths = nodePaths(deps.host, node);
+    const space = await spaceOf(paths);
+    if (space === undefined) return void due.set(node, performance.now() + 1000);
+    const planMb = resources.disk_mb;
+    const asked = diskDecision({ planMb, ...space, server: undefined });
+    const known = asked.state !== "read_only" && performance.now() < (writable.get(node) ?? 0);
+    const server = known || spec.power === "off" ? undefined : await serverWrites(paths.socket);
+    if (server !== undefined && !server.readOnly) writable.set(node, performance.now() + askAgainMs);
+    const decision = diskDecision({ planMb, ...space, server });
+    deps.reporter.setDisk(node, { used_disk_mb: space.usedMb, disk: decision.state });
+    due.set(node, performance.now() + lookAgainMs(space.freeMb, decision.state));
+    if (decision.grow) act(spec, "grow", () => grow(spec, space));
+    if (decision.state !== "ok") act(spec, "makeRoom", async () => deps.makeRoom?.(node));
+    if (decision.server === "close") act(spec, "close", () => step(diskSteps[0], () => close(paths)));
+    if (decision.server === "open") act(spec, "open", () => step(diskSteps[1], () => open(paths)));
+  }
+
+  /** Never awaited by the looks: while a server is slow to close, its disk may have to grow. */
+  function act({ node }: NodeSpec, what: string, work: () => Promise<unknown>): void {
+    const name = `${node} ${what}`;
+    if (busy.has(name)) return;
+    busy.add(name);
+    writable.delete(node);
+    void work()
+      .then((done) => what !== "makeRoom" && deps.log.info({ node, what, done }, "disk"))
+      .catch((error: unknown) => deps.log.warn({ node, what, error: String(error) }, "disk"))
+      .finally(() => busy.delete(name));
+  }
+
+  // Remembered for the next start before it is so, and forgotten after it is no longer so.
+  async function close(paths: NodePaths): Promise<void> {
+    await setStartUp(paths, "closed");
+    await closeToWrites(paths.socket);
+  }
+
+  async function open(paths: NodePaths): Promise<void> {
+    await openToWrites(paths.socket);
+    await setStartUp(paths, "open");
+  }
+
+  async function grow({ node, resources }: NodeSpec, { freeMb, totalMb }: Space): Promise<string> {
+    const { volume } = nodePaths(deps.host, node);
+    const image = await mountedFile(volume);
+    if (image === undefined) return "not mounted";
+    const wantedMb = Math.ceil(totalMb + reserveMb(resources.disk_mb));
+    const host = await statfs(deps.host.volumes);
+    const hostFreeMb = (host.bavail * host.bsize) / mb;
+    if (wantedMb > emergencyLimitMb(resources.disk_mb) || hostFreeMb < 4 * reserveMb(resources.disk_mb))
+      throw new Error(`${freeMb} MB are left for a server that goes on writing, and the volume may not grow further.`);
+    await step(diskSteps[2], () => growVolume({ image, volume }, wantedMb));
+    return `grown to ${wantedMb} MB`;
+  }
+
+  while (!signal.aborted) {
+    const specs = deps.specs().filter((spec) => spec.tombstone === undefined);
+    for (const spec of specs) {
+      if (performance.now() < (due.get(spec.node) ?? 0)) continue;
+      await look(spec).catch((error: unknown) => {
+        due.set(spec.node, performance.now() + 1000);
+        deps.log.warn({ node: spec.node, error: String(error) }, "disk not looked at");
+      });
+    }
+    await sleep(tickMs, undefined, { signal }).catch(() => {});
+  }
+}

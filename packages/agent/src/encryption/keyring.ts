@@ -1,0 +1,70 @@
+import { createHash } from "node:crypto";
+import { chown, mkdir, open, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { writeDurably } from "../durable-file.ts";
+import type { NodePaths } from "../host-paths.ts";
+import type { NodeContext } from "../node-context.ts";
+import { recordKeyringTold, timelineRecord, updateTimeline } from "../node-state.ts";
+import { CannotHeal } from "../podman.ts";
+import { exists } from "../volume.ts";
+
+/** Whether the keys of an encrypted node are where they should be: on the host's own disk, and in the control plane. */
+export type KeyringState = "absent" | "untold" | "right";
+
+export const keyringFile = ({ keyring }: Pick<NodePaths, "keyring">): string => join(keyring, "keyring");
+
+export async function keyringState({ spec, paths }: NodeContext): Promise<KeyringState> {
+  if (!spec.database.encrypted) return "right";
+  const keys = await readKeys(paths);
+  if (keys === undefined) return "absent";
+  return (await timelineRecord(paths)).keyring_told === fingerprint(keys) ? "right" : "untold";
+}
+
+/**
+ * A server without its file makes a new one, which opens nothing. So keys that were lost are asked back before it
+ * starts; only a server that never started has none.
+ */
+export async function prepareKeyring({ spec, paths, keyringOf }: NodeContext): Promise<void> {
+  await mkdir(paths.keyring, { recursive: true, mode: 0o700 });
+  await chown(paths.keyring, spec.uid, spec.uid);
+  const started = spec.data?.origin === "archive" || (await exists(join(paths.data, "auto.cnf")));
+  if (!started || (await readKeys(paths)) !== undefined) return;
+  const keys = await keyringOf(spec.node);
+  if (keys === undefined)
+    throw new CannotHeal(`The encryption keys of this node are lost: neither ${keyringFile(paths)} nor a copy exists.`);
+  await writeDurably(keyringFile(paths), keys, 0o600, spec.uid);
+  await updateTimeline(paths, { keyring_told: fingerprint(keys) });
+}
+
+/** Before a tenant writes anything with them: from then on the loss of this host's disk alone loses no data. */
+export async function tellKeyring({ spec, paths, tellKeyring: tell }: NodeContext): Promise<void> {
+  // Left by a server that died while it wrote its keys; it puts them right when it starts.
+  if (await exists(`${keyringFile(paths)}.backup`)) throw new Error("The server is writing its encryption keys.");
+  await sync(keyringFile(paths));
+  await sync(paths.keyring);
+  const keys = await readKeys(paths);
+  if (keys === undefined) throw new Error("The server made no encryption keys.");
+  if ((await timelineRecord(paths)).keyring_told === fingerprint(keys)) return;
+  await tell(spec.node, keys);
+  await recordKeyringTold(paths, fingerprint(keys));
+}
+
+/** An empty file is one that a server began to write, or that somebody emptied: no keys. */
+async function readKeys(paths: NodePaths): Promise<Buffer | undefined> {
+  const keys = await readFile(keyringFile(paths)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  return keys === undefined || keys.length === 0 ? undefined : keys;
+}
+
+const fingerprint = (keys: Buffer): string => createHash("sha256").update(keys).digest("hex");
+
+async function sync(path: string): Promise<void> {
+  const file = await open(path, "r");
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

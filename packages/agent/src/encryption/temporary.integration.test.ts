@@ -1,0 +1,36 @@
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statfsSync, writeFileSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { sh } from "../testing/test-host.ts";
+import { makeTemporary, releaseTemporary, temporaryFiles } from "./temporary.ts";
+
+const mb = 1024 * 1024;
+
+test("a bigger one takes its place under a server that still writes to the old one, and nothing stays behind", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "moor-temporary-"));
+  const temporary = { image: join(dir, "image"), folder: join(dir, "mounted") };
+  const files = temporaryFiles(temporary);
+  const totalMb = () => (statfsSync(files).blocks * statfsSync(files).bsize) / mb;
+  // A container's bind mount is one of its own, like this.
+  const held = join(dir, "held");
+  try {
+    await makeTemporary(temporary, 1024, 200_001);
+    await makeTemporary(temporary, 1024, 200_001);
+    writeFileSync(join(files, "tmp", "mark"), "MOORmark".repeat(1000));
+    sh(`mkdir ${held} && mount --bind ${files} ${held} && mount --make-private ${held} && sync`);
+    expect(readFileSync(temporary.image).includes("MOORmark")).toBe(false);
+
+    await makeTemporary(temporary, 2048, 200_001);
+    expect(totalMb()).toBeGreaterThan(1900);
+    const old = openSync(join(held, "tmp", "mark"), "r+");
+    writeSync(old, "still");
+    closeSync(old);
+    expect(readFileSync(join(held, "tmp", "mark"), "utf8")).toMatch(/^still/);
+  } finally {
+    sh(`umount ${held} || true`);
+    await releaseTemporary(temporary);
+    expect(sh("losetup -a")).not.toContain(dir);
+    rmSync(dir, { recursive: true });
+  }
+}, 60_000);

@@ -1,0 +1,77 @@
+import { randomBytes } from "node:crypto";
+import { chown, mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { mb } from "../disk/grow-volume.ts";
+import { isMountPoint, loopDevicesOf } from "../mounts.ts";
+import { CannotHeal } from "../podman.ts";
+import { runCommand } from "../run-command.ts";
+import { exists } from "../volume.ts";
+
+/** An image and where it is mounted; `files` in it is what a server sees as /temporary. */
+export type Temporary = { image: string; folder: string };
+
+export const temporaryFiles = ({ folder }: Temporary): string => join(folder, "files");
+export const temporaryBind = (temporary: Temporary): string => `${temporaryFiles(temporary)}:/temporary:rw`;
+
+/** MySQL does not encrypt its temporary tables, sorts and index builds. The last path is relative to the data directory. */
+export const temporarySettings = `tmpdir = /temporary/tmp
+innodb_temp_tablespaces_dir = /temporary/innodb
+innodb_temp_data_file_path = ../../temporary/ibtmp1:12M:autoextend
+`;
+
+/** As a part of the plan's disk. An index build needs about twice the size of the index. */
+export const temporaryMb = (diskMb: number): number => Math.max(1024, Math.ceil(diskMb / 4));
+
+/**
+ * A file system for what is temporary, whose key is in the kernel only and dies with the mount: after a reboot, or
+ * to a thief, it is noise. Made anew whenever it is not mounted, or too small: a server that runs keeps the one that it
+ * started with, until it ends.
+ */
+export async function makeTemporary(temporary: Temporary, sizeMb: number, uid: number): Promise<void> {
+  const { image, folder } = temporary;
+  if ((await isMountPoint(folder)) && (await exists(temporaryFiles(temporary))) && (await sizeOf(image)) >= sizeMb * mb)
+    return;
+  await releaseTemporary(temporary);
+  const file = await open(image, "w", 0o600);
+  try {
+    await file.truncate(sizeMb * mb);
+  } finally {
+    await file.close();
+  }
+  // Without a journal: what a crash leaves of it is thrown away.
+  const features = "encrypt,^has_journal";
+  await runCommand("mkfs.ext4", ["-q", "-F", "-m", "0", "-O", features, "-E", "lazy_itable_init=1,nodiscard", image]);
+  await mkdir(folder, { recursive: true, mode: 0o711 });
+  await runCommand("mount", ["-t", "ext4", "-o", "loop,noatime,nodev,nosuid,noexec,discard", image, folder]);
+  await encryptFolder(folder, join(folder, "files.tmp"));
+  for (const name of [".", "tmp", "innodb"]) {
+    const made = join(folder, "files.tmp", name);
+    await mkdir(made, { recursive: true, mode: 0o700 });
+    await chown(made, uid, uid);
+  }
+  await rename(join(folder, "files.tmp"), temporaryFiles(temporary));
+}
+
+const sizeOf = async (file: string): Promise<number> =>
+  stat(file).then(
+    ({ size }) => size,
+    () => 0,
+  );
+
+async function encryptFolder(mount: string, folder: string): Promise<void> {
+  // Its group may pass through: what reads binary logs for the archive has a folder of its own in it.
+  await mkdir(folder, { mode: 0o710 });
+  const added = await runCommand("xfs_io", ["-c", "add_enckey", mount], randomBytes(64));
+  const [key] = /\b[0-9a-f]{32}\b/.exec(added) ?? [];
+  if (key !== undefined) await runCommand("xfs_io", ["-c", `set_encpolicy -v 2 ${key}`, folder]);
+  // xfs_io succeeds whatever its commands did.
+  const policy = await runCommand("xfs_io", ["-c", "get_encpolicy", folder]);
+  if (key === undefined || !policy.includes(key))
+    throw new CannotHeal("This host's kernel does not encrypt files on ext4 (CONFIG_FS_ENCRYPTION).");
+}
+
+export async function releaseTemporary({ image, folder }: Temporary): Promise<void> {
+  while (await isMountPoint(folder)) await runCommand("umount", [folder]);
+  for (const device of await loopDevicesOf(image)) await runCommand("losetup", ["--detach", device]);
+  await rm(image, { force: true });
+}

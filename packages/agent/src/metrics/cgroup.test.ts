@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { groupOf } from "./cgroup.ts";
+
+test("version 2 has one folder", () => {
+  expect(groupOf("0::/libpod_parent/libpod-1\n")).toEqual({
+    version: 2,
+    folder: "/sys/fs/cgroup/libpod_parent/libpod-1",
+  });
+});
+
+test("version 1 has a folder for each controller, and some share one", () => {
+  const text = "9:name=systemd:/\n4:memory:/a/libpod-1\n2:cpu,cpuacct:/b/libpod-1\n0::/\n";
+  expect(groupOf(text)).toEqual({
+    version: 1,
+    cpu: "/sys/fs/cgroup/cpu,cpuacct/b/libpod-1",
+    memory: "/sys/fs/cgroup/memory/a/libpod-1",
+  });
+});

@@ -1,0 +1,27 @@
+import { randomUUID } from "node:crypto";
+import type { NodeReport, ObservedRequest } from "@moorage/contract/agent";
+import { pino } from "pino";
+import { expect, test, vi } from "vitest";
+import { createReporter } from "./reporter.ts";
+
+test("a job stays in the reports of its node, whatever is said of the node afterwards", async () => {
+  const sent: ObservedRequest[] = [];
+  const send = async (message: ObservedRequest) => sent.push(message);
+  const reporter = createReporter({
+    send,
+    digest: () => [],
+    unknown: async () => [],
+    log: pino({ level: "silent" }),
+  });
+  const node: NodeReport = { node: randomUUID(), epoch: 1, generation: 1, state: "running", percent: 100 };
+  const job = { id: randomUUID(), state: "done", percent: 100 } as const;
+  reporter.set(node);
+  reporter.setJobs(node.node, [job]);
+  void reporter.start();
+  reporter.set({ ...node, generation: 2 });
+  await vi.waitFor(() => expect(sent.at(-1)?.nodes).toEqual([{ ...node, generation: 2, jobs: [job] }]));
+  expect(reporter.get(node.node)?.jobs).toEqual([job]);
+  reporter.setJobs(node.node, []);
+  await vi.waitFor(() => expect(sent.at(-1)?.nodes).toEqual([{ ...node, generation: 2 }]), { timeout: 3000 });
+  await reporter.close();
+});

@@ -1,0 +1,102 @@
+import { Transform, type TransformCallback } from "node:stream";
+
+/** Long enough for every line that says something to us; longer ones are a tenant's. */
+const longestHeader = 4096;
+const newline = 0x0a;
+const hash = 0x23;
+
+const wrap = 2 ** 32;
+const eventHeader = /^#\d{6} +\d+:\d\d:\d\d server id \d+ +end_log_pos (\d+) /;
+const committedAt = /\tGTID\t.*original_committed_timestamp=(\d+)/;
+
+/**
+ * Passes the text of `mysqlbinlog` on, up to the first transaction that was committed at `before` or later; nothing of
+ * what follows is wanted then. The time is the one at which the tenant's commit was acknowledged, to the microsecond:
+ * unlike an event's own time it cannot be set by `SET TIMESTAMP`.
+ *
+ * A statement's text may have lines that look like ours. A header is one only if the line before it names the position
+ * at which the event before it ended.
+ */
+export function cutLog(before: Date | undefined) {
+  const limit = before === undefined ? undefined : BigInt(before.getTime()) * 1000n;
+  const seen = {
+    cut: false,
+    /** What was executed before this log; undefined until it has said so. */
+    previousGtids: undefined as string | undefined,
+    /** Something looked like a header that comes later, and was none: then a cut may have been missed. */
+    doubtful: false,
+  };
+  let rest: Buffer = Buffer.alloc(0);
+  /** Inside of a line that is too long to be a header. */
+  let skipping = false;
+  let position: number | undefined;
+  let ended: number | undefined;
+  let inPrevious = false;
+  let previous = "";
+
+  /** True when the wanted part of the log ends before this line. */
+  function read(line: string): boolean {
+    const at = /^# at (\d+)$/.exec(line);
+    if (at !== null) {
+      position = Number(at[1]);
+      return false;
+    }
+    const header = position === undefined ? null : eventHeader.exec(line);
+    if (header !== null && isNext(position)) {
+      ended = Number(header[1]);
+      // Whole with the next event: several lines, if there are several servers.
+      if (inPrevious) seen.previousGtids = previous;
+      inPrevious = line.endsWith("\tPrevious-GTIDs");
+      const committed = committedAt.exec(line);
+      position = undefined;
+      return committed?.[1] !== undefined && limit !== undefined && BigInt(committed[1]) >= limit;
+    }
+    if (header !== null) seen.doubtful = true;
+    if (inPrevious && line.startsWith("# ")) previous += line.slice(2).replace("[empty]", "").trim();
+    else inPrevious = false;
+    position = undefined;
+    return false;
+  }
+  // The server counts positions in 32 bits.
+  const isNext = (at: number | undefined): boolean =>
+    ended === undefined || ended === 0 || (at !== undefined && at % wrap === ended % wrap);
+
+  /** How much of the bytes is wanted; the rest of an unfinished line is kept for the next ones. */
+  function scan(bytes: Buffer, last: boolean): Buffer {
+    let start = 0;
+    while (start < bytes.length) {
+      const end = bytes.indexOf(newline, start);
+      const stop = end === -1 ? bytes.length : end;
+      if (end === -1 && !last && stop - start < longestHeader && !skipping) break;
+      if (!skipping && bytes[start] === hash && stop - start < longestHeader) {
+        if (read(bytes.toString("latin1", start, stop))) {
+          seen.cut = true;
+          return bytes.subarray(0, start);
+        }
+      } else if (!skipping) {
+        position = undefined;
+        inPrevious = false;
+      }
+      skipping = end === -1;
+      start = end === -1 ? stop : end + 1;
+    }
+    rest = Buffer.from(bytes.subarray(start));
+    return bytes.subarray(0, start);
+  }
+
+  const stream = new Transform({
+    transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback) {
+      // What comes after the cut is read to its end, so that its SHA-256 can be compared.
+      if (seen.cut) return done();
+      const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+      rest = Buffer.alloc(0);
+      done(null, scan(bytes, false));
+    },
+    flush(done: TransformCallback) {
+      const last = seen.cut ? undefined : scan(rest, true);
+      if (inPrevious) seen.previousGtids = previous;
+      done(null, last);
+    },
+  });
+  return { stream, seen };
+}

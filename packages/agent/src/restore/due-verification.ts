@@ -1,0 +1,22 @@
+import type { NodeSpec } from "@moorage/contract/agent";
+import { z } from "zod";
+
+/** What the last trying of a restore was done with, and what came of it. */
+export const LastVerification = z.object({ at: z.string(), ok: z.boolean(), image: z.string(), agent: z.string() });
+export type LastVerification = z.output<typeof LastVerification>;
+
+const dayMs = 24 * 3_600_000;
+
+/** Each few days, and after whatever could have changed the outcome: the server's image or the agent itself. */
+export function dueVerification(
+  now: Date,
+  last: LastVerification | undefined,
+  { archive, engine }: Pick<NodeSpec, "archive" | "engine">,
+  agentVersion: string,
+): boolean {
+  if (archive === undefined) return false;
+  if (last === undefined || last.image !== engine.image || last.agent !== agentVersion) return true;
+  // What was found broken is looked at again each day: somebody may have mended it.
+  const days = last.ok ? archive.verify_days : Math.min(1, archive.verify_days);
+  return now.getTime() >= Date.parse(last.at) + days * dayMs;
+}

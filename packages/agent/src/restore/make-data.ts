@@ -1,0 +1,65 @@
+import { chown, mkdir, statfs } from "node:fs/promises";
+import type { Recipe } from "@moorage/contract/agent";
+import { partBytes } from "../archive/manifest.ts";
+import { encryptServer } from "../encryption/encrypt-server.ts";
+import { makeTemporary, temporaryMb } from "../encryption/temporary.ts";
+import type { NodeContext } from "../node-context.ts";
+import { makeVolume } from "../volume.ts";
+import { applyLogs } from "./apply-logs.ts";
+import type { RecipeSource } from "./recipe-source.ts";
+import { startServer, untilServerAnswers } from "./throw-away-server.ts";
+import { unpackBase } from "./unpack-base.ts";
+import { clearWorkplace, type Workplace } from "./workplace.ts";
+
+/** All that is needed to make data from the archive. `progress` is of the step in hand, from 0 to 1. */
+export type MakeContext = NodeContext & {
+  work: Workplace;
+  source: RecipeSource;
+  signal: AbortSignal;
+  progress: (done: number) => void;
+};
+
+/** Begun afresh each time: of what an earlier try has made, nothing is known to be whole. */
+export async function beginAfresh({ podman, work, spec, host, source }: MakeContext): Promise<void> {
+  await clearWorkplace(podman, work);
+  await requireRoom(host.volumes, Math.min(spec.resources.disk_mb, likelyMb(await source.get())));
+  // First of all: by its folder it is found, should the agent die over the rest.
+  await mkdir(work.folder, { recursive: true, mode: 0o711 });
+  await makeVolume(work, spec.resources.disk_mb);
+  if (!spec.database.encrypted) return;
+  await makeTemporary(work.temporary, temporaryMb(spec.resources.disk_mb), spec.uid);
+  await mkdir(work.keyring, { mode: 0o700 });
+  await chown(work.keyring, spec.uid, spec.uid);
+}
+
+const mb = 1024 * 1024;
+/** This much of the host's disk stays free for the databases that are on it. */
+const reserveMb = 1024;
+
+/** Stored data are compressed. What grows beyond this guess fills its own volume first, and that has the plan's size. */
+function likelyMb({ base, logs }: Recipe): number {
+  const stored =
+    (base.kind === "copy" ? base.parts.length * partBytes : 0) + logs.reduce((sum, log) => sum + log.bytes, 0);
+  return 256 + Math.ceil((4 * stored) / mb);
+}
+
+async function requireRoom(folder: string, neededMb: number): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  const freeMb = Math.floor((bavail * bsize) / mb);
+  if (freeMb >= neededMb + reserveMb) return;
+  throw new Error(
+    `The host's disk has ${freeMb} MB free; these data need ${neededMb} MB and ${reserveMb} MB beside them.`,
+  );
+}
+
+export const fetchBase = (context: MakeContext): Promise<void> =>
+  unpackBase(context, context.work, context.source, context.signal, context.progress);
+
+export async function replayLogs(context: MakeContext): Promise<void> {
+  const { work, source, signal, progress, spec } = context;
+  await startServer(context, work);
+  await untilServerAnswers(context, work, signal);
+  // Of a copy all is encrypted already; of the prepared directory it is done before the first row of a tenant comes.
+  if (spec.database.encrypted) await encryptServer(work.socket);
+  await applyLogs(context, work, source, signal, progress);
+}

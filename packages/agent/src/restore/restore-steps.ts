@@ -1,0 +1,64 @@
+import { mkdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { renameDurably } from "../durable-file.ts";
+import { setAdminPassword } from "../mysql/node-sql.ts";
+import { recordCredentials, updateTimeline } from "../node-state.ts";
+import { ensureEngine } from "../provision-steps.ts";
+import { runCommand } from "../run-command.ts";
+import type { StepTable } from "../run-steps.ts";
+import { exists, releaseVolume } from "../volume.ts";
+import { openTables } from "./check-tables.ts";
+import { beginAfresh, fetchBase, type MakeContext, replayLogs } from "./make-data.ts";
+import { stopServer } from "./throw-away-server.ts";
+import { clearWorkplace } from "./workplace.ts";
+
+/**
+ * Makes the volume of a timeline beside whatever the node runs on. When the last step is done, the volume has its name;
+ * the node then leaves the old one for it (`switch` of provisioning).
+ */
+export const restoreSteps: StepTable<MakeContext> = {
+  name: "restore",
+  steps: [
+    { name: "engine", percent: 2, run: ensureEngine },
+    { name: "volume", percent: 5, run: beginAfresh },
+    { name: "fetch", percent: 45, run: fetchBase },
+    { name: "replay", percent: 85, run: replayLogs },
+    { name: "check", percent: 90, run: check },
+    // Before anybody can reach it: a password of the past never opens the new server.
+    { name: "credentials", percent: 92, run: setTodaysPassword },
+    { name: "stop", percent: 95, run: stopServerCleanly },
+    { name: "keep", percent: 98, run: keepVolume },
+  ],
+};
+
+async function check({ work, signal, log }: MakeContext): Promise<void> {
+  const { tables } = await openTables(work.socket, signal);
+  log.info({ tables }, "the new data are readable");
+}
+
+async function setTodaysPassword({ work, paths, spec, adminPassword }: MakeContext): Promise<void> {
+  await setAdminPassword(work.socket, spec.credentials, await adminPassword(spec.node));
+  await mkdir(paths.folder, { recursive: true });
+  await recordCredentials(paths, spec.credentials.version);
+}
+
+async function stopServerCleanly(context: MakeContext): Promise<void> {
+  await stopServer(context, context.work);
+}
+
+/** The last rename gives the volume its name; whatever dies before it begins afresh, and after it has nothing to do. */
+async function keepVolume({ work, paths, spec, podman }: MakeContext): Promise<void> {
+  if (await exists(paths.image)) return;
+  // A server makes its own identity when it first starts: the timeline is not the one that these data came from.
+  await rm(join(work.data, "auto.cnf"), { force: true });
+  await runCommand("sync", ["--file-system", work.volume]);
+  await releaseVolume(work);
+  if (spec.database.encrypted) {
+    await rm(paths.keyring, { recursive: true, force: true });
+    await mkdir(dirname(paths.keyring), { recursive: true, mode: 0o700 });
+    await renameDurably(work.keyring, paths.keyring);
+  }
+  if (spec.data !== undefined) await updateTimeline(paths, { id: spec.data.timeline });
+  await renameDurably(work.image, paths.image);
+  await clearWorkplace(podman, work);
+}

@@ -1,0 +1,119 @@
+import { isNewer, type NodeReport, type NodeSpec } from "@moorage/contract/agent";
+import { GatewayAway } from "../gateway.ts";
+import { createNodeQueue } from "../node-queue.ts";
+import { type NodeDeps, nodeContext } from "../node-context.ts";
+import { stepDelayMs } from "../retry-delay.ts";
+import { runSteps, StepFailed } from "../run-steps.ts";
+import { exists } from "../volume.ts";
+import { recipeSource } from "./recipe-source.ts";
+import { BrokenArchive, StoreAway } from "./restore-errors.ts";
+import { restoreSteps } from "./restore-steps.ts";
+import { clearWorkplace, endServerWith, workplace } from "./workplace.ts";
+
+export type RestorerDeps = NodeDeps & {
+  /** How far it is has changed. */
+  changed: (spec: NodeSpec) => void;
+  /** The volume is there. */
+  ended: (node: string) => void;
+};
+
+type Making = {
+  spec: NodeSpec;
+  attempt: number;
+  state: Pick<NodeReport, "state" | "step" | "percent" | "message">;
+  over: AbortController;
+};
+
+const restoresAtOnce = 2;
+const tries = 3;
+/** With the delays between them about eight minutes: an object store, or a gateway, that is being restarted. */
+const triesWhileAway = 20;
+
+/** Makes the volumes of timelines that come from the archive, beside what their nodes run on meanwhile. */
+export function createRestorer(deps: RestorerDeps) {
+  const makings = new Map<string, Making>();
+  const queue = createNodeQueue(restoresAtOnce, make);
+
+  async function make(node: string): Promise<void> {
+    const making = makings.get(node);
+    if (making === undefined || making.state.state === "failed") return;
+    const { spec, over } = making;
+    const { signal } = over;
+    const log = deps.log.child({ node, generation: spec.generation });
+    const base = nodeContext({ ...deps, log }, spec, () => signal.aborted);
+    const work = workplace(deps.host, node, "restore");
+    const source = recipeSource(() => deps.recipeFor(node, "data"));
+    const told = (step: string, percent: number): void => {
+      const { message } = making.state;
+      making.state = { state: "working", step: `restore ${step}`, percent, ...(message && { message }) };
+      deps.changed(making.spec);
+    };
+    const progress = (done: number): void => {
+      const { step, percent } = making.state;
+      const name = step?.replace("restore ", "");
+      const here = restoreSteps.steps.find((each) => each.name === name)?.percent ?? percent;
+      const before = restoreSteps.steps.findLast((each) => each.percent < here)?.percent ?? 0;
+      told(name ?? "", Math.floor(before + (here - before) * done));
+    };
+    let failure: unknown;
+    try {
+      // The last step may have been done, and yet reported as failed.
+      if (!(await exists(base.paths.image)))
+        await runSteps(restoreSteps, { ...base, work, source, signal, progress }, told);
+    } catch (error) {
+      failure = error;
+    }
+    await clearWorkplace(deps.podman, work).catch((error: unknown) =>
+      log.warn({ error: String(error) }, "what was made in vain is still there"),
+    );
+    if (signal.aborted) return;
+    if (failure !== undefined) return failed(making, failure, log);
+    makings.delete(node);
+    deps.ended(node);
+  }
+
+  function failed(making: Making, error: unknown, log: NodeDeps["log"]): void {
+    const cause = error instanceof StepFailed ? error.cause : error;
+    const away = cause instanceof GatewayAway || cause instanceof StoreAway;
+    const attempt = making.attempt++;
+    const message = (error instanceof Error ? error.message : String(error)).slice(0, 1000);
+    const hopeless = cause instanceof BrokenArchive || attempt + 1 >= (away ? triesWhileAway : tries);
+    log.warn({ err: error, attempt, hopeless }, "data could not be made");
+    making.state = { ...making.state, state: hopeless ? "failed" : "working", message };
+    deps.changed(making.spec);
+    if (!hopeless) queue.wakeLater(making.spec.node, stepDelayMs(attempt + 1));
+  }
+
+  /** Ends the making in hand, if any, and waits until nothing of it is left. */
+  async function stop(node: string): Promise<void> {
+    const making = makings.get(node);
+    if (making === undefined) return;
+    making.over.abort();
+    makings.delete(node);
+    await queue.settled(node);
+  }
+
+  return {
+    /** Level-triggered: asked again and again while the wanted volume is not there. */
+    async want(spec: NodeSpec): Promise<void> {
+      const known = makings.get(spec.node);
+      const same = known?.spec.data?.timeline === spec.data?.timeline;
+      if (known !== undefined && same && !(known.state.state === "failed" && isNewer(spec, known.spec))) {
+        known.spec = spec;
+        return;
+      }
+      await stop(spec.node);
+      const over = new AbortController();
+      endServerWith(over.signal, deps.podman, workplace(deps.host, spec.node, "restore"));
+      makings.set(spec.node, { spec, attempt: 0, state: { state: "working", step: "restore", percent: 0 }, over });
+      queue.wake(spec.node);
+    },
+    stateOf: (node: string): Making["state"] | undefined => makings.get(node)?.state,
+    stop,
+    async close(): Promise<void> {
+      for (const { over } of makings.values()) over.abort();
+      await queue.close();
+    },
+  };
+}
+export type Restorer = ReturnType<typeof createRestorer>;

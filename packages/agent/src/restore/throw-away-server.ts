@@ -1,0 +1,114 @@
+import { chown, mkdir, readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { NodeSpec } from "@moorage/contract/agent";
+import type { ContainerCreateOptions } from "dockerode";
+import { writeDurably } from "../durable-file.ts";
+import { keyringBinds } from "../encryption/keyring-component.ts";
+import { temporaryBind } from "../encryption/temporary.ts";
+import { configFile } from "../mysql/config-file.ts";
+import { answers } from "../mysql/node-sql.ts";
+import type { NodeContext } from "../node-context.ts";
+import { imageName, isThere, settled } from "../podman.ts";
+import { lastError } from "../provision-steps.ts";
+import type { Workplace } from "./workplace.ts";
+
+/** It did not start on the data, or did not end well. */
+export class ServerFailed extends Error {
+  override readonly name = "ServerFailed";
+}
+
+const memoryMb = 1024;
+
+/**
+ * What differs from the server that will live on these data: nobody can reach it, nothing runs in it by itself, and what
+ * a crash would lose is made anew anyway. `[mysqld]` again, because the last line about a setting counts.
+ */
+const overrides = `
+[mysqld]
+socket = /run/mysqld/sql.sock
+pid_file = /run/mysqld/sql.pid
+skip_networking = ON
+skip_log_bin
+event_scheduler = OFF
+performance_schema = OFF
+innodb_buffer_pool_size = 128M
+innodb_flush_log_at_trx_commit = 0
+innodb_doublewrite = OFF
+max_allowed_packet = 1G
+max_connections = 20
+super_read_only = OFF
+`;
+
+/** Removed and made again if there is one: it holds nothing that is not on its volume. */
+export async function startServer({ podman, host, spec }: NodeContext, work: Workplace): Promise<void> {
+  const { tls: _, ...plain } = spec;
+  await mkdir(work.run, { recursive: true });
+  await chown(work.run, spec.uid, spec.uid);
+  await writeDurably(work.config, configFile(await readFile(work.fixedConfig, "utf8"), plain) + overrides, 0o644);
+  const container = podman.client.getContainer(work.container);
+  await settled(container.remove({ force: true }));
+  const limits = Object.entries(podman.limits).map(([Name, limit]) => ({ Name, Soft: limit, Hard: limit }));
+  const keys = spec.database.encrypted ? [...keyringBinds(host, work), temporaryBind(work.temporary)] : [];
+  await podman.client.createContainer(containerOptions(spec, work, host.seccomp, limits, keys));
+  await container.start();
+}
+
+const containerOptions = (
+  spec: NodeSpec,
+  work: Workplace,
+  seccomp: string,
+  Ulimits: { Name: string; Soft: number; Hard: number }[],
+  keys: string[],
+): ContainerCreateOptions => ({
+  name: work.container,
+  Image: imageName(spec.engine.name, spec.engine.image),
+  Entrypoint: ["/usr/sbin/mysqld"],
+  Cmd: ["--defaults-file=/etc/mysql/my.cnf"],
+  Env: ["TZ=UTC"],
+  User: `${spec.uid}:${spec.uid}`,
+  StopSignal: "SIGTERM",
+  HostConfig: {
+    NetworkMode: "none",
+    ReadonlyRootfs: true,
+    CapDrop: ["ALL"],
+    SecurityOpt: ["no-new-privileges", `seccomp=${seccomp}`],
+    Memory: memoryMb * 1024 * 1024,
+    PidsLimit: 500,
+    Ulimits,
+    Tmpfs: { "/tmp": "rw,nosuid,nodev,noexec,size=16m,mode=1777" },
+    Binds: [`${work.volume}:/volume:rw`, `${work.run}:/run/mysqld:rw`, `${work.config}:/etc/mysql/my.cnf:ro`, ...keys],
+    LogConfig: { Type: "k8s-file", Config: { "max-size": "10mb" } },
+    RestartPolicy: { Name: "no" },
+  },
+});
+
+const readyWithinMs = 600_000;
+
+/** Long, because a base copy of a busy server begins with a recovery. */
+export async function untilServerAnswers({ podman }: NodeContext, work: Workplace, signal: AbortSignal): Promise<void> {
+  const container = podman.client.getContainer(work.container);
+  const started = performance.now();
+  for (let tries = 1; !(await answers(work.socket)); tries++) {
+    signal.throwIfAborted();
+    if (performance.now() - started > readyWithinMs)
+      throw new ServerFailed("The server on the new data does not answer.");
+    if (tries % 25 === 0) {
+      const found = await isThere(container.inspect());
+      if (!found?.State.Running)
+        throw new ServerFailed(`The server on the new data ended while starting: ${await lastError(found?.LogPath)}`);
+    }
+    await sleep(20);
+  }
+}
+
+/** A clean end, or the data are not to be trusted: they were written without the guards against a crash. */
+export async function stopServer({ podman }: NodeContext, work: Workplace): Promise<void> {
+  const container = podman.client.getContainer(work.container);
+  const found = await isThere(container.inspect());
+  if (found === undefined) return;
+  await settled(container.stop({ t: 600 }));
+  const { State, LogPath } = await container.inspect();
+  if (State.ExitCode !== 0)
+    throw new ServerFailed(`The server on the new data ended with ${State.ExitCode}: ${await lastError(LogPath)}`);
+  await settled(container.remove({ force: true }));
+}

@@ -1,0 +1,51 @@
+import type { Db, Tx } from "#platform/db/database.ts";
+
+/** A timeline with all that it descends from, other databases' too, as far as it is to stay. See `History`. */
+export async function loadHistory(db: Db | Tx, timelineId: string) {
+  const timelines = await db
+    .withRecursive("past", (query) =>
+      query
+        .selectFrom("timelines")
+        .selectAll()
+        .where("id", "=", timelineId)
+        .union(
+          query.selectFrom("timelines").innerJoin("past", "past.parent_id", "timelines.id").selectAll("timelines"),
+        ),
+    )
+    .selectFrom("past")
+    .selectAll()
+    .execute();
+  const ids = timelines.map(({ id }) => id);
+  if (ids.length === 0) return { timelines, copies: [], logs: [] };
+  return { timelines, copies: await findCopies(db, ids), logs: await findLogs(db, ids) };
+}
+export type LoadedHistory = Awaited<ReturnType<typeof loadHistory>>;
+
+/** All timelines that a database has lived on. */
+export const findTimelinesOf = (db: Db | Tx, accountId: number, databaseId: number) =>
+  db
+    .selectFrom("timelines")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("database_id", "=", databaseId)
+    .orderBy("ordinal")
+    .execute();
+
+export const findCopies = (db: Db | Tx, timelineIds: readonly string[]) =>
+  db
+    .selectFrom("copies")
+    .selectAll()
+    .where("timeline_id", "in", timelineIds)
+    .where("doomed_at", "is", null)
+    .orderBy("ended_at")
+    .execute();
+
+export const findLogs = (db: Db | Tx, timelineIds: readonly string[]) =>
+  db
+    .selectFrom("binary_logs")
+    .selectAll()
+    .where("timeline_id", "in", timelineIds)
+    .where("doomed_at", "is", null)
+    .orderBy("timeline_id")
+    .orderBy("sequence")
+    .execute();

@@ -1,0 +1,19 @@
+/** Where everything of a database lies in the object store: in one place, so that all of it can go at once. */
+export const databasePrefix = (accountId: number, databaseId: number): string =>
+  `accounts/${accountId}/databases/${databaseId}/`;
+
+type Owner = { account_id: number; database_id: number; id: string };
+
+/** `name` is one of the agent protocol's. Each timeline is a folder of its own: histories never mix. */
+export const objectKey = (timeline: Owner, name: string): string =>
+  `${databasePrefix(timeline.account_id, timeline.database_id)}timelines/${timeline.id}/${name}`;
+
+export const copyFolder = (copyId: string): string => `copies/${copyId}/`;
+export const manifestOf = (copyId: string): string => `${copyFolder(copyId)}manifest.json`;
+/** Counted from 1. */
+export const partsOf = (copyId: string, parts: number): string[] =>
+  Array.from({ length: parts }, (_, n) => `${copyFolder(copyId)}part-${String(n + 1).padStart(6, "0")}`);
+export const logOf = (name: string): string => `logs/${name}`;
+
+/** The copy that an object of a timeline belongs to. */
+export const copyOfKey = (key: string): string | undefined => /\/copies\/([0-9a-f-]{36})\//.exec(key)?.[1];

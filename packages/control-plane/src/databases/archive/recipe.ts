@@ -1,0 +1,156 @@
+import { toTimestamp } from "@moorage/contract";
+import { DomainError } from "#platform/errors.ts";
+
+/** What the rules need of a timeline, its whole copies and its logs; the rows have more. */
+export type TimelinePast = {
+  id: string;
+  prepared: string | null;
+  parent_id: string | null;
+  parent_copy_id: string | null;
+  parent_until: Date | null;
+  created_at: Date;
+  archived_through: Date;
+  last_log: number;
+};
+/**
+ * It holds everything that was committed before `started_at`, and nothing of after `ended_at`. `first_log` is the first
+ * log that may have what it lacks.
+ */
+export type CopyPast = { id: string; timeline_id: string; started_at: Date; ended_at: Date; first_log: number };
+export type LogPast = { timeline_id: string; sequence: number; closed_at: Date };
+
+/** A timeline with all that it descends from. Only what is to stay: nothing that is doomed. Logs are in their order. */
+export type History<C extends CopyPast = CopyPast, L extends LogPast = LogPast> = {
+  timelines: readonly TimelinePast[];
+  copies: readonly C[];
+  logs: readonly L[];
+};
+
+/** A time of a timeline (one before it began is its beginning), or exactly what a copy of it holds. */
+export type Target = { timeline: string } & ({ until: Date } | { copy: string });
+
+export type RestorePlan<C extends CopyPast = CopyPast, L extends LogPast = LogPast> = {
+  base: { kind: "prepared"; sha256: string } | { kind: "copy"; copy: C };
+  /** In the order in which they are applied. What a log has that is there already, MySQL skips by its GTID. */
+  logs: { log: L; before?: Date }[];
+};
+
+export type RestorableRange = { oldest: Date; newest: Date };
+
+export class NotRestorable extends DomainError {
+  override readonly name = "NotRestorable";
+  readonly range: RestorableRange | undefined;
+  constructor(range: RestorableRange | undefined) {
+    const reason =
+      range === undefined
+        ? "Nothing of it can be restored: the archive does not reach back to a beginning or a copy."
+        : `It can be restored to a time from ${toTimestamp(nextSecond(range.oldest))} to ${toTimestamp(range.newest)} (UTC).`;
+    super("invalid", { reason });
+    this.range = range;
+  }
+}
+
+/** How to make a state of the past. Throws if anything on the way to it is missing: a hole is never passed over. */
+export function planRestore<C extends CopyPast, L extends LogPast>(
+  history: History<C, L>,
+  target: Target,
+): RestorePlan<C, L> {
+  const plan = "copy" in target ? fromCopy(history, target) : toTime(history, target.timeline, target.until);
+  if (plan === undefined) throw new NotRestorable(restorableRange(history, target.timeline));
+  return plan;
+}
+
+/** Every time from `oldest` to `newest` can be restored. Undefined: none can. */
+export function restorableRange(history: History, timelineId: string): RestorableRange | undefined {
+  const timeline = timelineOf(history, timelineId);
+  if (timeline === undefined) return undefined;
+  const logs = history.logs.filter(({ timeline_id }) => timeline_id === timelineId);
+  const newest = latest([timeline.archived_through, ...logs.map(({ closed_at }) => closed_at)]);
+  const beginnings = history.copies
+    .filter(({ timeline_id, ended_at }) => timeline_id === timelineId && ended_at <= newest)
+    .map(({ ended_at }) => ended_at)
+    .sort((a, b) => a.getTime() - b.getTime());
+  const oldest = [timeline.created_at, ...beginnings].find(
+    (at) =>
+      toTime(history, timelineId, at) !== undefined && isUnbroken(logs.slice(firstSince(logs, at)), timeline.last_log),
+  );
+  return oldest === undefined ? undefined : { oldest, newest };
+}
+
+function fromCopy<C extends CopyPast, L extends LogPast>(
+  { copies }: History<C, L>,
+  target: { timeline: string; copy: string },
+): RestorePlan<C, L> | undefined {
+  const copy = copies.find(({ id, timeline_id }) => id === target.copy && timeline_id === target.timeline);
+  return copy === undefined ? undefined : { base: { kind: "copy", copy }, logs: [] };
+}
+
+function toTime<C extends CopyPast, L extends LogPast>(
+  history: History<C, L>,
+  timelineId: string,
+  until: Date,
+): RestorePlan<C, L> | undefined {
+  const timeline = timelineOf(history, timelineId);
+  if (timeline === undefined) return undefined;
+  const logs = history.logs.filter(({ timeline_id }) => timeline_id === timelineId);
+  const copy = copyBefore(history.copies, timelineId, until);
+  const since = copy === undefined ? 0 : goesOnWith(logs, copy);
+  const reaches = logs.findIndex(({ closed_at }, n) => n >= since && closed_at >= until);
+  const taken = logs.slice(since, reaches === -1 ? logs.length : reaches + 1);
+
+  if (reaches === -1 && timeline.archived_through < until) return undefined;
+  if (!isUnbroken(taken, reaches === -1 ? timeline.last_log : undefined)) return undefined;
+  // The last log of which nothing is lacking. Snapshots outlive the logs after them: a hole there must be seen.
+  const passed = Math.max(logs[since - 1]?.sequence ?? 0, (copy?.first_log ?? 1) - 1);
+  if ((taken[0]?.sequence ?? timeline.last_log + 1) !== passed + 1) return undefined;
+  const begun: RestorePlan<C, L> | undefined =
+    copy === undefined ? beginning(history, timeline) : { base: { kind: "copy", copy }, logs: [] };
+  if (begun === undefined) return undefined;
+  const steps = taken.map((log, n) => (reaches === since + n ? { log, before: until } : { log }));
+  return { base: begun.base, logs: [...begun.logs, ...steps] };
+}
+
+/** The copy that a restore to a time begins with. Two may have been taken at once: the later one needs fewer logs. */
+export const copyBefore = <C extends Pick<CopyPast, "timeline_id" | "started_at" | "ended_at">>(
+  copies: readonly C[],
+  timelineId: string,
+  until: Date,
+): C | undefined =>
+  copies
+    .filter(({ timeline_id, ended_at }) => timeline_id === timelineId && ended_at <= until)
+    .reduce<C | undefined>((last, each) => (last && last.started_at >= each.started_at ? last : each), undefined);
+
+/** Those that were closed before the copy began are in it. */
+function goesOnWith(logs: readonly LogPast[], { first_log, started_at }: CopyPast): number {
+  const first = logs.findIndex(({ sequence, closed_at }) => sequence >= first_log && closed_at >= started_at);
+  return first === -1 ? logs.length : first;
+}
+
+/** What a timeline began with: nothing of its parent after the point where it left. */
+function beginning<C extends CopyPast, L extends LogPast>(
+  history: History<C, L>,
+  { prepared, parent_id, parent_copy_id, parent_until }: TimelinePast,
+): RestorePlan<C, L> | undefined {
+  if (prepared !== null) return { base: { kind: "prepared", sha256: prepared }, logs: [] };
+  if (parent_id === null) return undefined;
+  if (parent_copy_id !== null) return fromCopy(history, { timeline: parent_id, copy: parent_copy_id });
+  return parent_until === null ? undefined : toTime(history, parent_id, parent_until);
+}
+
+const timelineOf = ({ timelines }: History, wanted: string): TimelinePast | undefined =>
+  timelines.find(({ id }) => id === wanted);
+
+function firstSince(logs: readonly LogPast[], at: Date): number {
+  const first = logs.findIndex(({ closed_at }) => closed_at >= at);
+  return first === -1 ? logs.length : first;
+}
+
+/** One after the other; and, if it must be the timeline's end, up to the last that was ever archived. */
+const isUnbroken = (logs: readonly LogPast[], last?: number): boolean =>
+  logs.every(({ sequence }, n) => n === 0 || sequence === (logs[n - 1]?.sequence ?? 0) + 1) &&
+  (last === undefined || logs.length === 0 || logs.at(-1)?.sequence === last);
+
+const latest = (times: readonly Date[]): Date => new Date(Math.max(...times.map((each) => each.getTime())));
+
+/** What is told has whole seconds, and must be true. */
+const nextSecond = (at: Date): Date => new Date(Math.ceil(at.getTime() / 1000) * 1000);

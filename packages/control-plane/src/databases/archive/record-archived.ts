@@ -1,0 +1,178 @@
+import { type ArchivedCopy, type ArchivedLog, type ArchivedRequest, PROTOCOL } from "@moorage/contract/agent";
+import { sql } from "kysely";
+import { findServedNode } from "#fleet/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { DomainError, notFound } from "#platform/errors.ts";
+import type { Objects } from "#platform/objects.ts";
+import { sha256 } from "#platform/sha256.ts";
+import type { TimelineRow } from "../timeline-store.ts";
+import { manifestOf, objectKey } from "./object-names.ts";
+
+type Deps = { db: Db; clock: Clock; objects: Objects };
+type Told = ArchivedRequest["nodes"][number];
+
+/** A host's clock may be ahead of ours by a little; a restore point must not be made for a time that has not come. */
+const AHEAD_MS = 60_000;
+
+/**
+ * What hosts say is in the object store becomes rows, of which restores are made. Telling it twice changes nothing.
+ * What is refused of one node does not hold up the others, and the refusal is answered in the end.
+ */
+export async function recordArchived(
+  deps: Deps,
+  hostId: number,
+  { nodes }: ArchivedRequest,
+): Promise<{ protocol: typeof PROTOCOL }> {
+  const refusals: DomainError[] = [];
+  for (const told of nodes) {
+    await recordOne(deps, hostId, told).catch((error: unknown) => {
+      if (!(error instanceof DomainError)) throw error;
+      refusals.push(error);
+    });
+  }
+  if (refusals[0] !== undefined) throw refusals[0];
+  return { protocol: PROTOCOL };
+}
+
+async function recordOne({ db, clock, objects }: Deps, hostId: number, told: Told): Promise<void> {
+  const { copies = [], logs = [], through } = told;
+  const owner = await ownerOf(db, hostId, told);
+  for (const copy of copies) await requireWhole(objects, owner, copy);
+
+  await transact(db, "fleet.archived", async (tx) => {
+    const timeline = await lockTimeline(tx, owner.id);
+    for (const log of logs) await recordLog(tx, timeline, log);
+    for (const copy of copies) await recordCopy(tx, timeline, copy);
+    // Logs that we forgot may have come before: until one is told again, nobody knows that all is there.
+    if (through !== undefined && !timeline.gap_allowed) await advance(tx, timeline, timeOf(through), clock());
+  });
+}
+
+/**
+ * The timeline of one of the host's nodes: also one that its database has left, because the last of its logs may be
+ * told late.
+ */
+async function ownerOf(db: Db, hostId: number, { node, timeline }: Told) {
+  const { account_id, database_id } = await findServedNode(db, hostId, node);
+  return db
+    .selectFrom("timelines")
+    .select(["account_id", "database_id", "id"])
+    .where("id", "=", timeline)
+    .where("account_id", "=", account_id)
+    .where("database_id", "=", database_id)
+    .executeTakeFirstOrThrow(notFound);
+}
+
+const lockTimeline = (tx: Tx, id: string): Promise<TimelineRow> =>
+  tx.selectFrom("timelines").selectAll().where("id", "=", id).forUpdate().executeTakeFirstOrThrow(notFound);
+
+/** Told long after it was uploaded, it may have been taken for an unfinished one and swept away. */
+async function requireWhole(objects: Objects, timeline: Parameters<typeof objectKey>[0], copy: ArchivedCopy) {
+  const manifest = await objects.get(objectKey(timeline, manifestOf(copy.id)));
+  if (manifest === undefined || sha256(manifest).toString("hex") !== copy.manifest_sha256)
+    throw refused(`Copy ${copy.id} is not in the object store as its manifest's SHA-256 says.`);
+}
+
+/** What is told last counts: a host that died before it was acknowledged may have uploaded it anew. */
+async function recordCopy(tx: Tx, timeline: TimelineRow, copy: ArchivedCopy): Promise<void> {
+  const [started_at, ended_at] = [timeOf(copy.started_at), timeOf(copy.ended_at)];
+  if (started_at > ended_at) throw refused(`Copy ${copy.id} ended before it began.`);
+  const { gtid, bytes, parts, manifest_sha256 } = copy;
+  const columns = { started_at, ended_at, gtid, bytes, parts, manifest_sha256 };
+  const first_log = await firstLogAfter(tx, timeline, started_at);
+  const written = await tx
+    .insertInto("copies")
+    .values({ account_id: timeline.account_id, id: copy.id, timeline_id: timeline.id, first_log, ...columns })
+    .onConflict((conflict) =>
+      conflict
+        .column("id")
+        .doUpdateSet({ first_log, ...columns })
+        .where("copies.timeline_id", "=", timeline.id),
+    )
+    .returning("id")
+    .executeTakeFirst();
+  if (written === undefined) throw refused(`Copy ${copy.id} is another timeline's.`);
+}
+
+/** Logs that were closed before are in the copy. Those that we know no more are older than any that we do. */
+async function firstLogAfter(tx: Tx, { id, last_log }: TimelineRow, startedAt: Date): Promise<number> {
+  const { first, passed } = await tx
+    .selectFrom("binary_logs")
+    .where("timeline_id", "=", id)
+    .select(({ fn }) => [
+      fn.min<number | null>("sequence").as("first"),
+      fn.max<number | null>("sequence").filterWhere("closed_at", "<", startedAt).as("passed"),
+    ])
+    .executeTakeFirstOrThrow();
+  return passed !== null ? passed + 1 : (first ?? last_log + 1);
+}
+
+/** In their order, without gaps: a hole would make every later time impossible to restore. */
+async function recordLog(tx: Tx, timeline: TimelineRow, log: ArchivedLog): Promise<void> {
+  if (Number(/^binlog\.(\d{6,})$/.exec(log.name)?.[1]) !== log.sequence)
+    throw refused(`${log.name} is not the name of binary log ${log.sequence}.`);
+  if (log.sequence <= timeline.last_log) return recordAgain(tx, timeline, log);
+  if (log.sequence !== timeline.last_log + 1 && !timeline.gap_allowed)
+    throw refused(`Binary log ${timeline.last_log + 1} is missing before ${log.sequence}.`);
+  const closed_at = timeOf(log.closed_at);
+  const { sequence, name, gtid, bytes, sha256: sum } = log;
+  await tx
+    .insertInto("binary_logs")
+    .values({
+      account_id: timeline.account_id,
+      timeline_id: timeline.id,
+      ...{ sequence, name, closed_at, gtid, bytes, sha256: sum },
+    })
+    .execute();
+  Object.assign(timeline, { last_log: sequence, gap_allowed: false });
+  await tx
+    .updateTable("timelines")
+    .set({ last_log: sequence, gap_allowed: false })
+    .where("id", "=", timeline.id)
+    .execute();
+  await tx
+    .updateTable("copies")
+    .set({ first_log: sequence + 1 })
+    .where("timeline_id", "=", timeline.id)
+    .where("started_at", ">", closed_at)
+    .where("first_log", "<=", sequence)
+    .execute();
+}
+
+/** Uploaded anew it has another SHA-256, because each encryption has a key of its own; what it holds is the same. */
+async function recordAgain(tx: Tx, timeline: TimelineRow, log: ArchivedLog): Promise<void> {
+  const known = await tx
+    .selectFrom("binary_logs")
+    .select("gtid")
+    .where("timeline_id", "=", timeline.id)
+    .where("sequence", "=", log.sequence)
+    .executeTakeFirst();
+  if (known === undefined) return;
+  if (known.gtid !== log.gtid)
+    throw refused(`Binary log ${log.sequence} is in the archive with other transactions: this is another past.`);
+  await tx
+    .updateTable("binary_logs")
+    .set({ bytes: log.bytes, sha256: log.sha256 })
+    .where("timeline_id", "=", timeline.id)
+    .where("sequence", "=", log.sequence)
+    .execute();
+}
+
+async function advance(tx: Tx, { id }: TimelineRow, through: Date, now: Date): Promise<void> {
+  if (through.getTime() > now.getTime() + AHEAD_MS) throw refused("The host's clock is ahead of ours.");
+  await tx
+    .updateTable("timelines")
+    .set({ archived_through: sql<Date>`greatest(archived_through, ${through}::timestamptz)` })
+    .where("id", "=", id)
+    .execute();
+}
+
+function timeOf(text: string): Date {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) throw refused(`${text} is not a time.`);
+  return time;
+}
+
+const refused = (reason: string): DomainError => new DomainError("invalid", { reason });

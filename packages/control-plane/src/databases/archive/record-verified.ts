@@ -1,0 +1,33 @@
+import { PROTOCOL, type VerifiedRequest } from "@moorage/contract/agent";
+import { sql } from "kysely";
+import { findServedNode } from "#fleet/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { notFound } from "#platform/errors.ts";
+
+/** What it means for the tenant is the worker's to judge. Told again before that, it is one finding. */
+export const recordVerified = (
+  { db, clock }: { db: Db; clock: Clock },
+  hostId: number,
+  { node, timeline, point, ok, message }: VerifiedRequest,
+): Promise<{ protocol: typeof PROTOCOL }> =>
+  transact(db, "fleet.verified", async (tx) => {
+    const { account_id, database_id } = await findServedNode(tx, hostId, node);
+    await tx
+      .selectFrom("timelines")
+      .select("id")
+      .where("id", "=", timeline)
+      .where("account_id", "=", account_id)
+      .where("database_id", "=", database_id)
+      .executeTakeFirstOrThrow(notFound);
+    const detail = JSON.stringify({ ok, message, timeline, point });
+    await sql`
+      insert into findings (account_id, database_id, node_id, kind, detail, at)
+      select ${account_id}, ${database_id}, ${node}, 'verification', ${detail}::jsonb, ${clock()}::timestamptz
+      where not exists (
+        select from findings where node_id = ${node} and kind = 'verification' and detail = ${detail}::jsonb)`.execute(
+      tx,
+    );
+    return { protocol: PROTOCOL };
+  });

@@ -1,0 +1,58 @@
+import type { Recipe, RecipeRequest } from "@moorage/contract/agent";
+import type { findServedNode } from "#fleet/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import { DomainError, notFound } from "#platform/errors.ts";
+import { findTimeline } from "../timeline-store.ts";
+import type { Target } from "./recipe.ts";
+
+type Node = Awaited<ReturnType<typeof findServedNode>>;
+export type Asked = { target: Target; point: Recipe["point"] };
+
+/** Which state of the past a host is to make. */
+export const findTarget = (tx: Tx, node: Node, purpose: RecipeRequest["purpose"]): Promise<Asked> =>
+  purpose === "data" ? beginningOf(tx, node) : newestPoint(tx, node);
+
+/** The point where the wanted timeline left another one. */
+async function beginningOf(tx: Tx, { wanted }: Node): Promise<Asked> {
+  if (wanted?.data === undefined) throw notFound();
+  const { parent_id, parent_copy_id, parent_until, last_log } = await findTimeline(tx, wanted.data.timeline);
+  if (parent_id === null) throw notFound();
+  // A host that lost its volume would begin anew, and nobody would see that everything since is gone.
+  if (last_log > 0)
+    throw new DomainError("wrong-state", {
+      reason: "This timeline has been written to: its beginning is not its data.",
+    });
+  if (parent_copy_id !== null) return copyTarget(tx, parent_id, parent_copy_id);
+  if (parent_until === null) throw notFound();
+  return { target: { timeline: parent_id, until: parent_until }, point: { at: parent_until.toISOString() } };
+}
+
+/** The newest daily point; without one the newest snapshot; without any all that is archived. */
+async function newestPoint(tx: Tx, { account_id, database_id, wanted }: Node): Promise<Asked> {
+  const backup = await tx
+    .selectFrom("backups")
+    .select(["id", "timeline_id", "copy_id", "point_at"])
+    .where("account_id", "=", account_id)
+    .where("database_id", "=", database_id)
+    .orderBy("type") // auto, then snapshot
+    .orderBy("point_at", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  if (backup === undefined) {
+    if (wanted?.data === undefined) throw notFound();
+    const { id, archived_through } = await findTimeline(tx, wanted.data.timeline);
+    return { target: { timeline: id, until: archived_through }, point: { at: archived_through.toISOString() } };
+  }
+  const { id, timeline_id, copy_id, point_at } = backup;
+  const target = copy_id === null ? { until: point_at } : { copy: copy_id };
+  return { target: { timeline: timeline_id, ...target }, point: { backup: id, at: point_at.toISOString() } };
+}
+
+async function copyTarget(tx: Tx, timeline: string, copy: string): Promise<Asked> {
+  const { ended_at } = await tx
+    .selectFrom("copies")
+    .select("ended_at")
+    .where("id", "=", copy)
+    .executeTakeFirstOrThrow();
+  return { target: { timeline, copy }, point: { at: ended_at.toISOString() } };
+}

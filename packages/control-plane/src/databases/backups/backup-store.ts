@@ -1,0 +1,75 @@
+import { type Insertable, type Selectable, sql } from "kysely";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { listPage } from "#platform/db/list-page.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import { notFound } from "#platform/errors.ts";
+import type { Filter } from "#platform/filter.ts";
+import type { PageRequest } from "#platform/http/page.ts";
+
+export type BackupRow = Selectable<Tables["backups"]>;
+export type CopyRow = Selectable<Tables["copies"]>;
+/** Whose backups. */
+export type Owner = { accountId: number; databaseId: number };
+
+const backupsOf = (db: Db | Tx, { accountId, databaseId }: Owner) =>
+  db.selectFrom("backups").selectAll().where("account_id", "=", accountId).where("database_id", "=", databaseId);
+
+const columns = { type: sql.ref("backups.type"), created: sql.ref("backups.point_at") };
+
+export const listBackupPage = (db: Db, owner: Owner, page: PageRequest, filter: Filter) =>
+  listPage(backupsOf(db, owner), { page, filter, columns, lastly: { by: "backups.id" } });
+
+export const findBackup = (db: Db | Tx, owner: Owner, id: number): Promise<BackupRow> =>
+  backupsOf(db, owner).where("id", "=", id).executeTakeFirstOrThrow(notFound);
+
+export const listBackups = (tx: Tx, owner: Owner): Promise<BackupRow[]> => backupsOf(tx, owner).orderBy("id").execute();
+
+export const insertBackup = (tx: Tx, row: Insertable<Tables["backups"]>): Promise<unknown> =>
+  tx.insertInto("backups").values(row).execute();
+
+/** There already, when another worker was first. */
+export const insertDailyPoint = (tx: Tx, row: Insertable<Tables["backups"]>): Promise<unknown> =>
+  tx
+    .insertInto("backups")
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+
+export const deleteBackups = (tx: Tx, owner: Owner, ids: readonly number[]): Promise<unknown> =>
+  tx
+    .deleteFrom("backups")
+    .where("account_id", "=", owner.accountId)
+    .where("database_id", "=", owner.databaseId)
+    .where("id", "in", ids)
+    .execute();
+
+/** Undefined: its host has told nothing of it, or it is to go. */
+export const findCopy = (tx: Tx, accountId: number, id: string): Promise<CopyRow | undefined> =>
+  tx
+    .selectFrom("copies")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .where("doomed_at", "is", null)
+    .executeTakeFirst();
+
+export const doomCopies = (tx: Tx, accountId: number, ids: readonly string[], at: Date): Promise<unknown> =>
+  tx
+    .updateTable("copies")
+    .set({ doomed_at: at })
+    .where("account_id", "=", accountId)
+    .where("id", "in", ids)
+    .where("doomed_at", "is", null)
+    .execute();
+
+/** Only once the database has been made there is a past to speak of. */
+export const statusOf = async (db: Db, { accountId, databaseId }: Owner) => {
+  const { status } = await db
+    .selectFrom("databases")
+    .select("status")
+    .where("account_id", "=", accountId)
+    .where("id", "=", databaseId)
+    .where("deleted_at", "is", null)
+    .executeTakeFirstOrThrow(notFound);
+  return status;
+};

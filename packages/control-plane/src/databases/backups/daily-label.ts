@@ -1,0 +1,12 @@
+const DAY_MS = 86_400_000;
+
+export const dailyLabel = (at: Date): string => {
+  const digits = at.toISOString().replaceAll(/\D/g, "");
+  return `Scheduled-${digits.slice(0, 8)}-${digits.slice(8, 12)}`;
+};
+
+/** Nobody else may have such a label: it would take the place of a backup that is still to come. */
+export const isDailyLabel = (label: string): boolean => /^Scheduled-\d{8}-\d{4}$/.test(label);
+
+/** The first 00:00:00 UTC after this time. */
+export const nextMidnight = (after: Date): Date => new Date((Math.floor(after.getTime() / DAY_MS) + 1) * DAY_MS);

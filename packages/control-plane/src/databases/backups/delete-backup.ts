@@ -1,0 +1,54 @@
+import { emit } from "#events/index.ts";
+import type { Principal } from "#identity/index.ts";
+import { requireCurrent } from "#operations/index.ts";
+import { audit } from "#platform/audit.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { notFound } from "#platform/errors.ts";
+import { requireActionAllowed } from "../database.ts";
+import { lockDatabase } from "../database-store.ts";
+import { entityOf, targetOf } from "../entity.ts";
+import { applyRetention, type RetentionSettings } from "./apply-retention.ts";
+import { deleteBackups, findBackup } from "./backup-store.ts";
+
+export type DeleteBackupDeps = { db: Db; clock: Clock } & RetentionSettings;
+
+/** Gone with this transaction. What it was made from goes too, unless another backup or the last days need it. */
+export async function deleteBackup(
+  deps: DeleteBackupDeps,
+  by: Principal,
+  databaseId: number,
+  backupId: number,
+): Promise<void> {
+  const { db, clock } = deps;
+  const owner = { accountId: by.accountId, databaseId };
+  await transact(db, "api.deleteMysqlBackup", async (tx) => {
+    const now = clock();
+    const database = await lockDatabase(tx, by.accountId, databaseId);
+    if (database.deleted_at !== null) throw notFound();
+    const backup = await findBackup(tx, owner, backupId);
+    requireActionAllowed("delete a backup of", database.status);
+    await requireCurrent(tx);
+
+    await deleteBackups(tx, owner, [backupId]);
+    await applyRetention(tx, owner, deps, now);
+    await audit(tx, {
+      at: now,
+      account: by.accountId,
+      actor: by.username,
+      action: "delete_backup",
+      target: targetOf(databaseId),
+      detail: { backup: backupId, label: backup.label },
+    });
+    await emit(tx, {
+      accountId: by.accountId,
+      username: by.username,
+      action: "database_backup_delete",
+      status: "finished",
+      entity: entityOf(database),
+      message: `The backup ${backup.label} was deleted.`,
+      at: now,
+    });
+  });
+}

@@ -1,0 +1,100 @@
+import { copyBefore } from "../archive/recipe.ts";
+import type { TimelineRow } from "../timeline-store.ts";
+import type { BackupRow, CopyRow } from "./backup-store.ts";
+
+/** What is kept of a database's past. Pure: from rows to what of them is still needed. */
+
+export type Timeline = Pick<
+  TimelineRow,
+  "id" | "parent_id" | "parent_copy_id" | "parent_until" | "created_at" | "ended_at"
+>;
+export type Copy = Pick<CopyRow, "id" | "timeline_id" | "started_at" | "ended_at" | "first_log">;
+export type Backup = Pick<BackupRow, "id" | "type" | "timeline_id" | "copy_id" | "point_at" | "verified_at">;
+
+/** Timelines with all that they begin from and all that begins from them: other databases too, if they are forks. */
+export type Family = {
+  timelines: readonly Timeline[];
+  copies: readonly Copy[];
+  backups: readonly Backup[];
+};
+
+/** Logs of a timeline: from the one with this number to the one that holds what was committed until then, or all. */
+export type LogRange = { timeline: string; first: number; until: Date | undefined };
+export type Needs = { copies: ReadonlySet<string>; logs: readonly LogRange[] };
+
+/** Every second of so many days can be restored. */
+export const RESTORE_DAYS = 7;
+/** What was accepted at the very edge of the window finds its data when it is done. */
+const GRACE_DAYS = 1;
+const DAY_MS = 86_400_000;
+
+export const windowStart = (now: Date): Date => new Date(now.getTime() - (RESTORE_DAYS + GRACE_DAYS) * DAY_MS);
+
+/** Of one database. Its snapshots are its tenant's to delete; of the daily ones the newest stay, and the last proven one. */
+export function expiredBackups(backups: readonly Backup[], dailyKept: number): number[] {
+  const daily = backups
+    .filter(({ type }) => type === "auto")
+    .toSorted((a, b) => b.point_at.getTime() - a.point_at.getTime());
+  const proven = daily.find(({ verified_at }) => verified_at !== null);
+  return daily
+    .slice(dailyKept)
+    .filter((backup) => backup !== proven)
+    .map(({ id }) => id);
+}
+
+/** Everything that a restore to one of the backups, or to a time of the window, reads from the object store. */
+export function needsOf(family: Family, now: Date): Needs {
+  const copies = new Set<string>();
+  const logs: LogRange[] = [];
+  const timelines = new Map(family.timelines.map((timeline) => [timeline.id, timeline]));
+
+  /** As a restore goes: from the copy before the time, else from where the timeline began. Returns its first log. */
+  const reach = (timeline: Timeline, until: Date): number => {
+    const base = copyBefore(family.copies, timeline.id, until);
+    const first = base?.first_log ?? 1;
+    logs.push({ timeline: timeline.id, first, until });
+    if (base === undefined) reachBeginning(timeline);
+    else copies.add(base.id);
+    return first;
+  };
+  const reachBeginning = ({ parent_id, parent_copy_id, parent_until }: Timeline): void => {
+    const parent = parent_id === null ? undefined : timelines.get(parent_id);
+    if (parent_copy_id !== null) copies.add(parent_copy_id);
+    else if (parent !== undefined && parent_until !== null) reach(parent, parent_until);
+  };
+
+  for (const { timeline_id, copy_id, point_at } of family.backups) {
+    const timeline = timelines.get(timeline_id);
+    if (copy_id !== null) copies.add(copy_id);
+    else if (timeline !== undefined) reach(timeline, point_at);
+  }
+  const start = windowStart(now);
+  for (const timeline of family.timelines.filter((each) => wasLivedOnSince(each, start))) {
+    const from = timeline.created_at > start ? timeline.created_at : start;
+    const later = family.copies.filter(({ timeline_id, ended_at }) => timeline_id === timeline.id && ended_at > from);
+    const first = Math.min(reach(timeline, from), ...later.map(({ first_log }) => first_log));
+    logs.push({ timeline: timeline.id, first, until: undefined });
+    for (const { id } of later) copies.add(id);
+  }
+  return { copies, logs };
+}
+
+/** One that ended when it began was never lived on: a restore that did not succeed. */
+const wasLivedOnSince = ({ created_at, ended_at }: Timeline, start: Date): boolean =>
+  ended_at === null || (ended_at >= start && ended_at > created_at);
+
+/** Of a timeline's logs in their order: those that no range holds. */
+export function unneededLogs<Log extends { sequence: number; closed_at: Date }>(
+  logs: readonly Log[],
+  ranges: readonly LogRange[],
+): Log[] {
+  return logs.filter((log, index) => {
+    const previous = logs[index - 1]?.closed_at;
+    return !ranges.some(
+      ({ first, until }) =>
+        log.sequence >= first &&
+        // The first log that was closed after a time holds what was committed just before it.
+        (until === undefined || previous === undefined || previous < until),
+    );
+  });
+}

@@ -1,0 +1,235 @@
+import type { MysqlDatabase } from "@moorage/contract";
+import { expect, test } from "vitest";
+import { aMinuteLater, staged, updatesOf, wantedSpec } from "#testing/active-database.ts";
+import { ENGINE, newWorld, type World } from "#testing/world.ts";
+
+const NEWER = "c".repeat(64);
+const giveImage = (world: World, image: string) => world.operator.post(`/admin/engines/${ENGINE}/image`, { image });
+const passwordOf = async (alice: { get: World["anonymous"]["get"] }, url: string) =>
+  (await alice.get<{ password: string }>(`${url}/credentials`)).body.password;
+
+test("suspend: suspending, power off wanted, suspended when the host says stopped; names, port and room stay", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await staged(world);
+  const { port, hosts } = (await alice.get<MysqlDatabase>(database.url)).body;
+  const room = (await world.hostRow(host.id)).reserved_disk_mb;
+
+  expect(await alice.post(`${database.url}/suspend`)).toMatchObject({ status: 200, body: {} });
+  const { id } = await world.lastOperation();
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "suspending" });
+  expect(await updatesOf(world)).toMatchObject([{ status: "started", username: alice.username, operation_id: id }]);
+  await world.activities.wantChange(id);
+  expect(await wantedSpec(world)).toMatchObject({ generation: 2, power: "off" });
+  await host.report(await wantedSpec(world), "running");
+  expect(await world.checkPhase(id, "change")).toEqual({ state: "pending" });
+  await host.report(await wantedSpec(world), "stopped");
+  expect(await world.checkPhase(id, "change")).toEqual({ state: "observed" });
+  await world.activities.settleChange(id, { done: true });
+
+  const after = (await alice.get(database.url)).body;
+  expect(after).toMatchObject({ status: "suspended", port, hosts });
+  expect((await world.hostRow(host.id)).reserved_disk_mb).toBe(room);
+  expect(await updatesOf(world)).toMatchObject([{ status: "finished" }]);
+  expect((await world.audit()).map(({ action }) => action).slice(-2)).toEqual([
+    "suspend_database",
+    "suspendDatabase.done",
+  ]);
+});
+
+test("resume: resuming, power wanted, active when the host says running; given up, suspended with power off", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await staged(world);
+  await alice.post(`${database.url}/suspend`);
+  await world.activities.settleChange((await world.lastOperation()).id, { done: true });
+
+  await alice.post(`${database.url}/resume`);
+  const first = await world.lastOperation();
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "resuming" });
+  await world.activities.wantChange(first.id);
+  expect(await wantedSpec(world)).not.toHaveProperty("power");
+  await world.activities.settleChange(first.id, { done: false, message: "container: exit 1" });
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "suspended" });
+  expect(await wantedSpec(world)).toMatchObject({ power: "off" });
+  expect((await updatesOf(world)).at(-1)).toMatchObject({
+    status: "failed",
+    message: expect.stringMatching(/stays suspended.*exit 1/),
+  });
+
+  await alice.post(`${database.url}/resume`);
+  const second = await world.lastOperation();
+  await world.activities.wantChange(second.id);
+  await host.report(await wantedSpec(world), "running");
+  expect(await world.checkPhase(second.id, "change")).toEqual({ state: "observed" });
+  await world.activities.settleChange(second.id, { done: true });
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
+});
+
+test("a suspension that no host confirmed by the deadline ends active, powered and wanted so", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await staged(world);
+  await alice.post(`${database.url}/suspend`);
+  const { id } = await world.lastOperation();
+  await world.activities.wantChange(id);
+
+  await world.expire.suspendDatabase(id);
+
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
+  expect(await wantedSpec(world)).not.toHaveProperty("power");
+  expect((await updatesOf(world)).at(-1)).toMatchObject({ message: expect.stringContaining("in time") });
+});
+
+test("reset: a new password at once, its version wanted, the event finished when the host has applied it", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await staged(world);
+  const old = await passwordOf(alice, database.url);
+
+  expect(await alice.post(`${database.url}/credentials/reset`)).toMatchObject({ status: 200, body: {} });
+  const { id, input } = await world.lastOperation();
+  const fresh = await passwordOf(alice, database.url);
+  expect(fresh).not.toBe(old);
+  expect(fresh.length).toBeGreaterThanOrEqual(16);
+  expect(JSON.stringify([input, await world.audit(), await world.events()])).not.toContain(fresh);
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "updating" });
+  await world.activities.wantChange(id);
+  expect(await wantedSpec(world)).toMatchObject({ credentials: { version: 2 } });
+  await host.report(await wantedSpec(world), "running");
+  await world.activities.settleChange(id, { done: true });
+
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
+  expect((await world.events()).at(-1)).toMatchObject({ action: "database_credentials_reset", status: "finished" });
+  expect(await passwordOf(alice, database.url)).toBe(fresh);
+});
+
+test.each([["wanted"], ["not wanted"]])(
+  "a reset that is given up (%s) keeps the new password, wanted, and says that it comes into force",
+  async (state) => {
+    await using world = await newWorld();
+    const { alice, database } = await staged(world);
+    await alice.post(`${database.url}/credentials/reset`);
+    const { id } = await world.lastOperation();
+    const fresh = await passwordOf(alice, database.url);
+    if (state === "wanted") await world.activities.wantChange(id);
+
+    await world.expire.resetCredentials(id);
+
+    expect(await passwordOf(alice, database.url)).toBe(fresh);
+    expect(await wantedSpec(world)).toMatchObject({ generation: 2, credentials: { version: 2 } });
+    expect((await world.events()).at(-1)).toMatchObject({
+      action: "database_credentials_reset",
+      status: "failed",
+      message: expect.stringContaining("as soon as the host is back"),
+    });
+    expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
+  },
+);
+
+test("patch now: the engine's newer image is wanted, and the version stays; nothing is pending afterwards", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await staged(world);
+  expect(await giveImage(world, NEWER)).toMatchObject({ status: 200, body: { image: NEWER, databases: 1 } });
+  const shown = await alice.get<{ updates: { pending: object[] }; version: string }>(database.url);
+  expect(shown.body.updates.pending).toEqual([
+    { description: expect.any(String), deadline: null, planned_for: expect.stringMatching(/T20:00:00$/) },
+  ]);
+
+  expect(await alice.post(`${database.url}/patch`)).toMatchObject({ status: 200, body: {} });
+  const { id } = await world.lastOperation();
+  await world.activities.wantChange(id);
+  expect(await wantedSpec(world)).toMatchObject({
+    engine: { image: NEWER, version: "9.7.4", prepared: "b".repeat(64) },
+  });
+  await host.report(await wantedSpec(world), "running");
+  await world.activities.settleChange(id, { done: true });
+
+  expect((await alice.get(database.url)).body).toMatchObject({
+    status: "active",
+    version: shown.body.version,
+    updates: { pending: [] },
+  });
+  expect(await world.databaseRow(database.id)).toMatchObject({ image: NEWER, patch_due_at: null });
+});
+
+test("a patch that its host could not apply: the image before it is wanted again, the next try is in the window", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await staged(world);
+  await giveImage(world, NEWER);
+  const { patch_due_at } = await world.databaseRow(database.id);
+  await alice.post(`${database.url}/patch`);
+  const { id } = await world.lastOperation();
+  await world.activities.wantChange(id);
+  await host.report(await wantedSpec(world), "failed", { message: "image: not on this host" });
+  await world.activities.settleChange(id, { done: false, message: "image: not on this host" });
+
+  expect(await wantedSpec(world)).toMatchObject({ generation: 3, engine: { image: "a".repeat(64) } });
+  expect(await world.databaseRow(database.id)).toMatchObject({ status: "active", image: "a".repeat(64), patch_due_at });
+  expect((await updatesOf(world)).at(-1)).toMatchObject({
+    status: "failed",
+    message: expect.stringContaining("not on this host"),
+  });
+});
+
+test("with nothing pending a patch is accepted and finished at once, and no host hears of it", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await staged(world);
+
+  expect(await alice.post(`${database.url}/patch`)).toMatchObject({ status: 200, body: {} });
+
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
+  expect(await updatesOf(world)).toMatchObject([{ status: "finished", operation_id: null }]);
+  expect((await world.audit()).at(-1)).toMatchObject({ action: "patch_database" });
+  expect(await wantedSpec(world)).toMatchObject({ generation: 1 });
+});
+
+test("a change that could not begin before its deadline is not begun after it", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await staged(world);
+  await alice.post(`${database.url}/suspend`);
+  const { id } = await world.lastOperation();
+  for (let minute = 0; minute < 15; minute++) aMinuteLater(world);
+
+  expect(await world.activities.wantChange(id)).toBe("too late");
+  expect(await wantedSpec(world)).toMatchObject({ generation: 1 });
+});
+
+test("a database that its host has lost is not made anew by a change", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await staged(world);
+  await world.db.updateTable("nodes").set({ wanted: null }).execute();
+  await alice.post(`${database.url}/credentials/reset`);
+  const { id } = await world.lastOperation();
+
+  expect(await world.activities.wantChange(id)).toBe("not there");
+  await world.activities.settleChange(id, { done: false, message: "lost" });
+
+  expect(await world.nodes()).toMatchObject([{ wanted: null }]);
+});
+
+test.each(["suspend", "patch", "credentials/reset"])("%s with an Idempotency-Key is done once", async (action) => {
+  await using world = await newWorld();
+  const { alice, database } = await staged(world);
+  await giveImage(world, NEWER);
+  const ask = () =>
+    world.send({
+      method: "POST",
+      url: `${database.url}/${action}`,
+      headers: { authorization: `Bearer ${alice.token}`, "idempotency-key": "k" },
+    });
+
+  const replies = [await ask(), await ask()];
+
+  expect(replies.map(({ statusCode, payload }) => [statusCode, payload])).toEqual([
+    [200, "{}"],
+    [200, "{}"],
+  ]);
+  expect(await world.openOperations()).toHaveLength(1);
+});
+
+test("while a restored control plane is compared with its hosts, no change is accepted", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await staged(world);
+  await world.db.updateTable("installation").set({ set_back_at: world.time.now }).execute();
+
+  for (const action of ["suspend", "patch", "credentials/reset"])
+    expect(await alice.post(`${database.url}/${action}`)).toMatchObject({ status: 503 });
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
+});

@@ -1,0 +1,88 @@
+import type { EventAction, EventStatus } from "@moorage/contract";
+import { emit } from "#events/index.ts";
+import type { Principal } from "#identity/index.ts";
+import { linkEvents, type OperationRow, openOperation } from "#operations/index.ts";
+import { audit } from "#platform/audit.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { notFound } from "#platform/errors.ts";
+import type { Once } from "#platform/http/once.ts";
+import { type ChangeKind, changeOf, type KeptColumn } from "./changes.ts";
+import { requireActionAllowed, statusDuring } from "./database.ts";
+import { type DatabaseChange, type DatabaseRow, lockDatabase, saveDatabase } from "./database-store.ts";
+import { entityOf, targetOf } from "./entity.ts";
+
+/** The writing steps of the changes that have an operation of their own: a resize is an update's. */
+export const changeSteps = [
+  "api.suspendMysqlDatabase",
+  "api.resumeMysqlDatabase",
+  "api.patchMysqlDatabase",
+  "api.resetMysqlCredentials",
+] as const;
+
+export type ChangeDeps = { db: Db; clock: Clock; nudgeRelay: () => void; changeDeadlineSeconds: number };
+
+/** What the end of a change needs: the columns to go back to. */
+type ChangeInput = { previous: Partial<Pick<DatabaseRow, KeptColumn>> };
+export const previousOf = ({ input }: OperationRow): ChangeInput["previous"] => (input as ChangeInput).previous;
+
+type Asked = { kind: ChangeKind; step: (typeof changeSteps)[number]; by: Principal; id: number; once: Once };
+
+/** One change that a tenant asks for, as one transaction. No columns: there is nothing for the hosts to do. */
+export async function changeDatabase(
+  deps: ChangeDeps,
+  { kind, step, by, id, once }: Asked,
+  columnsOf: (tx: Tx, before: DatabaseRow) => Promise<DatabaseChange | undefined> | DatabaseChange,
+): Promise<void> {
+  await transact(deps.db, step, async (tx) => {
+    await once.claim(tx);
+    const before = await lockDatabase(tx, by.accountId, id);
+    if (before.deleted_at !== null) throw notFound();
+    requireActionAllowed(changeOf(kind).action, before.status);
+    const columns = await columnsOf(tx, before);
+    if (columns !== undefined)
+      await openChange(tx, before, {
+        kind,
+        columns,
+        username: by.username,
+        at: deps.clock(),
+        deadlineSeconds: deps.changeDeadlineSeconds,
+      });
+    await once.keep(tx, {});
+  });
+  deps.nudgeRelay();
+}
+
+export type Opened = {
+  kind: ChangeKind;
+  columns: DatabaseChange;
+  /** Null: nobody asked, it was due. */
+  username: string | null;
+  at: Date;
+  deadlineSeconds: number;
+  detail?: object;
+};
+
+/** Columns, status, operation, audit line and events of a change, in the transaction that accepts it. */
+export async function openChange(tx: Tx, before: DatabaseRow, opened: Opened): Promise<void> {
+  const { kind, columns, username, at, deadlineSeconds, detail = {} } = opened;
+  const { account_id: accountId, id } = before;
+  const { work, audited, events, notices = [], keeps } = changeOf(kind);
+  await saveDatabase(tx, accountId, id, { ...columns, status: statusDuring(work), updated_at: at });
+  const previous = Object.fromEntries(keeps.map((column) => [column, before[column]]));
+  const operation = await openOperation(tx, {
+    ...{ accountId, kind, entityId: id, at, deadlineSeconds },
+    input: { previous } satisfies ChangeInput,
+  });
+  await audit(tx, {
+    ...{ at, account: accountId, actor: username ?? "worker" },
+    ...{ action: audited, target: targetOf(id), detail },
+  });
+  const record = (action: EventAction, status: EventStatus): Promise<number> =>
+    emit(tx, { accountId, username, action, status, entity: entityOf(before), operationId: operation.id, at });
+  for (const action of notices) await record(action, "notification");
+  const started: number[] = [];
+  for (const action of events) started.push(await record(action, "started"));
+  await linkEvents(tx, operation.id, started);
+}

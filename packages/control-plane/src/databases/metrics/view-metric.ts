@@ -1,0 +1,89 @@
+import { type DatabaseMetric, type MetricSeries, toDate, toTimestamp } from "@moorage/contract";
+import type { MetricName } from "@moorage/contract/agent";
+import type { Principal } from "#identity/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import { DomainError, invalidReason, notFound } from "#platform/errors.ts";
+import { sampleSeries } from "#fleet/index.ts";
+import { hasDatabase } from "../database-store.ts";
+import type { Prometheus, Range } from "./prometheus.ts";
+
+export type MetricDeps = { db: Db; clock: Clock; prometheus: Prometheus };
+
+type Plot = { unit: MetricSeries["unit"]; query: (one: (name: MetricName) => string, over: string) => string };
+
+const gauge = (name: MetricName, unit: MetricSeries["unit"]): Plot => ({ unit, query: (one) => one(name) });
+const rate = (name: MetricName, unit: MetricSeries["unit"]): Plot => ({
+  unit,
+  query: (one, over) => `rate(${one(name)}[${over}])`,
+});
+
+const plots: Record<DatabaseMetric, Plot> = {
+  connections: gauge("connections", "count"),
+  threads_running: gauge("threads_running", "count"),
+  queries: rate("queries_total", "count_per_second"),
+  slow_queries: rate("slow_queries_total", "count_per_second"),
+  buffer_pool_hit_ratio: {
+    unit: "ratio",
+    query: (one, over) =>
+      `1 - rate(${one("buffer_pool_misses_total")}[${over}]) / rate(${one("buffer_pool_requests_total")}[${over}])`,
+  },
+  received_bytes: rate("received_bytes_total", "bytes_per_second"),
+  sent_bytes: rate("sent_bytes_total", "bytes_per_second"),
+  disk_used_bytes: gauge("disk_used_bytes", "bytes"),
+  disk_total_bytes: gauge("disk_total_bytes", "bytes"),
+  cpu_cores: rate("cpu_seconds_total", "cores"),
+  memory_used_bytes: gauge("memory_used_bytes", "bytes"),
+  memory_total_bytes: gauge("memory_total_bytes", "bytes"),
+};
+
+const HOUR_MS = 3_600_000;
+const USUAL_POINTS = 120;
+const MOST_POINTS = 2000;
+const LEAST_STEP = 15;
+/** A rate needs a few samples, one of which may be late. */
+const LEAST_RATE_SECONDS = 60;
+
+export async function viewMetric(
+  { db, clock, prometheus }: MetricDeps,
+  by: Principal,
+  { instanceId, metric }: { instanceId: number; metric: DatabaseMetric },
+  asked: { from?: string | undefined; to?: string | undefined; step?: number | undefined },
+): Promise<MetricSeries> {
+  if (!(await hasDatabase(db, by.accountId, instanceId))) throw notFound();
+  const range = rangeOf(asked, clock());
+  const { unit, query } = plots[metric];
+  const over = `${Math.max(LEAST_RATE_SECONDS, range.step)}s`;
+  // Asked of every gateway that heard of the node; each tells the same.
+  const found = await prometheus.range(
+    `max by (node) (${query((name) => sampleSeries(name, instanceId), over)})`,
+    range,
+  );
+  return {
+    metric,
+    unit,
+    from: toTimestamp(range.from),
+    to: toTimestamp(range.to),
+    step: range.step,
+    series: found.map(({ labels, points }) => ({ node: labels["node"] ?? "", points })),
+  };
+}
+
+/** Pure. */
+export function rangeOf(
+  asked: { from?: string | undefined; to?: string | undefined; step?: number | undefined },
+  now: Date,
+): Range {
+  const to = asked.to === undefined ? now : toDate(asked.to);
+  const from = asked.from === undefined ? new Date(to.getTime() - HOUR_MS) : toDate(asked.from);
+  const span = (to.getTime() - from.getTime()) / 1000;
+  if (span <= 0)
+    throw new DomainError("invalid", { field: "from", reason: invalidReason("from", "a time before `to`") });
+  const step = asked.step ?? Math.max(LEAST_STEP, Math.ceil(span / USUAL_POINTS));
+  if (span / step > MOST_POINTS)
+    throw new DomainError("invalid", {
+      field: "step",
+      reason: invalidReason("step", `at least ${Math.ceil(span / MOST_POINTS)} seconds for this range`),
+    });
+  return { from, to, step };
+}

@@ -1,0 +1,36 @@
+import { emit } from "#events/index.ts";
+import type { Principal } from "#identity/index.ts";
+import { requireCurrent } from "#operations/index.ts";
+import { audit } from "#platform/audit.ts";
+import type { Tx } from "#platform/db/database.ts";
+import type { Once } from "#platform/http/once.ts";
+import { findEngineVersion } from "#regions/index.ts";
+import { type ChangeDeps, changeDatabase } from "./change-database.ts";
+import { changes } from "./changes.ts";
+import type { DatabaseChange, DatabaseRow } from "./database-store.ts";
+import { entityOf, targetOf } from "./entity.ts";
+
+/** Takes the engine's newest node image now. With none pending it is accepted, and its event has finished at once. */
+export const patchDatabase = (deps: ChangeDeps, by: Principal, id: number, once: Once): Promise<void> =>
+  changeDatabase(
+    deps,
+    { kind: "patchDatabase", step: "api.patchMysqlDatabase", by, id, once },
+    async (tx, before) => (await pendingPatch(tx, before)) ?? recordNothing(tx, before, by.username, deps.clock()),
+  );
+
+/** The columns of a database that is patched. Undefined: it runs the newest image of its version. */
+export async function pendingPatch(tx: Tx, database: DatabaseRow): Promise<DatabaseChange | undefined> {
+  const engine = await findEngineVersion(tx, database.engine_version);
+  if (engine === undefined || database.image === engine.image) return undefined;
+  return { image: engine.image, patch_due_at: null };
+}
+
+async function recordNothing(tx: Tx, database: DatabaseRow, username: string, at: Date): Promise<undefined> {
+  await requireCurrent(tx);
+  const { account_id: account, id } = database;
+  await audit(tx, { at, account, actor: username, action: changes.patchDatabase.audited, target: targetOf(id) });
+  await emit(tx, {
+    ...{ accountId: account, username, action: "database_update", status: "finished", entity: entityOf(database), at },
+    message: "No patch was pending.",
+  });
+}

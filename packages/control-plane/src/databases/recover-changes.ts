@@ -1,0 +1,80 @@
+import type { NodeSpec } from "@moorage/contract/agent";
+import { emit } from "#events/index.ts";
+import { findNodes, giveSize } from "#fleet/index.ts";
+import { takeWithoutLimits } from "#identity/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import type { Sealer } from "#platform/seal.ts";
+import { type EngineVersion, findEngineVersion, findPlan } from "#regions/index.ts";
+import { changeOf, changes, type KeptColumn } from "./changes.ts";
+import { newPassword } from "./create-database.ts";
+import { statusAfter, statusByPower } from "./database.ts";
+import { type DatabaseRow, saveDatabase } from "./database-store.ts";
+import { entityOf, passwordPlace } from "./entity.ts";
+import { plannedPatch } from "./plan-patches.ts";
+import { differenceOf } from "./resize-database.ts";
+import { settle } from "./settle.ts";
+
+type Context = { tx: Tx; sealer: Sealer; now: Date };
+type Told = Pick<DatabaseRow, KeptColumn>;
+
+/**
+ * A host has a later spec of this database than our restored copy: size, power and image are the ones there. With ours a
+ * disk would have to shrink, and a suspended database would start. The password of a later reset is lost with the row
+ * that held it, and the one before it must not come back, so there is a new one.
+ */
+export async function followChanges(context: Context, before: DatabaseRow, later: NodeSpec): Promise<DatabaseRow> {
+  const { tx, sealer, now } = context;
+  if (before.deleted_at !== null || before.image === null) return before;
+  const { account_id, id } = before;
+  const told: Told = { plan: later.database.plan, powered: later.power !== "off", image: later.engine.image };
+  const [from, to] = [await findPlan(tx, before.plan), await findPlan(tx, told.plan)];
+  const engine = (await findEngineVersion(tx, before.engine_version)) as EngineVersion;
+  if (from === undefined || to === undefined) return before;
+  const status = statusByPower(await endOpenChanges(context, before, told), told.powered);
+  const isReset = later.credentials.version > before.credentials_version;
+  if (!isReset && !differs(before, told) && status === before.status) return before;
+
+  const after = await saveDatabase(tx, account_id, id, {
+    ...{ ...told, status, updated_at: now },
+    patch_due_at: plannedPatch({ ...before, ...told }, engine, now),
+    ...(isReset
+      ? {
+          admin_password: sealer.seal(passwordPlace(account_id, id), newPassword()),
+          credentials_version: later.credentials.version + 1,
+        }
+      : {}),
+  });
+  // It is in use there, whether or not there was room for it.
+  await giveSize(tx, await findNodes(tx, account_id, id), to);
+  await takeWithoutLimits(tx, account_id, differenceOf(to, from, after.cluster_size));
+  await emit(tx, {
+    ...{ accountId: account_id, username: null, action: "database_update", status: "finished" },
+    entity: entityOf(after),
+    message: `Recovered after the control plane was restored from a backup: type and power are those of its host.${isReset ? " The password is new." : ""}`,
+    at: now,
+  });
+  return after;
+}
+
+const differs = (database: Told, told: Told): boolean =>
+  database.plan !== told.plan || database.powered !== told.powered || database.image !== told.image;
+
+/** What was under way when the copy was taken has ended since: well, if its host has what it was about. */
+async function endOpenChanges({ tx, now }: Context, database: DatabaseRow, told: Told) {
+  const open = await tx
+    .selectFrom("operations")
+    .select(["id", "kind"])
+    .where("account_id", "=", database.account_id)
+    .where("entity_id", "=", database.id)
+    .where("kind", "in", Object.keys(changes))
+    .where("settled_at", "is", null)
+    .execute();
+  let { status } = database;
+  for (const { id, kind } of open) {
+    const { work, keeps } = changeOf(kind);
+    const done = keeps.every((column) => database[column] === told[column]);
+    await settle(tx, id, { done, message: "Ended by the recovery of the control plane: its host was later." }, now);
+    status = statusAfter(work, status, { done });
+  }
+  return status;
+}

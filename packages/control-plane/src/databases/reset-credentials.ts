@@ -1,0 +1,22 @@
+import type { Principal } from "#identity/index.ts";
+import type { Once } from "#platform/http/once.ts";
+import type { Sealer } from "#platform/seal.ts";
+import { type ChangeDeps, changeDatabase } from "./change-database.ts";
+import { newPassword } from "./create-database.ts";
+import { passwordPlace } from "./entity.ts";
+
+/** The new password is shown at once and in force when the hosts have it; the old one never comes back. */
+export const resetCredentials = (
+  deps: ChangeDeps & { sealer: Sealer },
+  by: Principal,
+  id: number,
+  once: Once,
+): Promise<void> =>
+  changeDatabase(
+    deps,
+    { kind: "resetCredentials", step: "api.resetMysqlCredentials", by, id, once },
+    (_tx, { credentials_version }) => ({
+      admin_password: deps.sealer.seal(passwordPlace(by.accountId, id), newPassword()),
+      credentials_version: credentials_version + 1,
+    }),
+  );

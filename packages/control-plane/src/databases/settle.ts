@@ -1,0 +1,41 @@
+import { endEvent } from "#events/index.ts";
+import { type OperationRow, settleOperation } from "#operations/index.ts";
+import { audit } from "#platform/audit.ts";
+import type { Tx } from "#platform/db/database.ts";
+import { targetOf } from "./entity.ts";
+
+/** `named`: the database's names lead to it now. */
+export type Settlement = { done: boolean; message?: string; named?: boolean };
+
+/** Operation, events and audit end together, once; undefined when they had ended before. */
+export async function settle(
+  tx: Tx,
+  operationId: number,
+  settlement: Settlement,
+  at: Date,
+): Promise<OperationRow | undefined> {
+  const message = settlement.message === undefined ? {} : { message: settlement.message };
+  const operation = await settleOperation(tx, operationId, {
+    outcome: settlement.done ? "done" : "failed",
+    ...message,
+    at,
+  });
+  if (operation === undefined) return undefined;
+  for (const eventId of eventsOf(operation))
+    await endEvent(tx, { eventId, status: settlement.done ? "finished" : "failed", ...message, at });
+  await audit(tx, {
+    at,
+    account: operation.account_id,
+    actor: "worker",
+    action: `${operation.kind}.${settlement.done ? "done" : "failed"}`,
+    target: targetOf(operation.entity_id),
+    detail: { operation: operationId, ...message },
+  });
+  return operation;
+}
+
+/** Most operations have one event; those with more keep the others in their input. */
+const eventsOf = ({ event_id, input }: OperationRow): number[] => [
+  ...(event_id === null ? [] : [event_id]),
+  ...((input["further_events"] as number[] | undefined) ?? []),
+];

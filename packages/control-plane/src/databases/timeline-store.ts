@@ -1,0 +1,127 @@
+import { type Selectable, sql } from "kysely";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import { nextMidnight } from "./backups/daily-label.ts";
+import type { DatabaseRow } from "./database-store.ts";
+import type { ArchiveSettings, Past } from "./node-spec.ts";
+
+export type TimelineRow = Selectable<Tables["timelines"]>;
+
+export const findTimeline = (db: Db | Tx, id: string): Promise<TimelineRow> =>
+  db.selectFrom("timelines").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+
+/** Undefined for a database whose nodes were never wanted. */
+export async function findPast(tx: Tx, database: DatabaseRow, archive: ArchiveSettings): Promise<Past | undefined> {
+  if (database.timeline_id === null) return undefined;
+  const timeline = await findTimeline(tx, database.timeline_id);
+  const { recipient } = await tx
+    .selectFrom("archives")
+    .select("recipient")
+    .where("account_id", "=", database.account_id)
+    .where("database_id", "=", database.id)
+    .executeTakeFirstOrThrow();
+  return { timeline, recipient, archive };
+}
+
+type Owner = Pick<DatabaseRow, "account_id" | "id">;
+/** The engine's prepared directory, a copy or a time of another timeline, or what nobody knows any more. */
+export type Beginning =
+  | { prepared: string }
+  | { parent: string; copy: string }
+  | { parent: string; until: Date }
+  | "lost";
+
+/** Repeatable: a timeline begins once. No daily point is due on it before somebody lives on it. */
+export async function beginTimeline(
+  tx: Tx,
+  database: Owner,
+  { id, ordinal, from, at }: { id: string; ordinal?: number; from: Beginning; at: Date },
+): Promise<void> {
+  await tx
+    .insertInto("timelines")
+    .values({
+      account_id: database.account_id,
+      id,
+      database_id: database.id,
+      ordinal: ordinal ?? (await nextOrdinal(tx, database)),
+      ...columnsOf(from),
+      created_at: at,
+      archived_through: at,
+      next_point_at: null,
+    })
+    .onConflict((conflict) => conflict.column("id").doNothing())
+    .execute();
+}
+
+function columnsOf(from: Beginning) {
+  const nothing = { prepared: null, parent_id: null, parent_copy_id: null, parent_until: null };
+  if (from === "lost") return nothing;
+  if ("prepared" in from) return { ...nothing, prepared: from.prepared };
+  return "copy" in from
+    ? { ...nothing, parent_id: from.parent, parent_copy_id: from.copy }
+    : { ...nothing, parent_id: from.parent, parent_until: from.until };
+}
+
+/** Never one that was used: a host may still have the volume that it names. */
+async function nextOrdinal(tx: Tx, { account_id, id }: Owner): Promise<number> {
+  const { next } = await tx
+    .selectFrom("timelines")
+    .select(sql<number>`coalesce(max(ordinal), -1) + 1`.as("next"))
+    .where("account_id", "=", account_id)
+    .where("database_id", "=", id)
+    .executeTakeFirstOrThrow();
+  return next;
+}
+
+/** From now on the database lives on it: its first daily point is the midnight that comes. */
+export const liveOn = (tx: Tx, id: string, now: Date): Promise<unknown> =>
+  tx
+    .updateTable("timelines")
+    .set({ next_point_at: nextMidnight(now) })
+    .where("id", "=", id)
+    .execute();
+
+/** Nobody lives on it any more, so that no daily point of it is due. One that nobody lived on ends when it began. */
+export const endTimeline = (tx: Tx, id: string, at: Date | "unused"): Promise<unknown> =>
+  tx
+    .updateTable("timelines")
+    .set({
+      ended_at: at === "unused" ? sql<Date>`created_at` : at,
+      // One that came before the end is still owed, when the archive has reached it.
+      next_point_at: at === "unused" ? null : sql<Date | null>`case when next_point_at <= ${at} then next_point_at end`,
+    })
+    .where("id", "=", id)
+    .where("ended_at", "is", null)
+    .execute();
+
+/** After a recovery of the control plane: logs that were told since its copy was taken are not known any more. */
+export const allowGap = (tx: Tx, { account_id, id }: Owner): Promise<unknown> =>
+  tx
+    .updateTable("timelines")
+    .set({ gap_allowed: true })
+    .where("account_id", "=", account_id)
+    .where("database_id", "=", id)
+    .where("ended_at", "is", null)
+    .execute();
+
+/** Of a deleted database there are no new restore points. */
+export const stopDailyPoints = (tx: Tx, { account_id, id }: Owner): Promise<unknown> =>
+  tx
+    .updateTable("timelines")
+    .set({ next_point_at: null })
+    .where("account_id", "=", account_id)
+    .where("database_id", "=", id)
+    .execute();
+
+/** The timeline that the database lived on at a time; its first one for a time before that. */
+export const timelineAsOf = (db: Db | Tx, { account_id, id }: Owner, at: Date): Promise<TimelineRow | undefined> =>
+  db
+    .selectFrom("timelines")
+    .selectAll()
+    .where("account_id", "=", account_id)
+    .where("database_id", "=", id)
+    .where((is) => is.or([is("ended_at", "is", null), is("ended_at", ">", at)]))
+    // A restore begins the next one before the one before it ends: until then that one is lived on.
+    .orderBy("ordinal")
+    .limit(1)
+    .executeTakeFirst();

@@ -1,0 +1,13 @@
+import type { ActivityDeps } from "../activities.ts";
+import { createRestoreActivities } from "./restore-activities.ts";
+import { createShipActivities } from "./ship-activities.ts";
+
+/** The steps by which a database leaves a timeline, or begins on another one's. */
+export const createTimelineActivities = (deps: ActivityDeps) => ({
+  ...createShipActivities(deps),
+  ...createRestoreActivities(deps),
+});
+
+export const createTimelineExpiry = ({ settleRestore }: ReturnType<typeof createTimelineActivities>) => ({
+  restoreDatabase: (operationId: number) => settleRestore(operationId, { done: false }),
+});

@@ -1,0 +1,219 @@
+import { toTimestamp } from "@moorage/contract";
+import { expect, test } from "vitest";
+import { staged, wantedSpec } from "#testing/active-database.ts";
+import { archivedThrough, hasBackup, later, timelinesOf } from "#testing/past.ts";
+import { newWorld, PLAN, REGION, type World } from "#testing/world.ts";
+
+const DAY = 86_400;
+const HOUR = 3600;
+
+/** A database that is three days old, archived until now, on a host that was just heard of. */
+async function aSource(world: World) {
+  const stage = await staged(world);
+  later(world, 3 * DAY);
+  await archivedThrough(world, stage.database);
+  await world.db.updateTable("host_leases").set({ seen_at: world.time.now }).execute();
+  return stage;
+}
+const ago = (world: World, seconds: number): Date => new Date(world.time.now.getTime() - seconds * 1000);
+
+test("a fork begins on the source's timeline at the time asked for, with an archive of its own", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await aSource(world);
+  const at = ago(world, HOUR);
+
+  const { status, body } = await alice.create({ fork: { source: database.id, restore_time: toTimestamp(at) } });
+  expect([status, body.status, body.oldest_restore_time]).toEqual([200, "provisioning", null]);
+  expect(await world.openOperations()).toEqual(["forkDatabase"]);
+  const { id: operation } = await world.lastOperation();
+  expect(await world.activities.shipSource(operation)).toBe("archived");
+  expect(await world.activities.whyNotForkable(operation, false)).toBeUndefined();
+  await world.activities.wantNodes(operation);
+
+  const [parent] = await timelinesOf(world, database);
+  const [own] = await timelinesOf(world, body);
+  expect(own).toMatchObject({ ordinal: 0, prepared: null, parent_id: parent?.id, parent_until: at });
+  expect((await wantedSpec(world)).data).toEqual({ timeline: own?.id, ordinal: 0, origin: "archive" });
+  const recipients = (await world.db.selectFrom("archives").select("recipient").execute()).map((row) => row.recipient);
+  expect(new Set(recipients).size).toBe(2);
+});
+
+test.each(["2026-11-15T10:00:00", "2026-11-15T10:00:00Z", "2026-11-15T11:00:00.000+01:00"])(
+  "%s is a time that a fork can be asked for",
+  async (restore_time) => {
+    await using world = await newWorld();
+    world.time.now = new Date("2026-11-12T10:00:00Z");
+    const { alice, database } = await aSource(world);
+
+    await alice.create({ fork: { source: database.id, restore_time } });
+
+    expect((await world.lastOperation()).input).toMatchObject({ fork: { until: "2026-11-15T10:00:00.000Z" } });
+  },
+);
+
+test("a fork to now has its source archive what it has, and takes all of it", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await aSource(world);
+  await archivedThrough(world, database, ago(world, HOUR));
+  const { body } = await alice.create({ fork: { source: database.id } });
+  const { id: operation } = await world.lastOperation();
+
+  expect(await world.activities.shipSource(operation)).toBe("wanted");
+  expect(await world.activities.whyNotForkable(operation, false)).toContain(toTimestamp(ago(world, HOUR)));
+  const spec = await wantedSpec(world);
+  expect(spec).toMatchObject({ database: { id: database.id }, jobs: [{ kind: "ship" }] });
+  later(world, 5);
+  await archivedThrough(world, database);
+  const job = { id: spec.jobs?.[0]?.id as string, state: "done" as const, percent: 100 };
+  await host.report(spec, "running", { jobs: [job] });
+  expect(await world.checkPhase(operation, "ship")).toEqual({ state: "observed" });
+  expect(await world.activities.whyNotForkable(operation, true)).toBeUndefined();
+  await world.activities.wantNodes(operation);
+
+  expect(await timelinesOf(world, body)).toMatchObject([{ parent_until: world.time.now }]);
+});
+
+test("a fork to a time that is not archived yet waits until the host's clock has surely passed it", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await aSource(world);
+  await archivedThrough(world, database, ago(world, HOUR));
+  await alice.create({ fork: { source: database.id, restore_time: toTimestamp(world.time.now) } });
+  const { id: operation } = await world.lastOperation();
+
+  expect(await world.activities.shipSource(operation)).toBe("too soon");
+  later(world, 2);
+  expect(await world.activities.shipSource(operation)).toBe("wanted");
+});
+
+test("a fork to a time before an in-place restore begins on the timeline that was lived on then", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await aSource(world);
+  const before = toTimestamp(world.time.now);
+  const backup = await hasBackup(world, database);
+  later(world, HOUR);
+  await alice.post(`${database.url}/backups/${backup.id}/restore`);
+  const during = toTimestamp(world.time.now);
+  const { id: operation } = await world.lastOperation();
+  const [first, second] = await timelinesOf(world, database);
+  await world.activities.wantRestored(operation);
+  later(world, HOUR);
+  await host.report(await wantedSpec(world), "running", { timeline: second?.id as string });
+  await world.activities.settleRestore(operation, { done: true });
+  later(world, HOUR);
+  const after = toTimestamp(world.time.now);
+
+  for (const [restore_time, timeline] of [
+    [before, first?.id],
+    [during, first?.id],
+    [after, second?.id],
+  ]) {
+    await alice.create({ fork: { source: database.id, restore_time } });
+    expect((await world.lastOperation()).input).toMatchObject({ fork: { timeline } });
+  }
+});
+
+test("a time outside of the source's past is refused with the range", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await aSource(world);
+  const range = `a time from ${toTimestamp(ago(world, 3 * DAY))} to ${toTimestamp(world.time.now)} (UTC)`;
+
+  for (const seconds of [3 * DAY + 1, -1, 30 * DAY])
+    expect(
+      await alice.create({ fork: { source: database.id, restore_time: toTimestamp(ago(world, seconds)) } }),
+    ).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: "fork.restore_time", reason: expect.stringContaining(range) }] },
+    });
+  later(world, 30 * DAY);
+  expect((await alice.get(database.url)).body).toMatchObject({ oldest_restore_time: toTimestamp(ago(world, 7 * DAY)) });
+  expect(
+    await alice.create({ fork: { source: database.id, restore_time: toTimestamp(ago(world, 7 * DAY + 1)) } }),
+  ).toMatchObject({ status: 400 });
+  expect(
+    await alice.create({ fork: { source: database.id, restore_time: toTimestamp(ago(world, 7 * DAY)) } }),
+  ).toMatchObject({ status: 200 });
+});
+
+test("a source that is suspended can be forked as far as its archive reaches", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await aSource(world);
+  await archivedThrough(world, database, ago(world, HOUR));
+  await world.db.updateTable("databases").set({ status: "suspended", powered: false }).execute();
+
+  expect(await alice.create({ fork: { source: database.id } })).toMatchObject({
+    status: 400,
+    body: {
+      errors: [{ field: "fork.restore_time", reason: expect.stringContaining(`to ${toTimestamp(ago(world, HOUR))}`) }],
+    },
+  });
+  expect(
+    await alice.create({ fork: { source: database.id, restore_time: toTimestamp(ago(world, HOUR)) } }),
+  ).toMatchObject({ status: 200 });
+});
+
+test("what must be as the source is, is refused by its field", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await aSource(world);
+  await world.operator.post("/admin/engines", { id: "mysql/9.7.5", image: "c".repeat(64), prepared: "d".repeat(64) });
+  await world.operator.post("/admin/plans", {
+    ...{ id: "m1-tiny", label: "Tiny", class: "standard", memory_mb: 1024, disk_mb: 5120, vcpus: 1 },
+  });
+  await world.db.updateTable("nodes").set({ used_disk_mb: 6000 }).execute();
+  const fork = { source: database.id };
+
+  expect(await alice.create({ fork, engine: "mysql/9.7.5", type: "m1-tiny" })).toMatchObject({
+    status: 400,
+    body: {
+      errors: [
+        { field: "engine", reason: expect.stringContaining("mysql/9.7.4") },
+        { field: "type", reason: expect.stringContaining("6000 MB") },
+      ],
+    },
+  });
+  await world.db.updateTable("databases").set({ encrypted: true }).execute();
+  expect(await alice.create({ fork })).toMatchObject({ status: 400, body: { errors: [{ field: "encrypted" }] } });
+  await world.db.updateTable("databases").set({ encrypted: false, status: "provisioning" }).execute();
+  expect(await alice.create({ fork })).toMatchObject({
+    status: 400,
+    body: { errors: [{ reason: expect.stringContaining("provisioning") }] },
+  });
+  for (const wrong of [{ source: "x" }, { source: database.id, restore_time: "yesterday" }, "all"])
+    expect(await alice.create({ fork: wrong })).toMatchObject({ status: 400 });
+  expect(await world.openOperations()).toEqual([]);
+});
+
+test("another account's database, one that does not exist and one that a user may not see are refused alike", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await aSource(world);
+  const stranger = await world.customer();
+  const restricted = await world.colleague(alice.accountId, { restricted: true });
+  await world.db
+    .updateTable("users")
+    .set({ global_grants: JSON.stringify({ add_databases: true }) })
+    .execute();
+  const request = (source: number) => ({
+    label: "a-fork",
+    region: REGION,
+    type: PLAN,
+    engine: "mysql/9.7.4",
+    fork: { source },
+  });
+  const post = (who: typeof alice, id: number) => who.post("/v4/databases/mysql/instances", request(id));
+
+  const refusals = [
+    await post(stranger, database.id),
+    await post(alice, database.id + 1_000_003),
+    await post(restricted, database.id),
+  ];
+
+  expect(refusals[0]).toMatchObject({ status: 400, body: { errors: [{ field: "fork.source" }] } });
+  for (const { status, body } of refusals) expect({ status, body }).toEqual({ status: 400, body: refusals[0]?.body });
+  const grant = { account_id: alice.accountId, user_id: restricted.userId, entity_type: "database" as const };
+  await world.db
+    .insertInto("entity_grants")
+    .values({ ...grant, entity_id: database.id, permission: "read_only" })
+    .execute();
+  expect(await post(restricted, database.id)).toMatchObject({ status: 403 });
+  await world.db.updateTable("entity_grants").set({ permission: "read_write" }).execute();
+  expect(await post(restricted, database.id)).toMatchObject({ status: 200 });
+});

@@ -1,0 +1,74 @@
+import { type DatabaseStatus, type Fork, type NewMysqlDatabase, toDate, toTimestamp } from "@moorage/contract";
+import { findNodes } from "#fleet/index.ts";
+import { mayUse, type Principal } from "#identity/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import { DomainError, type ErrorDetail, invalid, invalidReason } from "#platform/errors.ts";
+import type { Plan } from "#regions/index.ts";
+import { requireActionAllowed } from "../database.ts";
+import type { DatabaseRow } from "../database-store.ts";
+import { type TimelineRow, timelineAsOf } from "../timeline-store.ts";
+import type { ForkInput } from "./fork-input.ts";
+import { oldestRestoreTime } from "./restore-window.ts";
+
+type Asked = Pick<NewMysqlDatabase, "engine" | "encrypted"> & { fork: Fork };
+
+/** Where a fork begins. A fork hands out all of the source's data, so it needs what writing to the source needs. */
+export async function requireForkable(
+  { db, clock }: { db: Db; clock: Clock },
+  by: Principal,
+  request: Asked,
+  plan: Plan,
+): Promise<ForkInput["fork"]> {
+  const source = await findSource(db, by, request.fork.source);
+  const faults = await faultsOf(db, source, request, plan);
+  if (faults.length > 0) throw new DomainError("invalid", ...faults);
+  requireActionAllowed("fork", source.status);
+  const now = clock();
+  const oldest = oldestRestoreTime(source, now);
+  const at = request.fork.restore_time === undefined ? now : toDate(request.fork.restore_time);
+  const timeline = await timelineAsOf(db, source, at);
+  if (oldest === null || timeline === undefined)
+    throw new DomainError("wrong-state", { reason: "Cannot fork a database that was never made: it has no data." });
+
+  const newest = canShip(source.status) ? now : timeline.archived_through;
+  if (at < oldest || at > newest) throw invalid("fork.restore_time", rangeOf(oldest, newest));
+  if (request.fork.restore_time === undefined) return { timeline: timeline.id };
+  return { timeline: timeline.id, until: beginningOrLater(timeline, at).toISOString() };
+}
+
+/** The same for one that does not exist as for one that this user may not see. */
+async function findSource(db: Db, by: Principal, id: number): Promise<DatabaseRow> {
+  const source = await db
+    .selectFrom("databases")
+    .selectAll()
+    .where("account_id", "=", by.accountId)
+    .where("id", "=", id)
+    .where("deleted_at", "is", null)
+    .executeTakeFirst();
+  if (source === undefined || !(await mayUse(db, by, "database", id, "read_write")))
+    throw invalid("fork.source", "the id of one of your databases");
+  return source;
+}
+
+async function faultsOf(db: Db, source: DatabaseRow, request: Asked, plan: Plan): Promise<ErrorDetail[]> {
+  const used = Math.max(
+    0,
+    ...(await findNodes(db, source.account_id, source.id)).map((node) => node.used_disk_mb ?? 0),
+  );
+  const refused = (field: string, valid: string): ErrorDetail => ({ field, reason: invalidReason(field, valid) });
+  return [
+    ...(request.engine === source.engine_version ? [] : [refused("engine", `${source.engine_version}, the source's`)]),
+    ...(request.encrypted === source.encrypted ? [] : [refused("encrypted", `${source.encrypted}, as the source is`)]),
+    ...(plan.disk_mb >= used ? [] : [refused("type", `one with at least ${used} MB of disk, which the source uses`)]),
+  ];
+}
+
+/** Its server runs, or will in a moment, and can archive what it has. */
+const canShip = (status: DatabaseStatus): boolean => status !== "suspended" && status !== "failed";
+
+/** The first second of a database is before its data: then they are what it began with. */
+const beginningOrLater = ({ created_at }: TimelineRow, at: Date): Date => (at < created_at ? created_at : at);
+
+const rangeOf = (oldest: Date, newest: Date): string =>
+  `a time from ${toTimestamp(oldest)} to ${toTimestamp(newest)} (UTC)`;

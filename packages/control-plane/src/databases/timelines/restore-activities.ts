@@ -1,0 +1,117 @@
+import { toTimestamp } from "@moorage/contract";
+import { findNodes, stopWanting, type Wanted, want } from "#fleet/index.ts";
+import { findOperation } from "#operations/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import type { ActivityDeps } from "../activities.ts";
+import { statusAfter } from "../database.ts";
+import { saveDatabase } from "../database-store.ts";
+import type { Past } from "../node-spec.ts";
+import { type Settlement, settle } from "../settle.ts";
+import { endTimeline, findTimeline, liveOn } from "../timeline-store.ts";
+import { loadDatabase, specsOf, wakeHosts, wantAsRow } from "../want-specs.ts";
+import { restoreInput } from "./restore-input.ts";
+
+type Context = Awaited<ReturnType<typeof loadDatabase>>;
+const RESTORED = "restored";
+const PREVIOUS = "previous timeline";
+
+/** The steps of a restore in place. Each is repeatable: it may have been done before. */
+export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDeps) => {
+  /** Under the lock of the database's row, and only while somebody waits for it. */
+  const whileOpen = async (
+    operationId: number,
+    wanting: (tx: Tx, context: Context) => Promise<Wanted | undefined>,
+  ): Promise<"wanted" | "not wanted"> => {
+    const wanted = await db.transaction().execute(async (tx) => {
+      const context = await loadDatabase(tx, operationId, archive);
+      const { settled_at } = await findOperation(tx, operationId);
+      return settled_at === null ? wanting(tx, context) : undefined;
+    });
+    if (wanted === undefined) return "not wanted";
+    await wakeHosts(db, wanted);
+    return "wanted";
+  };
+
+  return {
+    /** The data of the new timeline, with a way back to those of the one before. */
+    wantRestored: (operationId: number) =>
+      whileOpen(operationId, async (tx, context) => {
+        const { timeline, previous, lost } = restoreInput(context.operation);
+        const { ordinal } = await findTimeline(tx, previous);
+        const past = { ...(await pastOn(tx, context, timeline)), ...(lost ? {} : { keep: ordinal }) };
+        return wantPast(tx, operationId, RESTORED, { ...context, past });
+      }),
+
+    wantPrevious: (operationId: number) => whileOpen(operationId, (tx, context) => goBack(tx, operationId, context)),
+
+    /**
+     * Done only if every host says that it runs the new timeline. Otherwise the one before is wanted again: its data are
+     * kept until this is settled.
+     */
+    settleRestore: async (operationId: number, settlement: Settlement): Promise<void> => {
+      const wanted = await db.transaction().execute(async (tx) => {
+        const context = await loadDatabase(tx, operationId, archive);
+        const { timeline, before } = restoreInput(context.operation);
+        const { account_id, id, status } = context.database;
+        const nodes = await findNodes(tx, account_id, id);
+        const done = settlement.done && nodes.every(({ observed_timeline }) => observed_timeline === timeline);
+        const message = done ? await sentenceOfSuccess(tx, context) : sentenceOfFailure(context, settlement);
+        const operation = await settle(tx, operationId, { done, message }, clock());
+        if (operation === undefined) return undefined;
+        await saveDatabase(tx, account_id, id, {
+          status: statusAfter("restore", status, { done, before }),
+          ...(done ? { timeline_id: timeline } : {}),
+          updated_at: clock(),
+        });
+        return done ? stay(tx, operationId, context) : leave(tx, operationId, context);
+      });
+      if (wanted !== undefined) await wakeHosts(db, wanted);
+    },
+  };
+
+  /** The way back is given up: the volume of the timeline before goes to its host's trash. Nobody waits for that. */
+  async function stay(tx: Tx, operationId: number, context: Context): Promise<Wanted> {
+    const { timeline, previous } = restoreInput(context.operation);
+    await endTimeline(tx, previous, clock());
+    await liveOn(tx, timeline, clock());
+    return wantPast(tx, operationId, "without a way back", { ...context, past: await pastOn(tx, context, timeline) });
+  }
+
+  async function leave(tx: Tx, operationId: number, context: Context): Promise<Wanted | undefined> {
+    await endTimeline(tx, restoreInput(context.operation).timeline, "unused");
+    return goBack(tx, operationId, context);
+  }
+
+  async function goBack(tx: Tx, operationId: number, context: Context): Promise<Wanted | undefined> {
+    // The host has no earlier data: told to run them, it would make an empty database.
+    if (!restoreInput(context.operation).lost) return wantAsRow(tx, operationId, PREVIOUS, { ...context, zone });
+    const { account_id, id } = context.database;
+    for (const node of await findNodes(tx, account_id, id)) await stopWanting(tx, node);
+    return undefined;
+  }
+
+  async function wantPast(tx: Tx, operationId: number, phase: string, context: Context): Promise<Wanted> {
+    const nodes = await findNodes(tx, context.database.account_id, context.database.id);
+    return want(tx, operationId, phase, await specsOf(tx, nodes, { ...context, zone }));
+  }
+};
+export type RestoreActivities = ReturnType<typeof createRestoreActivities>;
+
+/** Today's password and settings, as the row has them, on the data of another timeline. */
+async function pastOn(tx: Tx, { past, database }: Context, timeline: string): Promise<Past> {
+  if (past === undefined) throw new Error(`Database ${database.id} has no past to restore from.`);
+  return { ...past, timeline: await findTimeline(tx, timeline) };
+}
+
+async function sentenceOfSuccess(tx: Tx, { operation }: Context): Promise<string> {
+  const { backup, timeline } = restoreInput(operation);
+  const { parent_until } = await findTimeline(tx, timeline);
+  return `Restored to ${backup}${parent_until === null ? "" : `, as of ${toTimestamp(parent_until)}`}.`;
+}
+
+function sentenceOfFailure({ operation }: Context, { done, message }: Settlement): string {
+  const { backup, lost } = restoreInput(operation);
+  const why = message ?? (done ? "its host runs other data." : "it was not ready in time.");
+  const data = lost ? "there are no data yet" : "the data from before it are kept and in use";
+  return `The restore to ${backup} did not succeed, and ${data}: ${why}`;
+}

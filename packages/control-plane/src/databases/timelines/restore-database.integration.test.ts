@@ -1,0 +1,259 @@
+import { expect, test } from "vitest";
+import { activeDatabase, INSTANCES, staged, wantedSpec } from "#testing/active-database.ts";
+import { archivedThrough, hasBackup, later, midnightAfter, timelinesOf } from "#testing/past.ts";
+import { newWorld, type World } from "#testing/world.ts";
+
+const DAY = 86_400;
+
+/** An active database with a backup of yesterday, and a restore to it that was accepted. */
+async function restoring(world: World, type: "auto" | "snapshot" = "auto") {
+  const stage = await staged(world);
+  const backup = await hasBackup(world, stage.database, type);
+  later(world, DAY);
+  const reply = await stage.alice.post(`${stage.database.url}/backups/${backup.id}/restore`);
+  const { id: operation } = await world.lastOperation();
+  return { ...stage, backup, reply, operation };
+}
+const lastEvent = async (world: World) => (await world.events()).at(-1);
+
+test("a first provision gives a database its archive, its first timeline and the engine's image, once", async () => {
+  await using world = await newWorld();
+  const [alice] = [await world.customer(), await world.host()];
+  const { body } = await alice.create();
+  const { id } = await world.lastOperation();
+
+  await world.activities.wantNodes(id);
+  const before = await world.databaseRow(body.id);
+  await world.activities.wantNodes(id);
+
+  const timelines = await timelinesOf(world, body);
+  expect(timelines).toMatchObject([
+    { ordinal: 0, prepared: "b".repeat(64), parent_id: null, archived_through: world.time.now, next_point_at: null },
+  ]);
+  expect(await world.databaseRow(body.id)).toEqual({ ...before, image: "a".repeat(64), timeline_id: timelines[0]?.id });
+  const [archive] = await world.db.selectFrom("archives").selectAll().execute();
+  expect(await wantedSpec(world)).toMatchObject({
+    data: { timeline: timelines[0]?.id, ordinal: 0, origin: "prepared" },
+    archive: { recipient: archive?.recipient, log_seconds: 60 },
+  });
+});
+
+test("the first daily point is the midnight after a database became active", async () => {
+  await using world = await newWorld();
+  const { database } = await staged(world);
+
+  expect(await timelinesOf(world, database)).toMatchObject([{ next_point_at: midnightAfter(world.time.now) }]);
+});
+
+test.each(["auto", "snapshot"] as const)(
+  "a restore to a backup of type %s begins a timeline at its point",
+  async (type) => {
+    await using world = await newWorld();
+    const { alice, database, backup, reply } = await restoring(world, type);
+
+    expect(reply).toMatchObject({ status: 200, body: {} });
+    expect((await alice.get(database.url)).body).toMatchObject({ status: "restoring" });
+    expect(await world.openOperations()).toEqual(["restoreDatabase"]);
+    expect(await lastEvent(world)).toMatchObject({ action: "database_backup_restore", status: "started" });
+    expect((await world.audit()).at(-1)).toMatchObject({ action: "restore_database" });
+    expect(await timelinesOf(world, database)).toMatchObject([
+      { ordinal: 0 },
+      {
+        ordinal: 1,
+        prepared: null,
+        parent_id: backup.timeline_id,
+        parent_copy_id: backup.copy_id,
+        parent_until: type === "auto" ? backup.point_at : null,
+        next_point_at: null,
+      },
+    ]);
+  },
+);
+
+test("the old data are kept until the new ones run, and then are given up", async () => {
+  await using world = await newWorld();
+  const { alice, host, database, operation } = await restoring(world);
+  const [old, restored] = await timelinesOf(world, database);
+
+  await world.activities.wantRestored(operation);
+  const spec = await wantedSpec(world);
+  expect(spec).toMatchObject({ data: { timeline: restored?.id, ordinal: 1, origin: "archive", keep: 0 } });
+  await host.report(spec, "running", { timeline: restored?.id as string });
+  expect(await world.checkPhase(operation, "restored")).toEqual({ state: "observed" });
+  await world.activities.settleRestore(operation, { done: true });
+
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
+  expect(await world.databaseRow(database.id)).toMatchObject({ timeline_id: restored?.id });
+  expect(await timelinesOf(world, database)).toMatchObject([
+    // The midnight that has passed is still owed; none after it is.
+    { id: old?.id, ended_at: world.time.now, next_point_at: old?.next_point_at },
+    { id: restored?.id, ended_at: null, next_point_at: midnightAfter(world.time.now) },
+  ]);
+  expect((await wantedSpec(world)).data).toEqual({ timeline: restored?.id, ordinal: 1, origin: "archive" });
+  expect(await lastEvent(world)).toMatchObject({
+    action: "database_backup_restore",
+    status: "finished",
+    message: expect.stringMatching(/^Restored to auto-/),
+  });
+});
+
+test("a host that runs, but on other data, has not restored anything", async () => {
+  await using world = await newWorld();
+  const { alice, host, database, operation } = await restoring(world);
+  const [old] = await timelinesOf(world, database);
+  await world.activities.wantRestored(operation);
+  await host.report(await wantedSpec(world), "running", { timeline: old?.id as string });
+
+  await world.activities.settleRestore(operation, { done: true });
+
+  expect(await world.databaseRow(database.id)).toMatchObject({ timeline_id: old?.id, status: "active" });
+  expect(await lastEvent(world)).toMatchObject({ status: "failed" });
+  expect((await wantedSpec(world)).data).toEqual({ timeline: old?.id, ordinal: 0, origin: "prepared" });
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
+});
+
+test.each(["active", "degraded", "failed"] as const)(
+  "a failed restore leads back to the data and the status %s",
+  async (before) => {
+    await using world = await newWorld();
+    const { alice, host, database } = await staged(world);
+    const backup = await hasBackup(world, database);
+    await world.db.updateTable("databases").set({ status: before }).execute();
+    await alice.post(`${database.url}/backups/${backup.id}/restore`);
+    const { id: operation } = await world.lastOperation();
+    const [old, given] = await timelinesOf(world, database);
+    await world.activities.wantRestored(operation);
+    await host.report(await wantedSpec(world), "failed", { message: "recipe: a log is missing" });
+
+    await world.activities.wantPrevious(operation);
+    await world.activities.wantPrevious(operation);
+    expect((await wantedSpec(world)).data).toEqual({ timeline: old?.id, ordinal: 0, origin: "prepared" });
+    await world.activities.settleRestore(operation, { done: false, message: "recipe: a log is missing" });
+    await world.activities.settleRestore(operation, { done: true });
+
+    expect((await alice.get(database.url)).body).toMatchObject({ status: before });
+    expect(await lastEvent(world)).toMatchObject({
+      status: "failed",
+      message: expect.stringMatching(/the data from before it are kept and in use: recipe: a log is missing$/),
+    });
+    expect(await timelinesOf(world, database)).toMatchObject([
+      { id: old?.id, ended_at: null },
+      { id: given?.id, ended_at: given?.created_at },
+    ]);
+  },
+);
+
+test("a restore that nobody ended wants the data before it again", async () => {
+  await using world = await newWorld();
+  const { database, operation } = await restoring(world);
+  await world.activities.wantRestored(operation);
+
+  await world.expire.restoreDatabase(operation);
+
+  expect((await wantedSpec(world)).data).toMatchObject({ ordinal: 0 });
+  expect(await world.databaseRow(database.id)).toMatchObject({ status: "active" });
+  expect(await world.activities.wantRestored(operation)).toBe("not wanted");
+  expect((await wantedSpec(world)).data).toMatchObject({ ordinal: 0 });
+});
+
+test("a second restore takes the next volume, never one that was used", async () => {
+  await using world = await newWorld();
+  const { alice, host, database, backup, operation } = await restoring(world);
+  await world.activities.wantRestored(operation);
+  await host.report(await wantedSpec(world), "failed");
+  await world.activities.settleRestore(operation, { done: false });
+
+  await alice.post(`${database.url}/backups/${backup.id}/restore`);
+
+  expect((await timelinesOf(world, database)).map(({ ordinal }) => ordinal)).toEqual([0, 1, 2]);
+});
+
+test("what was written until the restore is shipped first, beside what is wanted", async () => {
+  await using world = await newWorld();
+  const { alice, database, host } = await staged(world);
+  const backup = await hasBackup(world, database);
+  const before = await wantedSpec(world);
+  await host.report(before, "running");
+  await alice.post(`${database.url}/backups/${backup.id}/restore`);
+  const { id: operation } = await world.lastOperation();
+
+  expect(await world.activities.shipOwn(operation)).toBe("wanted");
+  expect(await world.activities.shipOwn(operation)).toBe("wanted");
+
+  const { jobs, ...rest } = await wantedSpec(world);
+  expect(rest).toEqual({ ...before, generation: before.generation + 1 });
+  expect(jobs).toEqual([{ id: expect.anything(), kind: "ship" }]);
+  expect(await world.checkPhase(operation, "ship")).toEqual({ state: "pending" });
+  await host.report(await wantedSpec(world), "running", {
+    jobs: [{ id: jobs?.[0]?.id as string, state: "done", percent: 100 }],
+  });
+  expect(await world.checkPhase(operation, "ship")).toEqual({ state: "observed" });
+});
+
+test("a host that is away is not waited for", async () => {
+  await using world = await newWorld();
+  const { operation } = await restoring(world);
+
+  expect(await world.activities.shipOwn(operation)).toBe("not wanted");
+});
+
+test("a database that its host has lost can be restored; a failure makes nobody begin an empty one", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await staged(world);
+  const backup = await hasBackup(world, database);
+  await world.db.updateTable("nodes").set({ wanted: null }).execute();
+  await alice.post(`${database.url}/backups/${backup.id}/restore`);
+  const { id: operation } = await world.lastOperation();
+
+  await world.activities.wantRestored(operation);
+  const { data } = await wantedSpec(world);
+  expect(data).toMatchObject({ ordinal: 1, origin: "archive" });
+  expect(data).not.toHaveProperty("keep");
+  await host.report(await wantedSpec(world), "failed");
+  await world.activities.settleRestore(operation, { done: false });
+
+  expect(await wantedSpec(world)).toBeNull();
+});
+
+test("another database's backup is not found, and nothing is recorded", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await staged(world);
+  const other = await activeDatabase(world, alice, host);
+  const backup = await hasBackup(world, other);
+  const events = await world.events();
+
+  expect(await alice.post(`${database.url}/backups/${backup.id}/restore`)).toMatchObject({ status: 404 });
+  expect(await (await world.customer()).post(`${other.url}/backups/${backup.id}/restore`)).toMatchObject({
+    status: 404,
+  });
+  expect(await world.events()).toEqual(events);
+});
+
+test("a database that no host could take has nothing to restore into, and is told so", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await staged(world);
+  const backup = await hasBackup(world, database);
+  await world.db.updateTable("databases").set({ status: "failed" }).execute();
+  await world.db.updateTable("nodes").set({ released_at: world.time.now }).execute();
+
+  expect(await alice.post(`${database.url}/backups/${backup.id}/restore`)).toMatchObject({
+    status: 400,
+    body: { errors: [{ reason: expect.stringContaining("no node to restore into") }] },
+  });
+});
+
+test("while it is restored, nothing else is done with it", async () => {
+  await using world = await newWorld();
+  const { alice, database, backup } = await restoring(world);
+  await archivedThrough(world, database);
+
+  for (const reply of [
+    await alice.post(`${database.url}/backups/${backup.id}/restore`),
+    await alice.put(database.url, { label: "another" }),
+    await alice.delete(database.url),
+  ])
+    expect(reply).toMatchObject({ status: 400, body: { errors: [{ reason: expect.stringContaining("restoring") }] } });
+  expect(await alice.get(`${INSTANCES}/${database.id}`)).toMatchObject({
+    body: { oldest_restore_time: expect.anything() },
+  });
+});

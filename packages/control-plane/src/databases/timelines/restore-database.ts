@@ -1,0 +1,92 @@
+import { randomUUID } from "node:crypto";
+import { emit } from "#events/index.ts";
+import { findNodes } from "#fleet/index.ts";
+import type { Principal } from "#identity/index.ts";
+import { linkEvent, openOperation } from "#operations/index.ts";
+import { audit } from "#platform/audit.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { DomainError, notFound } from "#platform/errors.ts";
+import type { Once } from "#platform/http/once.ts";
+import { findBackup } from "../backups/backup-store.ts";
+import { requireActionAllowed, statusDuring } from "../database.ts";
+import { lockDatabase, saveDatabase } from "../database-store.ts";
+import { entityOf, targetOf } from "../entity.ts";
+import { beginTimeline } from "../timeline-store.ts";
+import { areThere } from "../want-specs.ts";
+import type { RestoreInput } from "./restore-input.ts";
+
+export type RestoreDeps = { db: Db; clock: Clock; nudgeRelay: () => void; restoreDeadlineSeconds: number };
+
+/**
+ * Begins a timeline at the backup's point. With this transaction, so that retention sees who needs the backup, whatever
+ * becomes of the backup's row meanwhile. The database goes on with the data that it has until the new ones are proven.
+ */
+export async function restoreDatabase(
+  deps: RestoreDeps,
+  by: Principal,
+  { instanceId, backupId }: { instanceId: number; backupId: number },
+  once: Once,
+): Promise<Record<string, never>> {
+  const { db, clock } = deps;
+  await transact(db, "api.restoreMysqlBackup", async (tx) => {
+    await once.claim(tx);
+    const now = clock();
+    const database = await lockDatabase(tx, by.accountId, instanceId);
+    if (database.deleted_at !== null) throw notFound();
+    const backup = await findBackup(tx, { accountId: by.accountId, databaseId: instanceId }, backupId);
+    requireActionAllowed("restore", database.status);
+    const nodes = await findNodes(tx, by.accountId, instanceId);
+    if (database.timeline_id === null || nodes.length === 0) throw neverMade();
+
+    const timeline = randomUUID();
+    const from =
+      backup.copy_id === null
+        ? { parent: backup.timeline_id, until: backup.point_at }
+        : { parent: backup.timeline_id, copy: backup.copy_id };
+    await beginTimeline(tx, database, { id: timeline, from, at: now });
+    await saveDatabase(tx, by.accountId, instanceId, { status: statusDuring("restore"), updated_at: now });
+    const operation = await openOperation(tx, {
+      accountId: by.accountId,
+      kind: "restoreDatabase",
+      entityId: instanceId,
+      input: {
+        backup: backup.label,
+        timeline,
+        previous: database.timeline_id,
+        before: database.status,
+        lost: !areThere(nodes),
+      } satisfies RestoreInput,
+      at: now,
+      deadlineSeconds: deps.restoreDeadlineSeconds,
+    });
+    await audit(tx, {
+      at: now,
+      account: by.accountId,
+      actor: by.username,
+      action: "restore_database",
+      target: targetOf(instanceId),
+      detail: { backup: backupId, label: backup.label },
+    });
+    const eventId = await emit(tx, {
+      accountId: by.accountId,
+      username: by.username,
+      action: "database_backup_restore",
+      status: "started",
+      entity: entityOf(database),
+      operationId: operation.id,
+      at: now,
+    });
+    await linkEvent(tx, operation.id, eventId);
+    await once.keep(tx, {});
+  });
+  deps.nudgeRelay();
+  return {};
+}
+
+const neverMade = (): DomainError =>
+  new DomainError("wrong-state", {
+    reason:
+      "Cannot restore a database that has no node to restore into: no host could take it when it was made. Delete it and create it again.",
+  });

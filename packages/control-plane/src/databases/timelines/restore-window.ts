@@ -1,0 +1,10 @@
+import { RESTORE_DAYS } from "../backups/retention.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Whole seconds, as times are shown: the first one that is inside. Null for a database that has no past yet. */
+export function oldestRestoreTime(database: { created_at: Date; timeline_id: string | null }, now: Date): Date | null {
+  if (database.timeline_id === null) return null;
+  const oldest = Math.max(database.created_at.getTime(), now.getTime() - RESTORE_DAYS * DAY_MS);
+  return new Date(Math.ceil(oldest / 1000) * 1000);
+}

@@ -1,0 +1,90 @@
+import { toTimestamp } from "@moorage/contract";
+import type { UntimedSpec, Wanted } from "#fleet/index.ts";
+import { findOperation, type OperationRow } from "#operations/index.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { ActivityDeps } from "../activities.ts";
+import { loadHistory } from "../archive/history-store.ts";
+import { NotRestorable, planRestore } from "../archive/recipe.ts";
+import { lockDatabase } from "../database-store.ts";
+import { findTimeline, type TimelineRow } from "../timeline-store.ts";
+import { wakeHosts } from "../want-specs.ts";
+import { forkOf } from "./fork-input.ts";
+import { wantShipped, withoutGate } from "./ship.ts";
+
+/** Hosts whose clocks are further off are alarmed. */
+const CLOCKS_DIFFER_MS = 2_000;
+
+/** What goes to the archive before something else is done. Each is repeatable: it may have been done before. */
+export const createShipActivities = ({ db, clock }: Pick<ActivityDeps, "db" | "clock">) => {
+  const ship = async (
+    operationId: number,
+    changed?: (spec: UntimedSpec) => UntimedSpec,
+  ): Promise<"wanted" | "not wanted"> => {
+    const wanted = await db.transaction().execute(async (tx) => {
+      const { account_id, entity_id } = await findOperation(tx, operationId);
+      const database = await lockDatabase(tx, account_id, entity_id);
+      // Asked under the row's lock: what was given up meanwhile must not be wanted.
+      const { settled_at } = await findOperation(tx, operationId);
+      return settled_at === null ? wantShipped(tx, operationId, database, clock(), changed) : undefined;
+    });
+    return tell(wanted);
+  };
+  const tell = async (wanted: Wanted | undefined): Promise<"wanted" | "not wanted"> => {
+    if (wanted === undefined) return "not wanted";
+    await wakeHosts(db, wanted);
+    return "wanted";
+  };
+
+  return {
+    /** What the operation's own database has: the timeline that it leaves can then be restored up to this moment. */
+    shipOwn: (operationId: number) => ship(operationId),
+
+    /** The same for one that goes, and nobody gets in any more: nothing is written that would not be in the archive. */
+    shipLast: (operationId: number) => ship(operationId, withoutGate),
+
+    /**
+     * What a fork's source has. "archived": the point is in the archive already. "not wanted": there is nobody to ask
+     * for more. "too soon": by its host's clock the point may still lie ahead.
+     */
+    shipSource: async (operationId: number): Promise<"wanted" | "not wanted" | "archived" | "too soon"> => {
+      const wanted = await db.transaction().execute(async (tx) => {
+        const operation = await findOperation(tx, operationId);
+        const { timeline, until } = await pointOf(tx, operation);
+        if (until !== undefined && timeline.archived_through >= until) return "archived";
+        if (until !== undefined && clock().getTime() < until.getTime() + CLOCKS_DIFFER_MS) return "too soon";
+        const source = await lockDatabase(tx, operation.account_id, timeline.database_id);
+        // A timeline that the source has left gets nothing new.
+        if (source.deleted_at !== null || source.timeline_id !== timeline.id) return undefined;
+        return wantShipped(tx, operationId, source, clock());
+      });
+      return typeof wanted === "string" ? wanted : tell(wanted);
+    },
+
+    /** Why a fork's point cannot be made, if it cannot. `shipped`: the source did archive all that it had. */
+    whyNotForkable: async (operationId: number, shipped: boolean): Promise<string | undefined> => {
+      const { timeline, until } = await pointOf(db, await findOperation(db, operationId));
+      if (until === undefined ? shipped : timeline.archived_through >= until)
+        return whyNotRestorable(db, timeline, until ?? timeline.archived_through);
+      return `The source's host did not archive its newest data in time. Fork it to ${toTimestamp(timeline.archived_through)} or earlier, or try again later.`;
+    },
+  };
+};
+export type ShipActivities = ReturnType<typeof createShipActivities>;
+
+/** Said before a host takes its place: what is missing then will not come. */
+async function whyNotRestorable(db: Db, { id }: TimelineRow, until: Date): Promise<string | undefined> {
+  try {
+    planRestore(await loadHistory(db, id), { timeline: id, until });
+    return undefined;
+  } catch (error) {
+    if (error instanceof NotRestorable) return `The source's archive has a gap. ${error.message}`;
+    throw error;
+  }
+}
+
+async function pointOf(db: Db | Tx, operation: OperationRow) {
+  const fork = forkOf(operation);
+  if (fork === undefined) throw new Error(`Operation ${operation.id} is no fork.`);
+  const until = fork.until === undefined ? undefined : new Date(fork.until);
+  return { timeline: await findTimeline(db, fork.timeline), until };
+}

@@ -1,0 +1,90 @@
+import { randomUUID } from "node:crypto";
+import { toTimestamp } from "@moorage/contract";
+import { emit } from "#events/index.ts";
+import { findNodes } from "#fleet/index.ts";
+import { takeFromLimits } from "#identity/index.ts";
+import { linkEvent, openOperation } from "#operations/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import { DomainError } from "#platform/errors.ts";
+import { findPlan } from "#regions/index.ts";
+import { usageOf } from "../create-database.ts";
+import { initialStatus } from "../database.ts";
+import { type DatabaseRow, saveDatabase } from "../database-store.ts";
+import { entityOf } from "../entity.ts";
+import { beginTimeline, endTimeline, findTimeline } from "../timeline-store.ts";
+
+type Undeleted = Pick<DatabaseRow, "id" | "account_id" | "label" | "status"> & { data_until: string | null };
+
+/**
+ * Brings a deleted database back while its archive is kept: the same id, label and password, on new nodes, with the last
+ * data that reached the archive. Repeatable: one that is there is left as it is. What users were granted on it is gone.
+ */
+export async function undeleteDatabase(
+  tx: Tx,
+  id: number,
+  { at, deadlineSeconds }: { at: Date; deadlineSeconds: number },
+): Promise<Undeleted> {
+  const database = await lockById(tx, id);
+  if (database.deleted_at === null) return { ...database, data_until: null };
+  const last = await requireUndeletable(tx, database, at);
+
+  const timeline = randomUUID();
+  await beginTimeline(tx, database, { id: timeline, from: { parent: last.id, until: last.archived_through }, at });
+  await endTimeline(tx, last.id, at);
+  const undeleted = await saveDatabase(tx, database.account_id, id, {
+    ...{ deleted_at: null, purge_at: null, named_at: null, port: null, updated_at: at },
+    // As a new one: it runs, in the newest image.
+    ...{ status: initialStatus, powered: true, image: null, patch_due_at: null, timeline_id: timeline },
+  });
+  const operation = await openOperation(tx, {
+    ...{ accountId: database.account_id, kind: "provisionDatabase", entityId: id, at, deadlineSeconds },
+  });
+  const plan = await findPlan(tx, database.plan);
+  if (plan === undefined) throw new Error(`Database ${id} names a plan that does not exist.`);
+  await takeFromLimits(tx, database.account_id, usageOf(plan, database.cluster_size));
+  const eventId = await emit(tx, {
+    ...{ accountId: database.account_id, username: null, action: "database_create", status: "started" },
+    ...{ entity: entityOf(database), operationId: operation.id, at },
+  });
+  await linkEvent(tx, operation.id, eventId);
+  return { ...undeleted, data_until: toTimestamp(last.archived_through) };
+}
+
+async function lockById(tx: Tx, id: number): Promise<DatabaseRow> {
+  const found = await tx.selectFrom("databases").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
+  if (found === undefined) throw new DomainError("not-found", { reason: `No database has the id ${id}.` });
+  return found;
+}
+
+async function requireUndeletable(tx: Tx, database: DatabaseRow, now: Date) {
+  const { account_id, id, label, timeline_id, purge_at } = database;
+  if (timeline_id === null || purge_at === null || purge_at <= now)
+    throw refused(`Nothing is kept of database ${id} any more. See what is with: moorage db list --deleted`);
+  if (await isBeingDeleted(tx, database))
+    throw refused(`The deletion of database ${id} is still under way. Try again when its event has ended.`);
+  if ((await findNodes(tx, account_id, id)).length > 0)
+    throw refused(`A host has not removed database ${id} yet. Try again when the host is back and has.`);
+  const other = await tx
+    .selectFrom("databases")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("label", "=", label)
+    .where("deleted_at", "is", null)
+    .executeTakeFirst();
+  if (other !== undefined)
+    throw refused(`The label "${label}" is taken by database ${other.id}. Its tenant has to rename that one first.`);
+  return findTimeline(tx, timeline_id);
+}
+
+const isBeingDeleted = async (tx: Tx, { account_id, id }: DatabaseRow): Promise<boolean> => {
+  const open = await tx
+    .selectFrom("operations")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("entity_id", "=", id)
+    .where("settled_at", "is", null)
+    .executeTakeFirst();
+  return open !== undefined;
+};
+
+const refused = (reason: string): DomainError => new DomainError("wrong-state", { reason });

@@ -1,0 +1,62 @@
+import { findHost, findNodes, type NodeRow, type UntimedSpec, type Wanted, want } from "#fleet/index.ts";
+import { findOperation } from "#operations/index.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { notify } from "#platform/db/notifications.ts";
+import { findEngineVersion, findPlan } from "#regions/index.ts";
+import { type DatabaseRow, lockDatabase } from "./database-store.ts";
+import { type ArchiveSettings, nodeSpec, type Past } from "./node-spec.ts";
+import { findPast } from "./timeline-store.ts";
+
+/** The database of an operation, locked, and everything that its nodes' specs are made from. */
+export async function loadDatabase(tx: Tx, operationId: number, archive: ArchiveSettings) {
+  const operation = await findOperation(tx, operationId);
+  const database = await lockDatabase(tx, operation.account_id, operation.entity_id);
+  const [plan, engine] = [await findPlan(tx, database.plan), await findEngineVersion(tx, database.engine_version)];
+  if (plan === undefined || engine === undefined)
+    throw new Error(`Database ${database.id} names a plan or engine that does not exist.`);
+  return { operation, database, plan, engine, past: await findPast(tx, database, archive) };
+}
+
+export type SpecContext = { database: DatabaseRow; zone: string; past?: Past | undefined } & Pick<
+  Awaited<ReturnType<typeof loadDatabase>>,
+  "plan" | "engine"
+>;
+
+export async function specsOf(tx: Tx, nodes: readonly NodeRow[], context: SpecContext): Promise<UntimedSpec[]> {
+  const specs: UntimedSpec[] = [];
+  for (const node of nodes) {
+    const host = await findHost(tx, node.host_id);
+    const jobs = unendedJobs(node);
+    const spec = nodeSpec(node, { ...context, nodeNetwork: host.node_network });
+    specs.push(jobs.length === 0 ? spec : { ...spec, jobs });
+  }
+  return specs;
+}
+
+/** Long work that somebody waits for goes on, whatever else is wanted meanwhile. */
+const unendedJobs = ({ wanted, observed_jobs }: NodeRow): NonNullable<UntimedSpec["jobs"]> =>
+  (wanted?.jobs ?? []).filter(({ id }) => !observed_jobs.some((job) => job.id === id && job.state !== "working"));
+
+/**
+ * Wants of all nodes of a database what its row says now. Undefined where a spec would do harm: an empty node in the
+ * place of a lost one, or one back from its tombstone.
+ */
+export async function wantAsRow(
+  tx: Tx,
+  operationId: number,
+  phase: string,
+  context: SpecContext,
+): Promise<Wanted | undefined> {
+  const nodes = await findNodes(tx, context.database.account_id, context.database.id);
+  if (!areThere(nodes)) return undefined;
+  return want(tx, operationId, phase, await specsOf(tx, nodes, context));
+}
+
+/** False: a host has lost a node, or is to remove it. */
+export const areThere = (nodes: readonly NodeRow[]): boolean =>
+  nodes.length > 0 && nodes.every(({ wanted, tombstoned }) => wanted !== null && !tombstoned);
+
+/** Only a hint: a host that misses it learns of the change with its next poll. */
+export const wakeHosts = async (db: Db, { hosts }: Wanted): Promise<void> => {
+  for (const id of hosts) await notify(db, "host", String(id));
+};

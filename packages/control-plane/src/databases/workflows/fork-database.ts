@@ -1,0 +1,25 @@
+import { proxyLocalActivities, sleep } from "@temporalio/workflow";
+import { untilObserved } from "#fleet/workflows/until-observed.ts";
+import type { WorkflowInput } from "#operations/workflow-id.ts";
+import type { DatabaseActivities } from "../activities.ts";
+import type { ShipActivities } from "../timelines/ship-activities.ts";
+import { provisionDatabase } from "./provision-database.ts";
+import { SHIP_MS, within } from "./within.ts";
+
+const { shipSource, whyNotForkable, settleProvision } = proxyLocalActivities<ShipActivities & DatabaseActivities>({
+  startToCloseTimeout: "5 seconds",
+});
+
+/** provisioning → active like any other database, once the point of its source is in the archive. */
+export async function forkDatabase(input: WorkflowInput): Promise<void> {
+  const { operationId } = input;
+  let asked = await shipSource(operationId);
+  while (asked === "too soon") {
+    await sleep("1 second");
+    asked = await shipSource(operationId);
+  }
+  const outcome = asked === "wanted" ? await untilObserved(within(input, SHIP_MS), "ship") : undefined;
+  const message = await whyNotForkable(operationId, outcome?.state === "observed");
+  if (message !== undefined) return settleProvision(operationId, { done: false, message });
+  return provisionDatabase(input);
+}

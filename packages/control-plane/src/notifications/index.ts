@@ -1,0 +1,2 @@
+export { dropNotifications, raise, resolve } from "./notification-store.ts";
+export { notificationRoutes } from "./routes.ts";

@@ -1,0 +1,50 @@
+import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
+import { activeOnAgent, HOME } from "./active-database.ts";
+import { startGateway } from "./gateway.ts";
+import { simulateAgent } from "./simulated-agent.ts";
+import { startWorker, type Temporal } from "./temporal.ts";
+import type { World } from "./world.ts";
+
+/** The name server has no part in these. */
+const names = { publishNames: async () => {}, withdrawNames: async () => {} };
+
+/** One active database that lets HOME in, on a host whose agent polls and does what it is told, or says otherwise. */
+export async function databaseOnAgent(
+  world: World,
+  temporal: Temporal,
+  otherwise?: (spec: NodeSpec) => Partial<NodeReport>,
+) {
+  const parts = new AsyncDisposableStack();
+  const gateway = parts.use(await startGateway(world));
+  const agent = simulateAgent(gateway, await gateway.enrolledHost(), otherwise);
+  const alice = await world.customer();
+  await agent.poll();
+  const database = await activeOnAgent(world, alice, agent, { allow_list: HOME });
+  let listening = true;
+  const polling = (async () => {
+    while (listening) await agent.poll();
+  })();
+  const silence = async (): Promise<void> => {
+    listening = false;
+    await polling;
+  };
+  parts.defer(silence);
+  return {
+    alice,
+    database,
+    url: database.url,
+    silence,
+    /** From now on workflows run. */
+    work: async (): Promise<void> => void parts.use(await startWorker(world, temporal, names)),
+    specOf: (databaseId: number) =>
+      [...agent.specs.values()].find((spec) => spec.database.id === databaseId) as NodeSpec,
+    specOnHost: () => [...agent.specs.values()][0] as NodeSpec,
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  };
+}
+
+export async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+export const untilSettled = (world: World): Promise<void> =>
+  until(async () => (await world.lastOperation()).settled_at !== null);

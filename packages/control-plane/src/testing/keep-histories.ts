@@ -1,0 +1,40 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Client } from "@temporalio/client";
+import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
+import { workflowIdOf } from "#operations/workflow-id.ts";
+import type { Db } from "#platform/db/database.ts";
+
+const folder = join(import.meta.dirname, "../../histories");
+
+/** For the replay test: of each kind and outcome the longest history of a workflow that has ended. */
+export async function keepHistories(db: Db, temporal: Client, keep: "all" | "missing"): Promise<void> {
+  const settled = await db
+    .selectFrom("operations")
+    .select(["id", "run", "kind", "outcome"])
+    .where("settled_at", "is not", null)
+    .orderBy("id", "desc")
+    .limit(400)
+    .execute();
+  const longest = new Map<string, { events: number; json: string }>();
+  for (const operation of settled) {
+    const history = await temporal.workflow
+      .getHandle(workflowIdOf(operation))
+      .fetchHistory()
+      .catch((error: unknown) => {
+        // Older than Temporal's store, which a drill may have made anew; or settled by a test, without a workflow.
+        if (error instanceof Error && /not.found/i.test(error.message)) return undefined;
+        throw error;
+      });
+    if (history === undefined) continue;
+    const name = `${operation.kind}-${operation.outcome}`;
+    const events = history.events?.length ?? 0;
+    if (events > (longest.get(name)?.events ?? 0)) longest.set(name, { events, json: historyToJSON(history) });
+  }
+  for (const [name, { events, json }] of longest) {
+    const file = join(folder, `${name}.json`);
+    if (keep === "missing" && existsSync(file)) continue;
+    writeFileSync(file, `${json}\n`);
+    console.log(`${name}: ${events} events`);
+  }
+}
