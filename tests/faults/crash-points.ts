@@ -1,34 +1,40 @@
 import type { FaultMode } from "@moorage/crash-points";
 import { services, waitHealthy } from "../../tools/stack/control.ts";
-import { brokenGates } from "../kit/invariants.ts";
-import { type Tenant, tenant } from "../kit/tenant.ts";
+import { tenant } from "../kit/tenant.ts";
 import { until } from "../kit/until.ts";
 import { announcedSteps, arm, disarm, fired, traced } from "./crash-dir.ts";
+import { chores, type Flow, type FlowName, flows, type Stage } from "./flows.ts";
 import { type Run, trial } from "./trial.ts";
 
-const flows = ["provision", "update", "delete"] as const;
-type Flow = (typeof flows)[number];
-type Point = { flow: Flow; step: string; mode: FaultMode };
+type Point = { flow: FlowName; step: string; mode: FaultMode };
 
-/** Steps of other flows. Each must have a test elsewhere: enrolment, renewal of certificates, and recovery. */
-const OTHER_FLOWS = ["fleet.enrol", "fleet.renew", "fleet.digest", "agent.renew.certificate", "agent.renew.tls"];
+/** Steps of other flows. Each must have a test elsewhere: enrolment, renewal of certificates, recovery, chores. */
+const OTHER_FLOWS = [
+  "fleet.enrol",
+  "fleet.renew",
+  "fleet.digest",
+  "agent.renew.certificate",
+  "agent.renew.tls",
+  ...chores,
+];
 
 /** A repeated accept is a second request, which the interface refuses or accepts by its own rules. */
 const isAccept = (step: string): boolean => step.startsWith("api.");
 
+const names = Object.keys(flows) as FlowName[];
+
 /**
- * Kills (or repeats, or lies about) every step that provision, update and delete pass through. The steps come from the code:
- * the processes announce what they have, and a traced run shows which of them a flow passes.
+ * Kills (or repeats, or lies about) every step that the flows of a database's life pass through. The steps come from
+ * the code: the processes announce what they have, and a traced run shows which of them a flow passes.
  */
 export async function crashPoints(
   run: Run,
-  options: { modes: FaultMode[]; sample?: number; seed: number },
+  options: { modes: FaultMode[]; sample?: number; seed: number; everyPair?: boolean },
 ): Promise<void> {
-  const alice = tenant();
-  const passed = await tracedFlows(alice);
+  const passed = await tracedFlows();
   const announced = announcedSteps();
   const untested = announced.filter(
-    (step) => !OTHER_FLOWS.includes(step) && !flows.some((flow) => passed[flow].includes(step)),
+    (step) => !OTHER_FLOWS.includes(step) && !names.some((flow) => passed[flow].includes(step)),
   );
   await trial(run, "every announced step is passed by a flow", async () => {
     if (untested.length > 0) throw new Error(`no flow passes ${untested.join(", ")}`);
@@ -36,10 +42,14 @@ export async function crashPoints(
   });
 
   const all = pointsOf(passed, options.modes);
-  const chosen = options.sample === undefined ? all : sample(all, options.sample, options.seed);
+  const chosen = options.everyPair
+    ? all
+    : options.sample === undefined
+      ? oncePerStep(all, options.seed)
+      : sample(all, options.sample, options.seed);
   let firedCount = 0;
   for (const point of chosen) {
-    const ok = await trial(run, `${point.flow}: ${point.mode} ${point.step}`, () => strike(alice, point));
+    const ok = await trial(run, `${point.flow}: ${point.mode} ${point.step}`, () => strike(point));
     if (ok) firedCount++;
   }
   console.log(
@@ -47,70 +57,59 @@ export async function crashPoints(
   );
 }
 
-async function tracedFlows(alice: Tenant): Promise<Record<Flow, string[]>> {
-  disarm();
-  const label = `trace-${Date.now()}`;
-  const provision = await traced(async () => {
-    const { id } = await alice.createSurely(label);
-    await alice.untilStatus(id, "active", 120);
-    await alice.untilEvent(id, "database_create");
-  });
-  const found = (await alice.list()).find((database) => database.label === label);
-  if (found === undefined) throw new Error(`${label} is gone`);
-  const update = await traced(async () => {
-    await alice.updateSurely(found.id, changedList);
-    await alice.untilEvent(found.id, "database_update", 120);
-  });
-  const deletion = await traced(async () => {
-    await alice.deleteSurely(found.id);
-    await alice.untilEvent(found.id, "database_delete", 120);
-  });
-  // The verification of other nodes passes through provision's steps at any time; the others own only their own.
-  const own = (step: string): boolean => !step.startsWith("agent.provision.");
-  return { provision, update: update.filter(own), delete: deletion.filter(own) };
+const newStage = (): Stage => ({ alice: tenant(), label: `fault-${Date.now()}`, databases: [] });
+
+async function tracedFlows(): Promise<Record<FlowName, string[]>> {
+  const passed: Partial<Record<FlowName, string[]>> = {};
+  for (const name of names) {
+    disarm();
+    const stage = newStage();
+    await flows[name].prepare(stage);
+    const steps = await traced(() => flows[name].run(stage));
+    passed[name] = steps.filter(flows[name].owns);
+    await clear(stage);
+  }
+  return passed as Record<FlowName, string[]>;
 }
 
-const pointsOf = (passed: Record<Flow, string[]>, modes: readonly FaultMode[]): Point[] =>
-  flows.flatMap((flow) =>
+const pointsOf = (passed: Record<FlowName, string[]>, modes: readonly FaultMode[]): Point[] =>
+  names.flatMap((flow) =>
     passed[flow].flatMap((step) =>
       modes.filter((mode) => !(mode === "repeat" && isAccept(step))).map((mode) => ({ flow, step, mode })),
     ),
   );
 
-const changedList = ["192.0.2.7", "2001:db8::7"];
-
-/** The database must end as asked, and the process must really have been struck at its point. */
-async function strike(alice: Tenant, { flow, step, mode }: Point): Promise<string> {
-  const label = `fault-${Date.now()}`;
+/** The flow must end as asked, and the process must really have been struck at its point. */
+async function strike({ flow, step, mode }: Point): Promise<string> {
+  const stage = newStage();
+  const { prepare, run }: Flow = flows[flow];
   disarm();
-  if (flow !== "provision") await alice.untilStatus((await alice.createSurely(label)).id, "active", 120);
+  await prepare(stage);
   arm({ step, mode });
-  const { id } = await alice.createSurely(label);
-  if (flow === "provision") await alice.untilStatus(id, "active", 120);
-  if (flow === "update") await inForce(alice, id);
-  if (flow === "delete") await alice.deleteSurely(id);
+  await run(stage);
   const struck = await until(`${mode} ${step} fires`, 30, async () => fired());
-  if (flow !== "delete") await alice.deleteSurely(id);
-  await alice.untilEvent(id, "database_create", 120);
-  await alice.untilEvent(id, "database_delete", 120);
   disarm();
+  await clear(stage);
   await allHealthy();
   return `pid ${struck.pid}`;
 }
 
-/** Told so by exactly one event, and true in the kernel. */
-async function inForce(alice: Tenant, id: number): Promise<void> {
-  await alice.updateSurely(id, changedList);
-  await alice.untilStatus(id, "active", 120);
-  await alice.untilEvent(id, "database_update", 120);
-  const events = (await alice.events(id)).filter(({ action }) => action === "database_update");
-  if (events.length !== 1) throw new Error(`one update has ${events.length} events`);
-  const broken = await brokenGates();
-  if (broken.length > 0) throw new Error(broken.join("; "));
+async function clear({ alice, databases }: Stage): Promise<void> {
+  for (const id of databases) await alice.deleteSurely(id);
+  for (const id of databases) {
+    await alice.untilEvent(id, "database_create", 120);
+    await alice.untilEvent(id, "database_delete", 120);
+  }
 }
 
 async function allHealthy(): Promise<void> {
   for (const { name } of await services()) await waitHealthy(name, 60);
+}
+
+/** Many flows pass the same step: each step and mode is struck in one of them, another one with another seed. */
+function oncePerStep(points: readonly Point[], seed: number): Point[] {
+  const groups = Map.groupBy(points, ({ step, mode }) => `${mode} ${step}`);
+  return [...groups.values()].map((group, n) => group[(n + seed) % group.length] as Point);
 }
 
 /** The same seed gives the same points. */

@@ -2,6 +2,7 @@
  * Fault drills against the running stack (`pnpm stack up --hosts 3`).
  *   pnpm test:faults                  all of them, every crash point
  *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | names-alone | host-restarted | stack-down-up
+ *   pnpm test:faults --every-pair     each step in every flow that passes it, which takes hours; else in one, by --seed
  *   pnpm test:faults --trials N       a sample of N crash points, chosen by --seed
  *   pnpm test:faults --ci             the short form
  */
@@ -21,16 +22,24 @@ const { values } = parseArgs({
     trials: { type: "string" },
     seed: { type: "string", default: "1" },
     ci: { type: "boolean", default: false },
+    "every-pair": { type: "boolean", default: false },
   },
 });
 const seed = Number(values.seed);
+const everyPair = values["every-pair"];
 const sample = values.trials === undefined ? (values.ci ? 20 : undefined) : Number(values.trials);
 const run: Run = { ledger: openLedger(), tally: { passed: 0, failed: 0, again: 0 } };
 
 const drills: Record<string, () => Promise<unknown>> = {
-  repeats: () => crashPoints(run, { modes: ["repeat", "timeout"], seed }),
+  repeats: () =>
+    crashPoints(run, { modes: ["repeat", "timeout"], seed, everyPair, ...(values.ci ? { sample: 40 } : {}) }),
   "crash-points": () =>
-    crashPoints(run, { modes: ["kill-before", "kill-after"], seed, ...(sample === undefined ? {} : { sample }) }),
+    crashPoints(run, {
+      modes: ["kill-before", "kill-after"],
+      seed,
+      everyPair,
+      ...(sample === undefined ? {} : { sample }),
+    }),
   "temporal-stopped": () => temporalStopped(run, values.ci ? 10 : 60),
   "temporal-lost": () => temporalLost(run),
   "set-back": () => setBack(run),
