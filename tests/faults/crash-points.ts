@@ -31,7 +31,7 @@ export async function crashPoints(
   run: Run,
   options: { modes: FaultMode[]; sample?: number; seed: number; everyPair?: boolean },
 ): Promise<void> {
-  const passed = await tracedFlows();
+  const passed = await (traces ??= tracedFlows());
   const announced = announcedSteps();
   const untested = announced.filter(
     (step) => !OTHER_FLOWS.includes(step) && !names.some((flow) => passed[flow].includes(step)),
@@ -56,6 +56,9 @@ export async function crashPoints(
     `crash points (${options.modes.join(", ")}): named ${all.length}, chosen ${chosen.length}, fired ${firedCount}`,
   );
 }
+
+/** Both drills of one run strike the same steps. */
+let traces: Promise<Record<FlowName, string[]>> | undefined;
 
 const newStage = (): Stage => ({ alice: tenant(), label: `fault-${Date.now()}`, databases: [] });
 

@@ -1,9 +1,9 @@
 /**
  * Fault drills against the running stack (`pnpm stack up --hosts 3`).
- *   pnpm test:faults                  all of them, every crash point
+ *   pnpm test:faults                  all of them, every step
  *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | names-alone | host-restarted | stack-down-up
  *   pnpm test:faults --every-pair     each step in every flow that passes it, which takes hours; else in one, by --seed
- *   pnpm test:faults --trials N       a sample of N crash points, chosen by --seed
+ *   pnpm test:faults --trials N       a sample of N points of each kind, chosen by --seed
  *   pnpm test:faults --ci             the short form
  */
 import { parseArgs } from "node:util";
@@ -27,19 +27,13 @@ const { values } = parseArgs({
 });
 const seed = Number(values.seed);
 const everyPair = values["every-pair"];
-const sample = values.trials === undefined ? (values.ci ? 20 : undefined) : Number(values.trials);
+const sample = values.trials === undefined ? (values.ci ? 16 : undefined) : Number(values.trials);
+const chosenPoints = { seed, everyPair, ...(sample === undefined ? {} : { sample }) };
 const run: Run = { ledger: openLedger(), tally: { passed: 0, failed: 0, again: 0 } };
 
 const drills: Record<string, () => Promise<unknown>> = {
-  repeats: () =>
-    crashPoints(run, { modes: ["repeat", "timeout"], seed, everyPair, ...(values.ci ? { sample: 40 } : {}) }),
-  "crash-points": () =>
-    crashPoints(run, {
-      modes: ["kill-before", "kill-after"],
-      seed,
-      everyPair,
-      ...(sample === undefined ? {} : { sample }),
-    }),
+  repeats: () => crashPoints(run, { modes: ["repeat", "timeout"], ...chosenPoints }),
+  "crash-points": () => crashPoints(run, { modes: ["kill-before", "kill-after"], ...chosenPoints }),
   "temporal-stopped": () => temporalStopped(run, values.ci ? 10 : 60),
   "temporal-lost": () => temporalLost(run),
   "set-back": () => setBack(run),

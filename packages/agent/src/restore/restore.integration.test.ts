@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { NodeSpec, Recipe } from "@moorage/contract/agent";
 import { createConnection, type RowDataPacket } from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hostPaths, nodePaths } from "../host-paths.ts";
 import { withRoot } from "../mysql/node-sql.ts";
 import { agentEnvironment, builtEngine, enrolToken } from "../testing/agent-environment.ts";
 import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
@@ -11,6 +12,7 @@ import { type HandMadeArchive, handMadeArchive } from "../testing/hand-made-arch
 import { testSpec } from "../testing/node-spec.ts";
 import { type ObjectStore, startObjectStore } from "../testing/object-store.ts";
 import { makeTestHost, sh, type TestHost, until } from "../testing/test-host.ts";
+import { requireTenantRights } from "./require-tenant-rights.ts";
 
 let host: TestHost;
 let gateway: FakeGateway;
@@ -185,6 +187,22 @@ describe("data from the archive", () => {
     await query(1, "DROP TABLE shop.moments");
     present.close();
   }, 120_000);
+
+  test("data in which an account has more rights than a tenant can have are not served", async () => {
+    const { socket } = nodePaths(hostPaths(host.state), fork);
+    const asRoot = (statement: string) =>
+      withRoot(socket, async (connection) => {
+        await connection.query("SET SESSION sql_log_bin = 0");
+        await connection.query(statement);
+      });
+    await expect(requireTenantRights(socket)).resolves.toBeUndefined();
+    for (const right of ["FILE", "SYSTEM_VARIABLES_ADMIN"]) {
+      await asRoot(`GRANT ${right} ON *.* TO 'dbadmin'@'%'`);
+      await expect(requireTenantRights(socket)).rejects.toThrow("rights that no tenant has");
+      await asRoot(`REVOKE ${right} ON *.* FROM 'dbadmin'@'%'`);
+    }
+    await expect(requireTenantRights(socket)).resolves.toBeUndefined();
+  });
 
   test("midnight is told by when a commit was acknowledged, whatever time a statement says that it is", async () => {
     const dayMs = 86_400_000;

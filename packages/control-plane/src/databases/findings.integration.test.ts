@@ -46,6 +46,8 @@ test("a disk that fills is told once, gets worse once, and is forgotten when the
   await say("low");
   await say("low");
   expect(await notifications()).toMatchObject([{ severity: "major", entity: { id: database.id } }]);
+  const stranger = await world.customer();
+  expect((await stranger.get<Told>("/v4/account/notifications")).body.data).toEqual([]);
   await say("read_only");
   expect(await notifications()).toMatchObject([{ severity: "critical", label: "Database is read-only" }]);
   await say("ok");
