@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -169,16 +169,21 @@ function agentPid(state: string): number {
 const parentOf = (pid: string): number =>
   Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
 
-/** What is nobody else's and no cache, of a process and all below it. */
-function treeMemory(pid: number): number {
+/**
+ * What is nobody else's and no cache, of a process and all below it. A child that is still its parent's program has not
+ * begun its own yet, and shows all of its parent's pages: they would be counted twice.
+ */
+function treeMemory(pid: number, parentProgram?: string): number {
   try {
+    const program = readlinkSync(`/proc/${pid}/exe`);
+    if (program === parentProgram) return 0;
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
     const own =
       Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1] ?? 0) + Number(/^RssShmem:\s+(\d+)/m.exec(status)?.[1] ?? 0);
     const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
       readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" ").filter(Boolean).map(Number),
     );
-    return own * 1024 + children.reduce((sum, child) => sum + treeMemory(child), 0);
+    return own * 1024 + children.reduce((sum, child) => sum + treeMemory(child, program), 0);
   } catch {
     return 0; // it ended meanwhile
   }
