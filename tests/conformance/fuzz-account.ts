@@ -34,7 +34,10 @@ export async function fuzzAccount(): Promise<FuzzAccount> {
 async function empty(owner: Tenant): Promise<void> {
   await until("the fuzz account has no database", 180, async () => {
     const left = await owner.list();
-    for (const { id, status } of left) if (status === "active" || status === "failed") await owner.delete(id);
+    for (const { id, status } of left) {
+      if (status === "active" || status === "failed") await owner.delete(id);
+      if (status === "suspended") await owner.act(id, "resume");
+    }
     return left.length === 0;
   });
 }

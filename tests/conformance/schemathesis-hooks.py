@@ -66,7 +66,8 @@ def flatmap_headers(context, generated):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    # Ids are learnt from answers too: what the other operations read must not be deleted under them.
+    # Ids are learnt from answers too: what the other operations read must not be deleted, suspended or restored under them.
     instance = (case.path_parameters or {}).get("instanceId")
-    if case.method.upper() == "DELETE" and str(instance) == str(known["kept"]):
+    changes = case.method.upper() in ("DELETE", "POST")
+    if changes and str(instance) == str(known["kept"]):
         case.path_parameters["instanceId"] = known["victim"]
