@@ -65,6 +65,7 @@ type Target = { document: string; token: string; known: Known };
 async function aDay(owner: Tenant, id: number): Promise<void> {
   await owner.actAndWait(id, "backups", "database_backup_create", { label: "day" });
   const [backup] = await owner.backups(id);
+  await owner.call("GET", `/v4/databases/mysql/instances/${id}/backups/${backup?.id}`);
   await owner.actAndWait(id, `backups/${backup?.id}/restore`, "database_backup_restore");
   await owner.deleteBackup(id, backup?.id ?? 0);
   await owner.actAndWait(id, "credentials/reset", "database_credentials_reset");
