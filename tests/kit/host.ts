@@ -18,13 +18,19 @@ async function podman<T>(n: number, path: string): Promise<T> {
   return JSON.parse(stdout) as T;
 }
 
+type Listed = { Names: string[]; Labels: Record<string, string>; State: string };
+const listed = (n: number): Promise<Listed[]> => podman<Listed[]>(n, "/containers/json?all=true");
+/** Servers on data that are being made or tried, which come and go by themselves. */
+const isThrowAway = ({ Names }: Listed): boolean => Names.some((name) => /moorage-(restore|verify)/.test(name));
+
 export async function containers(n: number): Promise<Container[]> {
-  const found = await podman<{ Labels: Record<string, string>; State: string }[]>(n, "/containers/json?all=true");
-  return found.map(({ Labels, State }) => ({
-    node: Labels["moorage.node"] ?? "unknown",
-    running: State === "running",
-  }));
+  return (await listed(n))
+    .filter((container) => !isThrowAway(container))
+    .map(({ Labels, State }) => ({ node: Labels["moorage.node"] ?? "unknown", running: State === "running" }));
 }
+
+export const throwAwayContainers = async (n: number): Promise<string[]> =>
+  (await listed(n)).filter(isThrowAway).flatMap(({ Names }) => Names);
 
 export type Inspected = {
   State: { Pid: number };
