@@ -7,6 +7,7 @@ import {
   nodeNamespaces,
   scratch,
   specs,
+  throwAwayContainers,
   volumes,
 } from "./host.ts";
 import { sourcesOf } from "../../packages/control-plane/src/databases/allow-list.ts";
@@ -79,6 +80,7 @@ async function brokenHosts(): Promise<string[]> {
       found.filter(({ running }) => running).map(({ node }) => node),
     );
     differ(broken, `volumes of host ${n}`, wanted, await volumes(n));
+    differ(broken, `throw-away containers of host ${n}`, [], await throwAwayContainers(n));
     differ(broken, `scratch files of host ${n}`, [], await scratch(n));
     differ(broken, `specs of host ${n}`, wanted, await specs(n));
     differ(broken, `node folders of host ${n}`, wanted, await nodeFolders(n));
