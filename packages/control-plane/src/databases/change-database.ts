@@ -1,8 +1,5 @@
-import type { EventAction, EventStatus } from "@moorage/contract";
-import { emit } from "#events/index.ts";
 import type { Principal } from "#identity/index.ts";
-import { linkEvents, type OperationRow, openOperation } from "#operations/index.ts";
-import { audit } from "#platform/audit.ts";
+import type { OperationRow } from "#operations/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
@@ -11,7 +8,7 @@ import type { Once } from "#platform/http/once.ts";
 import { type ChangeKind, changeOf, type KeptColumn } from "./changes.ts";
 import { requireActionAllowed, statusDuring } from "./database.ts";
 import { type DatabaseChange, type DatabaseRow, lockDatabase, saveDatabase } from "./database-store.ts";
-import { entityOf, targetOf } from "./entity.ts";
+import { openWork } from "./open-work.ts";
 
 /** The writing steps of the changes that have an operation of their own: a resize is an update's. */
 export const changeSteps = [
@@ -71,18 +68,8 @@ export async function openChange(tx: Tx, before: DatabaseRow, opened: Opened): P
   const { work, audited, events, notices = [], keeps } = changeOf(kind);
   await saveDatabase(tx, accountId, id, { ...columns, status: statusDuring(work), updated_at: at });
   const previous = Object.fromEntries(keeps.map((column) => [column, before[column]]));
-  const operation = await openOperation(tx, {
-    ...{ accountId, kind, entityId: id, at, deadlineSeconds },
+  await openWork(tx, before, {
+    ...{ kind, audited, detail, events, notices, username, at, deadlineSeconds },
     input: { previous } satisfies ChangeInput,
   });
-  await audit(tx, {
-    ...{ at, account: accountId, actor: username ?? "worker" },
-    ...{ action: audited, target: targetOf(id), detail },
-  });
-  const record = (action: EventAction, status: EventStatus): Promise<number> =>
-    emit(tx, { accountId, username, action, status, entity: entityOf(before), operationId: operation.id, at });
-  for (const action of notices) await record(action, "notification");
-  const started: number[] = [];
-  for (const action of events) started.push(await record(action, "started"));
-  await linkEvents(tx, operation.id, started);
 }

@@ -1,15 +1,13 @@
-import { emit } from "#events/index.ts";
 import { dropGrants, type Principal } from "#identity/index.ts";
 import { dropNotifications } from "#notifications/index.ts";
-import { linkEvent, openOperation } from "#operations/index.ts";
-import { audit } from "#platform/audit.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { notFound } from "#platform/errors.ts";
 import { requireActionAllowed } from "./database.ts";
 import { lockDatabase, saveDatabase } from "./database-store.ts";
-import { entityOf, targetOf } from "./entity.ts";
+import { entityOf } from "./entity.ts";
+import { openWork } from "./open-work.ts";
 import { stopDailyPoints } from "./timeline-store.ts";
 
 const DAY_MS = 86_400_000;
@@ -43,30 +41,14 @@ export async function deleteDatabase(deps: DeleteDeps, by: Principal, id: number
     await stopDailyPoints(tx, database);
     await dropGrants(tx, by.accountId, "database", id);
     await dropNotifications(tx, by.accountId, entityOf(database));
-    const operation = await openOperation(tx, {
-      accountId: by.accountId,
+    await openWork(tx, database, {
       kind: "deleteDatabase",
-      entityId: id,
+      audited: "delete_database",
+      events: ["database_delete"],
+      username: by.username,
       at: now,
       deadlineSeconds: deps.deleteDeadlineSeconds,
     });
-    await audit(tx, {
-      at: now,
-      account: by.accountId,
-      actor: by.username,
-      action: "delete_database",
-      target: targetOf(id),
-    });
-    const eventId = await emit(tx, {
-      accountId: by.accountId,
-      username: by.username,
-      action: "database_delete",
-      status: "started",
-      entity: entityOf(database),
-      operationId: operation.id,
-      at: now,
-    });
-    await linkEvent(tx, operation.id, eventId);
   });
   deps.nudgeRelay();
 }

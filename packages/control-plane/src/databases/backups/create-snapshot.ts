@@ -1,9 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { NewDatabaseBackup } from "@moorage/contract";
-import { emit } from "#events/index.ts";
 import type { Principal } from "#identity/index.ts";
-import { linkEvent, openOperation } from "#operations/index.ts";
-import { audit } from "#platform/audit.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
@@ -11,7 +8,7 @@ import { notFound } from "#platform/errors.ts";
 import type { Once } from "#platform/http/once.ts";
 import { requireActionAllowed, statusDuring } from "../database.ts";
 import { lockDatabase, saveDatabase } from "../database-store.ts";
-import { entityOf, targetOf } from "../entity.ts";
+import { openWork } from "../open-work.ts";
 import { listBackups } from "./backup-store.ts";
 import { requireSnapshotPossible, type SnapshotInput } from "./snapshot.ts";
 
@@ -36,33 +33,17 @@ export async function createSnapshot(
     requireSnapshotPossible(database, request, others);
 
     await saveDatabase(tx, by.accountId, id, { status: statusDuring("backup"), updated_at: now });
-    const operation = await openOperation(tx, {
-      accountId: by.accountId,
+    await once.keep(tx, {});
+    await openWork(tx, database, {
       kind: "backUpDatabase",
-      entityId: id,
       input: { label: request.label, copy: randomUUID() } satisfies SnapshotInput,
+      audited: "back_up_database",
+      detail: { label: request.label },
+      events: ["database_backup_create"],
+      username: by.username,
       at: now,
       deadlineSeconds: deps.backupDeadlineSeconds,
     });
-    await once.keep(tx, {});
-    await audit(tx, {
-      at: now,
-      account: by.accountId,
-      actor: by.username,
-      action: "back_up_database",
-      target: targetOf(id),
-      detail: { label: request.label },
-    });
-    const eventId = await emit(tx, {
-      accountId: by.accountId,
-      username: by.username,
-      action: "database_backup_create",
-      status: "started",
-      entity: entityOf(database),
-      operationId: operation.id,
-      at: now,
-    });
-    await linkEvent(tx, operation.id, eventId);
   });
   deps.nudgeRelay();
 }

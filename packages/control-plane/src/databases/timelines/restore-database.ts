@@ -1,9 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { emit } from "#events/index.ts";
 import { findNodes } from "#fleet/index.ts";
 import type { Principal } from "#identity/index.ts";
-import { linkEvent, openOperation } from "#operations/index.ts";
-import { audit } from "#platform/audit.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
@@ -12,7 +9,7 @@ import type { Once } from "#platform/http/once.ts";
 import { findBackup } from "../backups/backup-store.ts";
 import { requireActionAllowed, statusDuring } from "../database.ts";
 import { lockDatabase, saveDatabase } from "../database-store.ts";
-import { entityOf, targetOf } from "../entity.ts";
+import { openWork } from "../open-work.ts";
 import { beginTimeline } from "../timeline-store.ts";
 import { areThere } from "../want-specs.ts";
 import type { RestoreInput } from "./restore-input.ts";
@@ -47,10 +44,8 @@ export async function restoreDatabase(
         : { parent: backup.timeline_id, copy: backup.copy_id };
     await beginTimeline(tx, database, { id: timeline, from, at: now });
     await saveDatabase(tx, by.accountId, instanceId, { status: statusDuring("restore"), updated_at: now });
-    const operation = await openOperation(tx, {
-      accountId: by.accountId,
+    await openWork(tx, database, {
       kind: "restoreDatabase",
-      entityId: instanceId,
       input: {
         backup: backup.label,
         timeline,
@@ -58,27 +53,13 @@ export async function restoreDatabase(
         before: database.status,
         lost: !areThere(nodes),
       } satisfies RestoreInput,
+      audited: "restore_database",
+      detail: { backup: backupId, label: backup.label },
+      events: ["database_backup_restore"],
+      username: by.username,
       at: now,
       deadlineSeconds: deps.restoreDeadlineSeconds,
     });
-    await audit(tx, {
-      at: now,
-      account: by.accountId,
-      actor: by.username,
-      action: "restore_database",
-      target: targetOf(instanceId),
-      detail: { backup: backupId, label: backup.label },
-    });
-    const eventId = await emit(tx, {
-      accountId: by.accountId,
-      username: by.username,
-      action: "database_backup_restore",
-      status: "started",
-      entity: entityOf(database),
-      operationId: operation.id,
-      at: now,
-    });
-    await linkEvent(tx, operation.id, eventId);
     await once.keep(tx, {});
   });
   deps.nudgeRelay();

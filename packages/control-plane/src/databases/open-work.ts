@@ -1,0 +1,44 @@
+import type { EventAction, EventStatus } from "@moorage/contract";
+import { emit } from "#events/index.ts";
+import { linkEvents, openOperation } from "#operations/index.ts";
+import { audit } from "#platform/audit.ts";
+import type { Tx } from "#platform/db/database.ts";
+import type { DatabaseRow } from "./database-store.ts";
+import { entityOf, targetOf } from "./entity.ts";
+
+type NewWork = {
+  /** The name of its workflow. */
+  kind: string;
+  input?: object;
+  audited: string;
+  detail?: object;
+  /** Each starts with the work and ends with it. The first is the operation's. */
+  events: readonly [EventAction, ...EventAction[]];
+  /** What happened once, with its acceptance. */
+  notices?: readonly EventAction[];
+  /** Null: nobody asked, it was due. */
+  username: string | null;
+  at: Date;
+  deadlineSeconds: number;
+};
+
+/** Operation, audit line and started events of what takes time, in the transaction that accepts it. */
+export async function openWork(
+  tx: Tx,
+  database: Pick<DatabaseRow, "account_id" | "id" | "label">,
+  work: NewWork,
+): Promise<void> {
+  const { kind, input = {}, audited, detail = {}, events, notices = [], username, at, deadlineSeconds } = work;
+  const { account_id: accountId, id } = database;
+  const operation = await openOperation(tx, { accountId, kind, entityId: id, input, at, deadlineSeconds });
+  await audit(tx, {
+    ...{ at, account: accountId, actor: username ?? "worker" },
+    ...{ action: audited, target: targetOf(id), detail },
+  });
+  const record = (action: EventAction, status: EventStatus): Promise<number> =>
+    emit(tx, { accountId, username, action, status, entity: entityOf(database), operationId: operation.id, at });
+  for (const action of notices) await record(action, "notification");
+  const started: number[] = [];
+  for (const action of events) started.push(await record(action, "started"));
+  await linkEvents(tx, operation.id, started);
+}
