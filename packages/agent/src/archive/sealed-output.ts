@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { endGroup } from "../end-group.ts";
 
 export class PipelineFailed extends Error {
   override readonly name = "PipelineFailed";
@@ -33,14 +34,7 @@ export async function* outputOf(
   });
   const exit = once(shell, "close") as Promise<[number | null]>;
   exit.catch(() => {}); // awaited below, if the reading gets that far
-  const end = () => {
-    if (shell.pid === undefined || shell.exitCode !== null || shell.signalCode !== null) return;
-    try {
-      process.kill(-shell.pid, "SIGKILL");
-    } catch {
-      // it ended by itself
-    }
-  };
+  const end = () => endGroup(shell);
   signal.addEventListener("abort", end, { once: true });
   let errors = "";
   let rest = "";

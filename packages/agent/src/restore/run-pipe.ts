@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { endGroup } from "../end-group.ts";
 
 /** A shell pipeline as one process: its own group, so that all of it can be ended, and one exit code for all of it. */
 export function runPipe(script: string, args: readonly string[], signal: AbortSignal) {
@@ -6,14 +7,7 @@ export function runPipe(script: string, args: readonly string[], signal: AbortSi
     stdio: ["pipe", "pipe", "pipe"],
     detached: true,
   });
-  const end = (): void => {
-    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    try {
-      process.kill(-child.pid, "SIGKILL");
-    } catch {
-      // ended just now
-    }
-  };
+  const end = (): void => endGroup(child);
   signal.addEventListener("abort", end, { once: true });
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
