@@ -125,6 +125,8 @@ async function pgbenchScript(): Promise<string> {
     status: "'provisioning'",
     updates: `'{"frequency": "weekly", "duration": 3, "hour_of_day": 20, "day_of_week": 7, "week_of_month": null}'`,
     adminPassword: `'${"x".repeat(200)}'`,
+    kind: "'provisionDatabase'",
+    input: "'{}'",
     databases: "1",
     nodes: "1",
     memory_mb: "1024",
