@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chmodSync, existsSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { metricNames, type NodeSpec } from "@moorage/contract/agent";
 import { createConnection } from "mysql2/promise";
@@ -169,6 +169,23 @@ test("a server that cannot start although nothing was changed is worked on, and 
   await reached("running");
   expect(gateway.reports.slice(before).map(({ state }) => state)).not.toContain("failed");
 }, 120_000);
+
+test("a server that was started by a run that failed is not called running before it answers", async () => {
+  const fired = join(host.crash, "fired");
+  rmSync(fired, { force: true });
+  writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: "agent.provision.start", mode: "timeout" }));
+  want({ resources: { memory_mb: 768, vcpus: 0.5, disk_mb: 2048 } });
+  await until("the start", () => existsSync(fired));
+  const server = Number(host.podman("inspect", container, "--format", "{{.State.Pid}}"));
+  process.kill(server, "SIGSTOP");
+  try {
+    await expect(reached("running", 4000)).rejects.toThrow("in vain");
+  } finally {
+    process.kill(server, "SIGCONT");
+  }
+  await reached("running");
+  expect(await rows()).toEqual([{ a: 42 }]);
+}, 60_000);
 
 test("a larger plan brings memory, processors, buffer pool and connections", async () => {
   const engine = { ...builtEngine, image: images.patched };

@@ -185,7 +185,7 @@ async function makeContainer(context: NodeContext): Promise<void> {
 
 const readyWithinMs = 120_000;
 
-async function untilItAnswers({ podman, paths, spec, network, superseded }: NodeContext): Promise<void> {
+export async function untilItAnswers({ podman, paths, spec, network, superseded }: NodeContext): Promise<void> {
   const container = podman.client.getContainer(containerName(spec.node));
   const started = performance.now();
   for (let tries = 1; !(await answers(paths.socket)); tries++) {

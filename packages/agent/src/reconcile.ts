@@ -15,7 +15,7 @@ import { type NodeContext, type NodeDeps, nodeContext } from "./node-context.ts"
 import { readNodeRecord, updateNodeRecord, updateTimeline } from "./node-state.ts";
 import { CannotHeal } from "./podman.ts";
 import { powerOffSteps } from "./power-off-steps.ts";
-import { provisionSteps } from "./provision-steps.ts";
+import { provisionSteps, untilItAnswers } from "./provision-steps.ts";
 import { renewSteps } from "./renew-steps.ts";
 import type { Reporter } from "./reporter.ts";
 import { stepDelayMs } from "./retry-delay.ts";
@@ -155,9 +155,11 @@ export function createReconciler(deps: ReconcileDeps) {
 
   async function running(context: NodeContext): Promise<void> {
     const { spec, paths, log } = context;
+    const { attempt, runningSince } = historyOf(spec);
+    // A run that was cut short can have started it: then it runs, and may not answer yet.
+    if (runningSince === undefined) await untilItAnswers(context);
     const used = await usedDiskMb(paths);
     if (deps.reporter.get(spec.node)?.state !== "running") log.info("running");
-    const { attempt, runningSince } = historyOf(spec);
     setHistory(spec, { attempt, runningSince: runningSince ?? performance.now() });
     await recordReached(context);
     report(spec, {

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { bareBash } from "../bare-bash.ts";
 import { endGroup } from "../end-group.ts";
 
 export class PipelineFailed extends Error {
@@ -28,7 +29,7 @@ export async function* outputOf(
 ): AsyncGenerator<Buffer> {
   signal.throwIfAborted();
   // A group of its own, so that one signal reaches all of them.
-  const shell = spawn("bash", ["-o", "pipefail", "-c", script, "pipeline", ...args], {
+  const shell = spawn("bash", [...bareBash, "-c", script, "pipeline", ...args], {
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
+import { bareBash } from "../bare-bash.ts";
 import { endGroup } from "../end-group.ts";
 
 /** A shell pipeline as one process: its own group, so that all of it can be ended, and one exit code for all of it. */
 export function runPipe(script: string, args: readonly string[], signal: AbortSignal) {
-  const child = spawn("bash", ["-c", `set -o pipefail; ${script}`, "bash", ...args], {
+  const child = spawn("bash", [...bareBash, "-c", script, "bash", ...args], {
     stdio: ["pipe", "pipe", "pipe"],
     detached: true,
   });
