@@ -20,8 +20,14 @@ const capabilities: Record<string, readonly string[]> = {
   operations: ["identity"],
   fleet: ["operations"],
   names: [],
+  mail: [],
   databases: ["identity", "regions", "events", "notifications", "operations", "fleet", "names"],
-  operator: ["identity", "regions", "events", "operations", "fleet", "databases"],
+  "oauth-clients": ["identity", "events"],
+  auth: [],
+  "sign-in": ["auth", "identity", "events", "mail"],
+  users: ["identity", "events", "mail"],
+  profile: ["identity", "events", "mail", "oauth-clients", "users"],
+  operator: ["identity", "mail", "oauth-clients", "regions", "events", "operations", "fleet", "databases", "users"],
 };
 /** Folders that put capabilities together and are no capability: each process loads only the files that it runs. */
 const assembly = ["", "bin", "testing"];

@@ -96,7 +96,9 @@ async function fill(db: Db, n: number, rows: number): Promise<Principal> {
     username: `u${n}`,
     restricted: false,
     globalGrants: {},
+    nameSince: new Date(0),
     tokenId: 0,
+    clientId: null,
     scopes: ["*"],
   };
 }

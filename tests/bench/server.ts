@@ -57,6 +57,7 @@ async function server() {
       undeleteDays: 1,
       dailyBackupsKept: 1,
       existingCustomersOnly: false,
+      publicUrl: undefined,
       zone: "moorage.test",
       databaseCa: "",
       prometheus: createPrometheus(undefined),

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { env } from "../kit/stack-env.ts";
 import type { DocumentedOperation } from "./openapi-document.ts";
 
+/** Its body byte for byte, one character for each: an image passes through as well as JSON does. */
 export type Answer = { status: number; body: string };
 /** Answers by status, and the last that was neither 2xx nor the caller's own doing to explain it. */
 export type Count = { statuses: Map<number, number>; lastRefusal: string };
@@ -52,14 +53,13 @@ function forward(incoming: IncomingMessage, outgoing: ServerResponse, pass: (ans
     const chunks: Buffer[] = [];
     reply.on("data", (chunk: Buffer) => chunks.push(chunk));
     reply.on("end", () => {
-      const { status, body } = pass({ status: reply.statusCode ?? 0, body: Buffer.concat(chunks).toString() });
+      const answer = { status: reply.statusCode ?? 0, body: Buffer.concat(chunks).toString("latin1") };
+      const { status, body } = pass(answer);
       const { "content-length": _, "transfer-encoding": __, ...headers } = reply.headers;
-      // A HEAD's length is that of the body it does not have.
-      outgoing.writeHead(
-        status,
-        method === "HEAD" ? reply.headers : { ...headers, "content-length": Buffer.byteLength(body) },
-      );
-      outgoing.end(body);
+      // A HEAD's length is that of the body it does not have; 204 has none.
+      const bare = method === "HEAD" || status === 204;
+      outgoing.writeHead(status, bare ? reply.headers : { ...headers, "content-length": body.length });
+      outgoing.end(bare ? undefined : Buffer.from(body, "latin1"));
     });
   });
   onward.on("error", (error) => {

@@ -7,9 +7,8 @@ import { inParts } from "../../tools/stack/places.ts";
 import { env } from "../kit/stack-env.ts";
 import { until } from "../kit/until.ts";
 import { type Checks, leaveOut } from "./checks.ts";
-
-type Row = Record<string, unknown>;
-type Cli = (...args: string[]) => Promise<Row[]>;
+import { identity } from "./linode-cli-identity.ts";
+import { type Cli, lacks, oneOf, type Row } from "./linode-cli-rows.ts";
 
 const WAIT_SECONDS = 180;
 
@@ -40,6 +39,7 @@ export async function withLinodeCli({ check }: Checks): Promise<void> {
   try {
     const cli = await linodeCli(folder);
     await catalogue(cli, check);
+    await identity(cli, check);
     const database = await create(cli, check);
     if (database === undefined) return;
     await events(cli, check, database);
@@ -50,12 +50,6 @@ export async function withLinodeCli({ check }: Checks): Promise<void> {
 }
 
 type Check = Checks["check"];
-const lacks = (key: string, value: unknown) => (rows: Row[]) =>
-  rows.some((row) => row[key] === value) ? undefined : `no ${key} ${String(value)} among ${rows.length}`;
-const oneOf = (rows: Row[]): Row => {
-  if (rows.length !== 1) throw new Error(`${rows.length} rows instead of one`);
-  return rows[0] as Row;
-};
 
 async function catalogue(cli: Cli, check: Check): Promise<void> {
   const [engine, type, region] = [env("MOORAGE_ENGINE"), env("MOORAGE_TYPE"), env("MOORAGE_REGION")];

@@ -3,10 +3,11 @@
 Schemathesis draws ids from earlier answers, leaves NUL out of paths, and takes X-Filter for any string. Left alone,
 it therefore asks for what exists, and for filters that are no JSON. These hooks mix in the rest.
 
-KNOWN is JSON: {"path": {parameter: value}, "body": {operation id: fields}, "filters": {operation id: [field]},
-"kept": id, "victim": id}.
+KNOWN is JSON: {"path": {parameter: value}, "body": {operation id: {"fields": fields, "named": field}},
+"filters": {operation id: [field]}, "kept": {parameter: [value]}, "victim": {parameter: value}}.
 """
 
+import base64
 import json
 import os
 
@@ -14,12 +15,26 @@ import schemathesis
 from hypothesis import strategies as st
 
 known = json.loads(os.environ["KNOWN"])
-labels = st.from_regex(r"[a-z][a-z0-9-]{6,24}[a-z0-9]", fullmatch=True)
+names = st.from_regex(r"[a-z][a-z0-9]{6,12}(-[a-z0-9]{1,12})?", fullmatch=True)
 
 HOSTILE_NUMBERS = [0, -1, 1.5, 1e30, 2**31, 2**53 + 1, 2**63, 10**20]
 HOSTILE_PATHS = ["\0", "a\0b", "%00", "%", "'--", "\u202e", "\U0010ffff", "1e3", "0x10", " 1", "null", "a" * 3000]
 HOSTILE_TEXTS = [*HOSTILE_PATHS, "\ud800", "", "\\", "%_"]
 hostile_values = st.sampled_from([*HOSTILE_TEXTS, *HOSTILE_NUMBERS, None, True, [], {}])
+
+
+# An image, the beginning of one, one with a flipped byte, and what is none.
+ONE_PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
+)
+places = st.integers(0, len(ONE_PIXEL) - 1)
+images = st.one_of(
+    st.just(ONE_PIXEL),
+    places.map(lambda length: ONE_PIXEL[:length]),
+    places.map(lambda at: ONE_PIXEL[:at] + bytes([ONE_PIXEL[at] ^ 255]) + ONE_PIXEL[at + 1 :]),
+    st.binary(max_size=200),
+)
+schemathesis.openapi.media_type("image/png", images, aliases=["image/jpeg", "image/gif"])
 
 
 def operation_id(context):
@@ -39,12 +54,14 @@ def flatmap_path_parameters(context, generated):
 
 @schemathesis.hook
 def flatmap_body(context, generated):
-    fields = known["body"].get(operation_id(context))
-    if fields is None or not isinstance(generated, dict):
+    body = known["body"].get(operation_id(context))
+    if body is None or not isinstance(generated, dict):
         return st.just(generated)
-    real = labels.map(lambda label: {**fields, "label": label})
+    fields, named = body["fields"], body.get("named")
+    real = st.just(fields) if named is None else names.map(lambda name: {**fields, named: name})
     mixed = real.map(lambda body: {**generated, **body})
-    spoilt = st.tuples(real, st.sampled_from([*fields, "label", "allow_list"]), hostile_values).map(
+    described = context.operation.definition.raw["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    spoilt = st.tuples(real, st.sampled_from([*described]), hostile_values).map(
         lambda parts: {**parts[0], parts[1]: parts[2]}
     )
     return st.one_of(st.just(generated), real, mixed, spoilt)
@@ -66,8 +83,11 @@ def flatmap_headers(context, generated):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    # Ids are learnt from answers too: what the other operations read must not be deleted, suspended or restored under them.
-    instance = (case.path_parameters or {}).get("instanceId")
-    changes = case.method.upper() in ("DELETE", "POST")
-    if changes and str(instance) == str(known["kept"]):
-        case.path_parameters["instanceId"] = known["victim"]
+    # Ids are learnt from answers too: what the other operations read, or act by, must not be deleted, renamed,
+    # suspended or restored under them.
+    renames = case.method.upper() == "PUT" and case.operation.path.endswith("/{username}")
+    if case.method.upper() not in ("DELETE", "POST") and not renames:
+        return
+    for name, value in (case.path_parameters or {}).items():
+        if str(value) in map(str, known["kept"].get(name, [])):
+            case.path_parameters[name] = known["victim"][name]

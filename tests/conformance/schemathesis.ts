@@ -9,6 +9,7 @@ import { type Tenant, tenant } from "../kit/tenant.ts";
 import type { Checks } from "./checks.ts";
 import { type Answer, answered, type Count, countingProxy, OTHER } from "./counting-proxy.ts";
 import { type FuzzAccount, fuzzAccount } from "./fuzz-account.ts";
+import { actingTokenId, aDayOfIdentity, identityBodies, type IdentityThings, identityThings } from "./fuzz-identity.ts";
 import { type DocumentedOperation, documentedOperations, servedDocument } from "./openapi-document.ts";
 
 const CHECKS = "not_a_server_error,response_schema_conformance,status_code_conformance,content_type_conformance";
@@ -23,10 +24,10 @@ type Report = {
 /** What the hooks mix into the generated cases: see `schemathesis-hooks.py`. */
 type Known = {
   path: Record<string, unknown>;
-  body: Record<string, object>;
+  body: Record<string, { fields: object; named?: string }>;
   filters: Record<string, string[]>;
-  kept: number;
-  victim: number;
+  kept: Record<string, unknown[]>;
+  victim: Record<string, unknown>;
 };
 type Run = Target & { url: string; seed: number; examples: number; options?: string[] };
 
@@ -34,12 +35,14 @@ export async function withSchemathesis(checks: Checks, cases: number, document =
   const documented = await documentedOperations(document);
   await using account = await fuzzAccount();
   const known = await knownThings(account);
-  await fuzz(checks, documented, { document, token: account.token, known }, cases);
+  const spent = await identityThings(account);
+  await fuzz(checks, documented, { document, token: account.token, known, spent }, cases);
   await plant(checks, documented, { document, token: account.token, known });
 }
 
 /** One database to read and one to delete; the third of the limit is left for the fuzzer's own create. */
-async function knownThings({ owner }: FuzzAccount): Promise<Known> {
+async function knownThings(account: FuzzAccount): Promise<Known> {
+  const { owner } = account;
   const [kept, victim] = await Promise.all(
     ["kept", "victim"].map(async (name) => (await owner.createSurely(`fuzz-${name}`)).id),
   );
@@ -48,18 +51,29 @@ async function knownThings({ owner }: FuzzAccount): Promise<Known> {
   await owner.untilStatus(kept, "active", 180);
   const [region, type, engine] = [env("MOORAGE_REGION"), env("MOORAGE_TYPE"), env("MOORAGE_ENGINE")];
   const eventId = (await owner.events(kept))[0]?.id;
+  const [things, victims] = [await identityThings(account), await identityThings(account)];
   return {
-    path: { instanceId: kept, eventId, engineId: engine, typeId: type, regionId: region },
-    body: { createMysqlDatabase: { region, type, engine, cluster_size: 1, replication_type: "none" } },
+    path: { ...things, instanceId: kept, eventId, engineId: engine, typeId: type, regionId: region },
+    body: {
+      createMysqlDatabase: {
+        fields: { region, type, engine, cluster_size: 1, replication_type: "none" },
+        named: "label",
+      },
+      ...identityBodies(kept),
+    },
     filters: Object.fromEntries(
       operations.flatMap(({ id, filterable }) => (filterable === undefined ? [] : [[id, Object.keys(filterable)]])),
     ),
-    kept,
-    victim,
+    kept: { ...lists(things), instanceId: [kept], tokenId: [things.tokenId, await actingTokenId(account)] },
+    victim: { ...victims, instanceId: victim },
   };
 }
 
+const lists = (things: object): Record<string, unknown[]> =>
+  Object.fromEntries(Object.entries(things).map(([name, value]) => [name, [value]]));
+
 type Target = { document: string; token: string; known: Known };
+type FuzzTarget = Target & { spent: IdentityThings };
 
 /** What needs another status, or a backup, chance hardly ever finds: done once in order, and counted like the rest. */
 async function aDay(owner: Tenant, id: number): Promise<void> {
@@ -77,11 +91,13 @@ async function aDay(owner: Tenant, id: number): Promise<void> {
 async function fuzz(
   { note }: Checks,
   documented: readonly DocumentedOperation[],
-  target: Target,
+  { spent, ...target }: FuzzTarget,
   cases: number,
 ): Promise<void> {
   await using proxy = await countingProxy(documented);
-  await aDay(tenant(target.token, proxy.url), target.known.kept);
+  const owner = tenant(target.token, proxy.url);
+  await aDayOfIdentity(owner, spent);
+  await aDay(owner, Number(target.known.path["instanceId"]));
   let generated = 0;
   for (let seed = 1; generated < cases && seed <= MOST_ROUNDS; seed++) {
     const examples = Math.ceil((cases - generated) / documented.length);

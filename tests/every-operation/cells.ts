@@ -1,81 +1,131 @@
 import type { Operation } from "@moorage/contract";
+import type { Person } from "./apps.ts";
 import { type ExpectedAccess, everyGrant, everyScope, everyScopeBut, gives } from "./expected-access.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Stage, Target } from "./stage.ts";
+import { type Held, namesAnObject, type Stage, type Target, tokenKinds } from "./stage.ts";
 
 /** One request by one principal, and what must come of it. */
 export type Cell = { who: string; authorization: string | undefined; expected: Outcome; target: Target };
 
 const bearer = (token: string): string => `Bearer ${token}`;
 
+export const namesIn = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
+
 /** Who is nobody, the same for every operation. */
 export function nobodies(stage: Stage, target: Target): Cell[] {
-  const { owner } = stage;
+  const owner = stage.ownersToken;
   const malformed = ["", "Bearer", "Bearer ", owner, `Basic ${owner}`, bearer(owner.slice(1)), `${bearer(owner)}0`];
   return [
     ...malformed.map((authorization) => ({ who: `malformed, ${authorization.length} long`, authorization })),
-    { who: "unknown token", authorization: bearer(stage.unknown) },
-    { who: "revoked token", authorization: bearer(stage.revoked) },
-    { who: "expired token", authorization: bearer(stage.expired) },
+    ...Object.entries(stage.dead).map(([who, token]) => ({ who, authorization: bearer(token) })),
   ].map((cell) => ({ ...cell, expected: "no token", target }));
 }
 
+/** What must come of it when somebody's token has these scopes; `next` if it has what it needs. */
+const byScopes = (needed: readonly string[], held: readonly string[], next: Outcome): Outcome => {
+  const missing = held.includes("*") ? [] : needed.filter((scope) => !gives(held, [scope]));
+  return missing.length === 0 ? next : `lacks ${missing.join(" ")}`;
+};
+
+type Needs = Exclude<ExpectedAccess, "public">;
+
+/** What must come of it when a restricted user holds this, on `it` or elsewhere. */
+export function ofRestricted({ unrestrictedOnly, grant, object }: Needs, held: Held, it?: number): Outcome {
+  if (unrestrictedOnly === true) return "forbidden";
+  // Writing gives reading.
+  const globals = (held.grants ?? []).flatMap((each) => [each, each.replace("_write", "_read")]);
+  if (grant !== undefined && !globals.includes(grant)) return "forbidden";
+  if (object === undefined || object === "own") return "allowed";
+  const permission = held.on?.[0] === it ? held.on?.[1] : undefined;
+  if (permission === undefined) return "not found";
+  return object === "read_write" && permission === "read_only" ? "forbidden" : "allowed";
+}
+
+/** Every state of a restricted user's grants that an operation could ask about; `it` is the database that it is about. */
+const grantStates = (another: number, hasIt: boolean): ((it: number) => Held)[] => [
+  () => ({}),
+  ...everyGrant.map((grant) => () => ({ grants: [grant] })),
+  ...everyGrant.map((grant) => () => ({ grants: everyGrant.filter((each) => each !== grant) })),
+  () => ({ grants: everyGrant }),
+  () => ({ on: [another, "read_only"] }),
+  () => ({ on: [another, "read_write"] }),
+  () => ({ grants: everyGrant, on: [another, "read_write"] }),
+  ...(hasIt ? grantsOnIt : []),
+];
+const grantsOnIt: ((it: number) => Held)[] = [
+  (it) => ({ on: [it, "read_only"] }),
+  (it) => ({ on: [it, "read_write"] }),
+  (it) => ({ grants: everyGrant, on: [it, "read_write"] }),
+];
+
+const said = ({ grants = [], on }: Held, it: number | undefined): string =>
+  `restricted with [${grants.join(" ")}]${on === undefined ? "" : ` and ${on[1]} on ${on[0] === it ? "it" : "another"}`}`;
+
 export async function cellsOf(operation: Operation, access: ExpectedAccess, stage: Stage): Promise<Cell[]> {
-  const names = [...operation.path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
+  const names = namesIn(operation.path);
   // All others are possible in an active one.
   const status = operation.id === "resumeMysqlDatabase" ? "suspended" : "active";
-  const first = await stage.target(names, status);
-  // Only reading leaves the object as it was for the next one who may do it.
-  const target = () => (operation.method === "GET" ? Promise.resolve(first) : stage.target(names, status));
+  const targets = new Map<number, Promise<Target>>();
+  const own = access !== "public" && access.object === "own";
+  /** What a refusal leaves as it was, and reading too, can be asked for again. */
+  const lasting = (person: Person): Promise<Target> => {
+    const whose = own ? person.userId : 0;
+    if (!targets.has(whose)) targets.set(whose, stage.target(names, person, status));
+    return targets.get(whose) as Promise<Target>;
+  };
+  const spent = (person: Person, expected: Outcome): Promise<Target> =>
+    expected === "allowed" && operation.method !== "GET" ? stage.target(names, person, status) : lasting(person);
+
+  const first = await lasting(stage.owner);
   const cells = nobodies(stage, first);
-  const add = (who: string, token: string | undefined, expected: Outcome, on: Target = first): void => {
-    cells.push({ who, authorization: token === undefined ? undefined : bearer(token), expected, target: on });
+  const nobody: Outcome = access === "public" ? "allowed" : "no token";
+  cells.push({ who: "nobody", authorization: undefined, expected: nobody, target: first });
+  /** By a token of their own, and by one of an app that they let in: the two may do the same. */
+  const add = async (
+    who: string,
+    person: Person,
+    scopes: readonly string[],
+    expected: Outcome,
+    on?: Target,
+  ): Promise<void> => {
+    for (const kind of tokenKinds) {
+      const authorization = bearer(await stage.token(person, scopes, kind));
+      cells.push({ who: `${who}, ${kind}`, authorization, expected, target: on ?? (await spent(person, expected)) });
+    }
   };
 
+  const needed = access === "public" ? [] : access.scopes;
+  for (const scopes of [...everyScope.map((scope) => [scope]), needed, ["*"]])
+    if (scopes.length > 0)
+      await add(`scopes ${scopes.join(" ")}`, stage.owner, scopes, byScopes(needed, scopes, "allowed"));
   if (access === "public") {
-    add("nobody", undefined, "allowed");
-    add("another account", stage.stranger, "allowed");
-    add("a restricted user without grants", await stage.restricted(), "allowed");
-    for (const scope of everyScope) add(`a token with ${scope}`, await stage.withScopes([scope]), "allowed");
+    await add("another account", stage.stranger, ["*"], "allowed");
+    await add("restricted with []", await stage.restricted(), ["*"], "allowed");
     return cells;
   }
 
-  add("nobody", undefined, "no token");
-  const { scopes, grant, object, unrestrictedOnly } = access;
-  const hasObject = first.databaseId !== undefined;
+  await add("another account", stage.stranger, ["*"], namesAnObject(names) ? "not found" : "allowed", first);
+  await add("a colleague", stage.colleague, ["*"], own ? "not found" : "allowed", own ? first : undefined);
 
-  for (const scope of everyScope) {
-    const missing = scopes.filter((needed) => !gives([scope], [needed]));
-    const expected: Outcome = missing.length === 0 ? "allowed" : `lacks ${missing.join(" ")}`;
-    add(`a token with ${scope}`, await stage.withScopes([scope]), expected, await target());
+  const another = (await stage.shared(["instanceId"])).databaseId ?? 0;
+  const it = first.databaseId ?? 0;
+  for (const state of grantStates(another, it > 0)) {
+    const expected = ofRestricted(access, state(it), it);
+    for (const kind of tokenKinds) {
+      const target = own ? undefined : await spent(stage.owner, expected);
+      const held = state(target?.databaseId ?? 0);
+      const person = await stage.restricted(held);
+      const authorization = bearer(await stage.token(person, ["*"], kind));
+      const who = `${said(held, target?.databaseId)}, ${kind}`;
+      cells.push({ who, authorization, expected, target: target ?? (await spent(person, expected)) });
+    }
   }
-  for (const needed of scopes) {
-    const others = everyScopeBut(needed);
-    add(`every scope but ${needed}`, await stage.withScopes(others), `lacks ${needed}`);
-    add(`another account, every scope but ${needed}`, await stage.strangerWithScopes(others), `lacks ${needed}`);
-    add(`restricted, every scope but ${needed}`, await stage.restricted({ scopes: others }), `lacks ${needed}`);
-  }
-  add("exactly the scopes", await stage.withScopes(scopes), "allowed", await target());
-  add("another account", stage.stranger, hasObject ? "not found" : "allowed");
 
-  const kind: Outcome = unrestrictedOnly ? "forbidden" : "allowed";
-  const bare: Outcome = unrestrictedOnly || grant !== undefined ? "forbidden" : hasObject ? "not found" : "allowed";
-  add("restricted without a grant", await stage.restricted(), bare);
-  if (grant !== undefined) {
-    // Writing gives reading.
-    const others = everyGrant.filter((each) => each !== grant && each.replace("_write", "_read") !== grant);
-    add("restricted with every other grant", await stage.restricted({ grants: others }), "forbidden");
-    add("restricted with the grant", await stage.restricted({ grants: [grant] }), kind);
-  }
-  if (hasObject) {
-    const all = { grants: everyGrant };
-    add("restricted with every grant but on it", await stage.restricted(all), unrestrictedOnly ? kind : "not found");
-    const elsewhere = await stage.target(names, status);
-    const beside = await stage.restricted({ on: [elsewhere, "read_write"] });
-    add("restricted with read_write on another", beside, unrestrictedOnly ? kind : "not found");
-    const reading = await stage.restricted({ on: [first, "read_only"] });
-    add("restricted with read_only on it", reading, object === "read_write" ? "forbidden" : kind);
-    add("restricted with read_write on it", await stage.restricted({ on: [first, "read_write"] }), kind);
-  }
+  const everything = await stage.restricted({ grants: everyGrant });
+  const restricted = [await stage.restricted(), everything];
+  if (own) for (const person of restricted) await add("restricted, the owner's", person, ["*"], "not found", first);
+  for (const scope of needed)
+    for (const person of [stage.owner, stage.stranger, ...restricted])
+      await add(`${person.username} without ${scope}`, person, everyScopeBut(scope), `lacks ${scope}`);
   return cells;
 }

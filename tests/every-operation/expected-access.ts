@@ -11,8 +11,8 @@ export type ExpectedAccess =
       unrestrictedOnly?: true;
       /** What a restricted user needs for the whole account. */
       grant?: string;
-      /** What a restricted user needs on the object in the path. */
-      object?: "read_only" | "read_write";
+      /** What a restricted user needs on the object in the path; `own`: it is the caller's, and nobody else's. */
+      object?: "read_only" | "read_write" | "own";
     };
 
 export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
@@ -77,6 +77,48 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
   "GET /v4/account/events/:eventId": { scopes: ["events:read_only"], object: "read_only" },
   "POST /v4/account/events/:eventId/read": { scopes: ["events:read_only"], object: "read_only" },
   "POST /v4/account/events/:eventId/seen": { scopes: ["events:read_only"], object: "read_only" },
+
+  // Who may do what is the business of those who may do everything.
+  "GET /v4/account/users": { scopes: ["account:read_only"], unrestrictedOnly: true },
+  "POST /v4/account/users": { scopes: ["account:read_write"], unrestrictedOnly: true },
+  "GET /v4/account/users/:username": { scopes: ["account:read_only"], unrestrictedOnly: true },
+  "PUT /v4/account/users/:username": { scopes: ["account:read_write"], unrestrictedOnly: true },
+  "DELETE /v4/account/users/:username": { scopes: ["account:read_write"], unrestrictedOnly: true },
+  "GET /v4/account/users/:username/grants": { scopes: ["account:read_only"], unrestrictedOnly: true },
+  "PUT /v4/account/users/:username/grants": { scopes: ["account:read_write"], unrestrictedOnly: true },
+  "GET /v4/account/logins": { scopes: ["account:read_only"], unrestrictedOnly: true },
+  "GET /v4/account/logins/:loginId": { scopes: ["account:read_only"], unrestrictedOnly: true },
+
+  "GET /v4/account/oauth-clients": { scopes: ["account:read_only"], grant: "account_read" },
+  "POST /v4/account/oauth-clients": { scopes: ["account:read_write"], grant: "account_write" },
+  "GET /v4/account/oauth-clients/:clientId": { scopes: ["account:read_only"], grant: "account_read" },
+  "PUT /v4/account/oauth-clients/:clientId": { scopes: ["account:read_write"], grant: "account_write" },
+  "DELETE /v4/account/oauth-clients/:clientId": { scopes: ["account:read_write"], grant: "account_write" },
+  "POST /v4/account/oauth-clients/:clientId/reset-secret": { scopes: ["account:read_write"], grant: "account_write" },
+  // Whoever is asked to let an app in must see it, and is nobody yet.
+  "GET /v4/account/oauth-clients/:clientId/thumbnail": "public",
+  "PUT /v4/account/oauth-clients/:clientId/thumbnail": { scopes: ["account:read_write"], grant: "account_write" },
+
+  // Programs ask who they are before they know what they may do.
+  "GET /v4/profile": { scopes: [] },
+  "GET /v4/profile/grants": { scopes: [] },
+  // The rest of a person's own is theirs without any grant, but not for every token of theirs.
+  "PUT /v4/profile": { scopes: ["account:read_write"] },
+  "GET /v4/profile/preferences": { scopes: ["account:read_only"] },
+  "PUT /v4/profile/preferences": { scopes: ["account:read_write"] },
+  "GET /v4/profile/tokens": { scopes: ["account:read_only"] },
+  "POST /v4/profile/tokens": { scopes: ["account:read_write"] },
+  "GET /v4/profile/tokens/:tokenId": { scopes: ["account:read_only"], object: "own" },
+  "PUT /v4/profile/tokens/:tokenId": { scopes: ["account:read_write"], object: "own" },
+  "DELETE /v4/profile/tokens/:tokenId": { scopes: ["account:read_write"], object: "own" },
+  "GET /v4/profile/apps": { scopes: ["account:read_only"] },
+  "GET /v4/profile/apps/:appId": { scopes: ["account:read_only"], object: "own" },
+  "DELETE /v4/profile/apps/:appId": { scopes: ["account:read_write"], object: "own" },
+  "GET /v4/profile/logins": { scopes: ["account:read_only"] },
+  "GET /v4/profile/logins/:loginId": { scopes: ["account:read_only"], object: "own" },
+  "POST /v4/profile/tfa-enable": { scopes: ["account:read_write"] },
+  "POST /v4/profile/tfa-enable-confirm": { scopes: ["account:read_write"] },
+  "POST /v4/profile/tfa-disable": { scopes: ["account:read_write"] },
 };
 
 const areas = [

@@ -16,33 +16,48 @@ export const fillPath = (path: string, { params }: Target): string =>
     return encodeURIComponent(value);
   });
 
-/** A body is empty: whoever is told that it is not valid was let in. */
+/** What is sent to an operation that takes something. Whoever is told that it is no object, or no image, was let in. */
+const bodyOf = ({ body, upload }: Operation, payload: string): { type: string; payload: string } | undefined =>
+  upload !== undefined
+    ? { type: upload.types[0] ?? "", payload: "no image" }
+    : body === undefined
+      ? undefined
+      : { type: "application/json", payload };
+
+/** Judged after all that refuses a principal, so it must not be what a refusal is about. */
+export const BAD_BODY = "[]";
+
 export async function ask(
   world: World,
   operation: Operation,
   path: string,
   authorization: string | undefined,
+  payload = "{}",
 ): Promise<Reply> {
+  const body = bodyOf(operation, payload);
   const reply = await world.send({
     method: operation.method,
     url: path,
     headers: {
       ...(authorization === undefined ? {} : { authorization }),
-      ...(operation.body === undefined ? {} : { "content-type": "application/json" }),
+      ...(body === undefined ? {} : { "content-type": body.type }),
     },
-    ...(operation.body === undefined ? {} : { payload: "{}" }),
+    ...(body === undefined ? {} : { payload: body.payload }),
   });
   const headers = Object.entries(reply.headers).filter(([name]) => !ofTheMoment.includes(name));
   return { status: reply.statusCode, text: reply.payload, headers: Object.fromEntries(headers) };
 }
 
+const takesBody = ({ body, upload }: Operation): boolean => body !== undefined || upload !== undefined;
+
 /** What is wrong with a reply, if anything. */
 export function faultOf(operation: Operation, reply: Reply, expected: Outcome): string | undefined {
   const wanted = `expected ${expected}, got ${reply.status} ${reply.text.slice(0, 200)}`;
-  if (reply.headers["content-type"] !== "application/json")
-    return `content-type ${String(reply.headers["content-type"])}`;
-  const letIn = reply.status === 200 || (reply.status === 400 && operation.body !== undefined);
-  return (expected === "allowed" ? letIn : isRefusal(reply, expected)) ? undefined : wanted;
+  const letIn = reply.status === 200 || (reply.status === 400 && takesBody(operation));
+  const empty = reply.status === 204 && operation.mayBeEmpty !== undefined && reply.text === "";
+  const type = reply.status === 200 ? (operation.download ?? "application/json") : "application/json";
+  if (!empty && reply.headers["content-type"] !== type) return `content-type ${String(reply.headers["content-type"])}`;
+  return (expected === "allowed" ? letIn || empty : isRefusal(reply, expected)) ? undefined : wanted;
 }
 
 function isRefusal({ status, text }: Reply, expected: Exclude<Outcome, "allowed">): boolean {

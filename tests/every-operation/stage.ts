@@ -3,90 +3,182 @@ import type { DatabaseStatus } from "@moorage/contract";
 import { sha256 } from "../../packages/control-plane/src/platform/sha256.ts";
 import { hasBackup } from "../../packages/control-plane/src/testing/past.ts";
 import { ENGINE, PLAN, REGION, type World } from "../../packages/control-plane/src/testing/world.ts";
+import { changeClient, consent, newClient, type Person } from "./apps.ts";
 
-type Permission = "read_only" | "read_write";
+export type Permission = "read_only" | "read_write";
 export type Target = { params: Record<string, string>; databaseId?: number };
+/** What a restricted user was given. */
+export type Held = { grants?: readonly string[]; on?: readonly [databaseId: number, permission: Permission] };
 export type Stage = Awaited<ReturnType<typeof newStage>>;
 
-const LIMITS = { databases: 1000, nodes: 1000, memory_mb: 10_240_000, disk_mb: 102_400_000 };
+/** Who carries the token: the person, or an app that they let in. */
+export const tokenKinds = ["personal token", "app's token"] as const;
+export type TokenKind = (typeof tokenKinds)[number];
+
+const LIMITS = { databases: 10_000, nodes: 10_000, memory_mb: 102_400_000, disk_mb: 1_024_000_000 };
+const catalogue = { engineId: ENGINE, typeId: PLAN, regionId: REGION, metric: "connections" };
+/** The smallest image there is. */
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=",
+  "base64",
+);
 let users = 0;
 
-/** One account with its owner, the users and tokens that a case needs, and a stranger in an account of their own. */
+/** Whether a path names something that belongs to somebody. */
+export const namesAnObject = (names: readonly string[]): boolean => names.some((name) => !(name in catalogue));
+
+/**
+ * One account with its owner, a colleague who is not restricted, restricted users as cases need them, and a stranger
+ * in an account of their own. Users and tokens are made once and shared by all cases.
+ */
 export async function newStage(world: World) {
   const owner = await world.customer({ limits: LIMITS });
-  const stranger = await world.customer();
-  const account = `/admin/accounts/${owner.accountId}/users`;
-
-  const user = async (restricted: boolean): Promise<string> => {
-    const username = `staged-${++users}`;
-    await world.operator.post(account, { username, email: `${username}@test.example`, restricted });
-    return username;
+  const colleague: Person = await world.colleague(owner.accountId);
+  const stranger: Person = await world.customer();
+  const client = await newClient(world, stranger.accountId);
+  const remembered = new Map<string, Promise<unknown>>();
+  const once = <T>(key: string, make: () => Promise<T>): Promise<T> => {
+    if (!remembered.has(key)) remembered.set(key, make());
+    return remembered.get(key) as Promise<T>;
   };
-  const token = async (username: string, scopes: readonly string[] = ["*"]): Promise<string> => {
-    const issued = await world.operator.post<{ token: string }>(`${account}/${username}/tokens`, {
-      label: "staged",
-      scopes,
-    });
-    return issued.body.token;
+
+  const personal = async (person: Person, scopes: readonly string[] = ["*"]): Promise<string> => {
+    const path = `/admin/accounts/${person.accountId}/users/${person.username}/tokens`;
+    return (await world.operator.post<{ token: string }>(path, { label: "staged", scopes })).body.token;
+  };
+  const newUser = async (): Promise<Person> => {
+    const username = `staged-${++users}`;
+    const body = { username, email: `${username}@test.example`, restricted: true };
+    await world.operator.post(`/admin/accounts/${owner.accountId}/users`, body);
+    const row = world.db.selectFrom("users").select("id").where("username", "=", username);
+    return { accountId: owner.accountId, userId: (await row.executeTakeFirstOrThrow()).id, username };
   };
   const changed = async (secret: string, change: { revoked_at: Date } | { expires_at: Date }): Promise<string> => {
     await world.db.updateTable("tokens").set(change).where("sha256", "=", sha256(secret)).execute();
     return secret;
   };
-  const unrestricted = await user(false);
   const past = new Date(world.time.now.getTime() - 1000);
+  const viaClient = async (change?: Parameters<typeof changeClient>[2]) => {
+    const own = await newClient(world, stranger.accountId);
+    const given = await consent(world, owner, own, ["*"]);
+    if (change !== undefined) await changeClient(world, own, change);
+    return given;
+  };
+  const revokedGrant = await viaClient();
+  await world.db
+    .updateTable("app_grants")
+    .set({ revoked_at: past })
+    .where("id", "=", revokedGrant.appGrantId)
+    .execute();
+
+  /** Something for the parameters of a path to name: the person's own where it is a person's, else the account's. */
+  const target = async (
+    names: readonly string[],
+    person: Person,
+    status: DatabaseStatus = "active",
+  ): Promise<Target> => {
+    const owned: Record<string, () => Promise<string | number>> = {
+      username: async () => (await newUser()).username,
+      clientId: () => clientWithThumbnail(world, owner.accountId),
+      appId: async () => (await consent(world, person, client, ["events:read_only"])).appGrantId,
+      tokenId: () => tokenIdOf(world, person, personal),
+      loginId: () => loginOf(world, person),
+    };
+    const makers = names.flatMap((name) => (owned[name] === undefined ? [] : [[name, owned[name]] as const]));
+    const made = await Promise.all(makers.map(async ([name, make]) => [name, String(await make())]));
+    const params: Record<string, string> = { ...catalogue, ...Object.fromEntries(made) };
+    if (names.every((name) => name in params)) return { params };
+
+    const { id } = (await owner.create()).body;
+    const backup = names.includes("backupId") ? { backupId: await backupOf(world, id) } : {};
+    // The state in which everything is possible, so that a refusal is about the principal.
+    await world.db.updateTable("databases").set({ status }).where("id", "=", id).execute();
+    const { id: eventId } = await world.db
+      .selectFrom("events")
+      .select("id")
+      .where("account_id", "=", owner.accountId)
+      .where("entity_type", "=", "database")
+      .where("entity_id", "=", String(id))
+      .executeTakeFirstOrThrow();
+    return { params: { ...params, ...backup, instanceId: String(id), eventId: String(eventId) }, databaseId: id };
+  };
 
   return {
-    owner: owner.token,
-    stranger: stranger.token,
-    unknown: randomBytes(32).toString("hex"),
-    revoked: await changed(await token(unrestricted), { revoked_at: past }),
-    expired: await changed(await token(unrestricted), { expires_at: past }),
-    withScopes: (scopes: readonly string[]) => token(unrestricted, scopes),
-    strangerWithScopes: async (scopes: readonly string[]) => (await world.customer({ scopes: [...scopes] })).token,
+    owner: { ...owner } as Person,
+    ownersToken: owner.token,
+    colleague,
+    stranger,
 
-    async restricted(held: { grants?: readonly string[]; on?: [Target, Permission]; scopes?: readonly string[] } = {}) {
-      const username = await user(true);
-      const grants = Object.fromEntries((held.grants ?? []).map((grant) => [grant, true]));
-      const row = await world.db
-        .updateTable("users")
-        .set({ global_grants: JSON.stringify(grants) as never })
-        .where("username", "=", username)
-        .returning("id")
-        .executeTakeFirstOrThrow();
-      const [target, permission] = held.on ?? [];
-      if (target?.databaseId !== undefined && permission !== undefined)
+    /** Tokens that were good once, or never. */
+    dead: {
+      "an unknown token": randomBytes(32).toString("hex"),
+      "a revoked token": await changed(await personal(owner), { revoked_at: past }),
+      "an expired token": await changed(await personal(owner), { expires_at: past }),
+      "an app's revoked token": await changed((await viaClient()).token, { revoked_at: past }),
+      "an app's expired token": await changed((await viaClient()).token, { expires_at: past }),
+      "a token of an app that was shut out": revokedGrant.token,
+      "a token of a deleted client": (await viaClient({ deleted_at: past })).token,
+      "a token of a disabled client": (await viaClient({ status: "disabled" })).token,
+      "a token of a suspended client": (await viaClient({ status: "suspended" })).token,
+      "a token from before the client's epoch": (await viaClient({ epoch: 2 })).token,
+    },
+
+    token: (person: Person, scopes: readonly string[] = ["*"], kind: TokenKind = "personal token"): Promise<string> =>
+      once(`${kind} ${person.userId} ${scopes.join(" ")}`, async () =>
+        kind === "personal token" ? personal(person, scopes) : (await consent(world, person, client, scopes)).token,
+      ),
+
+    restricted: (held: Held = {}): Promise<Person> =>
+      once(`restricted ${JSON.stringify(held)}`, async () => {
+        const person = await newUser();
+        const grants = Object.fromEntries((held.grants ?? []).map((grant) => [grant, true]));
         await world.db
-          .insertInto("entity_grants")
-          .values({
-            account_id: owner.accountId,
-            user_id: row.id,
-            entity_type: "database",
-            entity_id: target.databaseId,
-            permission,
-          })
+          .updateTable("users")
+          .set({ global_grants: JSON.stringify(grants) as never })
+          .where("id", "=", person.userId)
           .execute();
-      return token(username, held.scopes);
-    },
+        if (held.on !== undefined) {
+          const [entity_id, permission] = held.on;
+          await world.db
+            .insertInto("entity_grants")
+            .values({
+              ...{ account_id: owner.accountId, user_id: person.userId },
+              ...{ entity_type: "database", entity_id, permission },
+            })
+            .execute();
+        }
+        return person;
+      }),
 
-    /** Something of the account for the parameters of a path to name. */
-    async target(names: readonly string[], status: DatabaseStatus = "active"): Promise<Target> {
-      const catalogue = { engineId: ENGINE, typeId: PLAN, regionId: REGION, metric: "connections" };
-      if (names.every((name) => name in catalogue)) return { params: catalogue };
-      const { id } = (await owner.create()).body;
-      const backup = names.includes("backupId") ? { backupId: await backupOf(world, id) } : {};
-      // The state in which everything is possible, so that a refusal is about the principal.
-      await world.db.updateTable("databases").set({ status }).where("id", "=", id).execute();
-      const { id: eventId } = await world.db
-        .selectFrom("events")
-        .select("id")
-        .where("account_id", "=", owner.accountId)
-        .where("entity_id", "=", String(id))
-        .executeTakeFirstOrThrow();
-      const params = { ...catalogue, ...backup, instanceId: String(id), eventId: String(eventId) };
-      return { params, databaseId: id };
-    },
+    target,
+    /** One of the owner's, to look at. */
+    shared: (names: readonly string[]): Promise<Target> =>
+      once(`target ${names.join(" ")}`, () => target(names, owner)),
   };
+}
+
+async function clientWithThumbnail(world: World, accountId: number): Promise<string> {
+  const id = await newClient(world, accountId);
+  const thumbnail = { client_id: id, png: PNG, updated_at: world.time.now };
+  await world.db.insertInto("oauth_client_thumbnails").values(thumbnail).execute();
+  return id;
+}
+
+async function tokenIdOf(world: World, person: Person, issue: (person: Person) => Promise<string>): Promise<number> {
+  const token = await issue(person);
+  const row = world.db.selectFrom("tokens").select("id").where("sha256", "=", sha256(token));
+  return (await row.executeTakeFirstOrThrow()).id;
+}
+
+async function loginOf(world: World, { accountId, userId, username }: Person): Promise<number> {
+  const row = world.db
+    .insertInto("logins")
+    .values({
+      ...{ at: world.time.now, account_id: accountId, user_id: userId, username, restricted: false },
+      ...{ address: "192.0.2.1", status: "successful" },
+    })
+    .returning("id");
+  return (await row.executeTakeFirstOrThrow()).id;
 }
 
 /** A backup to restore from needs a node to restore into, and the world a host. */

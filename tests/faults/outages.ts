@@ -12,7 +12,7 @@ import { moorage } from "../kit/moorage.ts";
 import { type Run, trial } from "./trial.ts";
 
 const command = promisify(execFile);
-const CONTROL_PLANE = ["api", "worker", "fleet"];
+const CONTROL_PLANE = ["api", "auth", "worker", "fleet"];
 /** Everything that is not data plane: a database owes it nothing. Names are data plane, with a server of their own. */
 export const everythingButHosts = async (): Promise<string[]> =>
   (await services())

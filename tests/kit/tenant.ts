@@ -18,11 +18,20 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(30_000),
     });
-    return { status: reply.status, body: (await reply.json()) as Body };
+    return { status: reply.status, body: (reply.status === 204 ? undefined : await reply.json()) as Body };
   };
+  /** A file in place of JSON. */
+  const send = (method: string, path: string, file?: { type: string; bytes: Uint8Array<ArrayBuffer> }) =>
+    fetch(new URL(path, url), {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(file === undefined ? {} : { "content-type": file.type }) },
+      ...(file === undefined ? {} : { body: file.bytes }),
+      signal: AbortSignal.timeout(30_000),
+    });
   const instances = "/v4/databases/mysql/instances";
   const own = {
     call,
+    send,
     create: (label: string, key?: string, more: object = {}) =>
       call<MysqlDatabase>(
         "POST",

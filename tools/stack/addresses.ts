@@ -14,6 +14,9 @@ export const ports = {
   worker: 18092,
   fleetMetrics: 18094,
   prometheus: 18095,
+  auth: 18096,
+  authMetrics: 18097,
+  smtp: 18025,
   fleet: 18443,
 } as const;
 
@@ -29,6 +32,9 @@ export const inNetwork6 = (group: "a" | "c", number: number): string => `${netwo
 export const zone = "moorage.test";
 export const region = "eu-central";
 export const databaseUrl = `postgres://moorage@${loopback(ports.postgres)}/moorage`;
+/** As browsers see it. By name: a passkey is bound to one, never to an address. */
+export const authUrl = `http://localhost:${ports.frontAuth}`;
+export const publicUrl = `http://${loopback(ports.front)}`;
 export const adminUrl = `http://${loopback(ports.admin)}`;
 export const fleetUrl = `https://${bridgeAddress}:${ports.fleet}`;
 export const dnsApiUrl = `http://${loopback(ports.dnsApi)}`;

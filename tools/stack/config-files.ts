@@ -39,6 +39,18 @@ const refusals: Record<number, string> = {
   504: "Gateway timed out",
 };
 
+const refusalLines = (type: string, body: (reason: string) => string): string =>
+  Object.entries(refusals)
+    .map(([status, reason]) => `  http-error status ${status} content-type ${type} string '${body(reason)}'`)
+    .join("\n");
+
+/** People meet these in a browser. */
+const refusalPages = (): string =>
+  refusalLines(
+    "text/html",
+    (reason) => `<!doctype html><html lang="en"><title>${reason}</title><h1>${reason}</h1><p>Please try again shortly.`,
+  );
+
 const front = (): string => `global
   maxconn 4096
   log stdout format raw local0 info
@@ -52,12 +64,7 @@ defaults
   timeout client 65s
   timeout server 65s
   timeout http-request 15s
-${Object.entries(refusals)
-  .map(([status, reason]) => {
-    const body = JSON.stringify({ errors: [{ reason }] });
-    return `  http-error status ${status} content-type application/json string '${body}'`;
-  })
-  .join("\n")}
+${refusalLines("application/json", (reason) => JSON.stringify({ errors: [{ reason }] }))}
 
 frontend front
   bind ${loopback(ports.front)}
@@ -67,14 +74,18 @@ frontend front
 
 frontend auth
   bind ${loopback(ports.frontAuth)}
+  # No path and no query in a line: some are links that open an account, or carry a code.
+  log-format "%ci:%cp [%tr] %ft %b/%s %TR/%Tw/%Tc/%Tr/%Ta %ST %B %ts"
+${refusalPages()}
   http-request set-header X-Forwarded-For %[src]
   default_backend auth
 
 backend api
   server api ${loopback(ports.api)}
 
-# The authorization server is not there yet: every call is answered with 503.
 backend auth
+${refusalPages()}
+  server auth ${loopback(ports.auth)}
 `;
 
 const store = (database: string, connections: number): string => `
@@ -156,7 +167,8 @@ scrape_configs:
     honor_labels: true
     static_configs: [{ targets: ["${loopback(ports.fleetMetrics)}"] }]
   - job_name: moorage
-    static_configs: [{ targets: ["${loopback(ports.worker)}", "${loopback(ports.fleetMetrics)}"] }]
+    static_configs:
+      - targets: ["${loopback(ports.worker)}", "${loopback(ports.fleetMetrics)}", "${loopback(ports.authMetrics)}"]
   - job_name: moorage-api
     authorization: { credentials_file: "${keyFile.operatorToken}" }
     static_configs: [{ targets: ["${loopback(ports.admin)}"] }]

@@ -2,12 +2,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   adminUrl,
+  authUrl,
   databaseUrl,
   dnsApiKey,
   dnsApiUrl,
   loopback,
   ports,
   prometheusUrl,
+  publicUrl,
   region,
   s3Bucket,
   s3Keys,
@@ -15,15 +17,17 @@ import {
 } from "./addresses.ts";
 import { clients } from "./clients.ts";
 import { keyFile, operatorToken } from "./keys.ts";
-import { enginesDir, inStack, partsDir } from "./places.ts";
+import { enginesDir, inStack, mailDir, partsDir } from "./places.ts";
 import type { Seed } from "./seed.ts";
 
 export const envFile = inStack("env");
 
 /** Everything that a person or a test needs to talk to the stack. */
-export const stackEnv = ({ plan, engine, image, tokens }: Seed, hostCount: number): Record<string, string> => ({
-  MOORAGE_URL: `http://${loopback(ports.front)}`,
-  MOORAGE_AUTH_URL: `http://${loopback(ports.frontAuth)}`,
+export const stackEnv = ({ plan, engine, image, tokens, owner }: Seed, hostCount: number): Record<string, string> => ({
+  MOORAGE_URL: publicUrl,
+  MOORAGE_AUTH_URL: authUrl,
+  MOORAGE_USERNAME: owner.username,
+  MOORAGE_PASSWORD: owner.password,
   MOORAGE_TOKEN: tokens.owner,
   MOORAGE_RESTRICTED_TOKEN: tokens.restricted,
   MOORAGE_OTHER_TOKEN: tokens.other,
@@ -43,6 +47,7 @@ export const stackEnv = ({ plan, engine, image, tokens }: Seed, hostCount: numbe
   MOORAGE_OPERATOR_KEY: keyFile.operatorPrivate,
   MOORAGE_HOSTS: String(hostCount),
   MOORAGE_STACK: inStack(),
+  MOORAGE_MAIL_DIR: mailDir,
   MOORAGE_PARTS: partsDir,
   DATABASE_URL: databaseUrl,
   TEMPORAL_ADDRESS: loopback(ports.temporal),

@@ -5,6 +5,8 @@ import { join, resolve } from "node:path";
 export const repo = resolve(import.meta.dirname, "../..");
 export const stackDir = join(repo, ".stack");
 export const inStack = (...parts: string[]): string => join(stackDir, ...parts);
+/** Every letter that the stack sends, as a file. */
+export const mailDir = inStack("mail");
 
 const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
 export const partsDir = process.env["MOORAGE_PARTS"] ?? join(cache, "moorage-parts");

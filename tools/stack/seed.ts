@@ -1,23 +1,27 @@
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { adminUrl, region } from "./addresses.ts";
+import { choosePassword } from "./choose-password.ts";
 import type { Host } from "./hosts.ts";
 import { operatorToken } from "./keys.ts";
 import { inStack } from "./places.ts";
 import { engineFact } from "./podman.ts";
 import { waitUntil } from "./wait-until.ts";
 
-/** Tokens are shown once, when they are made, so the stack keeps them. */
+/** Tokens are shown once, when they are made, and passwords never, so the stack keeps them. */
 export type Seed = {
   plan: string;
   engine: string;
   image: string;
   tokens: { owner: string; restricted: string; other: string };
+  owner: { username: string; password: string };
 };
 
 const seedFile = inStack("seed.json");
 const plan = "m1-small";
+const OWNER = "baker";
 const limits = { databases: 100, nodes: 150, memory_mb: 204_800, disk_mb: 2_048_000 };
 
 /** The operator's own way in: every call may be repeated, since things are found again by their natural key. */
@@ -48,14 +52,28 @@ export async function seedCatalogue(): Promise<Seed> {
   const image = await engineFact("sha256");
   const prepared = await engineFact("prepared.sha256");
   await admin("POST", "/admin/engines", { id: engine, image, prepared });
-  return { plan, engine, image, tokens: readSeed()?.tokens ?? (await seedAccounts()) };
+  const { tokens, owner } = readSeed() ?? {};
+  return {
+    ...{ plan, engine, image },
+    tokens: tokens ?? (await seedAccounts()),
+    owner: owner ?? { username: OWNER, password: await seedPassword() },
+  };
+}
+
+/** As an operator and the user do it: a link, and a password chosen by it. */
+async function seedPassword(): Promise<string> {
+  const bakery = await account("Harbour Bakery", "owner@bakery.test");
+  const made = await admin<{ link: string }>("POST", `/admin/accounts/${bakery}/users/${OWNER}/password-link`, {});
+  const password = `harbour ${randomBytes(12).toString("base64url")}`;
+  await choosePassword(made.link, password);
+  return password;
 }
 
 async function seedAccounts(): Promise<Seed["tokens"]> {
   const bakery = await account("Harbour Bakery", "owner@bakery.test");
   const other = await account("Other Company", "owner@other.test");
   return {
-    owner: await userToken(bakery, "baker", "owner@bakery.test", false),
+    owner: await userToken(bakery, OWNER, "owner@bakery.test", false),
     restricted: await userToken(bakery, "clerk", "clerk@bakery.test", true),
     other: await userToken(other, "other", "owner@other.test", false),
   };
@@ -77,9 +95,10 @@ async function userToken(accountId: number, username: string, email: string, res
 export const keepSeed = (seed: Seed): Promise<void> =>
   writeFile(seedFile, `${JSON.stringify(seed, undefined, 2)}\n`, { mode: 0o600 });
 
-function readSeed(): Seed | undefined {
+/** Of an older stack, some of it may be missing. */
+function readSeed(): Partial<Seed> | undefined {
   try {
-    return JSON.parse(readFileSync(seedFile, "utf8")) as Seed;
+    return JSON.parse(readFileSync(seedFile, "utf8")) as Partial<Seed>;
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import {
+  authUrl,
   bridgeAddress,
   databaseUrl,
   dnsApiKey,
@@ -9,6 +10,7 @@ import {
   loopback,
   ports,
   prometheusUrl,
+  publicUrl,
   s3Bucket,
   s3Keys,
   s3Url,
@@ -18,7 +20,7 @@ import { configFile } from "./config-files.ts";
 import { answers, converses, type Probe } from "./health.ts";
 import { type Host, hostsUpTo } from "./hosts.ts";
 import { keyFile, operatorToken, sha256Hex } from "./keys.ts";
-import { enginesDir, inParts, inStack, node, repo } from "./places.ts";
+import { enginesDir, inParts, inStack, mailDir, node, repo } from "./places.ts";
 import { podmanEnv, podmanOptions } from "./podman.ts";
 import { isReady, postgresCommand } from "./postgres.ts";
 
@@ -51,6 +53,8 @@ export const serviceTable = (image: string): Service[] => [
   ...controlPlane(),
   ...hosts().flatMap((host) => [podman(host, image), agent(host)]),
 ];
+
+const mailSink = join(repo, "tools", "stack", "mail-sink.ts");
 
 const parts: Service[] = [
   {
@@ -110,6 +114,15 @@ const parts: Service[] = [
     sources: [configFile.prometheus],
   },
   {
+    name: "mail",
+    kind: "part",
+    command: [node, mailSink],
+    env: { MAIL_DIR: mailDir, MAIL_PORT: String(ports.smtp) },
+    address: loopback(ports.smtp),
+    healthy: converses({ host: "127.0.0.1", port: ports.smtp }, "", "220"),
+    sources: [mailSink],
+  },
+  {
     name: "front",
     kind: "part",
     command: ["haproxy", "-db", "-f", configFile.front],
@@ -151,6 +164,12 @@ export const controlPlaneEnv = (): Record<string, string> => ({
   MOORAGE_DNS_KEY: dnsApiKey,
   MOORAGE_API_LISTEN: loopback(ports.api),
   MOORAGE_ADMIN_LISTEN: loopback(ports.admin),
+  MOORAGE_AUTH_LISTEN: loopback(ports.auth),
+  MOORAGE_AUTH_METRICS_LISTEN: loopback(ports.authMetrics),
+  MOORAGE_AUTH_URL: authUrl,
+  MOORAGE_PUBLIC_URL: publicUrl,
+  MOORAGE_SMTP_URL: `smtp://${loopback(ports.smtp)}`,
+  MOORAGE_MAIL_FROM: `Moorage <harbour@${zone}>`,
   MOORAGE_WORKER_LISTEN: loopback(ports.worker),
   MOORAGE_FLEET_LISTEN: `${bridgeAddress}:${ports.fleet}`,
   MOORAGE_FLEET_METRICS_LISTEN: loopback(ports.fleetMetrics),
@@ -171,6 +190,7 @@ export const controlPlaneEnv = (): Record<string, string> => ({
 function controlPlane(): Service[] {
   const probes = {
     api: { address: loopback(ports.api), healthy: bothHealthy(ports.api, ports.admin) },
+    auth: { address: loopback(ports.auth), healthy: answers(`http://${loopback(ports.auth)}/health`, 200) },
     worker: { address: loopback(ports.worker), healthy: answers(`http://${loopback(ports.worker)}/health`, 200) },
     fleet: { address: `${bridgeAddress}:${ports.fleet}`, healthy: answers(`${fleetUrl}/health`, 200) },
   };

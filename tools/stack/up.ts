@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { region } from "./addresses.ts";
+import { authUrl, region } from "./addresses.ts";
 import { ensureBucket } from "./bucket.ts";
 import { claimMachine } from "./claim.ts";
 import { writeConfigFiles } from "./config-files.ts";
@@ -11,7 +11,7 @@ import { envFile, writeEnvFile } from "./env-file.ts";
 import { hostsUpTo, mostHosts } from "./hosts.ts";
 import { ensureKeys } from "./keys.ts";
 import { ensureNetwork } from "./network.ts";
-import { inParts, inStack } from "./places.ts";
+import { inParts, inStack, mailDir } from "./places.ts";
 import { engineFact, ensureImageStore } from "./podman.ts";
 import { ensureCluster, ensureDatabase } from "./postgres.ts";
 import { keepSeed, type Seed, seedCatalogue, seedHost, waitHostsActive } from "./seed.ts";
@@ -48,7 +48,7 @@ async function makeFolders(hostCount: number | undefined): Promise<void> {
   if (hostCount !== undefined && !(hostCount >= 1 && hostCount <= mostHosts)) {
     throw new Error(`--hosts takes a number from 1 to ${mostHosts}.`);
   }
-  for (const folder of ["hosts", "crash", "data/s3/objects", "data/s3/sidecar"]) {
+  for (const folder of ["hosts", "crash", "mail", "data/s3/objects", "data/s3/sidecar"]) {
     await mkdir(inStack(folder), { recursive: true });
   }
   const wanted = hostCount ?? Math.max(1, hosts().length);
@@ -116,10 +116,11 @@ async function timed<T>(name: string, work: Promise<T>): Promise<T> {
   return result;
 }
 
-const howToUse = ({ plan, engine }: Seed): string => `
+const howToUse = ({ plan, engine, owner }: Seed): string => `
 Use it:
   . ${envFile}
   curl -s -H "Authorization: Bearer $MOORAGE_TOKEN" -H 'Content-Type: application/json' \\
     $MOORAGE_URL/v4/databases/mysql/instances \\
     -d '{"label":"orders","region":"${region}","type":"${plan}","engine":"${engine}"}'
+Sign in: ${authUrl}/security as ${owner.username} with the password in ${envFile}; letters are in ${mailDir}
 See it:  pnpm stack status          End it:  pnpm stack down`;

@@ -37,7 +37,7 @@ export function createAdminClient(url: string, token: string): AdminClient {
     async all<T>(path: string) {
       const found: T[] = [];
       for (let page = 1, pages = 1; page <= pages; page++) {
-        const reply = await get<Page<T>>(`${path}?page=${page}&page_size=500`);
+        const reply = await get<Page<T>>(`${path}${path.includes("?") ? "&" : "?"}page=${page}&page_size=500`);
         found.push(...reply.data);
         pages = reply.pages ?? 1;
       }

@@ -20,7 +20,7 @@ export function userCommands(program: Command, output: Output): void {
       const saved = await adminClient().post<User>(path, { username, email, restricted });
       const next = saved.restricted
         ? `Restricted: give grants with: moorage user grants set ${account} ${username} --help`
-        : `A token: moorage token create ${account} ${username} --label <name> --scope '*'`;
+        : `A token: moorage token create ${account} ${username} --label <name> --scope '*'. A password: moorage user password-link ${account} ${username}`;
       output.said(saved, `User ${username} of account ${account}. ${next}`);
     });
 
@@ -34,6 +34,19 @@ export function userCommands(program: Command, output: Output): void {
         users,
         ({ id, username, email, restricted, created }) => ({ id, username, email, restricted, created }),
         empty,
+      );
+    });
+
+  user
+    .command("password-link <account> <username>")
+    .description("make a link to choose a password by, and show it, this once: to hand over where no mail arrives")
+    .action(async (account: string, username: string) => {
+      const path = `/admin/accounts/${segment(account)}/users/${segment(username)}/password-link`;
+      const made = await adminClient().post<{ link: string; expires: string }>(path, {});
+      output.said(
+        made,
+        `Whoever opens it chooses the password of ${username}. It works once, until ${made.expires} UTC:
+${made.link}`,
       );
     });
 

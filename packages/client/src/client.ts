@@ -23,17 +23,18 @@ export function createClient({ url, token }: { url: string; token?: string }): C
     const key = operation.method === "POST" ? (input.idempotencyKey ?? crypto.randomUUID()) : undefined;
     const headers = {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(input.body === undefined ? {} : { "content-type": "application/json" }),
+      ...contentType(input),
       ...(input.filter === undefined ? {} : { "x-filter": asciiJson(input.filter) }),
       ...(key === undefined ? {} : { "idempotency-key": key }),
     };
     const init: RequestInit = {
       method: operation.method,
       headers,
-      ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+      ...bodyOf(input),
       ...(input.signal === undefined ? {} : { signal: input.signal }),
     };
-    return send(`${base}${pathOf(operation, input)}`, init, operation.method === "GET" || key !== undefined);
+    const repeatable = operation.method === "GET" || key !== undefined;
+    return send(`${base}${pathOf(operation, input)}`, init, repeatable, readerOf(operation));
   };
 
   const client: Client = {
@@ -54,6 +55,15 @@ export function createClient({ url, token }: { url: string; token?: string }): C
   };
   return client;
 }
+
+const contentType = ({ body, file }: AnyInput): Record<string, string> =>
+  file !== undefined ? { "content-type": file.type } : body === undefined ? {} : { "content-type": "application/json" };
+
+const bodyOf = ({ body, file }: AnyInput): RequestInit =>
+  file !== undefined ? { body: file.bytes } : body === undefined ? {} : { body: JSON.stringify(body) };
+
+const readerOf = ({ download }: Operation): ((reply: Response) => Promise<unknown>) =>
+  download === undefined ? (reply) => reply.json() : async (reply) => new Uint8Array(await reply.arrayBuffer());
 
 function pathOf({ path }: Operation, { params = {}, query = {} }: AnyInput): string {
   const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])));

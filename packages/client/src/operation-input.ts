@@ -14,7 +14,11 @@ export type FilterOver<Field extends string> = { [Name in Field]?: Condition } &
 };
 
 type Params<O extends Operation> = O["params"] extends z.ZodObject ? { params: z.output<O["params"]> } : object;
-type Body<O extends Operation> = O["body"] extends z.ZodObject ? { body: z.input<O["body"]> } : object;
+type Body<O extends Operation> = O["upload"] extends { types: readonly (infer Type extends string)[] }
+  ? { file: { bytes: Uint8Array<ArrayBuffer>; type: Type } }
+  : O["body"] extends z.ZodObject
+    ? { body: z.input<O["body"]> }
+    : object;
 type Query<O extends Operation> = O["paged"] extends true
   ? { query?: { page?: number; page_size?: number } }
   : O["query"] extends z.ZodObject
@@ -33,12 +37,14 @@ export type Sending = { signal?: AbortSignal };
 export type InputOf<O extends Operation> =
   object extends OperationInput<O> ? [input?: OperationInput<O>] : [input: OperationInput<O>];
 
-export type ReplyOf<O extends Operation> = z.output<O["reply"]>;
+/** Undefined is an answer without a body, where the operation has such. */
+export type ReplyOf<O extends Operation> = z.output<O["reply"]> | (O["mayBeEmpty"] extends string ? undefined : never);
 
 /** The same without types, for the code that sends it. */
 export type AnyInput = Sending & {
   params?: Record<string, unknown>;
   body?: unknown;
+  file?: { bytes: Uint8Array<ArrayBuffer>; type: string };
   query?: Record<string, unknown>;
   filter?: object;
   idempotencyKey?: string;

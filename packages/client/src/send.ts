@@ -8,14 +8,19 @@ const LONGEST_WAIT_SECONDS = 60;
  * Sends until it is answered. What was refused for want of room or lost on the way is sent again, but only if doing it
  * twice does no harm: the method is safe, or a key names the request.
  */
-export async function send(url: string, request: RequestInit, repeatable: boolean): Promise<unknown> {
+export async function send(
+  url: string,
+  request: RequestInit,
+  repeatable: boolean,
+  read: (reply: Response) => Promise<unknown>,
+): Promise<unknown> {
   for (let attempt = 1; ; attempt++) {
     const last = attempt === TRIES;
     const reply = await fetch(url, request).catch((error: unknown) => {
       if (last || !repeatable || request.signal?.aborted === true) throw error;
       return undefined;
     });
-    if (reply?.ok === true) return reply.status === 204 ? undefined : reply.json();
+    if (reply?.ok === true) return reply.status === 204 ? undefined : read(reply);
     if (reply !== undefined && (last || !mayRepeat(reply, repeatable))) throw await errorOf(reply);
     await reply?.body?.cancel();
     await delay(waitOf(reply, attempt), request.signal);

@@ -7,6 +7,20 @@ export type EventStatus = z.output<typeof EventStatus>;
 
 /** The interface's list may grow; none of its actions is a database's, and clients wait for these. */
 export const EventAction = z.enum([
+  "oauth_client_create",
+  "oauth_client_delete",
+  "oauth_client_secret_reset",
+  "oauth_client_update",
+  "password_reset",
+  "profile_update",
+  "tfa_disabled",
+  "tfa_enabled",
+  "token_create",
+  "token_delete",
+  "token_update",
+  "user_create",
+  "user_delete",
+  "user_update",
   "database_create",
   "database_update",
   "database_resize",

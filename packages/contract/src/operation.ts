@@ -31,7 +31,7 @@ export type RateClass = "single" | "collection";
 export type Operation = {
   id: string;
   summary: string;
-  tag: "Account" | "Databases" | "Events" | "Regions and types";
+  tag: "Account" | "Databases" | "Events" | "OAuth clients" | "Profile" | "Regions and types" | "Users";
   method: "GET" | "POST" | "PUT" | "DELETE";
   path: `/v4/${string}`;
   /** Other paths that clients of this family use. */
@@ -41,6 +41,12 @@ export type Operation = {
   /** A parameter whose value holds a slash, such as `mysql/9.7.4`: clients send it raw or encoded. */
   slashParam?: string;
   body?: z.ZodObject;
+  /** The body is a file of one of these types, in place of JSON. */
+  upload?: { types: readonly string[]; mostBytes: number };
+  /** The answer is a file of this type, in place of JSON. */
+  download?: string;
+  /** When the answer is 204 without a body. */
+  mayBeEmpty?: string;
   /** What else the query string may say, all of it optional. Other keys are ignored. */
   query?: z.ZodObject;
   /** A collection answers in the page envelope, takes `page` and `page_size`, and X-Filter over these fields. */

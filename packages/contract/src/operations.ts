@@ -3,9 +3,13 @@ import * as databaseLife from "./database-life.ts";
 import * as databaseMetrics from "./database-metrics.ts";
 import * as databases from "./databases.ts";
 import * as events from "./events.ts";
+import * as logins from "./logins.ts";
 import * as notifications from "./notifications.ts";
+import * as oauthClients from "./oauth-clients.ts";
 import type { Operation } from "./operation.ts";
+import * as profile from "./profile.ts";
 import * as regions from "./regions.ts";
+import * as users from "./users.ts";
 
 const isOperation = (value: unknown): value is Operation =>
   typeof value === "object" && value !== null && "method" in value && "path" in value && "reply" in value;
@@ -17,8 +21,12 @@ export const operations: readonly Operation[] = [
   databaseLife,
   databaseMetrics,
   events,
+  logins,
   notifications,
+  oauthClients,
+  profile,
   regions,
+  users,
 ]
   .flatMap((family) => Object.values(family) as unknown[])
   .filter(isOperation);

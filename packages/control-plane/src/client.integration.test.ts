@@ -1,51 +1,21 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { ApiError, createClient, EventFailed } from "@moorage/client";
 import {
   createMysqlDatabase,
+  createOAuthClient,
   listDatabaseEngines,
   listMysqlDatabases,
+  updateOAuthClientThumbnail,
   viewDatabaseEngine,
   viewMysqlDatabase,
+  viewOAuthClientThumbnail,
+  viewProfileGrants,
 } from "@moorage/contract";
+import sharp from "sharp";
 import { expect, test } from "vitest";
-import { ENGINE, newWorld, PLAN, REGION, type World } from "./testing/world.ts";
+import { served } from "./testing/served.ts";
+import { ENGINE, newWorld, PLAN, REGION } from "./testing/world.ts";
 
 const database = (label: string) => ({ label, region: REGION, type: PLAN, engine: ENGINE });
-
-/** The world's API on a port, behind a front that may refuse what it is told to. */
-async function served(
-  world: World,
-  refuse: (n: number) => { status: number; headers: object } | undefined = () => undefined,
-) {
-  const seen: { method: string | undefined; key: string | string[] | undefined }[] = [];
-  const answer = async (request: IncomingMessage, reply: ServerResponse): Promise<void> => {
-    seen.push({ method: request.method, key: request.headers["idempotency-key"] });
-    const refusal = refuse(seen.length);
-    if (refusal !== undefined) {
-      reply.writeHead(refusal.status, { ...refusal.headers, "content-type": "application/json" });
-      reply.end('{"errors":[{"reason":"Too many requests"}]}');
-      return;
-    }
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { statusCode, headers, payload } = await world.send({
-      method: request.method as "GET",
-      url: request.url ?? "/",
-      headers: request.headers,
-      payload: Buffer.concat(chunks),
-    });
-    reply.writeHead(statusCode, { "content-type": String(headers["content-type"]) });
-    reply.end(payload);
-  };
-  const front = createServer((request, reply) => void answer(request, reply));
-  await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${(front.address() as AddressInfo).port}/`,
-    seen,
-    [Symbol.dispose]: () => void front.close(),
-  };
-}
 
 test("operations are called by the table, with ids that hold a slash, and without a token where they are public", async () => {
   await using world = await newWorld();
@@ -152,4 +122,35 @@ test("waiting ends when its signal says so", async () => {
   });
 
   await expect(waiting).rejects.toMatchObject({ name: "TimeoutError" });
+});
+
+test("files are sent and received as they are", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { token } = await world.customer();
+  const client = createClient({ url: api.url, token });
+  const { id } = await client.call(createOAuthClient, {
+    body: { label: "An app", redirect_uri: "https://app.test/back" },
+  });
+  const square = { width: 8, height: 8, channels: 3, background: "teal" } as const;
+  const jpeg = new Uint8Array(await sharp({ create: square }).jpeg().toBuffer());
+
+  await client.call(updateOAuthClientThumbnail, {
+    params: { clientId: id },
+    file: { bytes: jpeg, type: "image/jpeg" },
+  });
+  const seen = await createClient({ url: api.url }).call(viewOAuthClientThumbnail, { params: { clientId: id } });
+
+  expect(await sharp(seen).metadata()).toMatchObject({ format: "png", width: 128, height: 128 });
+});
+
+test("an answer without a body is undefined", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const everything = await world.customer();
+  const little = await world.colleague(everything.accountId, { restricted: true });
+
+  const grants = await createClient({ url: api.url, token: little.token }).call(viewProfileGrants);
+  expect(grants?.global.account_access).toBeNull();
+  expect(await createClient({ url: api.url, token: everything.token }).call(viewProfileGrants)).toBeUndefined();
 });

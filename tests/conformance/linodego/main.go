@@ -71,6 +71,7 @@ func main() {
 	ctx := context.Background()
 	client := clientWith(os.Getenv("LINODE_TOKEN"))
 	catalogue(ctx, client)
+	identity(ctx, client, clientWith(os.Getenv("OTHER_TOKEN")))
 	database, ok := create(ctx, client)
 	if !ok {
 		os.Exit(1)

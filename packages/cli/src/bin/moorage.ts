@@ -7,6 +7,7 @@ import { adminClient } from "../environment.ts";
 import { hostCommands } from "../host-commands.ts";
 import { nextStep } from "../next-step.ts";
 import { createOutput } from "../output.ts";
+import { oauthClientCommands } from "../oauth-client-commands.ts";
 import { recoverCommand } from "../recover-command.ts";
 import { tokenCommands } from "../token-commands.ts";
 import { userCommands } from "../user-commands.ts";
@@ -23,6 +24,7 @@ databaseCommands(program, output);
 accountCommands(program, output);
 userCommands(program, output);
 tokenCommands(program, output);
+oauthClientCommands(program, output);
 recoverCommand(program, output);
 
 try {

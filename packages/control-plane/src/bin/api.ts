@@ -8,6 +8,7 @@ import { composeRateLimiter } from "#platform/limits/compose-rate-limiter.ts";
 import { createNudge, listen } from "#platform/db/notifications.ts";
 import { onShutdown } from "#platform/shutdown.ts";
 import { serveMetrics } from "#platform/telemetry/metrics.ts";
+import { createPasswordLinks } from "#sign-in/password-links.ts";
 import { createOperatorApi, createTenantApi } from "../api.ts";
 import { composeBase, composeSealer, composeTelemetry } from "../compose.ts";
 
@@ -40,6 +41,7 @@ const tenants = createTenantApi(
     backupDeadlineSeconds: config.MOORAGE_BACKUP_DEADLINE_SECONDS,
     dailyBackupsKept: config.MOORAGE_DAILY_BACKUPS_KEPT,
     existingCustomersOnly: config.MOORAGE_EXISTING_CUSTOMERS_ONLY,
+    publicUrl: config.MOORAGE_PUBLIC_URL,
     zone: config.MOORAGE_ZONE,
     databaseCa: readDatabaseCa(config),
     prometheus: createPrometheus(config.MOORAGE_PROMETHEUS_URL),
@@ -63,6 +65,10 @@ const operators = createOperatorApi(log, {
   archive: archiveSettingsOf(config),
   undeleteDays: config.MOORAGE_UNDELETE_DAYS,
   restoreDeadlineSeconds: config.MOORAGE_RESTORE_DEADLINE_SECONDS,
+  makePasswordLink:
+    config.MOORAGE_AUTH_URL === undefined
+      ? undefined
+      : createPasswordLinks({ clock, authUrl: config.MOORAGE_AUTH_URL }),
   operatorTokenSha256: required(config, "MOORAGE_OPERATOR_TOKEN_SHA256"),
 });
 

@@ -1,5 +1,6 @@
 import { announceSteps } from "@moorage/crash-points";
 import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
+import { createAuthSweep } from "#auth/sweep.ts";
 import { composeBase, composeSealer, composeTelemetry } from "../compose.ts";
 import {
   createBackupActivities,
@@ -27,6 +28,9 @@ import {
 import { createEventPartitionsChore } from "#events/index.ts";
 import { createFleetActivities } from "#fleet/index.ts";
 import { createProveCurrentChore } from "#fleet/prove-current.ts";
+import { createLoginSweep } from "#identity/index.ts";
+import { createMailSweep } from "#mail/mail-sweep.ts";
+import { createSender, startSending } from "#mail/send-mails.ts";
 import { createPowerDns } from "#names/index.ts";
 import { relaySteps, startRelay } from "#operations/relay.ts";
 import { startSweeper } from "#operations/sweeper.ts";
@@ -37,6 +41,7 @@ import { createServer } from "#platform/http/server.ts";
 import { objectsOf } from "#platform/objects.ts";
 import { onShutdown } from "#platform/shutdown.ts";
 import { serveMetrics } from "#platform/telemetry/metrics.ts";
+import { createPasswordLinks } from "#sign-in/password-links.ts";
 import { countStarts } from "#platform/telemetry/workflow-starts.ts";
 import { activityStep, activitySteps } from "#platform/temporal/activity-steps.ts";
 import { bundleWorkflows } from "#platform/temporal/bundle.ts";
@@ -56,7 +61,8 @@ Runtime.install({
 
 const temporal = countStarts(metrics.registry, await connectClient(config.TEMPORAL_ADDRESS, config.TEMPORAL_NAMESPACE));
 const zone = config.MOORAGE_ZONE;
-const activityDeps = { db, clock, zone, sealer: composeSealer(config), archive: archiveSettingsOf(config) };
+const sealer = composeSealer(config);
+const activityDeps = { db, clock, zone, sealer, archive: archiveSettingsOf(config) };
 const databaseActivities = createDatabaseActivities(activityDeps);
 const changeActivities = createChangeActivities(activityDeps);
 const backupActivities = createBackupActivities(activityDeps);
@@ -100,12 +106,30 @@ const sweeper = startSweeper({
     createFindingsChore({ db, clock }),
     createEventPartitionsChore({ db, clock }),
     createIdempotencySweep({ db, clock }),
+    createMailSweep({ db, clock }),
+    createLoginSweep({ db, clock }),
+    createAuthSweep({ db, clock }),
     createDailyPointsChore({ db, clock, dailyBackupsKept: config.MOORAGE_DAILY_BACKUPS_KEPT }),
     createNamesChore(nameDeps),
     createObjectsChore({ db, clock, objects }),
     createPurgeChore({ db, clock, objects }),
   ],
 });
+
+const sending = startMail();
+function startMail() {
+  if (config.MOORAGE_SMTP_URL === undefined) {
+    log.warn("MOORAGE_SMTP_URL is not set: letters wait. Hand links over with: moorage user password-link");
+    return undefined;
+  }
+  const sender = createSender({
+    ...{ db, clock, log, sealer, registry: metrics.registry },
+    smtpUrl: config.MOORAGE_SMTP_URL,
+    from: required(config, "MOORAGE_MAIL_FROM"),
+    makePasswordLink: createPasswordLinks({ clock, authUrl: required(config, "MOORAGE_AUTH_URL") }),
+  });
+  return startSending(sender, log);
+}
 
 let wanted = true;
 let worker: Worker | undefined;
@@ -117,7 +141,7 @@ serveMetrics(health, metrics);
 await health.listen(config.MOORAGE_WORKER_LISTEN);
 onShutdown(log, async () => {
   wanted = false;
-  await Promise.all([relay.close(), sweeper.close(), health.close()]);
+  await Promise.all([relay.close(), sweeper.close(), sending?.close(), health.close()]);
   // The signal may have reached Temporal's runtime first.
   if (worker?.getState() === "RUNNING") worker.shutdown();
   await tracing?.close();

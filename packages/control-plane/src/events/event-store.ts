@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Principal } from "#identity/index.ts";
+import { isGranted, type Principal } from "#identity/index.ts";
 import type { Db } from "#platform/db/database.ts";
 import { listPage } from "#platform/db/list-page.ts";
 import { notFound } from "#platform/errors.ts";
@@ -36,10 +36,10 @@ const eventsFor = (db: Db, principal: Principal) =>
 
 /** A restricted user sees what happened to what they may view, what they did, and the account's if they may read it. */
 const visible = (principal: Principal) => sql<boolean>`(
-  events.username = ${principal.username}
+  (events.username = ${principal.username} and events.created_at >= ${principal.nameSince})
   or exists (select from entity_grants g where g.account_id = events.account_id and g.user_id = ${principal.userId}
        and g.entity_type = events.entity_type and g.entity_id::text = events.entity_id)
-  or (events.entity_type = 'account' and ${principal.globalGrants.account_read === true}))`;
+  or (events.entity_type in ('account', 'oauth_client') and ${isGranted(principal, "account_read")}))`;
 
 export type EventRow = Awaited<ReturnType<typeof findEvent>>;
 

@@ -1,5 +1,7 @@
+import { sql } from "kysely";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
+import { prepare } from "#platform/db/prepare.ts";
 import { DomainError } from "#platform/errors.ts";
 import { sha256 } from "#platform/sha256.ts";
 import type { Principal } from "./principal.ts";
@@ -7,7 +9,7 @@ import type { KnownToken, TokenCache } from "./token-cache.ts";
 
 export type Authenticate = (authorization: string | undefined) => Promise<Principal>;
 
-const invalidToken = (): DomainError => new DomainError("unauthorized", { reason: "Invalid Token" });
+export const invalidToken = (): DomainError => new DomainError("unauthorized", { reason: "Invalid Token" });
 
 /** `Bearer` is the interface's scheme; one SDK says `token`. */
 const scheme = /^(?:bearer|token) +([0-9a-f]{64})$/i;
@@ -27,13 +29,28 @@ export const createAuthenticate =
     return known.principal;
   };
 
-async function lookUp(db: Db, hash: Buffer): Promise<KnownToken | undefined> {
-  const row = await db
+/** Found by indexes alone, also with many tokens of many apps. */
+const tokenByHash = prepare("token-by-hash", (db, { hash }: { hash: Buffer }) =>
+  db
     .selectFrom("tokens")
     .innerJoin("users", (join) =>
       join.onRef("users.account_id", "=", "tokens.account_id").onRef("users.id", "=", "tokens.user_id"),
     )
     .innerJoin("accounts", "accounts.id", "tokens.account_id")
+    // What a token stands on if an app has it: what the user let it do, and the app itself.
+    .leftJoin("app_grants", (join) =>
+      join
+        .onRef("app_grants.account_id", "=", "tokens.account_id")
+        .onRef("app_grants.id", "=", "tokens.app_grant_id")
+        .on("app_grants.revoked_at", "is", null),
+    )
+    .leftJoin("oauth_clients", (join) =>
+      join
+        .onRef("oauth_clients.id", "=", "app_grants.client_id")
+        .onRef("oauth_clients.epoch", "=", "app_grants.client_epoch")
+        .on("oauth_clients.status", "=", "active")
+        .on("oauth_clients.deleted_at", "is", null),
+    )
     .select([
       "tokens.id as tokenId",
       "tokens.account_id as accountId",
@@ -41,10 +58,15 @@ async function lookUp(db: Db, hash: Buffer): Promise<KnownToken | undefined> {
       "tokens.expires_at as expiresAt",
     ])
     .select(["users.id as userId", "users.username", "users.restricted", "users.global_grants as globalGrants"])
-    .select("accounts.euuid as accountUuid")
+    .select(sql<Date>`coalesce(users.name_since, users.created_at)`.as("nameSince"))
+    .select(["accounts.euuid as accountUuid", "oauth_clients.id as clientId"])
     .where("tokens.sha256", "=", hash)
     .where("tokens.revoked_at", "is", null)
-    .executeTakeFirst();
+    .where(({ or, eb }) => or([eb("tokens.app_grant_id", "is", null), eb("oauth_clients.id", "is not", null)])),
+);
+
+async function lookUp(db: Db, hash: Buffer): Promise<KnownToken | undefined> {
+  const [row] = await tokenByHash(db, { hash });
   if (row === undefined) return undefined;
   const { expiresAt, ...principal } = row;
   return { principal, expiresAt };

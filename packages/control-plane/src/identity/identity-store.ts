@@ -1,8 +1,7 @@
-import { randomBytes } from "node:crypto";
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
+import pg from "pg";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
-import { sha256 } from "#platform/sha256.ts";
 
 export type AccountLimits = { databases: number; nodes: number; memory_mb: number; disk_mb: number };
 export type NewAccount = { company: string; email: string; limits: AccountLimits };
@@ -38,7 +37,9 @@ export async function saveUser(
   const saved = await tx
     .insertInto("users")
     .values({ account_id: accountId, ...user, created_at: now })
-    .onConflict((conflict) => conflict.column("username").doUpdateSet(change).where("users.account_id", "=", accountId))
+    .onConflict((conflict) =>
+      conflict.expression(sql`lower(username)`).doUpdateSet(change).where("users.account_id", "=", accountId),
+    )
     .returningAll()
     .executeTakeFirst();
   if (saved !== undefined && !saved.restricted)
@@ -46,6 +47,7 @@ export async function saveUser(
   return saved;
 }
 
+/** By the name in any case of letters, as it is unique. */
 export const findUser = (
   db: Db | Tx,
   accountId: number,
@@ -55,30 +57,13 @@ export const findUser = (
     .selectFrom("users")
     .selectAll()
     .where("account_id", "=", accountId)
-    .where("username", "=", username)
+    .where(sql`lower(username)`, "=", sql`lower(${username})`)
     .executeTakeFirst();
 
-/** The full token leaves here once; only its hash is kept. */
-export async function issueToken(
-  tx: Tx,
-  user: { account_id: number; id: number },
-  token: { label: string; scopes: string[]; now: Date; expires: Date | null },
-): Promise<{ id: number; prefix: string; token: string }> {
-  const secret = randomBytes(32).toString("hex");
-  const saved = await tx
-    .insertInto("tokens")
-    .values({
-      account_id: user.account_id,
-      user_id: user.id,
-      label: token.label,
-      sha256: sha256(secret),
-      prefix: secret.slice(0, 16),
-      scopes: token.scopes,
-      created_at: token.now,
-      expires_at: token.expires,
-      revoked_at: null,
-    })
-    .returning(["id", "prefix"])
-    .executeTakeFirstOrThrow();
-  return { ...saved, token: secret };
-}
+const FOREIGN_KEY_VIOLATION = "23503";
+
+/** What refers to a user met one who was deleted while the request was under way. */
+export const isUserGone = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError &&
+  error.code === FOREIGN_KEY_VIOLATION &&
+  /_user(?:_id_fkey)?$/.test(error.constraint ?? "");

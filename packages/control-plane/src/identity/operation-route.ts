@@ -10,20 +10,25 @@ import { scopeHeaders } from "#platform/http/tenant-headers.ts";
 import type { RateLimiter } from "#platform/limits/rate-limiter.ts";
 import { identifyWithinLimits } from "#platform/limits/within-limits.ts";
 import { type PageRequest, readPage } from "#platform/http/page.ts";
+import { fileOf, readFiles } from "#platform/http/upload-body.ts";
 import { isText, validate } from "#platform/http/validate.ts";
-import type { Authenticate } from "./authenticate.ts";
+import { type Authenticate, invalidToken } from "./authenticate.ts";
 import { permissionOn } from "./grants.ts";
+import { isUserGone } from "./identity-store.ts";
 import { type Principal, requireAccess, requirePermission } from "./principal.ts";
 
 type Call<O extends Operation> = {
   principal: O["access"] extends "public" ? Principal | undefined : Principal;
   params: O["params"] extends z.ZodObject ? z.output<O["params"]> : undefined;
-  body: O["body"] extends z.ZodObject ? z.output<O["body"]> : undefined;
+  body: O["upload"] extends object ? Buffer : O["body"] extends z.ZodObject ? z.output<O["body"]> : undefined;
   query: O["query"] extends z.ZodObject ? z.output<O["query"]> : undefined;
   page: O["paged"] extends true ? PageRequest : undefined;
   filter: O["paged"] extends true ? Filter : undefined;
   once: Once;
 };
+
+/** Undefined, where the operation allows for it, is 204. */
+type Answer<O extends Operation> = z.output<O["reply"]> | (O["mayBeEmpty"] extends string ? undefined : never);
 
 export type RouteDeps = {
   db: Db;
@@ -43,7 +48,9 @@ export function route<const O extends Operation>(
   app: FastifyInstance,
   deps: RouteDeps,
   operation: O,
-  handle: (call: Call<O>) => Promise<z.output<O["reply"]>>,
+  handle: (call: Call<O>) => Promise<Answer<O>>,
+  /** Rejects when there is no such object; for one that grants do not name, so that it too comes before the body. */
+  findObject: (call: Pick<Call<O>, "principal" | "params">) => Promise<unknown> = async () => {},
 ): void {
   const { access } = operation;
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -57,14 +64,15 @@ export function route<const O extends Operation>(
     if (principal !== undefined && access !== "public") requireAccess(principal, access);
     const params = paramsOf(operation, request.params as Record<string, string>);
     if (principal !== undefined) await requireEntity(deps, operation, principal, params);
-    return handle({
+    await findObject({ principal, params } as Call<O>);
+    const answer = await handle({
       principal,
       params,
       query: operation.query === undefined ? undefined : validate(operation.query, request.query ?? {}),
       page: operation.paged === true ? readPage(request.query as Record<string, unknown>) : undefined,
       filter:
         operation.paged === true ? readFilter(header(request, "x-filter"), operation.filterable ?? {}) : undefined,
-      body: operation.body === undefined ? undefined : validate(operation.body, request.body ?? {}),
+      body: bodyOf(operation, request),
       once:
         principal === undefined || operation.method !== "POST"
           ? always
@@ -78,12 +86,40 @@ export function route<const O extends Operation>(
               secrets: deps.onceSecrets,
               now: deps.clock(),
             }),
-    } as Call<O>);
+    } as Call<O>).catch((error: unknown) => {
+      throw isUserGone(error) ? invalidToken() : error;
+    });
+    if (operation.download !== undefined) reply.headers(headersOfFile(operation.download));
+    return answer === undefined ? reply.status(204).send() : answer;
   };
-  const config =
-    operation.cacheSeconds === undefined ? {} : { cacheControl: `private, max-age=${operation.cacheSeconds}` };
-  for (const url of pathsOf(operation)) app.route({ method: operation.method, url, config, handler });
+  const { cacheSeconds, upload } = operation as Operation;
+  const options = {
+    method: operation.method,
+    config: cacheSeconds === undefined ? {} : { cacheControl: `private, max-age=${cacheSeconds}` },
+    ...(upload === undefined ? {} : { bodyLimit: upload.mostBytes }),
+  };
+  const routes = (scope: FastifyInstance): void => {
+    for (const url of pathsOf(operation)) scope.route({ ...options, url, handler });
+  };
+  if (upload === undefined) routes(app);
+  else
+    void app.register(async (scope) => {
+      readFiles(scope);
+      routes(scope);
+    });
 }
+
+function bodyOf({ body: schema, upload }: Operation, request: FastifyRequest): unknown {
+  if (upload !== undefined) return fileOf(request, upload.types);
+  return schema === undefined ? undefined : validate(schema, request.body ?? {});
+}
+
+/** A stranger's file: whoever opens it by its address gets what it is said to be, and nothing that runs. */
+const headersOfFile = (type: string) => ({
+  "content-type": type,
+  "content-security-policy": "default-src 'none'",
+  "x-content-type-options": "nosniff",
+});
 
 /** A token that is sent to a public operation is checked too: never silently anonymous. */
 async function principalOf(

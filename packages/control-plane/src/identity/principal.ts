@@ -1,4 +1,4 @@
-import type { Access, GlobalGrant, Permission, Scope } from "@moorage/contract";
+import { type Access, type GlobalGrant, holds, type Permission } from "@moorage/contract";
 import { DomainError } from "#platform/errors.ts";
 
 /** Who makes a request. */
@@ -7,9 +7,13 @@ export type Principal = {
   accountUuid: string;
   userId: number;
   username: string;
+  /** Since when the name is this user's. */
+  nameSince: Date;
   restricted: boolean;
   globalGrants: Partial<Record<GlobalGrant, boolean>>;
   tokenId: number;
+  /** The app whose token it is; null for a personal one. */
+  clientId: string | null;
   scopes: readonly string[];
 };
 
@@ -28,19 +32,8 @@ export function requireAccess(principal: Principal, access: Access): void {
 }
 
 /** Who may change the account may read it. */
-const isGranted = ({ globalGrants }: Principal, needed: GlobalGrant): boolean =>
+export const isGranted = ({ globalGrants }: Principal, needed: GlobalGrant): boolean =>
   globalGrants[needed] === true || (needed === "account_read" && globalGrants.account_write === true);
-
-export function holds(held: readonly string[], needed: Scope): boolean {
-  const [area, level] = needed.split(":");
-  return held.some(
-    (scope) =>
-      scope === "*" ||
-      scope === needed ||
-      scope === `${area}:*` ||
-      (level === "read_only" && scope === `${area}:read_write`),
-  );
-}
 
 /** What one may not see does not exist; what one may see but not do is refused as such. */
 export function requirePermission(held: Permission | undefined, needed: Permission): "not-found" | "allowed" {

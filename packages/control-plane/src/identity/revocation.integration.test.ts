@@ -1,50 +1,14 @@
 import { createServer, connect as connectTo, type Socket } from "node:net";
 import { sql } from "kysely";
-import { expect, test, vi } from "vitest";
-import { listen, notify } from "#platform/db/notifications.ts";
-import { createLog } from "#platform/log.ts";
+import { expect, test } from "vitest";
+import { notify } from "#platform/db/notifications.ts";
+import { deadWithinASecond, startProcess } from "#testing/listening-process.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { createAuthenticate } from "./authenticate.ts";
-import { createTokenCache } from "./token-cache.ts";
-
-const log = createLog("test", "silent");
-
-/** What each API process has: a cache, and a connection of its own that listens. */
-async function startProcess(world: World, databaseUrl = world.databaseUrl) {
-  const tokens = createTokenCache(() => new Date());
-  const state = { listening: false };
-  const listening = listen(databaseUrl, "identity", log, {
-    heard: () => tokens.forget(),
-    began: () => {
-      tokens.open();
-      state.listening = true;
-    },
-    ended: () => {
-      tokens.close();
-      state.listening = false;
-    },
-  });
-  await vi.waitFor(() => expect(state.listening).toBe(true));
-  const authenticate = createAuthenticate({ db: world.db, clock: () => new Date(), tokens });
-  return {
-    state,
-    [Symbol.asyncDispose]: () => listening.close(),
-    accepts: (token: string) =>
-      authenticate(`Bearer ${token}`).then(
-        () => true,
-        () => false,
-      ),
-  };
-}
 
 async function revoke(world: World): Promise<void> {
   await world.db.updateTable("tokens").set({ revoked_at: new Date() }).execute();
   await notify(world.db, "identity");
 }
-
-const deadWithinASecond = async (accepts: (token: string) => Promise<boolean>, token: string): Promise<void> => {
-  await vi.waitFor(async () => expect(await accepts(token)).toBe(false), { timeout: 1_000, interval: 20 });
-};
 
 test("a revoked token is dead within a second in every process", async () => {
   await using world = await newWorld();

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createLog } from "#platform/log.ts";
 import { sha256 } from "#platform/sha256.ts";
+import { createPasswordLinks } from "#sign-in/index.ts";
 import { staged, wantedSpec } from "#testing/active-database.ts";
-import { ARCHIVE, newWorld, type World, ZONE } from "#testing/world.ts";
+import { ARCHIVE, AUTH_URL, newWorld, type World, ZONE } from "#testing/world.ts";
 import { createOperatorApi } from "../api.ts";
 
 const program = join(import.meta.dirname, "../../../cli/src/bin/moorage.ts");
@@ -23,7 +24,9 @@ const run = (args: readonly string[], env: Record<string, string>): Promise<Outc
 async function startConsole({ db, clock, sealer }: World) {
   const operatorTokenSha256 = sha256(TOKEN).toString("hex");
   const settings = { zone: ZONE, archive: ARCHIVE, undeleteDays: 7, restoreDeadlineSeconds: 3600, operatorTokenSha256 };
-  const api = createOperatorApi(createLog("test", "silent"), { db, clock, sealer, ...settings });
+  const makePasswordLink = createPasswordLinks({ clock, authUrl: AUTH_URL });
+  const deps = { db, clock, sealer, makePasswordLink, ...settings };
+  const api = createOperatorApi(createLog("test", "silent"), deps);
   await api.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
   const env = { MOORAGE_ADMIN_URL: url, MOORAGE_OPERATOR_TOKEN: TOKEN };
@@ -153,4 +156,51 @@ test("an operator gives an engine version a newer image, and is told how many da
     code: 1,
     refused: expect.stringContaining("moorage engine list"),
   });
+});
+
+test("an operator hands over a link to choose a password by; the audit tells of it, and holds it in no form", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { accountId, userId, username } = await world.customer();
+
+  const { said } = await terminal.type(`user password-link ${accountId} ${username}`);
+
+  const [link = "", secret = ""] = /https:\/\/login\.moorage\.test\/password\/([0-9a-f]{64})\n$/.exec(said) ?? [];
+  expect(link).not.toBe("");
+  const [kept, ...more] = await world.db.selectFrom("password_links").selectAll().execute();
+  expect(more).toEqual([]);
+  expect(kept).toMatchObject({ user_id: userId, sha256: sha256(secret) });
+  expect(kept?.expires_at.getTime()).toBe(world.time.now.getTime() + 72 * 3_600_000);
+  const audit = await world.db.selectFrom("audit").selectAll().where("action", "like", "%password-link").execute();
+  expect(audit).toMatchObject([
+    { actor: "operator", target: `/admin/accounts/${accountId}/users/${username}/password-link` },
+  ]);
+  expect(JSON.stringify(audit)).not.toContain(secret);
+  expect((await terminal.type(`user password-link ${accountId} nobody`)).refused).toContain("moorage user list");
+});
+
+test("an operator sees the apps of an account, shuts one out and lets it in again", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { type, json } = terminal;
+  const [alice, bob] = [await world.customer(), await world.customer()];
+  const create = (by: typeof alice, label: string) =>
+    by.post<{ id: string }>("/v4/account/oauth-clients", { label, redirect_uri: "https://app.example/cb" });
+  const { id } = (await create(alice, "Fleet board")).body;
+  await create(bob, "Other app");
+
+  const { said } = await type("oauth-client list");
+  expect(said).toMatch(/Fleet board +https:\/\/app\.example\/cb +no +no +active\n/);
+  expect(said).toContain("Other app");
+  expect(await json(`oauth-client list --account ${alice.accountId}`)).toMatchObject([{ id, status: "active" }]);
+  expect((await type(`oauth-client suspend ${id}`)).said).toContain(`is suspended.`);
+  expect((await alice.get(`/v4/account/oauth-clients/${id}`)).body).toMatchObject({ status: "suspended" });
+  expect((await type(`oauth-client disable ${id}`)).said).toContain("is disabled.");
+  expect((await type(`oauth-client enable ${id}`)).said).toContain("is active.");
+  expect((await type(`oauth-client trust ${id} --query on`)).said).toContain(
+    "may add a query to https://app.example/cb",
+  );
+  expect((await type(`oauth-client trust ${id} --query off`)).said).toContain("alone.");
+  expect(await type(`oauth-client trust ${id} --query perhaps`)).toMatchObject({ code: 1 });
+  expect((await type("oauth-client disable 1234")).refused).toContain("moorage oauth-client list");
 });

@@ -22,7 +22,11 @@ const viewOf = ({ created_at, expires_at, revoked_at, ...row }: Row) => ({
 });
 
 export async function listTokens(db: Db, accountId: number) {
-  const rows = await tokensToView(db, accountId).orderBy("tokens.id").execute();
+  const rows = await tokensToView(db, accountId)
+    // Those of apps come and go by themselves, and have no label.
+    .where("tokens.app_grant_id", "is", null)
+    .orderBy("tokens.id")
+    .execute();
   return rows.map(viewOf);
 }
 

@@ -1,4 +1,4 @@
-import { toTimestamp } from "@moorage/contract";
+import { Email, type GlobalGrant, toTimestamp, Username } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
 import type { Selectable } from "kysely";
 import { z } from "zod";
@@ -6,16 +6,11 @@ import { findUser, saveUser } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
+import { listDatabaseGrants, missingDatabases, saveGrants } from "#users/index.ts";
 import { findAccount } from "./account-store.ts";
 import { command, type CommandDeps } from "./command.ts";
-import { readGrants, saveGrants } from "./grant-store.ts";
 
-const Username = z
-  .string()
-  .min(3)
-  .max(32)
-  .regex(/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/i, "letters and digits, with single - or _ between them");
-const User = z.object({ username: Username, email: z.email(), restricted: z.boolean() });
+const User = z.object({ username: Username, email: Email, restricted: z.boolean() });
 const Grants = z.object({
   global: z
     .object({
@@ -52,7 +47,7 @@ export function userCommands(app: FastifyInstance, deps: CommandDeps): void {
     return viewOf(saved);
   });
 
-  app.get<OfUser>(GRANTS, async ({ params }) => readGrants(db, await requireUser(db, params)));
+  app.get<OfUser>(GRANTS, async ({ params }) => viewOfGrants(db, await requireUser(db, params)));
 
   command(app, deps, { path: GRANTS, body: Grants, tells: "identity" }, async (tx, grants, params) => {
     const user = await requireUser(tx, params);
@@ -60,8 +55,12 @@ export function userCommands(app: FastifyInstance, deps: CommandDeps): void {
       throw new DomainError("wrong-state", {
         reason: `${user.username} is not restricted and may do everything. To give single grants, first run: moorage user create ${user.account_id} ${user.username} --email ${user.email} --restricted`,
       });
-    await saveGrants(tx, user, grants);
-    return readGrants(tx, await requireUser(tx, params));
+    await requireDatabases(
+      tx,
+      user.account_id,
+      grants.database.map(({ id }) => id),
+    );
+    return viewOfGrants(tx, await saveGrants(tx, user, grants));
   });
 }
 
@@ -74,6 +73,32 @@ export async function requireUser(db: Db | Tx, { id, username = "" }: Readonly<R
       reason: `Account ${account.id} has no user ${username}. See them with: moorage user list ${account.id}`,
     });
   return user;
+}
+
+/** Another account's database is refused like one that does not exist. */
+async function requireDatabases(tx: Tx, accountId: number, ids: readonly number[]): Promise<void> {
+  const missing = await missingDatabases(tx, accountId, ids);
+  if (missing.size > 0)
+    throw new DomainError(
+      "not-found",
+      ...[...missing].map((id) => ({ field: "database", reason: `Account ${accountId} has no database ${id}.` })),
+    );
+}
+
+/** What a restricted user holds. An unrestricted one holds nothing, and needs nothing. */
+async function viewOfGrants(db: Db | Tx, user: Selectable<Tables["users"]>) {
+  const none: Record<GlobalGrant, boolean> = {
+    account_read: false,
+    account_write: false,
+    add_databases: false,
+    add_images: false,
+  };
+  return {
+    username: user.username,
+    restricted: user.restricted,
+    global: { ...none, ...user.global_grants },
+    database: await listDatabaseGrants(db, user, "held"),
+  };
 }
 
 const viewOf = (user: Selectable<Tables["users"]>) => ({

@@ -33,9 +33,20 @@ const Environment = z.object({
   /** PowerDNS's HTTP API, and its key: for the worker. */
   MOORAGE_DNS_URL: z.url().optional(),
   MOORAGE_DNS_KEY: z.string().min(1).optional(),
+  /** Where tenants reach the interface, for addresses in answers; without it those are paths. */
+  MOORAGE_PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .transform((url) => url.replace(/\/+$/, ""))
+    .optional(),
+  /** Where people sign in, and the issuer of tokens: an origin, `https://login.example.com`. */
+  MOORAGE_AUTH_URL: z
+    .url({ protocol: /^https?$/ })
+    .transform((url) => new URL(url).origin)
+    .optional(),
   MOORAGE_API_LISTEN: Listen.prefault("127.0.0.1:18090"),
   MOORAGE_ADMIN_LISTEN: Listen.prefault("127.0.0.1:18091"),
   MOORAGE_WORKER_LISTEN: Listen.prefault("127.0.0.1:18092"),
+  MOORAGE_AUTH_LISTEN: Listen.prefault("127.0.0.1:18096"),
   MOORAGE_FLEET_LISTEN: Listen.prefault("127.0.0.1:18443"),
   MOORAGE_FLEET_TLS_DIR: z.string().optional(),
   /** `ca.pem` with every authority that tenants may meet, and `ca.key` of the one that signs, for the gateway alone. */
@@ -86,9 +97,14 @@ const Environment = z.object({
   MOORAGE_S3_SECRET_KEY: z.string().min(1).optional(),
   MOORAGE_S3_BUCKET: z.string().min(3).default("moorage-archive"),
   MOORAGE_PROMETHEUS_URL: z.url().optional(),
+  /** The mail server that takes our letters: `smtp://name:password@host:587` or `smtps://…`; without it they wait. */
+  MOORAGE_SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
+  MOORAGE_MAIL_FROM: z.string().includes("@").optional(),
   MOORAGE_SWEEP_SECONDS: z.coerce.number().positive().default(10),
   /** Metrics of the gateway. An address of its own: hosts reach the gateway's, and metrics are not for them. */
   MOORAGE_FLEET_METRICS_LISTEN: Listen.prefault("127.0.0.1:18094"),
+  /** Metrics of the authorization server, for the same reason. */
+  MOORAGE_AUTH_METRICS_LISTEN: Listen.prefault("127.0.0.1:18097"),
   /** Where traces go, over HTTP; without it there are none. Its other settings, such as headers, the exporter reads. */
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url().optional(),
   /** Of all traces, the share that is kept. */

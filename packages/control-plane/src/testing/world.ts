@@ -27,6 +27,7 @@ import { createNoRateLimiter } from "#platform/limits/rate-limiter.ts";
 import { createLog } from "#platform/log.ts";
 import { createSealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
+import { createPasswordLinks } from "#sign-in/password-links.ts";
 import { createOperatorApi, createTenantApi } from "../api.ts";
 import { selfSigned } from "./certificates.ts";
 
@@ -34,6 +35,8 @@ export const REGION = "eu-central";
 export const PLAN = "m1-small";
 export const ENGINE = "mysql/9.7.4";
 export const ZONE = "moorage.test";
+export const PUBLIC_URL = "https://api.moorage.test";
+export const AUTH_URL = "https://login.moorage.test";
 const OPERATOR_TOKEN = "operator";
 const CHANGE_SECONDS = 900;
 export const ARCHIVE = { log_seconds: 60, copy_hours: { from: 18, to: 24 }, verify_days: 7 };
@@ -53,6 +56,8 @@ export type WorldSettings = {
   databaseCa?: string;
   prometheusUrl?: string;
   undeleteDays?: number;
+  /** As a process that hears of revocations does. Here nobody tells it of any. */
+  rememberTokens?: boolean;
 };
 
 export async function newWorld(settings: WorldSettings = {}) {
@@ -70,13 +75,15 @@ export async function newWorld(settings: WorldSettings = {}) {
   const sealer = createSealer({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } });
   const databaseCa = await selfSigned("CN=test databases", { authority: true });
   const nudges = { relay: 0 };
+  const tokens = createTokenCache(clock);
+  if (settings.rememberTokens === true) tokens.open();
   const tenants = createTenantApi(
     log,
     {
       db,
       clock,
       sealer,
-      authenticate: createAuthenticate({ db, clock, tokens: createTokenCache(clock) }),
+      authenticate: createAuthenticate({ db, clock, tokens }),
       nudgeRelay: () => {
         nudges.relay++;
       },
@@ -89,6 +96,7 @@ export async function newWorld(settings: WorldSettings = {}) {
       undeleteDays: settings.undeleteDays ?? 7,
       dailyBackupsKept: 7,
       existingCustomersOnly: settings.existingCustomersOnly ?? false,
+      publicUrl: PUBLIC_URL,
       zone: ZONE,
       databaseCa: settings.databaseCa ?? databaseCa.certificate,
       prometheus: createPrometheus(settings.prometheusUrl),
@@ -111,6 +119,7 @@ export async function newWorld(settings: WorldSettings = {}) {
     archive: ARCHIVE,
     undeleteDays: settings.undeleteDays ?? 7,
     restoreDeadlineSeconds: 3600,
+    makePasswordLink: createPasswordLinks({ clock, authUrl: AUTH_URL }),
     operatorTokenSha256: sha256(OPERATOR_TOKEN).toString("hex"),
   });
 
@@ -130,7 +139,11 @@ export async function newWorld(settings: WorldSettings = {}) {
       },
       ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
     });
-    return { status: reply.statusCode, headers: reply.headers, body: reply.json<Body>() };
+    return {
+      status: reply.statusCode,
+      headers: reply.headers,
+      body: (reply.payload === "" ? undefined : reply.json()) as Body,
+    };
   };
   const operator = {
     post: <Body = Record<string, unknown>>(path: string, body: object) =>

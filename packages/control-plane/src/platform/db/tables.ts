@@ -14,14 +14,17 @@ import type {
   EventAction,
   EventStatus,
   GlobalGrant,
+  GrantFlag,
+  OAuthClient,
   Permission,
+  Profile,
   Updates,
 } from "@moorage/contract";
 
 /** Set by the database when a row is inserted, never by us. */
 type Id = ColumnType<number, number | undefined, never>;
 /** Which of them a user has; one that is missing is not given. */
-type GlobalGrants = Partial<Record<GlobalGrant, boolean>>;
+type GlobalGrants = Partial<Record<GlobalGrant | GrantFlag, boolean>>;
 type Json<T> = ColumnType<T, string, string>;
 /** What a phase waits for: the node at this generation, with these jobs done. */
 export type WantedNode = Generation & { node: string; jobs?: string[] };
@@ -61,7 +64,94 @@ export type Tables = {
     restricted: boolean;
     global_grants: ColumnType<GlobalGrants, string | undefined, string>;
     created_at: Date;
+    name_since: Generated<Date | null>;
+    password_hash: Generated<string | null>;
+    password_set_at: Generated<Date | null>;
+    tfa_secret: Generated<string | null>;
+    tfa_enabled_at: Generated<Date | null>;
+    tfa_last_step: Generated<number | null>;
+    tfa_offered_secret: Generated<string | null>;
+    tfa_offered_until: Generated<Date | null>;
+    timezone: Generated<string>;
+    email_notifications: Generated<boolean>;
+    lish_auth_method: Generated<Profile["lish_auth_method"]>;
+    authorized_keys: Generated<string[]>;
+    preferences: ColumnType<object, string | undefined, string>;
   };
+  scratch_codes: { account_id: number; user_id: number; sha256: Buffer };
+  passkeys: {
+    account_id: number;
+    id: Id;
+    user_id: number;
+    label: string;
+    credential_id: Buffer;
+    public_key: Buffer;
+    counter: number;
+    transports: string[];
+    created_at: Date;
+    used_at: Date | null;
+  };
+  logins: {
+    id: Id;
+    at: Date;
+    account_id: number | null;
+    user_id: number | null;
+    username: string | null;
+    restricted: boolean | null;
+    address: string;
+    status: "successful" | "failed";
+  };
+  password_links: { sha256: Buffer; account_id: number; user_id: number; created_at: Date; expires_at: Date };
+  mails: {
+    id: Id;
+    letter: string;
+    created_at: Date;
+    due_at: Date;
+    tries: Generated<number>;
+    given_up_at: Generated<Date | null>;
+    last_error: Generated<string | null>;
+  };
+  oauth_clients: {
+    account_id: number;
+    id: string;
+    label: string;
+    redirect_uri: string;
+    public: boolean;
+    secret_sha256: Buffer;
+    status: Generated<OAuthClient["status"]>;
+    may_add_query: Generated<boolean>;
+    epoch: Generated<number>;
+    created_at: Date;
+    deleted_at: Date | null;
+  };
+  oauth_client_thumbnails: {
+    client_id: string;
+    png: ColumnType<Buffer<ArrayBuffer>, Buffer, Buffer>;
+    updated_at: Date;
+  };
+  app_grants: {
+    account_id: number;
+    id: Id;
+    user_id: number;
+    client_id: string;
+    client_epoch: number;
+    scopes: string[];
+    created_at: Date;
+    expires_at: Date;
+    revoked_at: Date | null;
+  };
+  auth_records: {
+    model: string;
+    key_sha256: Buffer;
+    account_id: number | null;
+    user_id: number | null;
+    app_grant_id: number | null;
+    uid_sha256: Buffer | null;
+    payload: string;
+    expires_at: Date;
+    consumed_at: Date | null;
+  };
+  signing_keys: { id: string; jwk: string; created_at: Date };
   entity_grants: {
     account_id: number;
     user_id: number;
@@ -82,6 +172,8 @@ export type Tables = {
     created_at: Date;
     expires_at: Date | null;
     revoked_at: Date | null;
+    /** Null: a personal token. */
+    app_grant_id: Generated<number | null>;
   };
   regions: { id: string; label: string; country: string };
   plans: {

@@ -11,8 +11,23 @@ export function readJsonBodies(app: FastifyInstance): void {
     if (text === "") return done(null, undefined);
     if (!/^application\/json\b/i.test(request.headers["content-type"] ?? "application/json"))
       return done(new DomainError("invalid", { reason: "The body must be JSON, sent as application/json." }));
-    void parse(request, text, (error, value) =>
-      error === null ? done(null, value) : done(new DomainError("invalid", { reason: "The body is not valid JSON." })),
-    );
+    void parse(request, text, (error, value) => {
+      if (error !== null) done(new DomainError("invalid", { reason: "The body is not valid JSON." }));
+      else if (isDeeper(value, MOST_LEVELS))
+        done(new DomainError("invalid", { reason: `The body is nested deeper than ${MOST_LEVELS} levels.` }));
+      else done(null, value);
+    });
   });
+}
+
+/** What walks through a body later does so by recursion. */
+const MOST_LEVELS = 100;
+
+function isDeeper(body: unknown, levels: number): boolean {
+  let level = [body];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > levels) return true;
+    level = level.flatMap((value) => (typeof value === "object" && value !== null ? Object.values(value) : []));
+  }
+  return false;
 }

@@ -8,8 +8,8 @@ export function requestIdOf({ headers }: Pick<IncomingMessage, "headers">): stri
   return typeof given === "string" && /^[\w.:/+=-]{1,128}$/.test(given) ? given : randomUUID();
 }
 
-/** One line per request, without headers, query and body: those may hold secrets. */
-export function writeRequestLog(app: FastifyInstance): void {
+/** One line per request, without headers, query and body: those may hold secrets, and on some servers paths do too. */
+export function writeRequestLog(app: FastifyInstance, { paths = true } = {}): void {
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
     done();
@@ -18,7 +18,7 @@ export function writeRequestLog(app: FastifyInstance): void {
     request.log.info(
       {
         method: request.method,
-        path: request.url.split("?", 1)[0],
+        path: paths ? request.url.split("?", 1)[0] : undefined,
         route: request.routeOptions.url,
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),

@@ -73,6 +73,8 @@ export function createServer(log: Log, options: FastifyServerOptions & { https?:
       if (error.kind === "unavailable") reply.header("retry-after", RETRY_AFTER_SECONDS);
       return reply.status(statusOf[error.kind]).send({ errors: error.errors });
     }
+    if (error.code === "FST_ERR_CTP_BODY_TOO_LARGE")
+      return refuse(reply, 413, `The body must have at most ${request.routeOptions.bodyLimit} bytes.`);
     if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
       return refuse(reply, error.statusCode, error.message);
     request.log.error({ err: error }, "request failed");

@@ -28,6 +28,8 @@ export function shedLoad(app: FastifyInstance, { maxInFlight, maxLagMs, abandone
       return;
     }
     inFlight.add(request);
+    // Answers that others write for us send no payload of ours.
+    reply.raw.once("finish", () => inFlight.delete(request));
     reply.raw.once("close", () => {
       if (inFlight.has(request)) setTimeout(() => inFlight.delete(request), abandonedMs).unref();
     });

@@ -20,9 +20,11 @@ export const isText = (value: string): boolean => value.isWellFormed() && !value
 function fieldsThatAreNotText(value: unknown, path: readonly PropertyKey[]): string[] {
   if (typeof value === "string") return isText(value) ? [] : [fieldOf(path)];
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) =>
-    fieldsThatAreNotText(inner, [...path, Array.isArray(value) ? Number(key) : key]),
-  );
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const here = [...path, Array.isArray(value) ? Number(key) : key];
+    // Free JSON is kept with its names.
+    return isText(key) ? fieldsThatAreNotText(inner, here) : [fieldOf(here)];
+  });
 }
 
 function detailOf(issue: z.core.$ZodIssue, input: unknown): ErrorDetail {

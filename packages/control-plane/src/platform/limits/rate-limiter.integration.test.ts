@@ -1,14 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { DomainError } from "#platform/errors.ts";
 import { createServer as createHttpServer } from "#platform/http/server.ts";
 import { createLog } from "#platform/log.ts";
+import { newValkey as newServer } from "#testing/valkey.ts";
 import { createRateLimiter, type RateLimiter, type RateLimits } from "./rate-limiter.ts";
-import { createSharedLimits } from "./shared-limits.ts";
 import { identifyWithinLimits } from "./within-limits.ts";
 
 const log = createLog("test", "silent");
@@ -20,60 +16,14 @@ const limits: RateLimits = {
 const view = { id: "view", rate: "single" } as const;
 const list = { id: "list", rate: "collection" } as const;
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (typeof address !== "object" || address === null) throw new Error("no port");
-  return address.port;
-}
-
-const answersOn = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1", () => socket.end("PING\r\n"));
-    socket.on("data", () => resolve(true)).on("error", () => resolve(false));
-  });
-
 /** A real Valkey with any number of processes' limiters on it. */
 async function newValkey() {
-  const port = await freePort();
-  const limiters: { close(): void }[] = [];
-  let server: ChildProcess;
-  const start = async () => {
-    const settings = ["--port", `${port}`, "--bind", "127.0.0.1", "--save", "", "--dir", tmpdir()];
-    server = spawn("valkey-server", settings, { stdio: "ignore" });
-    while (!(await answersOn(port))) await sleep(20);
-  };
-  const stop = async () => {
-    if (server.exitCode !== null || server.signalCode !== null) return;
-    server.kill("SIGKILL");
-    await once(server, "exit");
-  };
-  await start();
+  const valkey = await newServer();
   return {
-    start,
-    stop,
-    pause: () => server.kill("SIGSTOP"),
+    ...valkey,
     async process(change: Partial<RateLimits> = {}, patienceMs = 2000) {
-      const shared = createSharedLimits(`redis://127.0.0.1:${port}`, log, patienceMs);
-      limiters.push(shared);
-      const limiter = createRateLimiter({ limits: { ...limits, ...change }, shared, log });
-      // Until it is connected nothing is shared.
-      while (
-        await shared.take(["warm"], [{ requests: 1e6, perSeconds: 1 }]).then(
-          () => false,
-          () => true,
-        )
-      )
-        await sleep(10);
-      return limiter;
-    },
-    async [Symbol.asyncDispose]() {
-      for (const limiter of limiters) limiter.close();
-      server.kill("SIGCONT");
-      await stop();
+      const shared = await valkey.limits(patienceMs);
+      return createRateLimiter({ limits: { ...limits, ...change }, shared, log });
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { RateClass } from "@moorage/contract";
 import type { Log } from "#platform/log.ts";
+import { createBudgets } from "./budgets.ts";
 import { type Limit, type RateState, describe } from "./gcra.ts";
-import { createLocalLimits } from "./local-limits.ts";
 import type { SharedLimits } from "./shared-limits.ts";
 
 export type RateLimits = Record<RateClass | "overall", Limit>;
@@ -13,22 +13,15 @@ export type RateLimiter = {
   refusal(caller: string, operation: Limited): RateState | undefined;
 };
 
-/** A server that failed to answer is not asked again for so long: a request waits for it at most once. */
-const REST_MS = 1000;
-
-/**
- * Limits that all processes share. A refusal is remembered, so that a flood costs no round trip; and while the shared
- * server is away, each process holds everybody to the same figures by itself, from what it last knew.
- */
+/** Limits that all processes share: see `createBudgets`. */
 export function createRateLimiter(deps: {
   limits: RateLimits;
   shared: SharedLimits;
   log: Log;
   now?: () => number;
 }): RateLimiter {
-  const { limits, shared, log, now = Date.now } = deps;
-  const local = createLocalLimits(now);
-  let askAgainAt = 0;
+  const { limits } = deps;
+  const budgets = createBudgets(deps);
   const cellsOf = (caller: string, { id, rate }: Limited) => ({
     // In braces: the part that a Valkey cluster places by, so that both keys of one caller are on one server.
     keys: [`{${caller}}`, `{${caller}}:${id}`],
@@ -37,23 +30,11 @@ export function createRateLimiter(deps: {
   return {
     refusal(caller, operation) {
       const { keys, each } = cellsOf(caller, operation);
-      return local.refusal(keys, each);
+      return budgets.refusal(keys, each);
     },
-    async take(caller, operation) {
+    take(caller, operation) {
       const { keys, each } = cellsOf(caller, operation);
-      const known = local.refusal(keys, each);
-      if (known !== undefined) return known;
-      if (now() < askAgainAt) return local.take(keys, each);
-      try {
-        const { allowed, aheadMs } = await shared.take(keys, each);
-        local.learn(keys, aheadMs);
-        return describe(each, aheadMs, allowed, now());
-      } catch (error) {
-        // Of many requests that waited together, one says so.
-        if (now() >= askAgainAt) log.warn({ err: error }, "rate limits are not shared: each process counts by itself");
-        askAgainAt = now() + REST_MS;
-        return local.take(keys, each);
-      }
+      return budgets.take(keys, each);
     },
   };
 }

@@ -27,10 +27,24 @@ end
 return { allowed, unpack(ahead) }
 `;
 
+/** Time that a caller had spent is given back; what is left of it stays spent. */
+const GIVE = `
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+for i, key in ipairs(KEYS) do
+  local ahead = tonumber(redis.call('GET', key) or '0') - now - ARGV[i]
+  if ahead > 0 then redis.call('SET', key, string.format('%.0f', now + ahead), 'PX', math.ceil(ahead / 1000))
+  else redis.call('DEL', key) end
+end
+return 0
+`;
+
 type Taken = { allowed: boolean; aheadMs: number[] };
 export type SharedLimits = {
   /** Rejects at once, or within the patience, when the server does not answer. */
   take(keys: readonly string[], limits: readonly Limit[]): Promise<Taken>;
+  /** Milliseconds for each; more than was spent is all of it. Rejects as `take` does. */
+  give(keys: readonly string[], ms: readonly number[]): Promise<void>;
   close(): void;
 };
 
@@ -44,14 +58,18 @@ export function createSharedLimits(url: string, log: Log, patienceMs = PATIENCE_
     connectTimeout: 1000,
     retryStrategy: (times) => Math.min(times * 100, 1000),
     keyPrefix: "rate:",
-    scripts: { take: { lua: TAKE } },
-  }) as Valkey & { take(count: number, ...keysThenArguments: (string | number)[]): Promise<number[]> };
+    scripts: { take: { lua: TAKE }, give: { lua: GIVE } },
+  }) as Valkey &
+    Record<"take" | "give", (count: number, ...keysThenArguments: (string | number)[]) => Promise<number[]>>;
   valkey.on("error", (error) => log.debug({ err: error }, "Valkey is not there"));
   return {
     async take(keys, limits) {
       const figures = limits.flatMap((limit) => [Math.round(intervalMs(limit) * 1000), limit.perSeconds * 1_000_000]);
       const [allowed, ...aheadMicros] = await valkey.take(keys.length, ...keys, ...figures);
       return { allowed: allowed === 1, aheadMs: aheadMicros.map((micros) => micros / 1000) };
+    },
+    async give(keys, ms) {
+      await valkey.give(keys.length, ...keys, ...ms.map((each) => Math.round(each * 1000)));
     },
     close: () => valkey.disconnect(),
   };

@@ -47,8 +47,7 @@ export function openapiDocument(): object {
 type Schemas = ReturnType<typeof createSchemas>;
 
 function operationObject(operation: Operation, schemas: Schemas): object {
-  const { access, body } = operation;
-  const schema = schemas.ofReply(operation.reply);
+  const { access } = operation;
   return {
     operationId: operation.id,
     summary: operation.summary,
@@ -57,25 +56,38 @@ function operationObject(operation: Operation, schemas: Schemas): object {
     // A public operation takes a token too, and checks it.
     security: access === "public" ? [{}, { token: [] }] : [{ token: access.scopes }],
     parameters: parametersOf(operation, schemas),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: { required: true, content: { "application/json": { schema: schemas.ofInput(body) } } },
-        }),
+    ...requestBodyOf(operation, schemas),
     responses: {
-      200: {
-        description: "Done.",
-        headers: Object.fromEntries(
-          Object.keys(rateHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-        ),
-        content: { "application/json": { schema } },
-      },
+      200: { description: "Done.", headers: rateHeaderRefs, content: replyContentOf(operation, schemas) },
+      ...(operation.mayBeEmpty === undefined
+        ? {}
+        : { 204: { description: operation.mayBeEmpty, headers: rateHeaderRefs } }),
       ...Object.fromEntries(
         errorStatuses(operation).map((status) => [status, { $ref: `#/components/responses/${status}` }]),
       ),
     },
   };
 }
+
+/** As it is on the wire, in no encoding. */
+const file = { type: "string", format: "binary" };
+
+function requestBodyOf({ body, upload }: Operation, schemas: Schemas): object {
+  if (upload !== undefined) {
+    const schema = { ...file, maxLength: upload.mostBytes };
+    return {
+      requestBody: { required: true, content: Object.fromEntries(upload.types.map((type) => [type, { schema }])) },
+    };
+  }
+  return body === undefined
+    ? {}
+    : { requestBody: { required: true, content: { "application/json": { schema: schemas.ofInput(body) } } } };
+}
+
+const replyContentOf = ({ download, reply }: Operation, schemas: Schemas): object =>
+  download === undefined
+    ? { "application/json": { schema: schemas.ofReply(reply) } }
+    : { [download]: { schema: file } };
 
 function parametersOf(operation: Operation, schemas: Schemas): object[] {
   const shape = operation.params?.shape ?? {};
@@ -151,3 +163,6 @@ const rateHeaders = {
   "X-RateLimit-Remaining": integerHeader("How many are left."),
   "X-RateLimit-Reset": integerHeader("When they are all back, in seconds since 1970."),
 };
+const rateHeaderRefs = Object.fromEntries(
+  Object.keys(rateHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+);

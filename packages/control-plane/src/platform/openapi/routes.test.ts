@@ -11,10 +11,16 @@ const newApp = () => {
   return app;
 };
 
+type Content = Record<string, { schema: object }>;
+type Described = {
+  operationId: string;
+  requestBody?: { content: Content };
+  responses: Record<string, { content?: Content }>;
+};
 type Document = {
   openapi: string;
   info: { version: string };
-  paths: Record<string, Record<string, { operationId: string }>>;
+  paths: Record<string, Record<string, Described>>;
 };
 
 test("the document is served, of the published version, with every operation", async () => {
@@ -42,6 +48,23 @@ test("every reference leads somewhere", async () => {
     );
 
   expect(lost).toEqual([]);
+});
+
+test("files, and answers without a body, are described as they are on the wire", async () => {
+  await using app = newApp();
+
+  const { paths } = (await app.inject("/v4/openapi.json")).json<Document>();
+  const thumbnail = paths["/v4/account/oauth-clients/{clientId}/thumbnail"];
+  const grants = paths["/v4/profile/grants"]?.["get"]?.responses;
+
+  expect(Object.keys(thumbnail?.["put"]?.requestBody?.content ?? {})).toEqual(["image/png", "image/jpeg", "image/gif"]);
+  expect(thumbnail?.["put"]?.requestBody?.content["image/png"]?.schema).toMatchObject({ maxLength: 1024 * 1024 });
+  expect(thumbnail?.["get"]?.responses["200"]?.content).toEqual({
+    "image/png": { schema: { type: "string", format: "binary" } },
+  });
+  expect(grants?.["204"]).toBeDefined();
+  expect(grants?.["204"]).not.toHaveProperty("content");
+  expect(grants?.["200"]?.content).toHaveProperty("application/json");
 });
 
 // Readers put their tokens into this page.

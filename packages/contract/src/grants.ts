@@ -1,0 +1,61 @@
+import { z } from "zod";
+
+const Permission = z.enum(["read_only", "read_write"], { error: "read_only, read_write or null" }).nullable();
+const flag = z.boolean({ error: "true or false" });
+
+/** The names that clients of this family know. What we do not run can be granted all the same: it opens nothing. */
+const flags = {
+  cancel_account: flag,
+  longview_subscription: flag,
+  add_databases: flag,
+  add_domains: flag,
+  add_firewalls: flag,
+  add_images: flag,
+  add_linodes: flag,
+  add_longview: flag,
+  add_nodebalancers: flag,
+  add_stackscripts: flag,
+  add_volumes: flag,
+  add_vpcs: flag,
+} as const;
+export type GrantFlag = keyof typeof flags;
+export const grantFlags = Object.keys(flags) as GrantFlag[];
+
+/** Ours have entries; the other lists are for clients that expect them. */
+const lists = <Item extends z.ZodType>(item: Item) =>
+  z.object({
+    database: z.array(item),
+    domain: z.array(item),
+    firewall: z.array(item),
+    image: z.array(item),
+    linode: z.array(item),
+    longview: z.array(item),
+    nodebalancer: z.array(item),
+    stackscript: z.array(item),
+    volume: z.array(item),
+    vpc: z.array(item),
+  });
+
+export const EntityGrant = z.object({ id: z.int(), label: z.string(), permissions: Permission });
+export type EntityGrant = z.output<typeof EntityGrant>;
+
+export const Grants = lists(EntityGrant).extend({
+  global: z.object({ account_access: Permission, ...flags }),
+});
+export type Grants = z.output<typeof Grants>;
+export type GrantList = Exclude<keyof Grants, "global">;
+export const grantLists = Object.keys(lists(EntityGrant).shape) as GrantList[];
+
+const ID = "the id of something of this account, a whole number";
+const NewEntityGrant = z.object({ id: z.int({ error: ID }).positive(ID), permissions: Permission });
+
+/** What is named is changed, the rest stays. */
+export const GrantsChange = lists(NewEntityGrant)
+  .partial()
+  .extend({
+    global: z
+      .object({ account_access: Permission, ...flags })
+      .partial()
+      .optional(),
+  });
+export type GrantsChange = z.output<typeof GrantsChange>;

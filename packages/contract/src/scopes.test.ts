@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { areas, covers, readScope, readScopes } from "./scopes.ts";
+
+test.each([
+  ["*", "*"],
+  ["databases:read_only", "databases:read_only"],
+  ["databases:*", "databases:read_write"],
+  ["linodes:read_write", "computes:read_write"],
+  ["lke:*", "kube:read_write"],
+  ["databases", undefined],
+  ["databases:write", undefined],
+  ["databases:read_only:x", undefined],
+  ["Databases:read_only", undefined],
+  ["moons:read_only", undefined],
+  ["constructor:read_only", undefined],
+  ["__proto__:read_only", undefined],
+  ["", undefined],
+])("%j is kept as %j", (text, kept) => {
+  expect(readScope(text)).toBe(kept);
+});
+
+test("a list has commas or spaces, each scope once, and * is all of them", () => {
+  expect(readScopes("images:read_only,databases:* databases:read_write\n images:read_only")).toEqual({
+    scopes: ["databases:read_write", "images:read_only"],
+    unknown: [],
+  });
+  expect(readScopes("databases:read_only *")).toEqual({ scopes: ["*"], unknown: [] });
+  expect(readScopes("moons:* databases:read_only suns")).toEqual({
+    scopes: ["databases:read_only"],
+    unknown: ["moons:*", "suns"],
+  });
+  expect(readScopes(" , ")).toEqual({ scopes: [], unknown: [] });
+});
+
+// By what each opens, not by how it is written.
+test("nobody hands on what they do not hold, for every pair of all scopes", () => {
+  const all = ["*", ...Object.keys(areas).flatMap((area) => [`${area}:read_only`, `${area}:read_write`])];
+  const opens = (scope: string): string[] =>
+    scope === "*"
+      ? [...all]
+      : scope.endsWith(":read_write")
+        ? [scope, scope.replace("read_write", "read_only")]
+        : [scope];
+  for (const held of all)
+    for (const wanted of all)
+      expect([held, wanted, covers([held], [wanted])]).toEqual([
+        held,
+        wanted,
+        opens(wanted).every((opened) => opens(held).includes(opened)),
+      ]);
+  expect(covers(["databases:read_only", "images:read_only"], ["databases:read_only", "images:read_write"])).toBe(false);
+  expect(covers([], [])).toBe(true);
+});

@@ -1,0 +1,187 @@
+import { type Adapter, type AdapterFactory, type AdapterPayload, errors, Provider } from "oidc-provider";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import { notify } from "#platform/db/notifications.ts";
+import type { Sealer } from "#platform/seal.ts";
+import { findAccessToken, saveAccessToken } from "./access-token-store.ts";
+import { closeAppGrant, extendAppGrant, findAppGrant } from "./app-grant-store.ts";
+import { findClient } from "./client-store.ts";
+import { metadataOf } from "./client-metadata.ts";
+import { appGrantOf, nameOfAppGrant, nameOfPerson, personOf } from "./names.ts";
+import {
+  dropRecord,
+  findGrantedRecord,
+  findRecord,
+  rewriteRecord,
+  type AuthRecord,
+  saveRecord,
+  useRecord,
+} from "./record-store.ts";
+import { OPENID, ofApi } from "./scopes.ts";
+
+export type AdapterDeps = { db: Db; clock: Clock; sealer: Sealer };
+
+/** Set on what was found, so that it is saved only where it still is. */
+export type Kept = { keptAs?: string };
+
+const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
+const dateOf = (epoch: number | undefined): Date => new Date((epoch ?? 0) * 1000);
+
+const never = (): never => {
+  throw new Error("The authorization server is set up to never ask for this.");
+};
+const nothing: Adapter = {
+  upsert: never,
+  find: never,
+  findByUid: never,
+  findByUserCode: never,
+  consume: never,
+  destroy: never,
+  // What came of a grant ends with it, so there is nothing to look for.
+  revokeByGrantId: async () => {},
+};
+
+/** Where the provider keeps its models. Each of them is one of a few kinds. */
+export function createAdapter(deps: AdapterDeps): AdapterFactory {
+  const kinds: Record<string, Adapter> = {
+    Client: clients(deps),
+    Grant: appGrants(deps),
+    AccessToken: accessTokens(deps),
+    AuthorizationCode: grantedOnce(deps, "AuthorizationCode"),
+    RefreshToken: grantedOnce(deps, "RefreshToken"),
+    Session: sessions(deps),
+    Interaction: interactions(deps),
+  };
+  return (model) => kinds[model] ?? nothing;
+}
+
+const clients = ({ db }: AdapterDeps): Adapter => ({
+  ...nothing,
+  async find(id) {
+    const row = await findClient(db, id);
+    return row === undefined ? undefined : metadataOf(row, sendsSecret());
+  },
+});
+
+function sendsSecret(): boolean {
+  const ctx = Provider.ctx;
+  return ctx?.headers.authorization !== undefined || ctx?.oidc.params?.client_secret !== undefined;
+}
+
+const appGrants = ({ db, clock }: AdapterDeps): Adapter => ({
+  ...nothing,
+  async find(name) {
+    const grant = appGrantOf(name);
+    const row = grant === undefined ? undefined : await findAppGrant(db, grant, clock());
+    if (row === undefined) return undefined;
+    return {
+      kind: "Grant",
+      jti: name,
+      iat: seconds(row.created_at),
+      exp: seconds(row.expires_at),
+      accountId: nameOfPerson({ accountId: row.account_id, userId: row.user_id }),
+      clientId: row.client_id,
+      openid: { scope: [OPENID, ...row.scopes].join(" ") },
+    };
+  },
+  async destroy(name) {
+    const grant = appGrantOf(name);
+    if (grant === undefined) return;
+    await closeAppGrant(db, grant, clock());
+    await notify(db, "identity");
+  },
+});
+
+const ended = (): Error => new errors.InvalidGrant("what the person agreed to has ended");
+
+const accessTokens = ({ db, clock }: AdapterDeps): Adapter => ({
+  ...nothing,
+  async upsert(token, { accountId, grantId, scope, iat, exp }) {
+    const [person, appGrant] = [personOf(accountId), appGrantOf(grantId)];
+    if (person === undefined || appGrant === undefined) throw ended();
+    const [createdAt, expiresAt] = [dateOf(iat), dateOf(exp)];
+    await db.transaction().execute(async (tx) => {
+      if (!(await extendAppGrant(tx, appGrant, clock(), expiresAt))) throw ended();
+      const scopes = ofApi((scope ?? "").split(" "));
+      await saveAccessToken(tx, { token, person, appGrant, scopes, createdAt, expiresAt });
+    });
+  },
+  async find(token) {
+    const row = await findAccessToken(db, token, clock());
+    if (row === undefined) return undefined;
+    return {
+      kind: "AccessToken",
+      jti: token,
+      iat: seconds(row.created_at),
+      exp: seconds(row.expires_at ?? row.created_at),
+      accountId: nameOfPerson({ accountId: row.account_id, userId: row.user_id }),
+      clientId: row.client_id,
+      grantId: nameOfAppGrant({ accountId: row.account_id, id: row.app_grant_id }),
+      scope: row.scopes.join(" "),
+    };
+  },
+  // The provider then ends the grant, which is what ends it.
+  destroy: async () => {},
+});
+
+/** Codes and refresh tokens: they come of an app grant, and who uses one twice ends all that came of it. */
+const grantedOnce = ({ db, clock, sealer }: AdapterDeps, model: string): Adapter => ({
+  ...nothing,
+  async upsert(id, payload) {
+    const [person, appGrant] = [personOf(payload.accountId), appGrantOf(payload.grantId)];
+    if (person === undefined || appGrant === undefined) throw ended();
+    const expiresAt = dateOf(payload.exp);
+    await db.transaction().execute(async (tx) => {
+      if (!(await extendAppGrant(tx, appGrant, clock(), expiresAt))) throw ended();
+      await saveRecord(tx, sealer, { model, id, payload, person, appGrant, expiresAt });
+    });
+  },
+  async find(id) {
+    const found = await findGrantedRecord(db, sealer, model, id, clock());
+    if (found === undefined) return undefined;
+    return { ...found.payload, ...(found.consumedAt !== null && { consumed: seconds(found.consumedAt) }) };
+  },
+  // The provider has looked before, but many may have looked at once.
+  async consume(id) {
+    const use = await useRecord(db, model, id, clock());
+    if (use === "used") return;
+    if (use.usedBefore !== undefined) {
+      await closeAppGrant(db, use.usedBefore, clock());
+      await notify(db, "identity");
+    }
+    throw new errors.InvalidGrant("already used");
+  },
+  destroy: (id) => dropRecord(db, model, id),
+});
+
+const sessions = ({ db, sealer }: AdapterDeps): Adapter => {
+  const found = (record: Awaited<ReturnType<typeof findRecord>>): (AdapterPayload & Kept) | undefined =>
+    record === undefined ? undefined : { ...record.payload, keptAs: record.key };
+  return {
+    ...nothing,
+    async upsert(id, payload) {
+      const { keptAs, uid, ...rest } = payload as AdapterPayload & Kept & { uid: string };
+      const record: AuthRecord = {
+        ...{ model: "Session", id, uid, payload: { ...rest, uid } },
+        person: personOf(payload.accountId),
+        expiresAt: dateOf(payload.exp),
+      };
+      await (keptAs === undefined ? saveRecord(db, sealer, record) : rewriteRecord(db, sealer, record, keptAs));
+    },
+    find: async (id) => found(await findRecord(db, sealer, "Session", { id })),
+    findByUid: async (uid) => found(await findRecord(db, sealer, "Session", { uid })),
+    destroy: (id) => dropRecord(db, "Session", id),
+  };
+};
+
+const interactions = ({ db, sealer }: AdapterDeps): Adapter => ({
+  ...nothing,
+  upsert: (id, payload) =>
+    saveRecord(db, sealer, {
+      ...{ model: "Interaction", id, payload },
+      person: personOf(payload.session?.accountId),
+      expiresAt: dateOf(payload.exp),
+    }),
+  find: async (id) => (await findRecord(db, sealer, "Interaction", { id }))?.payload,
+  destroy: (id) => dropRecord(db, "Interaction", id),
+});

@@ -1,0 +1,32 @@
+import type { KoaContextWithOIDC, Provider } from "oidc-provider";
+import { paths } from "./provider.ts";
+
+type Answer = Record<string, unknown>;
+const isAnswer = (body: unknown): body is Answer => typeof body === "object" && body !== null;
+
+/** The provider says less, so that nobody learns what was wrong. Neither does this; but it says what to do. */
+const advice: Record<string, string> = {
+  invalid_grant:
+    "the code or refresh token is unknown, expired, used before, revoked or another client's, or redirect_uri or code_verifier does not fit it: ask the person to sign in again",
+  invalid_client: "client_id or client_secret is wrong, or the client was deleted, disabled or suspended",
+};
+
+/** Says things as clients of this family expect them. */
+export function polishAnswers(provider: Provider): void {
+  provider.use(async (context, next) => {
+    await next();
+    const ctx = context as unknown as KoaContextWithOIDC;
+    if (!isAnswer(ctx.body)) return;
+    if (ctx.path.startsWith("/.well-known/")) polishDiscovery(ctx.body);
+    if (ctx.path === paths.token && ctx.status === 200) polishToken(ctx.body);
+    const text = advice[String(ctx.body.error)];
+    if (text !== undefined) ctx.body.error_description = text;
+  });
+}
+
+/** SDKs read `scopes`, the description says `scope`. */
+const polishToken = (body: Answer): Answer => Object.assign(body, { token_type: "bearer", scopes: body.scope ?? "" });
+
+/** Only what an app can use. */
+const polishDiscovery = (body: Answer): Answer =>
+  Object.assign(body, { response_types_supported: ["code"], response_modes_supported: ["query"] });

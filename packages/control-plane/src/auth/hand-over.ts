@@ -1,0 +1,43 @@
+import { IncomingMessage } from "node:http";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Provider } from "oidc-provider";
+
+type Change = { url?: string; form?: URLSearchParams; accept?: string };
+export type HandOver = (request: FastifyRequest, reply: FastifyReply, change?: Change) => Promise<void>;
+
+/** What the provider looks at. Who it believes to be is not among them: that is not for a caller to say. */
+const passedOn = ["cookie", "authorization", "origin", "accept", "access-control-request-method"] as const;
+const alsoPassedOn = ["access-control-request-headers", "user-agent"] as const;
+
+/**
+ * Gives a request to the provider, made anew: the address by which we are known, the headers that matter, and a form in
+ * the one form that it reads.
+ */
+export function createHandOver(provider: Provider): HandOver {
+  const answer = provider.callback();
+  const { protocol, host } = new URL(provider.issuer);
+  return async (request, reply, { url, form, accept } = {}) => {
+    const again = new IncomingMessage(request.raw.socket);
+    again.method = request.method;
+    again.url = url ?? request.url;
+    for (const name of [...passedOn, ...alsoPassedOn]) {
+      const value = request.headers[name];
+      if (value !== undefined) again.headers[name] = value;
+    }
+    Object.assign(again.headers, { host, "x-forwarded-host": host, "x-forwarded-proto": protocol.slice(0, -1) });
+    if (accept !== undefined) again.headers.accept = accept;
+    if (form !== undefined) {
+      const body = Buffer.from(form.toString());
+      again.headers["content-type"] = "application/x-www-form-urlencoded";
+      again.headers["content-length"] = String(body.length);
+      again.push(body);
+    }
+    again.push(null);
+    // It is here as a whole: otherwise its end would be taken for the caller's hanging up.
+    again.complete = true;
+    for (const [name, value] of Object.entries(reply.getHeaders()))
+      if (value !== undefined) reply.raw.setHeader(name, value);
+    reply.hijack();
+    await answer(again, reply.raw);
+  };
+}

@@ -1,0 +1,20 @@
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** In seconds. */
+export const lifetimes = {
+  accessToken: 2 * HOUR,
+  code: 10 * MINUTE,
+  /** Of the last one: each refresh gives another. */
+  refreshToken: 14 * DAY,
+  interaction: HOUR,
+  idToken: HOUR,
+  session: { idle: 12 * HOUR, whole: 7 * DAY },
+} as const;
+
+/** A session that is used goes on, but not for ever. */
+export function sessionSeconds(signedInAt: number | undefined, now: number): number {
+  const { idle, whole } = lifetimes.session;
+  return signedInAt === undefined ? idle : Math.max(1, Math.min(idle, signedInAt + whole - now));
+}

@@ -1,0 +1,24 @@
+import type { Person } from "./interactions.ts";
+
+/** The provider calls everything by a text. Ours of a person and of an app grant are no secrets: they open nothing. */
+const joined = (accountId: number, id: number): string => `${accountId}.${id}`;
+
+function parted(name: string | undefined): [accountId: number, id: number] | undefined {
+  const [, accountId, id] = /^(\d{1,16})\.(\d{1,16})$/.exec(name ?? "") ?? [];
+  return accountId === undefined || id === undefined ? undefined : [Number(accountId), Number(id)];
+}
+
+export const nameOfPerson = ({ accountId, userId }: Person): string => joined(accountId, userId);
+
+export function personOf(name: string | undefined): Person | undefined {
+  const [accountId, userId] = parted(name) ?? [];
+  return accountId === undefined || userId === undefined ? undefined : { accountId, userId };
+}
+
+export type AppGrantRef = { accountId: number; id: number };
+export const nameOfAppGrant = ({ accountId, id }: AppGrantRef): string => joined(accountId, id);
+
+export function appGrantOf(name: string | undefined): AppGrantRef | undefined {
+  const [accountId, id] = parted(name) ?? [];
+  return accountId === undefined || id === undefined ? undefined : { accountId, id };
+}

@@ -1,0 +1,178 @@
+import {
+  type Configuration,
+  errors,
+  interactionPolicy,
+  type JWK,
+  type KoaContextWithOIDC,
+  Provider,
+} from "oidc-provider";
+import type { Log } from "#platform/log.ts";
+import { type AdapterDeps, createAdapter } from "./adapter.ts";
+import { findPerson } from "./person-store.ts";
+import { isOriginOf, ownMetadata, ownOf } from "./client-metadata.ts";
+import { lifetimes, sessionSeconds } from "./lifetimes.ts";
+import { adjustModels } from "./models.ts";
+import { personOf } from "./names.ts";
+import { errorText, type Pages } from "./pages.ts";
+import { allScopes, OPENID, ofApi } from "./scopes.ts";
+
+export type ProviderDeps = AdapterDeps & {
+  log: Log;
+  /** Where people and apps reach us. */
+  issuer: string;
+  signingKey: JWK;
+  cookieKeys: string[];
+  pages: Pages;
+};
+
+/** Our own pages sign in by it. It gets no code and no token: only a session comes of it. */
+export const OWN_PAGES = "moorage-pages";
+export const SIGNED_IN = "/signed-in";
+
+export const paths = {
+  authorize: "/oauth/authorize",
+  token: "/oauth/token",
+  revoke: "/oauth/revoke",
+  jwks: "/oauth/jwks",
+  logout: "/logout",
+} as const;
+
+export function createProvider(deps: ProviderDeps): Provider {
+  const provider = new Provider(deps.issuer, configurationOf(deps));
+  // Behind our own server, which says what the address is: see hand-over.ts.
+  provider.proxy = true;
+  adjustModels(provider);
+  provider.on("server_error", (_ctx, error) => deps.log.error({ err: error }, "the authorization server failed"));
+  // Koa's own: without a listener it writes to the console.
+  provider.on("error" as "server_error", (error) => deps.log.error({ err: error }, "the authorization server failed"));
+  return provider;
+}
+
+const configurationOf = (deps: ProviderDeps): Configuration => ({
+  adapter: createAdapter(deps),
+  jwks: { keys: [deps.signingKey] },
+  clients: [
+    {
+      client_id: OWN_PAGES,
+      redirect_uris: [`${deps.issuer}${SIGNED_IN}`],
+      response_types: ["none"],
+      grant_types: [],
+      token_endpoint_auth_method: "none",
+    },
+  ],
+  extraClientMetadata: { properties: [...ownMetadata] },
+  clientAuthMethods: ["none", "client_secret_post", "client_secret_basic"],
+  clientBasedCORS: (_ctx, origin, client) => isOriginOf(client, origin),
+  cookies: cookiesOf(deps),
+  routes: {
+    authorization: paths.authorize,
+    token: paths.token,
+    revocation: paths.revoke,
+    jwks: paths.jwks,
+    end_session: paths.logout,
+  },
+  responseTypes: ["code", "none"],
+  scopes: [OPENID, ...allScopes],
+  claims: { openid: ["sub"] },
+  extraParams: { scopes: requireKnownScopes },
+  pkce: { required: (_ctx, client) => ownOf(client).is_public },
+  ttl: {
+    AccessToken: lifetimes.accessToken,
+    AuthorizationCode: lifetimes.code,
+    RefreshToken: lifetimes.refreshToken,
+    Grant: lifetimes.refreshToken,
+    IdToken: lifetimes.idToken,
+    Interaction: lifetimes.interaction,
+    Session: (_ctx, session) => sessionSeconds(session.loginTs, Math.floor(Date.now() / 1000)),
+  },
+  issueRefreshToken: async () => true,
+  rotateRefreshToken: true,
+  // Apps go on when the person signs out here; they end under /profile/apps.
+  expiresWithSession: async () => false,
+  revokeGrantPolicy: () => true,
+  findAccount: async (_ctx, name) => {
+    const person = personOf(name);
+    if (person === undefined || !(await findPerson(deps.db, person))) return undefined;
+    return { accountId: name, claims: async () => ({ sub: name }) };
+  },
+  loadExistingGrant: findGrant,
+  interactions: { policy: interactionsPolicy(), url: (_ctx, { uid }) => `/interaction/${uid}` },
+  renderError: (ctx, { error }, cause) => {
+    ctx.type = "html";
+    ctx.body = deps.pages.error(errorText(error, cause));
+  },
+  features: {
+    devInteractions: { enabled: false },
+    userinfo: { enabled: false },
+    dPoP: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
+    resourceIndicators: { enabled: false },
+    revocation: {
+      enabled: true,
+      // Another's token is answered as one that nobody has.
+      allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
+    },
+    rpInitiatedLogout: {
+      enabled: true,
+      logoutSource: (ctx) => {
+        const xsrf = String((ctx.oidc.session?.state as { secret: string } | undefined)?.secret);
+        ctx.body = deps.pages.signOut({ action: paths.logout, fields: { xsrf, logout: "yes" } });
+      },
+      postLogoutSuccessSource: (ctx) => {
+        ctx.type = "html";
+        ctx.body = deps.pages.signedOut();
+      },
+    },
+  },
+});
+
+/** A name with a prefix is refused by browsers from anybody but us, over https. */
+function cookiesOf({ issuer, cookieKeys }: ProviderDeps): NonNullable<Configuration["cookies"]> {
+  const secure = issuer.startsWith("https:");
+  const flags = { httpOnly: true, sameSite: "lax", signed: true, secure, overwrite: true } as const;
+  return {
+    names: {
+      session: secure ? "__Host-moorage-session" : "moorage-session",
+      interaction: secure ? "__Secure-moorage-interaction" : "moorage-interaction",
+      resume: secure ? "__Secure-moorage-resume" : "moorage-resume",
+    },
+    long: { ...flags, path: "/" },
+    short: flags,
+    keys: cookieKeys,
+  };
+}
+
+const NAMES = "name what the app wants to do, such as databases:read_only";
+
+/** Called for every request, since `scopes` is a parameter of ours. By now an error can be sent to the app. */
+function requireKnownScopes(ctx: KoaContextWithOIDC): void {
+  if (ctx.oidc.client?.clientId === OWN_PAGES) return;
+  // As it came: of its own list the provider has dropped by now what it does not know.
+  const asked = String(ctx.query.scope ?? "")
+    .split(" ")
+    .filter((each) => each !== "");
+  const unknown = ofApi(asked).filter((scope) => !allScopes.includes(scope));
+  if (unknown.length > 0)
+    throw new errors.CustomOIDCProviderError("invalid_scope", `there is no scope ${unknown.join(" and no scope ")}`);
+  if (ofApi(asked).length === 0) throw new errors.CustomOIDCProviderError("invalid_scope", `scope must ${NAMES}`);
+}
+
+async function findGrant({ oidc }: KoaContextWithOIDC) {
+  const { provider, session, client, account, result } = oidc;
+  if (session === undefined || client === undefined) return undefined;
+  if (client.clientId === OWN_PAGES) {
+    const grant = new provider.Grant({ accountId: account?.accountId, clientId: client.clientId });
+    grant.addOIDCScope(OPENID);
+    return grant;
+  }
+  const name = result?.consent?.grantId ?? session.grantIdFor(client.clientId);
+  return name === undefined ? undefined : provider.Grant.find(name);
+}
+
+/** What a person agrees to is the client as it is now: what they were shown is bound to its epoch. */
+function interactionsPolicy(): interactionPolicy.DefaultPolicy {
+  const policy = interactionPolicy.base();
+  const consent = policy.get("consent");
+  if (consent !== undefined) consent.details = ({ oidc }) => ({ epoch: oidc.client && ownOf(oidc.client).epoch });
+  return policy;
+}

@@ -1,0 +1,119 @@
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Sealer } from "#platform/seal.ts";
+import { sha256 } from "#platform/sha256.ts";
+import { liveAppGrants } from "./app-grant-store.ts";
+import type { Person } from "./interactions.ts";
+import type { AppGrantRef } from "./names.ts";
+
+/** What the provider remembers, by a name that opens doors: so only its hash is kept, and the rest sealed. */
+export type AuthRecord = {
+  model: string;
+  id: string;
+  payload: object;
+  person: Person | undefined;
+  appGrant?: AppGrantRef | undefined;
+  uid?: string | undefined;
+  expiresAt: Date;
+};
+
+type Found = { payload: string; key_sha256: Buffer; consumed_at: Date | null };
+
+const placeOf = (model: string, key: Buffer) => ["auth_records", model, key.toString("hex")] as const;
+
+const rowOf = (sealer: Sealer, { model, id, payload, person, appGrant, uid, expiresAt }: AuthRecord) => {
+  const key = sha256(id);
+  return {
+    model,
+    key_sha256: key,
+    account_id: person?.accountId ?? null,
+    user_id: person?.userId ?? null,
+    app_grant_id: appGrant?.id ?? null,
+    uid_sha256: uid === undefined ? null : sha256(uid),
+    payload: sealer.seal(placeOf(model, key), JSON.stringify(payload)),
+    expires_at: expiresAt,
+  };
+};
+
+/** Another of the same name is replaced. */
+export async function saveRecord(db: Db | Tx, sealer: Sealer, record: AuthRecord): Promise<void> {
+  const row = rowOf(sealer, record);
+  await db
+    .insertInto("auth_records")
+    .values({ ...row, consumed_at: null })
+    .onConflict((conflict) => conflict.columns(["model", "key_sha256"]).doUpdateSet(row))
+    .execute();
+}
+
+/** Under the same name or a new one, but only if it is still there: what was ended meanwhile stays ended. */
+export async function rewriteRecord(db: Db, sealer: Sealer, record: AuthRecord, formerKey: string): Promise<void> {
+  const row = rowOf(sealer, record);
+  await db
+    .updateTable("auth_records")
+    .set(row)
+    .where("model", "=", record.model)
+    .where("key_sha256", "in", [row.key_sha256, Buffer.from(formerKey, "hex")])
+    .execute();
+}
+
+const opened = (sealer: Sealer, model: string, row: Found | undefined) =>
+  row === undefined
+    ? undefined
+    : {
+        payload: JSON.parse(sealer.open(placeOf(model, row.key_sha256), row.payload)) as Record<string, unknown>,
+        key: row.key_sha256.toString("hex"),
+        consumedAt: row.consumed_at,
+      };
+
+export async function findRecord(db: Db, sealer: Sealer, model: string, by: { id: string } | { uid: string }) {
+  const row = await db
+    .selectFrom("auth_records")
+    .select(["payload", "key_sha256", "consumed_at"])
+    .where("model", "=", model)
+    .where((where) => where.and("id" in by ? { key_sha256: sha256(by.id) } : { uid_sha256: sha256(by.uid) }))
+    .executeTakeFirst();
+  return opened(sealer, model, row);
+}
+
+/** What came of an app grant is there only while that is. */
+export async function findGrantedRecord(db: Db, sealer: Sealer, model: string, id: string, now: Date) {
+  const row = await liveAppGrants(db, now)
+    .innerJoin("auth_records", (join) =>
+      join
+        .onRef("auth_records.account_id", "=", "app_grants.account_id")
+        .onRef("auth_records.app_grant_id", "=", "app_grants.id"),
+    )
+    .select(["auth_records.payload", "auth_records.key_sha256", "auth_records.consumed_at"])
+    .where("auth_records.model", "=", model)
+    .where("auth_records.key_sha256", "=", sha256(id))
+    .executeTakeFirst();
+  return opened(sealer, model, row);
+}
+
+/** Good once: of many who use it at once, one does. The others get what it came of, and that it was used. */
+export async function useRecord(
+  db: Db,
+  model: string,
+  id: string,
+  at: Date,
+): Promise<"used" | { usedBefore: AppGrantRef | undefined }> {
+  const record = { model, key_sha256: sha256(id) };
+  const used = await db
+    .updateTable("auth_records")
+    .set({ consumed_at: at })
+    .where((where) => where.and(record))
+    .where("consumed_at", "is", null)
+    .returning("model")
+    .executeTakeFirst();
+  if (used !== undefined) return "used";
+  const before = await db
+    .selectFrom("auth_records")
+    .select(["account_id", "app_grant_id"])
+    .where((where) => where.and(record))
+    .executeTakeFirst();
+  const [accountId, grantId] = [before?.account_id ?? null, before?.app_grant_id ?? null];
+  return { usedBefore: accountId === null || grantId === null ? undefined : { accountId, id: grantId } };
+}
+
+export async function dropRecord(db: Db, model: string, id: string): Promise<void> {
+  await db.deleteFrom("auth_records").where("model", "=", model).where("key_sha256", "=", sha256(id)).execute();
+}

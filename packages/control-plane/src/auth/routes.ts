@@ -1,0 +1,84 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Provider } from "oidc-provider";
+import { DomainError } from "#platform/errors.ts";
+import { callerOf } from "#platform/limits/caller.ts";
+import { applyRate } from "#platform/limits/rate-headers.ts";
+import type { RateLimiter } from "#platform/limits/rate-limiter.ts";
+import { readForm } from "./form-body.ts";
+import { createHandOver } from "./hand-over.ts";
+import type { Interactions } from "./interactions.ts";
+import type { Pages } from "./pages.ts";
+import { paths, SIGNED_IN } from "./provider.ts";
+import { readAuthorizeQuery, readTokenForm } from "./requests.ts";
+
+export type AuthRouteDeps = { provider: Provider; interactions: Interactions; pages: Pages; limiter: RateLimiter };
+
+const searchOf = (url: string): string => url.split("?").slice(1).join("?");
+
+export function authRoutes(app: FastifyInstance, deps: AuthRouteDeps): void {
+  const { provider, interactions, pages } = deps;
+  const handOver = createHandOver(provider);
+  const asItIs = (request: FastifyRequest, reply: FastifyReply): Promise<void> => handOver(request, reply);
+
+  app.get(paths.authorize, async (request, reply) => {
+    // Each writes down what was asked, for whoever asks.
+    applyRate(reply, await deps.limiter.take(callerOf.anonymous(request.ip), { id: "authorize", rate: "single" }));
+    return handOver(request, reply, { url: `${paths.authorize}?${readAuthorizeQuery(searchOf(request.url))}` });
+  });
+  app.get(`${paths.authorize}/:uid`, asItIs);
+  for (const path of [paths.jwks, "/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"])
+    app.route({ method: ["GET", "OPTIONS"], url: path, handler: asItIs });
+
+  app.get(paths.logout, async (request, reply) =>
+    (await interactions.session(request, reply)) === undefined
+      ? reply.type("text/html").send(pages.signedOut())
+      : handOver(request, reply, { url: paths.logout }),
+  );
+  app.get(`${paths.logout}/success`, asItIs);
+  app.get<{ Querystring: { state?: unknown } }>(SIGNED_IN, async ({ query }, reply) =>
+    reply.redirect(ownPath(provider.issuer, query.state), 303),
+  );
+  void app.register(async (scope) => formRoutes(scope, handOver));
+}
+
+function formRoutes(app: FastifyInstance, handOver: ReturnType<typeof createHandOver>): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  const formOf = ({ headers, body }: FastifyRequest): Promise<URLSearchParams> =>
+    readForm(headers["content-type"], Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+
+  app.post(paths.logout, async (request, reply) =>
+    handOver(request, reply, { url: `${paths.logout}/confirm`, form: await formOf(request) }),
+  );
+  void app.register(async (scope) => {
+    scope.setErrorHandler(answerAsOAuth);
+    const accept = "application/json";
+    scope.post(paths.token, async (request, reply) =>
+      handOver(request, reply, { accept, form: readTokenForm(await formOf(request)) }),
+    );
+    scope.post(paths.revoke, async (request, reply) =>
+      handOver(request, reply, { accept, form: await formOf(request) }),
+    );
+    for (const path of [paths.token, paths.revoke])
+      scope.options(path, async (request, reply) => handOver(request, reply));
+  });
+}
+
+/** In the form of RFC 6749, which is not the API's. */
+function answerAsOAuth(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const said = (status: number, code: string, description: string): FastifyReply =>
+    reply.status(status).type("application/json").send({ error: code, error_description: description });
+  if (error instanceof DomainError) return said(400, "invalid_request", error.message);
+  const status = error.statusCode ?? 500;
+  if (status < 500) return said(status, "invalid_request", error.message);
+  request.log.error({ err: error }, "request failed");
+  return said(500, "server_error", "something went wrong on our side; the request can be tried again");
+}
+
+/** Only to where we are: an address that others may name must not lead to them. */
+function ownPath(issuer: string, path: unknown): string {
+  const home = "/security";
+  if (typeof path !== "string" || !path.startsWith("/") || !URL.canParse(path, issuer)) return home;
+  const url = new URL(path, issuer);
+  return url.origin === new URL(issuer).origin && `${url.pathname}${url.search}` === path ? path : home;
+}

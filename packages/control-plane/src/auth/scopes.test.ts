@@ -1,0 +1,44 @@
+import { describe, expect, test } from "vitest";
+import { included, spellScopes, within } from "./scopes.ts";
+
+describe("a list of scopes as clients write it", () => {
+  test.each([
+    ["databases:read_only", "databases:read_only"],
+    ["databases:read_only,account:read_write", "account:read_write databases:read_only"],
+    ["linodes:read_only, lke:*", "computes:read_only kube:read_write"],
+    ["databases:read_only * account:read_only", "*"],
+    ["openid offline_access images:read_only", "openid images:read_only"],
+    ["images:read_only sails:read_only", "images:read_only sails:read_only"],
+    ["", ""],
+  ])("%j is %j", (text, spelled) => {
+    expect(spellScopes(text)).toBe(spelled);
+  });
+});
+
+test("writing includes reading, and * includes everything but an ID token", () => {
+  expect(included(["images:read_write"])).toEqual(["images:read_only", "images:read_write"]);
+  expect(included(["*"])).toContain("vpc:read_write");
+  expect(included(["*"])).not.toContain("openid");
+});
+
+describe("what of the wanted may be had", () => {
+  test.each([
+    [["images:read_write"], ["images:read_only"], ["images:read_only"]],
+    [["images:read_only"], ["images:read_write"], []],
+    [["*"], ["images:read_only", "account:read_write"], ["account:read_write", "images:read_only"]],
+    [
+      ["openid", "images:read_only"],
+      ["openid", "images:read_only"],
+      ["openid", "images:read_only"],
+    ],
+    [["images:read_only"], ["openid", "images:read_only"], ["images:read_only"]],
+    [["*"], ["*", "images:read_only"], ["*"]],
+    [
+      ["openid", "*"],
+      ["openid", "*"],
+      ["openid", "*"],
+    ],
+  ])("holding %j, of %j: %j", (held, wanted, had) => {
+    expect(within(held, wanted)).toEqual(had);
+  });
+});

@@ -1,0 +1,145 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { errors, type Interaction as Kept, type Provider } from "oidc-provider";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import { DomainError } from "#platform/errors.ts";
+import { openAppGrant } from "./app-grant-store.ts";
+import { hasThumbnail } from "./client-store.ts";
+import type { Interaction, Interactions, Person } from "./interactions.ts";
+import { lifetimes } from "./lifetimes.ts";
+import { nameOfAppGrant, nameOfPerson, personOf } from "./names.ts";
+import { letFormLeadTo, type PageSettings } from "./page-headers.ts";
+import { ENDED } from "./pages.ts";
+import { OWN_PAGES, paths, SIGNED_IN } from "./provider.ts";
+import { ofApi } from "./scopes.ts";
+
+export type InteractionDeps = {
+  db: Db;
+  clock: Clock;
+  provider: Provider;
+  settings: PageSettings;
+  /** Where the API is, which shows apps' thumbnails. */
+  publicUrl: string | undefined;
+};
+
+type Wants = Interaction["wants"];
+const wantsOf = ({ prompt }: Kept): Wants => (prompt.name === "login" ? "sign-in" : "consent");
+const ended = (): DomainError => new DomainError("wrong-state", { reason: ENDED.text });
+const paramOf = ({ params }: Kept, name: string): string => {
+  const value = params[name];
+  return typeof value === "string" ? value : "";
+};
+const scopesOf = (kept: Kept): string[] => ofApi(paramOf(kept, "scope").split(" "));
+
+export function createInteractions(deps: InteractionDeps): Interactions {
+  const { db, clock, provider, settings } = deps;
+
+  const find = async (request: FastifyRequest, reply: FastifyReply): Promise<Kept | undefined> => {
+    try {
+      const kept = await provider.interactionDetails(request.raw, reply.raw);
+      return kept.uid === (request.params as { uid?: string }).uid ? kept : undefined;
+    } catch (error) {
+      if (error instanceof errors.SessionNotFound) return undefined;
+      throw error;
+    }
+  };
+  const need = async (request: FastifyRequest, reply: FastifyReply, wants: Wants): Promise<Kept> => {
+    const kept = await find(request, reply);
+    if (kept === undefined || wantsOf(kept) !== wants) throw ended();
+    return kept;
+  };
+  const finish = async (...[request, reply, result, options]: Finish): Promise<void> => {
+    const onwards = await provider.interactionResult(request.raw, reply.raw, result, options);
+    await reply.redirect(onwards, 303);
+  };
+
+  return {
+    async find(request, reply) {
+      const kept = await find(request, reply);
+      if (kept === undefined) return undefined;
+      letFormLeadTo(reply, settings, paramOf(kept, "redirect_uri"));
+      return {
+        uid: kept.uid,
+        wants: wantsOf(kept),
+        app: await appOf(deps, kept),
+        scopes: scopesOf(kept),
+        person: personOf(kept.session?.accountId),
+      };
+    },
+
+    async signedIn(request, reply, person, proofs) {
+      const kept = await need(request, reply, "sign-in");
+      await endSessionOfAnother(provider, kept, person);
+      const amr = proofs.length > 1 ? [...proofs, "mfa"] : [...proofs];
+      await finish(request, reply, { login: { accountId: nameOfPerson(person), amr } });
+    },
+
+    async consented(request, reply) {
+      const kept = await need(request, reply, "consent");
+      const person = personOf(kept.session?.accountId);
+      const { epoch } = kept.prompt.details as { epoch?: number };
+      if (person === undefined || epoch === undefined) throw ended();
+      const consent = { person, epoch, clientId: paramOf(kept, "client_id"), scopes: scopesOf(kept) };
+      const now = clock();
+      // Until the code is exchanged.
+      const grant = await openAppGrant(db, consent, now, new Date(now.getTime() + lifetimes.code * 1000));
+      if (grant === undefined) throw ended();
+      await finish(request, reply, { consent: { grantId: nameOfAppGrant(grant) } });
+    },
+
+    async refused(request, reply) {
+      if ((await find(request, reply)) === undefined) throw ended();
+      const result = { error: "access_denied", error_description: "the person did not agree" };
+      await finish(request, reply, result, { mergeWithLastSubmission: false });
+    },
+
+    async session(request, reply) {
+      const session = await provider.Session.get(provider.createContext(request.raw, reply.raw));
+      const person = personOf(session.accountId);
+      if (person === undefined) return undefined;
+      return { person, uid: session.uid, signedInAt: new Date((session.loginTs ?? 0) * 1000) };
+    },
+
+    signInAt(path, { again = false } = {}) {
+      const query = new URLSearchParams({
+        client_id: OWN_PAGES,
+        response_type: "none",
+        scope: "openid",
+        redirect_uri: `${provider.issuer}${SIGNED_IN}`,
+        state: path,
+        ...(again && { prompt: "login" }),
+      });
+      return `${paths.authorize}?${query.toString()}`;
+    },
+  };
+}
+
+type Finish = [
+  request: FastifyRequest,
+  reply: FastifyReply,
+  result: Parameters<Provider["interactionResult"]>[2],
+  options?: { mergeWithLastSubmission: boolean },
+];
+
+async function appOf({ db, provider, publicUrl }: InteractionDeps, kept: Kept): Promise<Interaction["app"]> {
+  const id = paramOf(kept, "client_id");
+  if (id === OWN_PAGES) return undefined;
+  const client = await provider.Client.find(id);
+  if (client === undefined) throw ended();
+  const thumbnail = `${publicUrl ?? ""}/v4/account/oauth-clients/${id}/thumbnail`;
+  return {
+    id,
+    label: client.clientName ?? "",
+    thumbnailUrl: publicUrl !== undefined && (await hasThumbnail(db, id)) ? thumbnail : null,
+    redirectsTo: paramOf(kept, "redirect_uri"),
+  };
+}
+
+/** Who signs in as somebody else leaves the former one's session, and takes nothing from it along. */
+async function endSessionOfAnother(provider: Provider, kept: Kept, person: Person): Promise<void> {
+  const { session } = kept;
+  if (session === undefined || session.accountId === nameOfPerson(person)) return;
+  await (await provider.Session.findByUid(session.uid))?.destroy();
+  delete kept.session;
+  await kept.persist();
+}

@@ -1,0 +1,21 @@
+import type { Tx } from "#platform/db/database.ts";
+import { sha256 } from "#platform/sha256.ts";
+import type { Person } from "./interactions.ts";
+
+/** What an app was given lives on; it ends under /profile/apps. */
+const ofApps = ["AuthorizationCode", "RefreshToken"];
+
+/** Ends every session of this person but the one that is named, and what was begun in them. */
+export async function endSessions(tx: Tx, { accountId, userId }: Person, exceptUid?: string): Promise<void> {
+  await tx
+    .deleteFrom("auth_records")
+    .where("account_id", "=", accountId)
+    .where("user_id", "=", userId)
+    .where("model", "not in", ofApps)
+    .$if(exceptUid !== undefined, (query) =>
+      query.where(({ or, eb }) =>
+        or([eb("uid_sha256", "is", null), eb("uid_sha256", "<>", sha256(exceptUid as string))]),
+      ),
+    )
+    .execute();
+}

@@ -1,0 +1,53 @@
+import { sql } from "kysely";
+import { readConfig, readKeyRing, required } from "#platform/config.ts";
+import { createServer } from "#platform/http/server.ts";
+import { composeRateLimiter } from "#platform/limits/compose-rate-limiter.ts";
+import { createSharedLimits } from "#platform/limits/shared-limits.ts";
+import { onShutdown } from "#platform/shutdown.ts";
+import { serveMetrics } from "#platform/telemetry/metrics.ts";
+import { createThrottle } from "#sign-in/index.ts";
+import { createAuthServer } from "../auth.ts";
+import { composeBase, composeSealer, composeTelemetry } from "../compose.ts";
+
+const config = readConfig();
+const base = composeBase("auth", config);
+const { log, db, clock } = base;
+const { metrics, tracing } = await composeTelemetry("auth", config, base);
+const limiter = composeRateLimiter(config, log);
+const throttle = createThrottle({ shared: createSharedLimits(config.VALKEY_URL, log), log });
+const app = await createAuthServer(
+  log,
+  {
+    db,
+    clock,
+    sealer: composeSealer(config),
+    keyRing: readKeyRing(config),
+    limiter,
+    throttle,
+    authUrl: required(config, "MOORAGE_AUTH_URL"),
+    publicUrl: config.MOORAGE_PUBLIC_URL,
+  },
+  {
+    trustedProxies: config.MOORAGE_TRUSTED_PROXIES ?? false,
+    maxInFlight: config.MOORAGE_MAX_IN_FLIGHT,
+    maxLagMs: config.MOORAGE_MAX_LAG_MS,
+    noticeMs: config.MOORAGE_DRAIN_NOTICE_SECONDS * 1000,
+    drainMs: config.MOORAGE_DRAIN_SECONDS * 1000,
+    check: () => sql`select 1`.execute(db),
+  },
+);
+metrics.watch(app);
+tracing?.watch(app);
+// On an address of its own: people reach the other, and metrics are not for them.
+const scraped = createServer(log);
+serveMetrics(scraped, metrics);
+
+await scraped.listen(config.MOORAGE_AUTH_METRICS_LISTEN);
+await app.listen(config.MOORAGE_AUTH_LISTEN);
+onShutdown(log, async () => {
+  await Promise.all([app.close(), scraped.close()]);
+  limiter.close();
+  throttle.close();
+  await db.destroy();
+  await tracing?.close();
+});

@@ -1,0 +1,3 @@
+export type { NoticeOf } from "./letter.ts";
+export { createLetters, type Letters } from "./letters.ts";
+export type { MakePasswordLink } from "./send-mails.ts";

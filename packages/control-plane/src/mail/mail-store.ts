@@ -1,0 +1,69 @@
+import { type Selectable, sql } from "kysely";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import type { Sealer } from "#platform/seal.ts";
+import { Letter } from "./letter.ts";
+
+export type MailRow = Selectable<Tables["mails"]>;
+
+const placeOf = (id: number) => ["mails", id] as const;
+
+export async function saveLetter(db: Db | Tx, sealer: Sealer, letter: Letter, now: Date): Promise<void> {
+  // First its number: the sealed text is bound to its row.
+  const next = await sql<{ id: number }>`select next_id('mails_seq') as id`.execute(db);
+  const { id } = next.rows[0] as { id: number };
+  const sealed = sealer.seal(placeOf(id), JSON.stringify(letter));
+  await db.insertInto("mails").values({ id, letter: sealed, created_at: now, due_at: now }).execute();
+}
+
+export const openLetter = (sealer: Sealer, { id, letter }: Pick<MailRow, "id" | "letter">): Letter =>
+  Letter.parse(JSON.parse(sealer.open(placeOf(id), letter)));
+
+/** Takes letters that are due. Nobody else gets them until `until`; a sender that dies leaves them due then. */
+export async function claimMails(db: Db, now: Date, until: Date, most: number): Promise<MailRow[]> {
+  const { rows } = await sql<MailRow>`
+    update mails set due_at = ${until}, tries = tries + 1 where id = any(array(
+      select id from mails where given_up_at is null and due_at <= ${now}
+      order by due_at limit ${most} for update skip locked))
+    returning *`.execute(db);
+  return rows;
+}
+
+export async function deleteMail(db: Db, id: number): Promise<void> {
+  await db.deleteFrom("mails").where("id", "=", id).execute();
+}
+
+export async function tryAgain(db: Db, id: number, at: Date, error: string): Promise<void> {
+  await db.updateTable("mails").set({ due_at: at, last_error: error }).where("id", "=", id).execute();
+}
+
+export async function giveUp(db: Db, id: number, now: Date, error: string): Promise<void> {
+  await db.updateTable("mails").set({ given_up_at: now, last_error: error }).where("id", "=", id).execute();
+}
+
+/** What nobody could send in all that time: given up, or written while no mail server was named. */
+export async function deleteMailsBefore(db: Db, before: Date, most: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from mails where id = any(array(
+      select id from mails where created_at < ${before} order by created_at limit ${most} for update skip locked))`.execute(
+    db,
+  );
+  return Number(numAffectedRows ?? 0);
+}
+
+/** A name is one user's in the whole installation, in any case of letters. */
+export const findByName = (db: Db, name: string) =>
+  db
+    .selectFrom("users")
+    .select(["account_id", "id", "username", "email"])
+    .where(sql`lower(username)`, "=", name.toLowerCase())
+    .executeTakeFirst();
+
+/** An invitation waits while the user may be renamed, moved to another address, or deleted. */
+export const findPerson = (db: Db, { accountId, userId }: { accountId: number; userId: number }) =>
+  db
+    .selectFrom("users")
+    .select(["account_id", "id", "username", "email"])
+    .where("account_id", "=", accountId)
+    .where("id", "=", userId)
+    .executeTakeFirst();

@@ -1,0 +1,232 @@
+import { randomBytes } from "node:crypto";
+import { expect, test } from "vitest";
+import { createLog } from "#platform/log.ts";
+import { startMailServer } from "#testing/mail-server.ts";
+import { newWorld, type World } from "#testing/world.ts";
+import { createLetters } from "./index.ts";
+import { createMailSweep } from "./mail-sweep.ts";
+import { createSender, startSending } from "./send-mails.ts";
+
+const DAY_MS = 86_400_000;
+const log = createLog("test", "silent");
+
+/** An outbox, a mail server and a sender between them. Links are told apart by what they are good for. */
+async function stage(world: World) {
+  const { db, clock, sealer } = world;
+  const server = await startMailServer();
+  const links: string[] = [];
+  const newSender = (smtpUrl = server.url) =>
+    createSender({
+      ...{ db, clock, log, sealer, smtpUrl, from: "Moorage <harbour@moorage.test>" },
+      makePasswordLink: async (_tx, { userId }, hours) => {
+        const link = `http://auth.test/password/${randomBytes(32).toString("hex")}?user=${userId}&hours=${hours}`;
+        links.push(link);
+        return link;
+      },
+    });
+  const sender = newSender();
+  return {
+    letters: createLetters({ sealer, clock }),
+    server,
+    sender,
+    newSender,
+    links,
+    outbox: () => db.selectFrom("mails").selectAll().execute(),
+    later: (ms: number) => {
+      world.time.now = new Date(world.time.now.getTime() + ms);
+    },
+    async [Symbol.asyncDispose]() {
+      sender.close();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const invitationOf = ({ accountId, userId, username }: Awaited<ReturnType<World["customer"]>>) => ({
+  ...{ person: { accountId, userId }, username, company: 'Fish <b>& "Chips"</b>\r\nBcc: all' },
+  email: `${username}@test.example`,
+});
+
+test("an invitation reaches the new user once, with a link of three days, and leaves the outbox", async () => {
+  await using world = await newWorld();
+  await using post = await stage(world);
+  const alice = await world.customer();
+
+  await world.db.transaction().execute((tx) => post.letters.invite(tx, invitationOf(alice)));
+  expect(await post.sender.sendDue()).toEqual(["sent"]);
+  expect(await post.sender.sendDue()).toEqual([]);
+
+  const [mail] = post.server.mails;
+  expect(post.server.mails).toHaveLength(1);
+  expect(mail).toMatchObject({
+    from: { name: "Moorage", address: "harbour@moorage.test" },
+    to: [{ address: `${alice.username}@test.example` }],
+    subject: "You have a Moorage user",
+  });
+  expect(mail?.text).toContain(`${post.links[0]}\n`);
+  expect(post.links).toEqual([expect.stringContaining(`user=${alice.userId}&hours=72`)]);
+  expect(await post.outbox()).toEqual([]);
+});
+
+// A company's name is chosen by others.
+test("what others chose is escaped in the letter, adds no line to its text and no header", async () => {
+  await using world = await newWorld();
+  await using post = await stage(world);
+
+  await world.db.transaction().execute(async (tx) => post.letters.invite(tx, invitationOf(await world.customer())));
+  await post.sender.sendDue();
+
+  const [mail] = post.server.mails;
+  expect(mail?.html).toContain("Fish &#60;b&#62;&#38; &#34;Chips&#34;&#60;/b&#62; Bcc: all at Moorage");
+  expect(mail?.html).not.toMatch(/<b>|<img|src=|http-equiv|<script/);
+  expect(mail?.text).toContain('Fish <b>& "Chips"</b> Bcc: all at Moorage');
+  expect(mail?.bcc).toBeUndefined();
+});
+
+test("a reset goes to whoever has the name, in any case of letters, and to nobody for a name that nobody has", async () => {
+  await using world = await newWorld();
+  await using post = await stage(world);
+  const alice = await world.customer();
+
+  await post.letters.resetRequested(world.db, { name: alice.username.toUpperCase() });
+  await post.letters.resetRequested(world.db, { name: "nobody-at-all" });
+
+  expect((await post.sender.sendDue()).sort()).toEqual(["nobody", "sent"]);
+  expect(post.server.mails).toMatchObject([{ to: [{ address: `${alice.username}@test.example` }] }]);
+  expect(post.server.mails[0]?.text).toContain(`hours=1\n`);
+  expect(await post.outbox()).toEqual([]);
+});
+
+test("a letter that was rolled back is not sent", async () => {
+  await using world = await newWorld();
+  await using post = await stage(world);
+  const change = world.db.transaction().execute(async (tx) => {
+    await post.letters.notice(tx, { email: "a@test.example", username: "a", what: "password_changed" });
+    throw new Error("no");
+  });
+
+  await expect(change).rejects.toThrow("no");
+  expect(await post.sender.sendDue()).toEqual([]);
+});
+
+test("after a refusal a letter is sent again, not before its time, under the same Message-ID", async () => {
+  await using world = await newWorld();
+  await using post = await stage(world);
+  await world.db
+    .transaction()
+    .execute((tx) => post.letters.notice(tx, { email: "a@test.example", username: "a", what: "tfa_disabled" }));
+  const [row] = await post.outbox();
+  post.server.refuse(2);
+
+  expect(await post.sender.sendDue()).toEqual(["failed"]);
+  expect(await post.sender.sendDue()).toEqual([]);
+  expect(await post.outbox()).toMatchObject([{ tries: 1, last_error: "EMESSAGE DATA 451" }]);
+  post.later(5_000);
+  expect(await post.sender.sendDue()).toEqual(["failed"]);
+  post.later(5_000);
+  expect(await post.sender.sendDue()).toEqual([]);
+  post.later(5_000);
+  expect(await post.sender.sendDue()).toEqual(["sent"]);
+  expect(post.server.mails).toMatchObject([{ messageId: `<moorage-${row?.id}@moorage.test>` }]);
+});
+
+test("a letter that cannot be sent for a day is given up, and forgotten after a month", async () => {
+  await using world = await newWorld();
+  await using post = await stage(world);
+  await post.letters.resetRequested(world.db, { name: (await world.customer()).username });
+  post.server.refuse(100);
+  const sweep = createMailSweep(world);
+
+  expect(await post.sender.sendDue()).toEqual(["failed"]);
+  post.later(DAY_MS);
+  expect(await post.sender.sendDue()).toEqual(["given_up"]);
+  post.later(DAY_MS);
+  expect(await post.sender.sendDue()).toEqual([]);
+  await sweep();
+  expect(await post.outbox()).toMatchObject([{ tries: 2, given_up_at: expect.any(Date) }]);
+  post.later(29 * DAY_MS);
+  await sweep();
+  expect(await post.outbox()).toEqual([]);
+});
+
+test("two senders at once send each letter once", async () => {
+  await using world = await newWorld();
+  await using post = await stage(world);
+  const second = post.newSender();
+  for (let n = 0; n < 20; n++)
+    await world.db
+      .transaction()
+      .execute((tx) =>
+        post.letters.notice(tx, { email: `a${n}@test.example`, username: `a${n}`, what: "passkey_added" }),
+      );
+
+  while ((await post.outbox()).length > 0) await Promise.all([post.sender.sendDue(), second.sendDue()]);
+
+  second.close();
+  const receivers = post.server.mails.map(({ to }) => to?.[0]?.address);
+  expect(receivers).toHaveLength(20);
+  expect(new Set(receivers).size).toBe(20);
+});
+
+// A link in a letter is as good as a password.
+test("a mail server elsewhere gets no letter in clear", async () => {
+  await using world = await newWorld();
+  await using post = await stage(world);
+  // To the kernel this is our own machine; to us it is some address.
+  const elsewhere = post.server.url.replace("127.0.0.1", "0.0.0.0");
+  const [careful, told] = [post.newSender(elsewhere), post.newSender(`${elsewhere}?requireTLS=false`)];
+  await post.letters.resetRequested(world.db, { name: (await world.customer()).username });
+
+  expect(await careful.sendDue()).toEqual(["failed"]);
+  expect(post.server.mails).toEqual([]);
+  expect(await post.outbox()).toMatchObject([{ last_error: expect.stringContaining("ETLS") }]);
+  post.later(5_000);
+  expect(await told.sendDue()).toEqual(["sent"]);
+  for (const sender of [careful, told]) sender.close();
+});
+
+test("what a sender that died had taken is sent by another, five minutes later", async () => {
+  await using world = await newWorld();
+  await using post = await stage(world);
+  await post.letters.resetRequested(world.db, { name: (await world.customer()).username });
+  const { claimMails } = await import("./mail-store.ts");
+  const now = world.clock();
+  await claimMails(world.db, now, new Date(now.getTime() + 300_000), 5);
+
+  expect(await post.sender.sendDue()).toEqual([]);
+  post.later(300_000);
+  expect(await post.sender.sendDue()).toEqual(["sent"]);
+});
+
+test("the outbox tells neither who gets a letter nor what it says, also after a failure", async () => {
+  await using world = await newWorld();
+  await using post = await stage(world);
+  const alice = await world.customer();
+  const to = { email: "secret-address@test.example", username: "secret-name" };
+  await world.db.transaction().execute(async (tx) => {
+    await post.letters.invite(tx, { ...invitationOf(alice), ...to });
+    await post.letters.notice(tx, { ...to, what: "address_changed" });
+    await post.letters.resetRequested(tx, { name: "secret-name" });
+  });
+  post.server.refuse(100);
+  await post.sender.sendDue();
+
+  const rows = await post.outbox();
+  expect(rows.length).toBeGreaterThan(0);
+  const text = JSON.stringify(rows);
+  for (const clear of ["secret", "Fish", "invite", "address_changed", "reset", alice.username, ...post.links])
+    expect(text).not.toContain(clear);
+});
+
+test("a letter is sent soon after its commit, with nobody asking", async () => {
+  await using world = await newWorld();
+  await using post = await stage(world);
+  const sending = startSending(post.newSender(), log);
+  const started = performance.now();
+  await post.letters.resetRequested(world.db, { name: (await world.customer()).username });
+
+  await expect.poll(() => post.server.mails.length, { timeout: 5_000, interval: 10 }).toBe(1);
+  const took = performance.now() - started;
+  await sending.close();
+  expect(took).toBeLessThan(2_000);
+});

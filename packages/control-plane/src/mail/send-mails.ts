@@ -1,0 +1,180 @@
+import { createTransport } from "nodemailer";
+import { Counter, type Registry } from "prom-client";
+import type { Clock } from "#platform/clock.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Log } from "#platform/log.ts";
+import type { Sealer } from "#platform/seal.ts";
+import type { Letter } from "./letter.ts";
+import {
+  claimMails,
+  deleteMail,
+  findByName,
+  findPerson,
+  giveUp,
+  type MailRow,
+  openLetter,
+  tryAgain,
+} from "./mail-store.ts";
+import { inviteMail, type Mail, noticeMail, resetMail } from "./write-mail.ts";
+
+type Person = { accountId: number; userId: number };
+/** Makes a link by which this person chooses a password, good for so many hours. */
+export type MakePasswordLink = (tx: Tx, person: Person, hours: number) => Promise<string>;
+
+export type SenderDeps = {
+  db: Db;
+  clock: Clock;
+  log: Log;
+  sealer: Sealer;
+  smtpUrl: string;
+  from: string;
+  makePasswordLink: MakePasswordLink;
+  registry?: Registry;
+};
+
+const INVITE_HOURS = 72;
+const RESET_HOURS = 1;
+const POLL_MS = 500;
+const AT_ONCE = 5;
+const HOUR_MS = 3_600_000;
+/** How long a sender may take over what it claimed: longer than all the time-outs of one delivery together. */
+const CLAIM_MS = 5 * 60_000;
+const FIRST_RETRY_MS = 5_000;
+const LONGEST_RETRY_MS = 15 * 60_000;
+const GIVE_UP_MS = 24 * HOUR_MS;
+
+export type Outcome = "sent" | "failed" | "given_up" | "nobody";
+
+/**
+ * Sends what waits in the outbox, from any number of workers. At least once: a sender that dies between the mail
+ * server's yes and the deletion of the row leaves a letter that is sent again, under the same Message-ID.
+ */
+export function createSender(deps: SenderDeps) {
+  const { db, clock, log } = deps;
+  const transport = createTransport(
+    {
+      url: deps.smtpUrl,
+      pool: true,
+      maxConnections: AT_ONCE,
+      connectionTimeout: 10_000,
+      greetingTimeout: 10_000,
+      socketTimeout: 30_000,
+      // Some letters open an account. The address can say otherwise, for a network that is safe by itself.
+      requireTLS: !isLoopback(new URL(deps.smtpUrl).hostname),
+      // Nothing of ours comes from a file or an address.
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    },
+    { from: deps.from },
+  );
+  const counted = new Counter({
+    name: "moorage_mails_total",
+    help: "Tries to send a letter, by how they ended; `nobody` has no such user.",
+    labelNames: ["outcome"],
+    registers: deps.registry === undefined ? [] : [deps.registry],
+  });
+
+  const send = async (row: MailRow): Promise<Outcome> => {
+    const addressed = await address(deps, openLetter(deps.sealer, row));
+    if (addressed === undefined) {
+      await deleteMail(db, row.id);
+      return "nobody";
+    }
+    const { to, mail } = addressed;
+    await transport.sendMail({ ...mail, to: { name: "", address: to }, messageId: messageId(row.id, deps.from) });
+    await deleteMail(db, row.id);
+    return "sent";
+  };
+
+  const deliver = async (row: MailRow): Promise<Outcome> => {
+    try {
+      return await send(row);
+    } catch (error) {
+      const [now, why] = [clock(), reasonOf(error)];
+      if (now.getTime() - row.created_at.getTime() >= GIVE_UP_MS) {
+        log.error({ mail: row.id, tries: row.tries, why }, "a letter could not be sent for a day; given up");
+        await giveUp(db, row.id, now, why);
+        return "given_up";
+      }
+      log.warn({ mail: row.id, tries: row.tries, why }, "a letter could not be sent; trying again later");
+      await tryAgain(db, row.id, new Date(now.getTime() + pauseAfter(row.tries)), why);
+      return "failed";
+    }
+  };
+
+  return {
+    /** One round: sends what is due now, and says how each of it ended. */
+    async sendDue(): Promise<Outcome[]> {
+      const now = clock();
+      const rows = await claimMails(db, now, new Date(now.getTime() + CLAIM_MS), AT_ONCE);
+      const outcomes = await Promise.all(rows.map(deliver));
+      for (const outcome of outcomes) counted.inc({ outcome });
+      return outcomes;
+    },
+    close: () => transport.close(),
+  };
+}
+
+export type Sender = ReturnType<typeof createSender>;
+
+/** Looks for letters all the time: people wait before their screen for some of them. */
+export function startSending(sender: Sender, log: Log): { close(): Promise<void> } {
+  let closed = false;
+  let wake = (): void => {};
+  const pause = (): Promise<void> =>
+    new Promise((resolve) => {
+      if (closed) return resolve();
+      const timer = setTimeout(resolve, POLL_MS);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  const loop = (async () => {
+    while (!closed) {
+      const outcomes = await sender.sendDue().catch((error: unknown): Outcome[] => {
+        log.warn({ err: error }, "the outbox could not be read; letters stay for the next round");
+        return [];
+      });
+      if (outcomes.length < AT_ONCE) await pause();
+    }
+  })();
+  return {
+    async close() {
+      closed = true;
+      wake();
+      await loop;
+      sender.close();
+    },
+  };
+}
+
+/** Who gets the letter, and its words. Undefined: there is no such user, or not any more. */
+async function address(deps: SenderDeps, letter: Letter): Promise<{ to: string; mail: Mail } | undefined> {
+  if (letter.kind === "notice") return { to: letter.email, mail: noticeMail(letter) };
+  const user = await (letter.kind === "invite" ? findPerson(deps.db, letter.person) : findByName(deps.db, letter.name));
+  if (user === undefined) return undefined;
+  const linkFor = (hours: number): Promise<string> =>
+    deps.db
+      .transaction()
+      .execute((tx) => deps.makePasswordLink(tx, { accountId: user.account_id, userId: user.id }, hours));
+  const mail =
+    letter.kind === "invite"
+      ? inviteMail({ ...user, company: letter.company }, await linkFor(INVITE_HOURS), INVITE_HOURS)
+      : resetMail(user, await linkFor(RESET_HOURS), RESET_HOURS);
+  return { to: user.email, mail };
+}
+
+const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
+
+/** 5 s, 10 s, 20 s … to a quarter of an hour. */
+const pauseAfter = (tries: number): number => Math.min(FIRST_RETRY_MS * 2 ** (tries - 1), LONGEST_RETRY_MS);
+
+const messageId = (id: number, from: string): string => `<moorage-${id}@${/@([^>\s]+)/.exec(from)?.[1] ?? "moorage"}>`;
+
+/** Codes alone: what a mail server says repeats the address, and sometimes the letter. */
+function reasonOf(error: unknown): string {
+  const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number };
+  const parts = [code, command, responseCode].filter((part) => part !== undefined);
+  return parts.length > 0 ? parts.join(" ") : error instanceof Error ? error.name : "unknown";
+}

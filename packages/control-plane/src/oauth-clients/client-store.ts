@@ -1,0 +1,100 @@
+import { type Insertable, type Selectable, sql } from "kysely";
+import type { OAuthClient } from "@moorage/contract";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { listPage } from "#platform/db/list-page.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import { notFound } from "#platform/errors.ts";
+import type { Filter } from "#platform/filter.ts";
+import { offsetOf, type PageRequest } from "#platform/http/page.ts";
+
+/** Never the hash of its secret: nobody who reads a client needs it. */
+const shown = [
+  ...(["oauth_clients.id", "oauth_clients.account_id", "oauth_clients.label", "oauth_clients.redirect_uri"] as const),
+  ...(["oauth_clients.public", "oauth_clients.status", "oauth_clients.may_add_query"] as const),
+  ...(["oauth_clients.created_at"] as const),
+  sql<boolean>`exists (select from oauth_client_thumbnails where client_id = oauth_clients.id)`.as("has_thumbnail"),
+] as const;
+
+type Shown = "id" | "account_id" | "label" | "redirect_uri" | "public" | "status" | "may_add_query" | "created_at";
+export type OAuthClientRow = Pick<Selectable<Tables["oauth_clients"]>, Shown> & { has_thumbnail: boolean };
+
+/** A deleted client is gone for everybody. */
+const clientsOf = (db: Db | Tx, accountId: number) =>
+  db.selectFrom("oauth_clients").where("account_id", "=", accountId).where("deleted_at", "is", null);
+
+const columns = { label: sql.ref("oauth_clients.label"), public: sql.ref("oauth_clients.public") };
+
+/** In the order in which they were made: their ids have none. */
+export const listClientPage = (db: Db, accountId: number, page: PageRequest, filter: Filter) =>
+  listPage(clientsOf(db, accountId).select(shown), {
+    page,
+    filter,
+    columns,
+    lastly: { by: sql`(oauth_clients.created_at, oauth_clients.id)` },
+  });
+
+export const findClient = (db: Db | Tx, accountId: number, id: string): Promise<OAuthClientRow> =>
+  clientsOf(db, accountId).select(shown).where("id", "=", id).executeTakeFirstOrThrow(notFound);
+
+/** Locks the row, so that two changes of one client are decided one after the other. */
+export const lockClient = (tx: Tx, accountId: number, id: string): Promise<OAuthClientRow> =>
+  clientsOf(tx, accountId).select(shown).where("id", "=", id).forUpdate().executeTakeFirstOrThrow(notFound);
+
+export const insertClient = (tx: Tx, row: Insertable<Tables["oauth_clients"]>): Promise<OAuthClientRow> =>
+  tx.insertInto("oauth_clients").values(row).returning(shown).executeTakeFirstOrThrow();
+
+type ClientChange = Partial<Pick<Selectable<Tables["oauth_clients"]>, "label" | "redirect_uri" | "public">> & {
+  secret_sha256?: Buffer;
+};
+
+/** `endsAll`: whatever was issued so far is worth nothing from now on. */
+export const saveClient = (
+  tx: Tx,
+  { account_id, id }: OAuthClientRow,
+  change: ClientChange,
+  { endsAll = false }: { endsAll?: boolean } = {},
+): Promise<OAuthClientRow> =>
+  tx
+    .updateTable("oauth_clients")
+    .set({ ...change, epoch: endsAll ? sql`epoch + 1` : sql`epoch` })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .returning(shown)
+    .executeTakeFirstOrThrow();
+
+/** One row, however many tokens it was given: every look-up of one goes by way of its client. */
+export const markDeleted = (tx: Tx, { account_id, id }: OAuthClientRow, at: Date): Promise<unknown> =>
+  tx
+    .updateTable("oauth_clients")
+    .set({ deleted_at: at })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .execute();
+
+/** For the operator: of one account, or of all. */
+export async function listEveryClient(db: Db, page: PageRequest, accountId: number | undefined) {
+  const there = db
+    .selectFrom("oauth_clients")
+    .where("deleted_at", "is", null)
+    .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as number));
+  const rows = await there
+    .select(shown)
+    .orderBy("created_at")
+    .orderBy("id")
+    .limit(page.pageSize)
+    .offset(offsetOf(page))
+    .execute();
+  const { results } = await there.select(({ fn }) => fn.countAll<number>().as("results")).executeTakeFirstOrThrow();
+  return { rows, results };
+}
+
+/** For the operator, who knows no account of it. Undefined: there is none, or none any more. */
+export const setStatus = (tx: Tx, id: string, status: OAuthClient["status"]): Promise<OAuthClientRow | undefined> =>
+  changeAnyones(tx, id).set({ status }).returning(shown).executeTakeFirst();
+
+/** For the operator: whether the client may add a query to its redirect address. */
+export const setTrust = (tx: Tx, id: string, mayAddQuery: boolean): Promise<OAuthClientRow | undefined> =>
+  changeAnyones(tx, id).set({ may_add_query: mayAddQuery }).returning(shown).executeTakeFirst();
+
+const changeAnyones = (tx: Tx, id: string) =>
+  tx.updateTable("oauth_clients").where("id", "=", id).where("deleted_at", "is", null);

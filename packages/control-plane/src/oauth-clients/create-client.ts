@@ -1,0 +1,38 @@
+import type { NewOAuthClient, OAuthClient } from "@moorage/contract";
+import type { Principal } from "#identity/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import type { Once } from "#platform/http/once.ts";
+import { insertClient } from "./client-store.ts";
+import { newClientId, newSecret } from "./oauth-client.ts";
+import { recordClientChange } from "./record-change.ts";
+import { viewOfClient } from "./view.ts";
+
+export type ClientDeps = {
+  db: Db;
+  clock: Clock;
+  /** Where the interface is reached from outside, without a slash at its end. */
+  publicUrl: string | undefined;
+};
+
+/** Its secret is in this answer, and in that to a repeated request; afterwards only its hash is there. */
+export const createClient = (
+  { db, clock, publicUrl }: ClientDeps,
+  by: Principal,
+  { label, redirect_uri, public: isPublic }: NewOAuthClient,
+  once: Once,
+): Promise<OAuthClient> =>
+  db.transaction().execute(async (tx) => {
+    await once.claim(tx);
+    const at = clock();
+    const { secret, secret_sha256 } = newSecret();
+    const client = await insertClient(tx, {
+      ...{ account_id: by.accountId, id: newClientId(), label, redirect_uri, public: isPublic, secret_sha256 },
+      created_at: at,
+      deleted_at: null,
+    });
+    await recordClientChange(tx, by, client, { audited: "create_oauth_client", event: "oauth_client_create", at });
+    const view = viewOfClient(client, publicUrl, secret);
+    await once.keep(tx, view);
+    return view;
+  });

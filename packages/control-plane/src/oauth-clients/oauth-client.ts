@@ -1,0 +1,26 @@
+import { randomBytes } from "node:crypto";
+import type { EventEntity } from "@moorage/contract";
+import { sha256 } from "#platform/sha256.ts";
+
+/** What stands in place of a secret that was shown already. */
+export const REDACTED = "<REDACTED>";
+
+/** Public, and not a secret. */
+export const newClientId = (): string => randomBytes(10).toString("hex");
+
+/** The plain text leaves with one answer; only its hash is kept. A public client has one too, and need not send it. */
+export function newSecret(): { secret: string; secret_sha256: Buffer } {
+  const secret = randomBytes(32).toString("hex");
+  return { secret, secret_sha256: sha256(secret) };
+}
+
+/** How a client is named in events and in the audit. */
+export const entityOfClient = (client: { id: string; label: string }) =>
+  ({
+    id: client.id,
+    label: client.label,
+    type: "oauth_client",
+    url: `/v4/account/oauth-clients/${client.id}`,
+  }) satisfies EventEntity;
+
+export const targetOfClient = (id: string): string => `oauth_client/${id}`;

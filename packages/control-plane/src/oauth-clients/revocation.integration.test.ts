@@ -1,0 +1,140 @@
+import { sql } from "kysely";
+import { describe, expect, test } from "vitest";
+import type { OAuthClient } from "@moorage/contract";
+import { createAuthenticate, createTokenCache } from "#identity/index.ts";
+import { createDb, createPool } from "#platform/db/database.ts";
+import { consent } from "#testing/consent.ts";
+import { deadWithinASecond, startProcess } from "#testing/listening-process.ts";
+import { newWorld, type World } from "#testing/world.ts";
+
+const CLIENTS = "/v4/account/oauth-clients";
+
+/** An app of one account, a user of another who let it in, and two processes that remember its token. */
+async function newStory(world: World) {
+  const alice = await world.customer();
+  const bob = await world.customer();
+  const made = await alice.post<OAuthClient>(CLIENTS, {
+    label: "An app",
+    redirect_uri: "https://app.example.com/back",
+  });
+  const { id } = made.body;
+  const { token, appGrantId } = await consent(world, bob, id);
+  const processes = [await startProcess(world), await startProcess(world)];
+  const accepted = (which: string) => Promise.all(processes.map(({ accepts }) => accepts(which)));
+  expect(await accepted(token)).toEqual([true, true]);
+  return {
+    ...{ alice, bob, id, token, appGrantId, accepted },
+    url: `${CLIENTS}/${id}`,
+    untilDead: () => Promise.all(processes.map(({ accepts }) => deadWithinASecond(accepts, token))),
+    async [Symbol.asyncDispose]() {
+      for (const each of processes) await each[Symbol.asyncDispose]();
+    },
+  };
+}
+type Story = Awaited<ReturnType<typeof newStory>>;
+
+describe("in every process an app's tokens are dead within a second", () => {
+  const endings: Record<string, (world: World, story: Story) => Promise<{ status: number }>> = {
+    "when its client is deleted": (_, { alice, url }) => alice.delete(url),
+    "when its client becomes public": (_, { alice, url }) => alice.put(url, { public: true }),
+    "when the operator disables its client": ({ operator }, { id }) =>
+      operator.post(`/admin/oauth-clients/${id}/status`, { status: "disabled" }),
+    "when the operator suspends its client": ({ operator }, { id }) =>
+      operator.post(`/admin/oauth-clients/${id}/status`, { status: "suspended" }),
+    "when its user takes back what it may do": (_, { bob, appGrantId }) => bob.delete(`/v4/profile/apps/${appGrantId}`),
+  };
+
+  test.each(Object.entries(endings))("%s", async (_, end) => {
+    await using world = await newWorld();
+    await using story = await newStory(world);
+
+    expect(await end(world, story)).toMatchObject({ status: 200 });
+
+    await story.untilDead();
+    expect(await story.accepted(story.bob.token)).toEqual([true, true]);
+    expect(await story.accepted(story.alice.token)).toEqual([true, true]);
+  });
+});
+
+describe("an app's tokens live on", () => {
+  test("when its client is renamed, gets another redirect address, or a new secret", async () => {
+    await using world = await newWorld();
+    await using story = await newStory(world);
+
+    await story.alice.put(story.url, { label: "Other", redirect_uri: "https://app.example.com/", public: false });
+    await story.alice.post(`${story.url}/reset-secret`);
+
+    expect(await story.accepted(story.token)).toEqual([true, true]);
+  });
+
+  test("when its client is opened again", async () => {
+    await using world = await newWorld();
+    await using story = await newStory(world);
+    const set = (status: string) => world.operator.post(`/admin/oauth-clients/${story.id}/status`, { status });
+
+    await set("suspended");
+    await story.untilDead();
+    await set("active");
+
+    expect(await story.accepted(story.token)).toEqual([true, true]);
+  });
+
+  test("but not when `public` goes there and back", async () => {
+    await using world = await newWorld();
+    await using story = await newStory(world);
+
+    await story.alice.put(story.url, { public: true });
+    expect(await story.alice.put(story.url, { public: false })).toMatchObject({ body: { public: false } });
+
+    await story.untilDead();
+  });
+});
+
+/** Rows written by committed transactions, in the whole database. */
+async function written({ db }: World, tables: readonly string[]): Promise<number> {
+  await sql`select pg_stat_force_next_flush()`.execute(db);
+  const { rows } = await sql<{ changed: number }>`
+    select coalesce(sum(n_tup_upd + n_tup_del), 0)::int as changed
+    from pg_stat_user_tables where relname = any(${tables})`.execute(db);
+  return rows[0]?.changed ?? 0;
+}
+
+test("deleting a client ends its 1,000 tokens by writing one row", async () => {
+  await using world = await newWorld();
+  await using story = await newStory(world);
+  const { all } = await consent(world, story.bob, story.id, { tokens: 1000 });
+  const tables = ["oauth_clients", "app_grants", "tokens", "oauth_client_thumbnails", "auth_records"];
+  await expect.poll(() => written(world, tables)).toBe(0);
+
+  await story.alice.delete(story.url);
+
+  await expect.poll(() => written(world, tables)).toBe(1);
+  // Whatever came later in the queue of statistics would be counted by now.
+  await world.db.updateTable("accounts").set({ company: "Other" }).execute();
+  expect(await written(world, tables)).toBe(1);
+  await story.untilDead();
+  expect((await Promise.all(all.map(story.accepted))).flat()).not.toContain(true);
+});
+
+test("a token is found by indexes alone", async () => {
+  await using world = await newWorld();
+  const { token } = await world.customer();
+  // One connection: it knows which statements it has prepared.
+  const db = createDb(createPool(world.databaseUrl, 1));
+  const clock = () => new Date();
+  await createAuthenticate({ db, clock, tokens: createTokenCache(clock) })(`Bearer ${token}`);
+  const prepared = await sql<{ statement: string }>`
+    select statement from pg_prepared_statements where name = 'token-by-hash'`.execute(db);
+
+  // The tables are small here: only an index that there is not leaves it a scan.
+  await sql`set enable_seqscan = off`.execute(db);
+  const statement = sql.raw(`explain (generic_plan) ${prepared.rows[0]?.statement}`);
+  const plan = await sql<{ "QUERY PLAN": string }>`${statement}`.execute(db);
+  await db.destroy();
+
+  const scan = /(\w+) Scan\b.* on (\w+)/;
+  const scans = plan.rows.flatMap((line) => scan.exec(line["QUERY PLAN"])?.slice(1).join(" on ") ?? []);
+  expect(scans.toSorted()).toEqual(
+    ["accounts", "app_grants", "oauth_clients", "tokens", "users"].map((table) => `Index on ${table}`),
+  );
+});

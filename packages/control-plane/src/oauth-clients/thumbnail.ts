@@ -1,0 +1,70 @@
+import { DomainError } from "#platform/errors.ts";
+import { createTurns } from "#platform/turns.ts";
+
+export type MakeThumbnail = (file: Buffer) => Promise<Buffer>;
+
+const SIDE = 128;
+const MOST_SIDE = 4096;
+const MOST_SECONDS = 5;
+/** A picture in memory can be a thousand times its file. */
+const AT_ONCE = 2;
+const MOST_WAITING = 20;
+
+/** How each of them begins. What a caller says about a file is no proof of what it is. */
+const beginnings = [
+  Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+  Buffer.from([0xff, 0xd8, 0xff]),
+  Buffer.from("GIF87a"),
+  Buffer.from("GIF89a"),
+];
+
+/**
+ * Decodes a stranger's picture and draws it anew: a PNG of 128×128 with the whole of it, nothing cut off, and nothing
+ * else that was in the file. Of what moves, the first frame.
+ */
+export function createThumbnailer(): MakeThumbnail {
+  const inTurn = createTurns({ atOnce: AT_ONCE, mostWaiting: MOST_WAITING });
+  return async (file) => {
+    if (!beginnings.some((beginning) => file.subarray(0, beginning.length).equals(beginning)))
+      throw refusal("The body must be a picture: a PNG, JPEG or GIF file as it is, neither encoded nor in a form.");
+    return inTurn(() => draw(file));
+  };
+}
+
+async function draw(file: Buffer): Promise<Buffer> {
+  const sharp = await loadSharp();
+  const unreadable = (): never => {
+    throw refusal("The picture cannot be read: the file is damaged or not whole. Save it anew as PNG and send that.");
+  };
+  const { width, height } = await sharp(file, { limitInputPixels: false }).metadata().catch(unreadable);
+  if (width > MOST_SIDE || height > MOST_SIDE)
+    throw refusal(
+      `The picture has ${width}×${height} pixels; at most ${MOST_SIDE}×${MOST_SIDE} are possible. ${SIDE}×${SIDE} are shown.`,
+    );
+  return sharp(file, { failOn: "warning", limitInputPixels: MOST_SIDE * MOST_SIDE, sequentialRead: true })
+    .autoOrient()
+    .resize(SIDE, SIDE, { fit: "contain", background: { r: 0, g: 0, b: 0, alpha: 0 } })
+    .timeout({ seconds: MOST_SECONDS })
+    .png({ compressionLevel: 9 })
+    .toBuffer()
+    .catch(unreadable);
+}
+
+/** Loaded when the first picture comes: most processes never see one. */
+let loaded: Promise<typeof import("sharp")> | undefined;
+async function loadSharp(): Promise<typeof import("sharp").default> {
+  loaded ??= import("sharp").then((module) => {
+    const { default: sharp } = module;
+    sharp.cache(false);
+    sharp.concurrency(1);
+    // It can read many more kinds of file, each with faults of its own.
+    sharp.block({ operation: ["VipsForeignLoad"] });
+    sharp.unblock({
+      operation: ["VipsForeignLoadPngBuffer", "VipsForeignLoadJpegBuffer", "VipsForeignLoadNsgifBuffer"],
+    });
+    return module;
+  });
+  return (await loaded).default;
+}
+
+const refusal = (reason: string): DomainError => new DomainError("invalid", { reason });

@@ -1,0 +1,45 @@
+import type { Log } from "#platform/log.ts";
+import { describe, type Limit, type RateState } from "./gcra.ts";
+import { createLocalLimits } from "./local-limits.ts";
+import type { SharedLimits } from "./shared-limits.ts";
+
+/** A server that failed to answer is not asked again for so long: a request waits for it at most once. */
+const REST_MS = 1000;
+
+/**
+ * Budgets that all processes share. A refusal is remembered, so that a flood costs no round trip; and while the shared
+ * server is away, each process holds everybody to the same figures by itself, from what it last knew.
+ */
+export function createBudgets(deps: { shared: SharedLimits; log: Log; now?: () => number }) {
+  const { shared, log, now = Date.now } = deps;
+  const local = createLocalLimits(now);
+  let askAgainAt = 0;
+  const failed = (error: unknown): void => {
+    // Of many requests that waited together, one says so.
+    if (now() >= askAgainAt) log.warn({ err: error }, "rate limits are not shared: each process counts by itself");
+    askAgainAt = now() + REST_MS;
+  };
+  return {
+    refusal: local.refusal,
+    async take(keys: readonly string[], limits: readonly Limit[]): Promise<RateState> {
+      const known = local.refusal(keys, limits);
+      if (known !== undefined) return known;
+      if (now() < askAgainAt) return local.take(keys, limits);
+      try {
+        const { allowed, aheadMs } = await shared.take(keys, limits);
+        local.learn(keys, aheadMs);
+        return describe(limits, aheadMs, allowed, now());
+      } catch (error) {
+        failed(error);
+        return local.take(keys, limits);
+      }
+    },
+    /** Gives so much time back to each; more than was spent is all of it. */
+    async give(keys: readonly string[], ms: readonly number[]): Promise<void> {
+      local.give(keys, ms);
+      if (now() < askAgainAt) return;
+      await shared.give(keys, ms).catch(failed);
+    },
+  };
+}
+export type Budgets = ReturnType<typeof createBudgets>;

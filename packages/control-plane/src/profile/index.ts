@@ -1,0 +1,1 @@
+export { type ProfileRouteDeps, profileRoutes } from "./routes.ts";

@@ -1,0 +1,32 @@
+import { covers, type NewPersonalToken, readScopes, toDate, toTimestamp } from "@moorage/contract";
+import { invalid } from "#platform/errors.ts";
+
+export const DEFAULT_LABEL = "Personal access token";
+
+/**
+ * A token's rights come from the one that asks for it, and are never more. Left out or `*`: the same. A list that names
+ * nothing is refused: a script whose variable is empty should not get every right.
+ */
+export function scopesOf(held: readonly string[], asked: NewPersonalToken["scopes"]): string[] {
+  if (asked === undefined || asked === null) return [...held];
+  const { scopes, unknown } = readScopes(asked);
+  if (unknown.length > 0)
+    throw invalid(
+      "scopes",
+      `* or areas with what may be done in them, such as databases:read_only; there is no ${unknown.join(", ")}`,
+    );
+  if (scopes.length === 0)
+    throw invalid("scopes", "scopes such as databases:read_only; leave it out for those of the token that asks");
+  if (scopes.includes("*")) return [...held];
+  const missing = scopes.filter((scope) => !covers(held, [scope]));
+  if (missing.length > 0)
+    throw invalid("scopes", `no more than the token that asks has; it has no ${missing.join(", ")}`);
+  return scopes;
+}
+
+export function expiryOf(expiry: NewPersonalToken["expiry"], now: Date): Date | null {
+  if (expiry === undefined || expiry === null) return null;
+  const at = toDate(expiry);
+  if (at <= now) throw invalid("expiry", `a time to come, in UTC, or null for never; it is ${toTimestamp(now)}`);
+  return at;
+}

@@ -1,0 +1,85 @@
+// Passkeys are the one thing on these pages that needs a script. Without it, their buttons stay hidden.
+const bytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+const text = (buffer) =>
+  btoa(String.fromCharCode(...new Uint8Array(buffer)))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
+const known = (credentials = []) => credentials.map((each) => ({ ...each, id: bytes(each.id) }));
+
+async function create(options) {
+  const made = await navigator.credentials.create({
+    publicKey: {
+      ...options,
+      challenge: bytes(options.challenge),
+      user: { ...options.user, id: bytes(options.user.id) },
+      excludeCredentials: known(options.excludeCredentials),
+    },
+  });
+  return {
+    clientDataJSON: text(made.response.clientDataJSON),
+    attestationObject: text(made.response.attestationObject),
+    transports: made.response.getTransports?.() ?? [],
+    credential: made,
+  };
+}
+
+async function get(options) {
+  const got = await navigator.credentials.get({
+    publicKey: {
+      ...options,
+      challenge: bytes(options.challenge),
+      allowCredentials: known(options.allowCredentials),
+    },
+  });
+  const { clientDataJSON, authenticatorData, signature, userHandle } = got.response;
+  return {
+    clientDataJSON: text(clientDataJSON),
+    authenticatorData: text(authenticatorData),
+    signature: text(signature),
+    ...(userHandle ? { userHandle: text(userHandle) } : {}),
+    credential: got,
+  };
+}
+
+/** Asks our server for a challenge, the authenticator for the answer, and sends the form with it. */
+async function answer(form) {
+  const asked = await fetch(form.dataset.options, {
+    method: "POST",
+    body: new URLSearchParams({ form_token: form.elements.form_token.value }),
+  });
+  // It leads elsewhere first: to sign in again, mostly.
+  if (asked.redirected) return location.assign(asked.url);
+  if (!asked.ok) throw new Error(asked.status === 429 ? "too many" : "no challenge");
+  const { credential, ...response } = await (form.dataset.passkey === "create" ? create : get)(await asked.json());
+  form.elements.credential.value = JSON.stringify({
+    id: credential.id,
+    rawId: text(credential.rawId),
+    type: credential.type,
+    clientExtensionResults: {},
+    response,
+  });
+  form.submit();
+}
+
+const said = {
+  NotAllowedError: "Nothing was done: the request was closed, or took too long. You can try again.",
+  InvalidStateError: "This device has a passkey for you already.",
+  SecurityError: "Passkeys do not work at this address.",
+};
+
+if (window.PublicKeyCredential !== undefined)
+  for (const form of document.querySelectorAll("form[data-passkey]")) {
+    const status = form.querySelector("[role=status]");
+    form.hidden = false;
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      status.textContent = "";
+      answer(form).catch((error) => {
+        status.textContent =
+          error.message === "too many"
+            ? "That was tried too often. Wait a few minutes."
+            : (said[error.name] ?? "The passkey did not work. Load this page again and try once more.");
+      });
+    });
+  }

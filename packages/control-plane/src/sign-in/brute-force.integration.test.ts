@@ -1,0 +1,147 @@
+import { TOTP } from "otpauth";
+import { expect, test } from "vitest";
+import { createLog } from "#platform/log.ts";
+import { newAuthServer, PASSWORD } from "#testing/auth-server.ts";
+import { newValkey } from "#testing/valkey.ts";
+import { newWorld } from "#testing/world.ts";
+import { createPasswords } from "./password.ts";
+import { createThrottle } from "./throttle.ts";
+
+const GUESSES = 1000;
+const [ATTACKER, OWNER] = ["203.0.113.66", "198.51.100.7"];
+
+/** Everything as in earnest, and a count of the passwords that were really compared. */
+async function newTarget() {
+  const world = await newWorld();
+  const valkey = await newValkey();
+  const compared = { count: 0 };
+  const passwords = createPasswords();
+  const auth = await newAuthServer(world, {
+    throttle: createThrottle({ shared: await valkey.limits(), log: createLog("test", "silent") }),
+    passwords: {
+      ...passwords,
+      matches(kept, password) {
+        compared.count++;
+        return passwords.matches(kept, password);
+      },
+    },
+  });
+  const customer = await world.customer();
+  await auth.givePassword(customer);
+  const signIn = async (ip: string, name = customer.username) => {
+    const visitor = auth.visitor(ip);
+    await visitor.get("/security");
+    return { visitor, seen: await visitor.submit("/sign-in", { name, password: PASSWORD }) };
+  };
+  return {
+    ...{ world, auth, customer, compared, signIn },
+    async [Symbol.asyncDispose]() {
+      await auth[Symbol.asyncDispose]();
+      await valkey[Symbol.asyncDispose]();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test("1,000 wrong passwords from one address: five are looked at, and the owner signs in from another", async () => {
+  await using target = await newTarget();
+  const { world, auth, customer, compared, signIn } = target;
+  const attacker = auth.visitor(ATTACKER);
+  const page = await attacker.get("/security");
+  const hidden = attacker.form("/sign-in")?.hidden;
+  const statuses: Record<number, number> = {};
+  const waits: number[] = [];
+  for (let n = 0; n < GUESSES; n++) {
+    const fields = { ...hidden, name: customer.username, password: `guess number ${n}` };
+    const { status, headers } = await attacker.post(`${page.url.pathname}/sign-in`, fields);
+    statuses[status] = (statuses[status] ?? 0) + 1;
+    if (status === 429) waits.push(Number(headers.get("retry-after")));
+  }
+  console.log(`passwords: ${GUESSES} tried, ${compared.count} compared, answers ${JSON.stringify(statuses)}`);
+  expect(statuses).toEqual({ 400: 5, 429: GUESSES - 5 });
+  expect(compared.count).toBe(5);
+  expect(Math.min(...waits)).toBeGreaterThan(0);
+  // Attempts that nobody looked at are on record too, but they do not fill the table.
+  const { rows } = await world.db
+    .selectFrom("logins")
+    .select(({ fn }) => fn.countAll<number>().as("rows"))
+    .where("username", "=", customer.username)
+    .where("status", "=", "failed")
+    .executeTakeFirstOrThrow();
+  expect(rows).toBeGreaterThan(60);
+  expect(rows).toBeLessThan(GUESSES);
+
+  // Even the right one is not looked at from there, and it says when.
+  const refused = await signIn(ATTACKER);
+  expect(refused.seen).toMatchObject({ status: 429, html: expect.stringContaining("Try again in 2 minutes") });
+  expect((await signIn(OWNER)).seen.url.pathname).toBe("/security");
+  // A name that nobody has is held to the same.
+  const nobody = auth.visitor(ATTACKER);
+  await nobody.get("/security");
+  const others = [];
+  for (let n = 0; n < 7; n++) {
+    await nobody.get("/security");
+    others.push((await nobody.submit("/sign-in", { name: "nobody-at-all", password: "guess" })).status);
+  }
+  expect(others).toEqual([400, 400, 400, 400, 400, 429, 429]);
+});
+
+test("1,000 wrong codes by somebody with the password: five are looked at, and the owner signs in from another", async () => {
+  await using target = await newTarget();
+  const { world, customer, signIn } = target;
+  const codeAt = (secret: string, seconds: number): string =>
+    new TOTP({ secret }).generate({ timestamp: world.time.now.getTime() + seconds * 1000 });
+  const { body } = await customer.post<{ secret: string }>("/v4/profile/tfa-enable", {});
+  await customer.post("/v4/profile/tfa-enable-confirm", { tfa_code: codeAt(body.secret, -30) });
+  const right = [-30, 0, 30].map((seconds) => codeAt(body.secret, seconds));
+
+  let tried = 0;
+  let lookedAt = 0;
+  while (tried < GUESSES) {
+    const { visitor, seen } = await signIn(ATTACKER);
+    expect(seen.html).toContain("Second step");
+    const form = visitor.form("/code");
+    for (let n = 0; n < 5; n++, tried++) {
+      const guess = String(tried).padStart(6, "0");
+      const code = right.includes(guess) ? "999999" : guess;
+      const answer = await visitor.post(form?.action ?? "", { ...form?.hidden, code });
+      expect([400, 429]).toContain(answer.status);
+      if (answer.status === 400) lookedAt++;
+    }
+  }
+  console.log(`codes: ${tried} tried, ${lookedAt} looked at`);
+  expect(lookedAt).toBe(5);
+
+  const thief = await signIn(ATTACKER);
+  expect((await thief.visitor.submit("/code", { code: right[1] as string })).status).toBe(429);
+  const owner = await signIn(OWNER);
+  expect((await owner.visitor.submit("/code", { code: right[1] as string })).url.pathname).toBe("/security");
+}, 300_000);
+
+test("one network that tries many names is stopped as well, an IPv6 network as one", async () => {
+  await using target = await newTarget();
+  const { auth } = target;
+  const statuses = [];
+  const visitors = Array.from({ length: 35 }, (_, n) => auth.visitor(`2001:db8:1:2::${n + 1}`));
+  for (const [n, visitor] of visitors.entries()) {
+    await visitor.get("/security");
+    statuses.push((await visitor.submit("/sign-in", { name: `name-${n}`, password: "Summer in the harbour" })).status);
+  }
+  expect(statuses.filter((status) => status === 400)).toHaveLength(30);
+  expect(statuses.slice(-5)).toEqual([429, 429, 429, 429, 429]);
+});
+
+test("who signs in has the whole budget again", async () => {
+  await using target = await newTarget();
+  const { auth, customer, signIn } = target;
+  const statuses = [];
+  for (let round = 0; round < 3; round++) {
+    const visitor = auth.visitor(OWNER);
+    for (let n = 0; n < 4; n++) {
+      await visitor.get("/security");
+      statuses.push((await visitor.submit("/sign-in", { name: customer.username, password: "mistyped" })).status);
+    }
+    expect((await signIn(OWNER)).seen.url.pathname).toBe("/security");
+  }
+  expect(new Set(statuses)).toEqual(new Set([400]));
+});

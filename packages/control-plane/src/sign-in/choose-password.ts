@@ -1,0 +1,57 @@
+import type { Tx } from "#platform/db/database.ts";
+import type { SignInDeps } from "./deps.ts";
+import { dropLinks, findLink, takeLink } from "./password-links.ts";
+import { faultOfPassword } from "./password-rules.ts";
+import { tell } from "./tell.ts";
+import { findUser, lockUser, type Person, personOf, saveSignIn, type UserRow } from "./user-store.ts";
+
+export type ChooseDeps = Pick<SignInDeps, "db" | "clock" | "passwords" | "letters" | "endSessions">;
+/** `nobody`: the link is not good any more, or the user is gone. */
+export type Chosen = { outcome: "chosen" } | { outcome: "fault"; fault: string } | { outcome: "nobody" };
+
+/** By a link. The second factor stays as it is: who reads somebody's mail does not hold their authenticator. */
+export async function chooseByLink(deps: ChooseDeps, secret: string, password: string): Promise<Chosen> {
+  const { db, clock, passwords } = deps;
+  const person = await findLink(db, clock, secret);
+  const user = person && (await findUser(db, person));
+  if (user === undefined) return { outcome: "nobody" };
+  const fault = faultOfPassword(password, user);
+  if (fault !== undefined) return { outcome: "fault", fault };
+  const hash = await passwords.hash(password);
+  return db.transaction().execute(async (tx): Promise<Chosen> => {
+    const owner = await takeLink(tx, clock, secret);
+    const locked = owner && (await lockUser(tx, owner));
+    if (locked === undefined) return { outcome: "nobody" };
+    await setPassword(tx, deps, locked, hash);
+    return { outcome: "chosen" };
+  });
+}
+
+/** By somebody who is signed in, and stays so here; every other browser is signed out. */
+export async function chooseSignedIn(
+  deps: ChooseDeps,
+  session: { person: Person; uid: string },
+  password: string,
+): Promise<Chosen> {
+  const { db, passwords } = deps;
+  const user = await findUser(db, session.person);
+  if (user === undefined) return { outcome: "nobody" };
+  const fault = faultOfPassword(password, user);
+  if (fault !== undefined) return { outcome: "fault", fault };
+  const hash = await passwords.hash(password);
+  return db.transaction().execute(async (tx): Promise<Chosen> => {
+    const locked = await lockUser(tx, session.person);
+    if (locked === undefined) return { outcome: "nobody" };
+    await setPassword(tx, deps, locked, hash, session.uid);
+    return { outcome: "chosen" };
+  });
+}
+
+/** With the old password goes all that it opened, or that was to replace it. */
+async function setPassword(tx: Tx, deps: ChooseDeps, user: UserRow, hash: string, keptSession?: string): Promise<void> {
+  const person = personOf(user);
+  await saveSignIn(tx, person, { password_hash: hash, password_set_at: deps.clock() });
+  await dropLinks(tx, person);
+  await deps.endSessions(tx, person, keptSession);
+  await tell(tx, deps, user, "password_chosen");
+}

@@ -1,0 +1,24 @@
+import type { Interactions } from "#auth/index.ts";
+import type { Letters } from "#mail/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Sealer } from "#platform/seal.ts";
+import type { FormTokens } from "./form-tokens.ts";
+import type { Passwords } from "./password.ts";
+import type { Throttle } from "./throttle.ts";
+import type { Person } from "./user-store.ts";
+
+export type SignInDeps = {
+  db: Db;
+  clock: Clock;
+  sealer: Sealer;
+  letters: Letters;
+  throttle: Throttle;
+  passwords: Passwords;
+  interactions: Interactions;
+  /** Ends every session of this person but the one that is named, and every sign-in that is half-way. */
+  endSessions: (tx: Tx, person: Person, exceptUid?: string) => Promise<void>;
+  formTokens: FormTokens;
+  /** Where people see these pages: `https://login.example.com`. */
+  authUrl: string;
+};

@@ -1,0 +1,28 @@
+import type { FastifyInstance } from "fastify";
+import { assetRoutes } from "./assets.ts";
+import type { SignInDeps } from "./deps.ts";
+import { answerWithPages, readForms } from "./http.ts";
+import { interactionRoutes } from "./interaction-routes.ts";
+import { passwordRoutes } from "./password-routes.ts";
+import { securityRoutes } from "./security-routes.ts";
+
+export type { SignInDeps } from "./deps.ts";
+export { createFormTokens, type FormTokens } from "./form-tokens.ts";
+export { createPasswords, type Passwords } from "./password.ts";
+export { createPasswordLinks } from "./password-links.ts";
+export { errorPage, signedOutPage, signOutPage } from "./pages/message-pages.ts";
+export { tfaRoutes } from "./tfa-routes.ts";
+export { createNoThrottle, createThrottle, type Throttle } from "./throttle.ts";
+export type { TwoFactorDeps } from "./two-factor.ts";
+
+/** Every page of the authorization server that people see, in a scope of its own: its bodies are forms. */
+export function signInPages(app: FastifyInstance, deps: SignInDeps): void {
+  void app.register(async (pages) => {
+    readForms(pages);
+    answerWithPages(pages);
+    assetRoutes(pages);
+    interactionRoutes(pages, deps);
+    passwordRoutes(pages, deps);
+    securityRoutes(pages, deps);
+  });
+}

@@ -1,0 +1,51 @@
+import { type Area, areas } from "@moorage/contract";
+import { html } from "ghtml";
+import { form, type Html, layout } from "./layout.ts";
+
+type Asked = {
+  uid: string;
+  token: string;
+  app: { label: string; thumbnailUrl: string | null; redirectsTo: string };
+  username: string;
+  scopes: readonly string[];
+};
+
+export const consentPage = ({ uid, token, app, username, scopes }: Asked): Html =>
+  layout({
+    title: `Let ${app.label} in?`,
+    body: html`<div class="app">
+!${app.thumbnailUrl === null ? html`<span class="initial" aria-hidden="true">${Array.from(app.label)[0]?.toUpperCase() ?? ""}</span>` : html`<img src="${app.thumbnailUrl}" alt="" width="64" height="64">`}
+<p><strong>${app.label}</strong> asks for access to your Moorage account. You are signed in as <strong>${username}</strong>.</p>
+</div>
+!${
+      scopes.includes("*")
+        ? everything(app.label)
+        : html`<h2>It could then</h2>
+<ul class="scopes">!${scopes.map((scope) => html`<li>${inWords(scope)}</li>`)}</ul>`
+    }
+<p class="hint">!${leadsTo(app.redirectsTo)} You can end its access at any time.</p>
+!${form({ action: `/interaction/${uid}/consent`, token }, html`<button type="submit">Let it in</button>`)}
+!${form({ action: `/interaction/${uid}/refuse`, token }, html`<button type="submit" class="second">Refuse</button>`)}
+<p class="aside"><a href="/logout">Not ${username}? Sign out</a></p>`,
+  });
+
+const everything = (label: string): Html => html`<div class="warning"><h2>It could then do everything</h2>
+<p>View, change and delete <strong>everything in your account</strong>, as you can yourself: databases and their backups, users, payment methods and tokens. Only go on if you trust ${label} that much.</p></div>`;
+
+/** A scope in plain words; each is said by its own area, so that what is agreed to is what was read. */
+export function inWords(scope: string): string {
+  const [area, level] = scope.split(":") as [Area, string];
+  const what = areas[area];
+  if (what === undefined) return scope;
+  return level === "read_only" ? `View ${what}` : `View and change ${what}`;
+}
+
+function leadsTo(address: string): Html {
+  const url = URL.parse(address);
+  if (url === null) return "";
+  if (url.protocol !== "https:" && url.protocol !== "http:")
+    return html`This leads back to the app on this device that opens <strong>${url.protocol}</strong> links.`;
+  if (url.protocol === "http:")
+    return html`This leads back to a program on this computer, <strong>${url.host}</strong>.`;
+  return html`This leads back to <strong>${url.host}</strong>.`;
+}

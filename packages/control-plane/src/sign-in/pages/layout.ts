@@ -1,0 +1,80 @@
+import { html } from "ghtml";
+import { assets } from "../assets.ts";
+
+/** Escaped already: what `html` made. Everything else that goes into a page is text. */
+export type Html = string;
+
+export type Page = { title: string; body: Html; wide?: boolean; script?: boolean };
+
+export const layout = ({ title, body, wide = false, script = false }: Page): Html => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${title} · Moorage</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<link rel="icon" href="${assets.icon.path}" type="image/svg+xml">
+<link rel="stylesheet" href="${assets.style.path}">
+!${script ? html`<script src="${assets.passkeys.path}" type="module"></script>` : ""}
+</head>
+<body>
+<header class="brand"><img src="${assets.icon.path}" alt="" width="36" height="36"><span>Moorage</span></header>
+<main class="card${wide ? " wide" : ""}">
+<h1>${title}</h1>
+!${body}
+</main>
+</body>
+</html>
+`;
+
+/** The token proves that a form is from our page. */
+export const form = (to: { action: string; token: string; attributes?: Html }, fields: Html): Html =>
+  html`<form method="post" action="${to.action}" !${to.attributes ?? ""}>
+<input type="hidden" name="form_token" value="${to.token}">
+!${fields}
+</form>`;
+
+type Field = {
+  name: string;
+  label: string;
+  type?: "text" | "password";
+  autocomplete: string;
+  value?: string;
+  hint?: string;
+  fault?: string | undefined;
+  /** The one to begin with. */
+  first?: boolean;
+  attributes?: Html;
+};
+
+export function field({
+  name,
+  label,
+  type = "text",
+  autocomplete,
+  value = "",
+  hint,
+  fault,
+  first,
+  attributes,
+}: Field): Html {
+  const described = [
+    ...(hint === undefined ? [] : [`${name}-hint`]),
+    ...(fault === undefined ? [] : [`${name}-fault`]),
+  ];
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+!${hint === undefined ? "" : html`<p class="hint" id="${name}-hint">${hint}</p>`}
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value}" required
+!${described.length === 0 ? "" : html`aria-describedby="${described.join(" ")}"`} !${fault === undefined ? "" : 'aria-invalid="true"'}
+!${first === true ? "autofocus" : ""} !${attributes ?? ""}>
+!${fault === undefined ? "" : html`<p class="fault" id="${name}-fault">${fault}</p>`}
+</div>`;
+}
+
+/** Read out as soon as the page is there. */
+export const alert = (text: string | undefined): Html =>
+  text === undefined ? "" : html`<p class="alert" role="alert" id="alert">${text}</p>`;
+export const done = (text: string | undefined): Html =>
+  text === undefined ? "" : html`<p class="done" role="status">${text}</p>`;

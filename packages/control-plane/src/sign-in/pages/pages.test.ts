@@ -1,0 +1,98 @@
+import { areas } from "@moorage/contract";
+import { expect, test } from "vitest";
+import { consentPage, inWords } from "./consent-page.ts";
+import { errorPage, signedOutPage, signOutPage, tooManyPage } from "./message-pages.ts";
+import { choosePasswordPage, deadLinkPage, forgotDonePage, forgotPage, passwordChosenPage } from "./password-pages.ts";
+import { scratchCodesPage, securityPage, twoFactorPage } from "./security-pages.ts";
+import { codePage, signInPage } from "./sign-in-pages.ts";
+
+const hostile = `"><script>alert(1)</script><img src=x onerror='alert(2)'>&'`;
+const day = new Date("2026-10-01T00:00:00Z");
+const at = { uid: hostile, token: hostile, appLabel: hostile, fault: hostile };
+
+const pages = {
+  signIn: signInPage({ ...at, name: hostile }),
+  code: codePage({ ...at, username: hostile }),
+  consent: consentPage({
+    ...at,
+    app: { label: hostile, thumbnailUrl: hostile, redirectsTo: `https://app.example/${hostile}` },
+    username: hostile,
+    scopes: [hostile, "databases:read_only"],
+  }),
+  consentToAll: consentPage({
+    ...at,
+    app: { label: hostile, thumbnailUrl: null, redirectsTo: "com.example.app:/back" },
+    username: hostile,
+    scopes: ["*"],
+  }),
+  forgot: forgotPage({ token: hostile }),
+  forgotDone: forgotDonePage(),
+  choosePassword: choosePasswordPage({ ...at, username: hostile }),
+  passwordChosen: passwordChosenPage({ signInAt: `/oauth/authorize?x=${hostile}` }),
+  deadLink: deadLinkPage(),
+  security: securityPage({
+    token: hostile,
+    username: hostile,
+    email: hostile,
+    hasPassword: true,
+    twoFactor: { on: true, scratchCodesLeft: 8 },
+    passkeys: [{ id: 1, label: hostile, created: day, used: null }],
+    done: hostile,
+    fault: hostile,
+    passwordFault: hostile,
+  }),
+  twoFactor: twoFactorPage({ token: hostile, secret: hostile, fault: hostile }),
+  scratchCodes: scratchCodesPage([hostile]),
+  error: errorPage({ title: hostile, text: hostile }),
+  tooMany: tooManyPage(61, hostile),
+  signOut: signOutPage({ action: "/logout", fields: { [hostile]: hostile } }),
+  signedOut: signedOutPage(),
+};
+
+test.each(Object.entries(pages))("%s shows what others wrote as text", (_name, page) => {
+  expect(page).not.toContain("<script>");
+  expect(page).not.toContain("<img src=x");
+  expect(page).not.toMatch(/<[^>]*\sonerror=/);
+});
+
+test.each(Object.entries(pages))(
+  "%s has one heading of the first order, a language, and nothing inline",
+  (_name, page) => {
+    expect(page.match(/<h1>/g)).toHaveLength(1);
+    expect(page).toContain('<html lang="en">');
+    expect(page).not.toMatch(/<style|style=|<script(?![^>]*\ssrc=)|javascript:/i);
+    const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const labelled = [...page.matchAll(/<label for="([^"]*)"/g)].map(([, id]) => id);
+    for (const id of labelled) expect(ids).toContain(id);
+  },
+);
+
+test("every scope is said in words, and viewing is told from changing", () => {
+  for (const area of Object.keys(areas)) {
+    expect(inWords(`${area}:read_only`)).toMatch(/^View your/);
+    expect(inWords(`${area}:read_write`)).toMatch(/^View and change your/);
+  }
+  expect(pages.consentToAll).toContain("everything in your account");
+});
+
+test.each([
+  ["https://app.example/back", "app.example"],
+  ["http://127.0.0.1:9000/back", "a program on this computer"],
+  ["com.example.app:/back", "com.example.app:"],
+])("a person sees where %s leads", (redirectsTo, said) => {
+  const page = consentPage({
+    ...{ uid: "u", token: "t", username: "baker", scopes: ["databases:read_only"] },
+    app: { label: "App", thumbnailUrl: null, redirectsTo },
+  });
+  expect(page).toContain(said);
+});
+
+test.each([
+  [1, "a second"],
+  [59, "59 seconds"],
+  [60, "a minute"],
+  [61, "2 minutes"],
+])("after %i seconds one may try again: %s", (seconds, said) => {
+  expect(tooManyPage(seconds, "/forgot")).toContain(`in ${said}.`);
+});

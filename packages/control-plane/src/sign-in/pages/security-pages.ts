@@ -1,0 +1,112 @@
+import { html } from "ghtml";
+import { alert, done, field, form, type Html, layout } from "./layout.ts";
+import { newPasswordFields } from "./password-pages.ts";
+
+export type SecurityView = {
+  token: string;
+  username: string;
+  email: string;
+  hasPassword: boolean;
+  twoFactor: { on: boolean; scratchCodesLeft: number };
+  passkeys: readonly { id: number; label: string; created: Date; used: Date | null }[];
+  done?: string | undefined;
+  fault?: string | undefined;
+  passwordFault?: string | undefined;
+};
+
+export const securityPage = (view: SecurityView): Html =>
+  layout({
+    title: "Sign-in and security",
+    wide: true,
+    script: true,
+    body: html`<p class="lead">You are signed in as <strong>${view.username}</strong>. Letters about your safety go to ${view.email}.</p>
+!${done(view.done)}!${alert(view.fault)}
+!${passwordPart(view)}
+!${twoFactorPart(view)}
+!${passkeysPart(view)}
+<section aria-labelledby="sessions"><h2 id="sessions">Where you are signed in</h2>
+<p>Signs you out in this browser and in every other. Apps that you let in, and your tokens, stay.</p>
+!${form({ action: "/security/sign-out-everywhere", token: view.token }, html`<button type="submit" class="second">Sign out everywhere</button>`)}
+<p class="aside"><a href="/logout">Sign out here only</a></p>
+</section>`,
+  });
+
+const passwordPart = ({ token, username, hasPassword, passwordFault }: SecurityView): Html =>
+  html`<section aria-labelledby="password-part"><h2 id="password-part">Password</h2>
+<p>${hasPassword ? "A new password signs you out in every other browser." : "You have no password yet."}</p>
+!${form(
+    { action: "/security/password", token },
+    html`!${newPasswordFields(username, passwordFault, passwordFault !== undefined)}
+<button type="submit" class="second">${hasPassword ? "Change the password" : "Save the password"}</button>`,
+  )}
+</section>`;
+
+function twoFactorPart({ token, twoFactor: { on, scratchCodesLeft } }: SecurityView): Html {
+  const state = on
+    ? html`<p><span class="on">On.</span> Your password alone does not sign in: a code of your authenticator app is asked for too. Scratch codes left: ${scratchCodesLeft}.</p>
+!${form({ action: "/security/tfa/disable", token }, html`<button type="submit" class="second danger">Turn it off</button>`)}`
+    : html`<p><span class="off">Off.</span> With it, somebody who learns your password still cannot sign in. You need an authenticator app.</p>
+!${form({ action: "/security/tfa", token }, html`<button type="submit" class="second">Turn it on</button>`)}`;
+  return html`<section aria-labelledby="tfa"><h2 id="tfa">Two-factor sign-in</h2>!${state}</section>`;
+}
+
+const passkeysPart = ({ token, passkeys }: SecurityView): Html =>
+  html`<section aria-labelledby="passkeys"><h2 id="passkeys">Passkeys</h2>
+<p>A passkey signs you in by your device's own lock, without a password and without a code. Nobody can trick you out of it.</p>
+!${passkeys.length === 0 ? "" : html`<ul class="rows">!${passkeys.map((passkey) => passkeyRow(token, passkey))}</ul>`}
+!${form(
+    {
+      action: "/security/passkeys",
+      token,
+      attributes: 'hidden data-passkey="create" data-options="/security/passkeys/options"',
+    },
+    html`!${field({
+      name: "label",
+      label: "Name of this device",
+      autocomplete: "off",
+      hint: "To tell your passkeys apart.",
+      attributes: 'maxlength="50"',
+    })}
+<input type="hidden" name="credential" value="">
+<button type="submit" class="second">Add a passkey</button>
+<p role="status" class="fault"></p>`,
+  )}
+<noscript><p class="hint">To add a passkey, allow this page to run scripts.</p></noscript>
+</section>`;
+
+const passkeyRow = (token: string, { id, label, created, used }: SecurityView["passkeys"][number]): Html =>
+  html`<li><div><strong>${label}</strong><br><span class="hint">Added ${day(created)}, ${used === null ? "not used yet" : `last used ${day(used)}`}</span></div>
+!${form({ action: `/security/passkeys/${id}/remove`, token }, html`<button type="submit" class="small danger" aria-label="Remove ${label}">Remove</button>`)}</li>`;
+
+const day = (at: Date): string => at.toISOString().slice(0, 10);
+
+export const twoFactorPage = (at: { token: string; secret: string; fault?: string | undefined }): Html =>
+  layout({
+    title: "Turn on two-factor sign-in",
+    body: html`<ol class="steps">
+<li>Scan this with your authenticator app.<br><img class="qr" src="/security/tfa.svg" alt="QR code with your secret; it stands below as text" width="200" height="200">
+<p class="hint">Or type this secret into it: <code>${(at.secret.match(/.{1,4}/g) ?? []).join(" ")}</code></p></li>
+<li>Type the code that it shows.
+!${form(
+      { action: "/security/tfa/confirm", token: at.token },
+      html`!${field({
+        name: "code",
+        label: "Code",
+        autocomplete: "one-time-code",
+        fault: at.fault,
+        first: true,
+        attributes: 'inputmode="numeric" maxlength="16"',
+      })}
+<button type="submit">Turn it on</button>`,
+    )}</li></ol>
+<p class="aside"><a href="/security">Not now</a></p>`,
+  });
+
+export const scratchCodesPage = (codes: readonly string[]): Html =>
+  layout({
+    title: "Keep these scratch codes",
+    body: html`!${done("Two-factor sign-in is on.")}
+<p>If you lose your authenticator, each of these signs you in once in its place. They are shown only now: print them, or keep them with your passwords.</p>
+<ul class="codes">!${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
+<p><a class="button" href="/security">I have kept them</a></p>`,
+  });

@@ -1,0 +1,157 @@
+import {
+  type AuthenticationResponseJSON,
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  type RegistrationResponseJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from "@simplewebauthn/server";
+import { recordLogin } from "#identity/index.ts";
+import { recordRefusal, type Wait } from "./check-password.ts";
+import type { SignInDeps } from "./deps.ts";
+import { deletePasskey, findPasskey, listPasskeys, type PasskeyRow, savePasskey, usePasskey } from "./passkey-store.ts";
+import { saveRecord, takeRecord } from "./record-store.ts";
+import { tell } from "./tell.ts";
+import { findUser, lockUser, type Person, personOf, type UserRow } from "./user-store.ts";
+
+type PasskeyDeps = Pick<SignInDeps, "db" | "clock" | "sealer" | "letters" | "throttle" | "authUrl">;
+
+const CHALLENGE_MINUTES = 5;
+/** EdDSA, ES256 and RS256: what authenticators have. */
+const ALGORITHMS = [-8, -7, -257];
+/** More than anybody has devices. */
+const MOST_PASSKEYS = 20;
+
+const siteOf = ({ authUrl }: PasskeyDeps) => ({ rpID: new URL(authUrl).hostname, origin: new URL(authUrl).origin });
+
+/** A challenge is good once, and for the one interaction or session that it was made for. */
+const keepChallenge = (deps: PasskeyDeps, challenge: string, of: string): Promise<void> =>
+  saveRecord(deps.db, deps, { model: "Challenge", key: challenge, minutes: CHALLENGE_MINUTES, payload: { of } });
+
+const useChallenge =
+  (deps: PasskeyDeps, of: string) =>
+  async (challenge: string): Promise<boolean> =>
+    (await takeRecord(deps.db, deps, { model: "Challenge", key: challenge }))?.payload.of === of;
+
+/** For `navigator.credentials.create`. The authenticator keeps who it is for, and asks for a finger or a PIN. */
+export async function passkeyCreation(deps: PasskeyDeps, user: UserRow, sessionUid: string): Promise<object> {
+  const { rpID } = siteOf(deps);
+  const known = await listPasskeys(deps.db, personOf(user));
+  const options = await generateRegistrationOptions({
+    rpName: "Moorage",
+    rpID,
+    userID: new Uint8Array(Buffer.from(handleOf(user))),
+    userName: user.username,
+    userDisplayName: user.username,
+    excludeCredentials: known.map(({ credential_id, transports }) => ({
+      id: credential_id.toString("base64url"),
+      transports,
+    })),
+    supportedAlgorithmIDs: ALGORITHMS,
+    authenticatorSelection: { residentKey: "required", userVerification: "required" },
+  });
+  await keepChallenge(deps, options.challenge, `session ${sessionUid}`);
+  return options;
+}
+
+export type Added = "added" | "not-proven" | "known" | "too-many";
+
+export async function addPasskey(
+  deps: PasskeyDeps,
+  { person, uid }: { person: Person; uid: string },
+  { label, response }: { label: string; response: RegistrationResponseJSON },
+): Promise<Added> {
+  const { rpID, origin } = siteOf(deps);
+  const verified = await verifyRegistrationResponse({
+    response,
+    expectedChallenge: useChallenge(deps, `session ${uid}`),
+    expectedOrigin: origin,
+    expectedRPID: rpID,
+    requireUserVerification: true,
+    supportedAlgorithmIDs: ALGORITHMS,
+  }).catch(() => ({ verified: false as const, registrationInfo: undefined }));
+  if (!verified.verified) return "not-proven";
+  const { credential } = verified.registrationInfo;
+  return deps.db.transaction().execute(async (tx): Promise<Added> => {
+    const user = await lockUser(tx, person);
+    if (user === undefined) return "not-proven";
+    if ((await listPasskeys(tx, person)).length >= MOST_PASSKEYS) return "too-many";
+    const isNew = await savePasskey(tx, {
+      account_id: person.accountId,
+      user_id: person.userId,
+      label,
+      credential_id: Buffer.from(credential.id, "base64url"),
+      public_key: Buffer.from(credential.publicKey),
+      counter: credential.counter,
+      transports: [...(credential.transports ?? [])],
+      created_at: deps.clock(),
+    });
+    if (!isNew) return "known";
+    await tell(tx, deps, user, "passkey_added");
+    return "added";
+  });
+}
+
+export const removePasskey = (deps: PasskeyDeps, person: Person, id: number): Promise<void> =>
+  deps.db.transaction().execute(async (tx) => {
+    const user = await lockUser(tx, person);
+    if (user !== undefined && (await deletePasskey(tx, person, id))) await tell(tx, deps, user, "passkey_removed");
+  });
+
+/** For `navigator.credentials.get`. It names no user: the authenticator offers those that it knows. */
+export async function passkeyRequest(deps: PasskeyDeps, interactionUid: string): Promise<object> {
+  const options = await generateAuthenticationOptions({ rpID: siteOf(deps).rpID, userVerification: "required" });
+  await keepChallenge(deps, options.challenge, `interaction ${interactionUid}`);
+  return options;
+}
+
+/** Whose passkey answered. It is two factors: the device, and the finger or PIN that it asked for. */
+export async function checkPasskey(
+  deps: PasskeyDeps,
+  { uid, response, ip }: { uid: string; response: AuthenticationResponseJSON; ip: string },
+): Promise<Wait | { outcome: "wrong" } | { outcome: "right"; user: UserRow }> {
+  const { db, clock, throttle } = deps;
+  const attempt = { at: "passkey", ip } as const;
+  const seconds = await throttle.take(attempt);
+  if (seconds > 0) {
+    await recordRefusal(deps, undefined, ip);
+    return { outcome: "wait", seconds };
+  }
+  const passkey = await findPasskey(db, Buffer.from(response.id, "base64url"));
+  const person = passkey && { accountId: passkey.account_id, userId: passkey.user_id };
+  const user = person && (await findUser(db, person));
+  const isRight = passkey !== undefined && user !== undefined && (await answers(deps, passkey, user, uid, response));
+  if (isRight) await throttle.giveBack(attempt);
+  await recordLogin(db, { at: clock(), person, address: ip, status: isRight ? "successful" : "failed" });
+  return isRight ? { outcome: "right", user } : { outcome: "wrong" };
+}
+
+async function answers(
+  deps: PasskeyDeps,
+  passkey: PasskeyRow,
+  user: UserRow,
+  uid: string,
+  response: AuthenticationResponseJSON,
+): Promise<boolean> {
+  const handle = response.response.userHandle;
+  if (handle !== undefined && Buffer.from(handle, "base64url").toString() !== handleOf(user)) return false;
+  const { rpID, origin } = siteOf(deps);
+  // The library throws for whatever does not fit.
+  const proven = await verifyAuthenticationResponse({
+    response,
+    expectedChallenge: useChallenge(deps, `interaction ${uid}`),
+    expectedOrigin: origin,
+    expectedRPID: rpID,
+    requireUserVerification: true,
+    credential: {
+      id: passkey.credential_id.toString("base64url"),
+      publicKey: new Uint8Array(passkey.public_key),
+      counter: passkey.counter,
+    },
+  }).catch(() => undefined);
+  if (proven?.verified !== true) return false;
+  return usePasskey(deps.db, passkey, proven.authenticationInfo.newCounter, deps.clock());
+}
+
+/** What an authenticator keeps of a user. It says nothing to anybody else. */
+const handleOf = ({ account_id, id }: UserRow): string => `${account_id}.${id}`;

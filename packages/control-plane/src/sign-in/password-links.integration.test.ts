@@ -1,0 +1,172 @@
+import { expect, test } from "vitest";
+import { createLog } from "#platform/log.ts";
+import { type AuthServer, newAuthServer, PASSWORD } from "#testing/auth-server.ts";
+import { newValkey } from "#testing/valkey.ts";
+import { newWorld, type World } from "#testing/world.ts";
+import { createPasswordLinks } from "./password-links.ts";
+import { createThrottle } from "./throttle.ts";
+
+type Person = { accountId: number; userId: number };
+const NEW_PASSWORD = "seven gulls over the pier";
+
+const linkFor = async (world: World, auth: AuthServer, person: Person, hours = 1): Promise<string> => {
+  const make = createPasswordLinks({ clock: world.clock, authUrl: auth.authUrl });
+  return new URL(await world.db.transaction().execute((tx) => make(tx, person, hours))).pathname;
+};
+const choose = { password: NEW_PASSWORD, again: NEW_PASSWORD };
+async function signsIn(auth: AuthServer, name: string, password: string): Promise<boolean> {
+  const visitor = auth.visitor();
+  await visitor.get("/security");
+  return (await visitor.submit("/sign-in", { name, password })).url.pathname === "/security";
+}
+
+test("a link leads to a page with a clean address, and the password that is chosen there signs in", async () => {
+  await using world = await newWorld();
+  await using auth = await newAuthServer(world);
+  const customer = await world.customer();
+  const visitor = auth.visitor();
+
+  const page = await visitor.get(await linkFor(world, auth, customer));
+  expect(page.url.pathname).toBe("/password");
+  expect(page.html).toContain(customer.username);
+  const seen = await visitor.submit("/password", choose);
+
+  expect(seen).toMatchObject({ status: 200, html: expect.stringContaining("Your password is saved") });
+  expect(await signsIn(auth, customer.username, NEW_PASSWORD)).toBe(true);
+  expect((await world.events()).map(({ action, username }) => [action, username])).toEqual([
+    ["password_reset", customer.username],
+  ]);
+  expect((await world.audit()).map(({ action }) => action)).toContain("password_chosen");
+  expect(await world.db.selectFrom("mails").selectAll().execute()).toHaveLength(1);
+});
+
+test("a link works once, also for ten at once, and with it end the others of this user", async () => {
+  await using world = await newWorld();
+  await using auth = await newAuthServer(world);
+  const customer = await world.customer();
+  const [link, other] = [await linkFor(world, auth, customer), await linkFor(world, auth, customer, 72)];
+  const visitors = Array.from({ length: 10 }, () => auth.visitor());
+  for (const visitor of visitors) await visitor.get(link);
+  const seen = await Promise.all(
+    visitors.map((visitor, n) => {
+      const password = `${NEW_PASSWORD} ${n}`;
+      return visitor.submit("/password", { password, again: password });
+    }),
+  );
+  expect(seen.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+    200,
+    ...Array.from({ length: 9 }, () => 400),
+  ]);
+  for (const each of [link, other]) expect((await auth.visitor().get(each)).html).toContain("does not work any more");
+});
+
+test("looking at a link does not use it; its hour does", async () => {
+  await using world = await newWorld();
+  await using auth = await newAuthServer(world);
+  const customer = await world.customer();
+  const link = await linkFor(world, auth, customer);
+  for (let n = 0; n < 3; n++) expect((await auth.visitor().get(link)).status).toBe(200);
+  const slow = auth.visitor();
+  await slow.get(link);
+  world.time.now = new Date(world.time.now.getTime() + 3_600_000);
+  expect((await slow.submit("/password", choose)).status).toBe(400);
+  expect((await auth.visitor().get(link)).status).toBe(400);
+  expect(await signsIn(auth, customer.username, NEW_PASSWORD)).toBe(false);
+});
+
+test("a password that is too easy, or typed in two ways, is refused with a reason, and the link stays good", async () => {
+  await using world = await newWorld();
+  await using auth = await newAuthServer(world);
+  const customer = await world.customer();
+  const visitor = auth.visitor();
+  await visitor.get(await linkFor(world, auth, customer));
+  const short = await visitor.submit("/password", { password: "short", again: "short" });
+  expect(short).toMatchObject({ status: 400, html: expect.stringContaining("at least 15 characters") });
+  expect(short.html).toMatch(/aria-describedby="password-hint password-fault"\s+aria-invalid="true"/);
+  const two = await visitor.submit("/password", { password: NEW_PASSWORD, again: PASSWORD });
+  expect(two.html).toContain("The two are not the same");
+  expect((await visitor.submit("/password", choose)).status).toBe(200);
+});
+
+test("a new password signs out every browser, and two-factor sign-in stays on", async () => {
+  await using world = await newWorld();
+  await using auth = await newAuthServer(world);
+  const customer = await world.customer();
+  await auth.givePassword(customer);
+  const signedIn = auth.visitor();
+  await signedIn.get("/security");
+  await signedIn.submit("/sign-in", { name: customer.username, password: PASSWORD });
+  // Half-way in another browser, with the old password.
+  await world.db
+    .updateTable("users")
+    .set({ tfa_enabled_at: world.time.now, tfa_secret: "v1.sealed" })
+    .where("id", "=", customer.userId)
+    .execute();
+  const half = auth.visitor();
+  await half.get("/security");
+  await half.submit("/sign-in", { name: customer.username, password: PASSWORD });
+
+  const visitor = auth.visitor();
+  await visitor.get(await linkFor(world, auth, customer));
+  await visitor.submit("/password", choose);
+
+  expect((await signedIn.get("/security")).url.pathname).toMatch(/^\/interaction\//);
+  expect((await half.submit("/code", { code: "123456" })).html).toContain("Please sign in again.");
+  const user = await world.db.selectFrom("users").selectAll().where("id", "=", customer.userId).executeTakeFirst();
+  expect(user?.tfa_enabled_at).not.toBeNull();
+});
+
+test("changed on the security page, this browser stays signed in and others do not", async () => {
+  await using world = await newWorld();
+  await using auth = await newAuthServer(world);
+  const customer = await world.customer();
+  await auth.givePassword(customer);
+  const [here, there] = [auth.visitor(), auth.visitor()];
+  for (const visitor of [here, there]) {
+    await visitor.get("/security");
+    await visitor.submit("/sign-in", { name: customer.username, password: PASSWORD });
+  }
+  const seen = await here.submit("/security/password", choose);
+  expect(seen.html).toContain("Your password is changed");
+  expect((await here.get("/security")).url.pathname).toBe("/security");
+  expect((await there.get("/security")).url.pathname).toMatch(/^\/interaction\//);
+  expect(await signsIn(auth, customer.username, PASSWORD)).toBe(false);
+  expect(await signsIn(auth, customer.username, NEW_PASSWORD)).toBe(true);
+
+  await here.submit("/security/sign-out-everywhere");
+  expect((await here.get("/security")).url.pathname).toMatch(/^\/interaction\//);
+});
+
+test("who forgot their password is answered alike, user or not, and asks the outbox the same", async () => {
+  await using world = await newWorld();
+  await using valkey = await newValkey();
+  const log = createLog("test", "silent");
+  await using auth = await newAuthServer(world, { throttle: createThrottle({ shared: await valkey.limits(), log }) });
+  const customer = await world.customer();
+  const ask = async (name: string) => {
+    const visitor = auth.visitor();
+    await visitor.get("/forgot");
+    return visitor.submit("/forgot", { name });
+  };
+  const [known, unknown] = [await ask(customer.username), await ask("nobody")];
+  expect(unknown.html).toBe(known.html);
+  expect([known.status, unknown.status]).toEqual([200, 200]);
+  const mails = await world.db.selectFrom("mails").select("letter").execute();
+  expect(mails).toHaveLength(2);
+  expect(JSON.stringify(mails)).not.toContain(customer.username);
+
+  // A mailbox is not filled by strangers.
+  for (const name of [customer.username, "nobody"])
+    expect([(await ask(name)).status, (await ask(name)).status, (await ask(name)).status]).toEqual([200, 200, 429]);
+});
+
+test("only the hash of a link lies in the database", async () => {
+  await using world = await newWorld();
+  await using auth = await newAuthServer(world);
+  const link = await linkFor(world, auth, await world.customer());
+  const secret = link.split("/").at(-1) as string;
+  expect(secret).toMatch(/^[0-9a-f]{64}$/);
+  const [row] = await world.db.selectFrom("password_links").selectAll().execute();
+  expect(row?.sha256.toString("hex")).not.toBe(secret);
+  expect((await auth.visitor().get(`/password/${row?.sha256.toString("hex")}`)).status).toBe(400);
+});

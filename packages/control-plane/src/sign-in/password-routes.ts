@@ -1,0 +1,96 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { chooseByLink } from "./choose-password.ts";
+import type { SignInDeps } from "./deps.ts";
+import { formOf, sendPage, sendTooMany } from "./http.ts";
+import {
+  choosePasswordPage,
+  deadLinkPage,
+  forgotDonePage,
+  forgotPage,
+  passwordChosenPage,
+} from "./pages/password-pages.ts";
+import { findLink, isLinkSecret } from "./password-links.ts";
+import { findUser } from "./user-store.ts";
+
+export const NOT_THE_SAME = "The two are not the same. Type the new password twice.";
+
+/** Asking for a link, and choosing a password by one. */
+export function passwordRoutes(app: FastifyInstance, deps: SignInDeps): void {
+  const { db, clock, throttle, letters, formTokens, interactions } = deps;
+  const cookie = linkCookie(deps.authUrl);
+
+  app.get("/forgot", async (_request, reply) => sendPage(reply, forgotPage({ token: formTokens.make("forgot", "") })));
+
+  // Whoever it names, the work and the answer are the same: the letter's writer finds out whether there is anybody.
+  app.post("/forgot", async (request, reply) => {
+    const { name } = formOf(deps, request, { for: "forgot", of: "" }, ["name"]);
+    const seconds = await throttle.take({ at: "forgot", who: name, ip: request.ip });
+    if (seconds > 0) return sendTooMany(reply, seconds, "/forgot");
+    await letters.resetRequested(db, { name: name.slice(0, LONGEST_NAME) });
+    return sendPage(reply, forgotDonePage());
+  });
+
+  // The secret goes from the address into a cookie: addresses are kept in histories and shown to passers-by.
+  app.get<{ Params: { secret: string } }>("/password/:secret", { logLevel: "silent" }, async ({ params }, reply) =>
+    reply
+      .header("set-cookie", cookie.set(isLinkSecret(params.secret) ? params.secret : ""))
+      .header("cache-control", "no-store")
+      .header("referrer-policy", "no-referrer")
+      .redirect("/password", 303),
+  );
+
+  app.get("/password", async (request, reply) => {
+    const secret = cookie.read(request);
+    const person = secret === undefined ? undefined : await findLink(db, clock, secret);
+    const user = person && (await findUser(db, person));
+    if (secret === undefined || user === undefined) return refuseLink(request, reply);
+    return sendPage(reply, choosePasswordPage({ token: formTokens.make("password", secret), username: user.username }));
+  });
+
+  app.post("/password", async (request, reply) => {
+    const secret = cookie.read(request);
+    if (secret === undefined) return refuseLink(request, reply);
+    const made = { for: "password", of: secret };
+    const { password, again } = formOf(deps, request, made, ["password", "again"]);
+    const person = await findLink(db, clock, secret);
+    const user = person && (await findUser(db, person));
+    if (user === undefined) return refuseLink(request, reply);
+    const chosen =
+      password === again
+        ? await chooseByLink(deps, secret, password)
+        : ({ outcome: "fault", fault: NOT_THE_SAME } as const);
+    if (chosen.outcome === "nobody") return refuseLink(request, reply);
+    if (chosen.outcome === "fault") {
+      const token = formTokens.make(made.for, made.of);
+      return sendPage(reply.status(400), choosePasswordPage({ token, username: user.username, fault: chosen.fault }));
+    }
+    reply.header("set-cookie", cookie.clear);
+    return sendPage(reply, passwordChosenPage({ signInAt: interactions.signInAt("/security") }));
+  });
+
+  const refuseLink = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const seconds = await throttle.take({ at: "link", ip: request.ip });
+    if (seconds > 0) return sendTooMany(reply, seconds, "/forgot");
+    return sendPage(reply.status(400).header("set-cookie", cookie.clear), deadLinkPage());
+  };
+}
+
+const LONGEST_NAME = 200;
+
+/** Lax: people come here from their mail, which is another site. */
+function linkCookie(authUrl: string) {
+  const secure = new URL(authUrl).protocol === "https:";
+  const name = secure ? "__Host-moorage_link" : "moorage_link";
+  const flags = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
+  return {
+    set: (secret: string): string => `${name}=${secret}; Max-Age=3600; ${flags}`,
+    clear: `${name}=; Max-Age=0; ${flags}`,
+    read: ({ headers }: FastifyRequest): string | undefined => {
+      const value = (headers.cookie ?? "")
+        .split(/; */)
+        .find((each) => each.startsWith(`${name}=`))
+        ?.slice(name.length + 1);
+      return value !== undefined && isLinkSecret(value) ? value : undefined;
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import type { Clock } from "#platform/clock.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Sealer } from "#platform/seal.ts";
+import { sha256 } from "#platform/sha256.ts";
+import type { Person } from "./user-store.ts";
+
+/** What sign-in remembers for minutes. It lies with what the authorization server remembers, and is swept with it. */
+export type RecordDeps = { clock: Clock; sealer: Sealer };
+type Payloads = { SignIn: { tries: number }; Challenge: { of: string } };
+type Model = keyof Payloads;
+type Named<M extends Model> = { model: M; key: string };
+type Found<M extends Model> = { person: Person | undefined; payload: Payloads[M] };
+
+const placeOf = (model: Model, hash: Buffer) => ["auth_records", model, hash.toString("hex")] as const;
+
+/** Another under the same key is replaced. */
+export async function saveRecord<M extends Model>(
+  db: Db | Tx,
+  { clock, sealer }: RecordDeps,
+  { model, key, person, minutes, payload }: Named<M> & { person?: Person; minutes: number; payload: Payloads[M] },
+): Promise<void> {
+  const hash = sha256(key);
+  const row = {
+    account_id: person?.accountId ?? null,
+    user_id: person?.userId ?? null,
+    payload: sealer.seal(placeOf(model, hash), JSON.stringify(payload)),
+    expires_at: new Date(clock().getTime() + minutes * 60_000),
+  };
+  await db
+    .insertInto("auth_records")
+    .values({ model, key_sha256: hash, app_grant_id: null, uid_sha256: null, consumed_at: null, ...row })
+    .onConflict((conflict) => conflict.columns(["model", "key_sha256"]).doUpdateSet(row))
+    .execute();
+}
+
+const opened = <M extends Model>(
+  sealer: Sealer,
+  model: M,
+  hash: Buffer,
+  row: { account_id: number | null; user_id: number | null; payload: string },
+): Found<M> => ({
+  person:
+    row.account_id === null || row.user_id === null ? undefined : { accountId: row.account_id, userId: row.user_id },
+  payload: JSON.parse(sealer.open(placeOf(model, hash), row.payload)) as Payloads[M],
+});
+
+export async function findRecord<M extends Model>(
+  db: Db | Tx,
+  { clock, sealer }: RecordDeps,
+  { model, key }: Named<M>,
+  lock?: "for update",
+): Promise<Found<M> | undefined> {
+  const hash = sha256(key);
+  const row = await db
+    .selectFrom("auth_records")
+    .select(["account_id", "user_id", "payload"])
+    .where("model", "=", model)
+    .where("key_sha256", "=", hash)
+    .where("expires_at", ">", clock())
+    .$if(lock !== undefined, (query) => query.forUpdate())
+    .executeTakeFirst();
+  return row === undefined ? undefined : opened(sealer, model, hash, row);
+}
+
+/** Until when it is kept stays. */
+export async function rewriteRecord<M extends Model>(
+  tx: Tx,
+  { sealer }: RecordDeps,
+  { model, key, payload }: Named<M> & { payload: Payloads[M] },
+): Promise<void> {
+  const hash = sha256(key);
+  await tx
+    .updateTable("auth_records")
+    .set({ payload: sealer.seal(placeOf(model, hash), JSON.stringify(payload)) })
+    .where("model", "=", model)
+    .where("key_sha256", "=", hash)
+    .execute();
+}
+
+/** Good once: of two who take it, one gets it. */
+export async function takeRecord<M extends Model>(
+  db: Db | Tx,
+  { clock, sealer }: RecordDeps,
+  { model, key }: Named<M>,
+): Promise<Found<M> | undefined> {
+  const hash = sha256(key);
+  const row = await db
+    .deleteFrom("auth_records")
+    .where("model", "=", model)
+    .where("key_sha256", "=", hash)
+    .returning(["account_id", "user_id", "payload", "expires_at"])
+    .executeTakeFirst();
+  return row === undefined || row.expires_at <= clock() ? undefined : opened(sealer, model, hash, row);
+}

@@ -1,0 +1,156 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { toString as qrCode } from "qrcode";
+import { DomainError } from "#platform/errors.ts";
+import { always } from "#platform/http/once.ts";
+import { chooseSignedIn } from "./choose-password.ts";
+import { newCredential } from "./credential.ts";
+import type { SignInDeps } from "./deps.ts";
+import { formOf, PageRefusal, sendPage, sendTooMany } from "./http.ts";
+import { signedOutPage } from "./pages/message-pages.ts";
+import { scratchCodesPage, securityPage, type SecurityView, twoFactorPage } from "./pages/security-pages.ts";
+import { listPasskeys } from "./passkey-store.ts";
+import { type Added, addPasskey, passkeyCreation, removePasskey } from "./passkeys.ts";
+import { NOT_THE_SAME } from "./password-routes.ts";
+import { digitsOf, enrolmentOf } from "./totp.ts";
+import { confirmTwoFactor, disableTwoFactor, offeredSeed, offerTwoFactor } from "./two-factor.ts";
+import { countScratchCodes, findUser, type Person, type UserRow } from "./user-store.ts";
+
+type Signed = { person: Person; uid: string; signedInAt: Date; user: UserRow };
+type Said = Pick<SecurityView, "done" | "fault" | "passwordFault">;
+
+/** How one signs in is only changed by somebody who just did. */
+const FRESH_MS = 10 * 60_000;
+const HOME = "/security";
+
+const refusedPasskey: Record<Exclude<Added, "added">, string> = {
+  "not-proven": "The passkey could not be added. Load this page again and try once more.",
+  known: "This passkey is in use already.",
+  "too-many": "You have 20 passkeys, which is the most. Remove one first.",
+};
+
+/** Where people see and change how they sign in. */
+export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
+  const { db, clock, interactions, formTokens } = deps;
+
+  const whoIs = async (request: FastifyRequest, reply: FastifyReply): Promise<Signed | undefined> => {
+    const session = await interactions.session(request, reply);
+    const user = session && (await findUser(db, session.person));
+    return session === undefined || user === undefined ? undefined : { ...session, user };
+  };
+  const isFresh = ({ signedInAt }: Signed): boolean => clock().getTime() - signedInAt.getTime() < FRESH_MS;
+  const tokenOf = ({ uid }: Signed): string => formTokens.make("security", uid);
+
+  type Change = (signed: Signed, request: FastifyRequest, reply: FastifyReply, form: Form) => Promise<unknown>;
+  type Form = (...names: string[]) => Record<string, string>;
+  const change = (path: string, run: Change): void => {
+    app.post(`${HOME}/${path}`, async (request, reply) => {
+      const signed = await whoIs(request, reply);
+      if (signed === undefined) return reply.redirect(interactions.signInAt(HOME), 303);
+      const made = { for: "security", of: signed.uid };
+      formOf(deps, request, made, []);
+      if (!isFresh(signed)) return reply.redirect(interactions.signInAt(HOME, { again: true }), 303);
+      return run(signed, request, reply, (...names) => formOf(deps, request, made, names));
+    });
+  };
+  const show = async (reply: FastifyReply, signed: Signed, said: Said = {}): Promise<FastifyReply> => {
+    const user = (await findUser(db, signed.person)) ?? signed.user;
+    const passkeys = await listPasskeys(db, signed.person);
+    return sendPage(
+      reply,
+      securityPage({
+        token: tokenOf(signed),
+        username: user.username,
+        email: user.email,
+        hasPassword: user.password_hash !== null,
+        twoFactor: { on: user.tfa_enabled_at !== null, scratchCodesLeft: await countScratchCodes(db, signed.person) },
+        passkeys: passkeys.map(({ id, label, created_at, used_at }) => ({
+          ...{ id, label, created: created_at, used: used_at },
+        })),
+        ...said,
+      }),
+    );
+  };
+
+  app.get(HOME, async (request, reply) => {
+    const signed = await whoIs(request, reply);
+    return signed === undefined ? reply.redirect(interactions.signInAt(HOME), 303) : show(reply, signed);
+  });
+
+  change("password", async (signed, _request, reply, form) => {
+    const { password = "", again } = form("password", "again");
+    const chosen =
+      password === again
+        ? await chooseSignedIn(deps, signed, password)
+        : ({ outcome: "fault", fault: NOT_THE_SAME } as const);
+    if (chosen.outcome === "fault") return show(reply.status(400), signed, { passwordFault: chosen.fault });
+    if (chosen.outcome === "nobody") return reply.redirect(HOME, 303);
+    return show(reply, signed, { done: "Your password is changed, and every other browser is signed out." });
+  });
+
+  change("tfa", async ({ person }, _request, reply) => {
+    await offerTwoFactor(deps, person, always, () => ({}));
+    return reply.redirect(`${HOME}/tfa`, 303);
+  });
+
+  /** The secret is shown to who just signed in, while it waits to be confirmed. */
+  const offered = async (request: FastifyRequest, reply: FastifyReply) => {
+    const signed = await whoIs(request, reply);
+    const secret = signed !== undefined && isFresh(signed) ? offeredSeed(deps, signed.user) : undefined;
+    return signed === undefined || secret === undefined ? undefined : { signed, secret };
+  };
+  app.get(`${HOME}/tfa`, async (request, reply) => {
+    const offer = await offered(request, reply);
+    if (offer === undefined) return reply.redirect(HOME, 303);
+    return sendPage(reply, twoFactorPage({ token: tokenOf(offer.signed), secret: offer.secret }));
+  });
+  app.get(`${HOME}/tfa.svg`, async (request, reply) => {
+    const offer = await offered(request, reply);
+    if (offer === undefined) throw new PageRefusal(404, "Not found", "There is no such page.");
+    const picture = await qrCode(enrolmentOf(offer.secret, offer.signed.user.username), { type: "svg", margin: 1 });
+    return reply.type("image/svg+xml").header("cache-control", "no-store").send(picture);
+  });
+
+  change("tfa/confirm", async (signed, _request, reply, form) => {
+    const code = digitsOf(form("code")["code"] ?? "") ?? "";
+    try {
+      return sendPage(reply, scratchCodesPage(await confirmTwoFactor(deps, signed.person, code, always, (all) => all)));
+    } catch (error) {
+      const secret = offeredSeed(deps, signed.user);
+      if (!(error instanceof DomainError) || error.kind !== "invalid" || secret === undefined) throw error;
+      const fault = "This is not the code of this moment. Type what your app shows now.";
+      return sendPage(reply.status(400), twoFactorPage({ token: tokenOf(signed), secret, fault }));
+    }
+  });
+
+  change("tfa/disable", async (signed, _request, reply) => {
+    await disableTwoFactor(deps, signed.person, always);
+    return show(reply, signed, { done: "Two-factor sign-in is off." });
+  });
+
+  change("passkeys/options", async ({ user, uid }, request, reply) => {
+    const seconds = await deps.throttle.take({ at: "challenge", ip: request.ip });
+    return seconds > 0 ? sendTooMany(reply, seconds, HOME) : passkeyCreation(deps, user, uid);
+  });
+
+  change("passkeys", async (signed, _request, reply, form) => {
+    const { credential = "", label = "" } = form("credential", "label");
+    const response = newCredential(credential);
+    const named = label.trim().slice(0, LONGEST_LABEL) || "Passkey";
+    const added = response === undefined ? "not-proven" : await addPasskey(deps, signed, { label: named, response });
+    if (added !== "added") return show(reply.status(400), signed, { fault: refusedPasskey[added] });
+    return show(reply, signed, { done: `The passkey "${named}" is added.` });
+  });
+
+  change("passkeys/:id/remove", async (signed, request, reply) => {
+    const { id } = request.params as { id: string };
+    if (/^\d{1,15}$/.test(id)) await removePasskey(deps, signed.person, Number(id));
+    return show(reply, signed, { done: "The passkey is removed." });
+  });
+
+  change("sign-out-everywhere", async ({ person }, _request, reply) => {
+    await db.transaction().execute((tx) => deps.endSessions(tx, person));
+    return sendPage(reply, signedOutPage({ everywhere: true }));
+  });
+}
+
+const LONGEST_LABEL = 50;

@@ -1,0 +1,25 @@
+import { confirmTfa, disableTfa, enableTfa, toTimestamp } from "@moorage/contract";
+import type { FastifyInstance } from "fastify";
+import { type Principal, type RouteDeps, route } from "#identity/index.ts";
+import { confirmTwoFactor, disableTwoFactor, offerTwoFactor, type TwoFactorDeps } from "./two-factor.ts";
+
+/** Two-factor sign-in by the tenants' interface. */
+export function tfaRoutes(app: FastifyInstance, deps: RouteDeps & TwoFactorDeps): void {
+  route(app, deps, enableTfa, ({ principal, once }) =>
+    offerTwoFactor(deps, personOf(principal), once, ({ secret, until }) => ({ secret, expiry: toTimestamp(until) })),
+  );
+
+  route(app, deps, confirmTfa, ({ principal, body, once }) =>
+    confirmTwoFactor(deps, personOf(principal), body.tfa_code, once, (codes) => ({
+      scratch: codes[0] as string,
+      scratch_codes: codes,
+    })),
+  );
+
+  route(app, deps, disableTfa, async ({ principal, once }) => {
+    await disableTwoFactor(deps, personOf(principal), once);
+    return {};
+  });
+}
+
+const personOf = ({ accountId, userId }: Principal) => ({ accountId, userId });

@@ -1,0 +1,102 @@
+import type { Tx } from "#platform/db/database.ts";
+import { DomainError, notFound } from "#platform/errors.ts";
+import type { Once } from "#platform/http/once.ts";
+import type { SignInDeps } from "./deps.ts";
+import { openSeed, sealSeed } from "./seed.ts";
+import { tell } from "./tell.ts";
+import { hashOfScratchCode, newScratchCodes, newSeed, stepOf } from "./totp.ts";
+import { lockUser, type Person, personOf, replaceScratchCodes, saveSignIn, type UserRow } from "./user-store.ts";
+
+export type TwoFactorDeps = Pick<SignInDeps, "db" | "clock" | "sealer" | "letters">;
+
+const OFFERED_MS = 3_600_000;
+
+/** A seed for an authenticator app, which counts once a code of it has come back. A new offer replaces the last. */
+export const offerTwoFactor = <Reply>(
+  { db, clock, sealer }: TwoFactorDeps,
+  person: Person,
+  once: Once,
+  replyOf: (offer: { secret: string; until: Date }) => Reply,
+): Promise<Reply> =>
+  db.transaction().execute(async (tx) => {
+    await once.claim(tx);
+    requireOff(await lock(tx, person));
+    const secret = newSeed();
+    const until = new Date(clock().getTime() + OFFERED_MS);
+    const columns = { tfa_offered_secret: sealSeed(sealer, person, secret), tfa_offered_until: until };
+    await saveSignIn(tx, person, columns);
+    const reply = replyOf({ secret, until });
+    await once.keep(tx, reply);
+    return reply;
+  });
+
+/** The seed that waits to be confirmed, if one does. */
+export function offeredSeed({ clock, sealer }: Pick<TwoFactorDeps, "clock" | "sealer">, user: UserRow) {
+  const { tfa_offered_secret: sealed, tfa_offered_until: until } = user;
+  if (sealed === null || until === null || until <= clock()) return undefined;
+  return openSeed(sealer, personOf(user), sealed);
+}
+
+/** The scratch codes leave here once. */
+export const confirmTwoFactor = <Reply>(
+  deps: TwoFactorDeps,
+  person: Person,
+  code: string,
+  once: Once,
+  replyOf: (scratchCodes: string[]) => Reply,
+): Promise<Reply> =>
+  deps.db.transaction().execute(async (tx) => {
+    await once.claim(tx);
+    const user = await lock(tx, person);
+    requireOff(user);
+    const seed = offeredSeed(deps, user);
+    if (seed === undefined)
+      throw new DomainError("wrong-state", {
+        reason: "There is nothing to confirm: begin with tfa-enable, and confirm within an hour.",
+      });
+    const step = stepOf(seed, code, deps.clock());
+    if (step === undefined)
+      throw new DomainError("invalid", {
+        field: "tfa_code",
+        reason: "tfa_code is not the code of this moment. Type what your authenticator app shows now.",
+      });
+    const scratchCodes = newScratchCodes();
+    await saveSignIn(tx, person, {
+      tfa_secret: user.tfa_offered_secret,
+      tfa_enabled_at: deps.clock(),
+      // The code that confirmed it does not sign in as well.
+      tfa_last_step: step,
+      tfa_offered_secret: null,
+      tfa_offered_until: null,
+    });
+    await replaceScratchCodes(tx, person, scratchCodes.map(hashOfScratchCode));
+    await tell(tx, deps, user, "tfa_enabled");
+    const reply = replyOf(scratchCodes);
+    await once.keep(tx, reply);
+    return reply;
+  });
+
+/** Whoever has it off already is where they want to be. */
+export const disableTwoFactor = (deps: TwoFactorDeps, person: Person, once: Once): Promise<void> =>
+  deps.db.transaction().execute(async (tx) => {
+    await once.claim(tx);
+    const user = await lock(tx, person);
+    const none = { tfa_secret: null, tfa_enabled_at: null, tfa_last_step: null };
+    await saveSignIn(tx, person, { ...none, tfa_offered_secret: null, tfa_offered_until: null });
+    await replaceScratchCodes(tx, person, []);
+    if (user.tfa_enabled_at !== null) await tell(tx, deps, user, "tfa_disabled");
+    await once.keep(tx, {});
+  });
+
+async function lock(tx: Tx, person: Person): Promise<UserRow> {
+  const user = await lockUser(tx, person);
+  if (user === undefined) throw notFound();
+  return user;
+}
+
+function requireOff({ tfa_enabled_at }: UserRow): void {
+  if (tfa_enabled_at !== null)
+    throw new DomainError("wrong-state", {
+      reason: "Two-factor sign-in is on already. To use another authenticator, turn it off first.",
+    });
+}

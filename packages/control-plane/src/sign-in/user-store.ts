@@ -1,0 +1,126 @@
+import { type Selectable, sql } from "kysely";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Tables } from "#platform/db/tables.ts";
+
+export type Person = { accountId: number; userId: number };
+
+/** Not all: what a user may have much of (preferences) would make a look-up take longer for some than for nobody. */
+const columns = [
+  "account_id",
+  "id",
+  "username",
+  "email",
+  "password_hash",
+  "tfa_secret",
+  "tfa_enabled_at",
+  "tfa_offered_secret",
+  "tfa_offered_until",
+] as const;
+export type UserRow = Pick<Selectable<Tables["users"]>, (typeof columns)[number]>;
+
+export const personOf = ({ account_id, id }: Pick<UserRow, "account_id" | "id">): Person => ({
+  accountId: account_id,
+  userId: id,
+});
+
+/** A name is one user's in the whole installation, in any case of letters. */
+export const findByName = (db: Db | Tx, name: string): Promise<UserRow | undefined> =>
+  db
+    .selectFrom("users")
+    .select(columns)
+    .where(sql`lower(username)`, "=", sql<string>`lower(${name}::text)`)
+    .executeTakeFirst();
+
+export const findUser = (db: Db | Tx, { accountId, userId }: Person): Promise<UserRow | undefined> =>
+  db
+    .selectFrom("users")
+    .select(columns)
+    .where("account_id", "=", accountId)
+    .where("id", "=", userId)
+    .executeTakeFirst();
+
+/** Locks the row, so that two changes of how one user signs in are decided one after the other. */
+export const lockUser = (tx: Tx, { accountId, userId }: Person): Promise<UserRow | undefined> =>
+  tx
+    .selectFrom("users")
+    .select(columns)
+    .where("account_id", "=", accountId)
+    .where("id", "=", userId)
+    .forUpdate()
+    .executeTakeFirst();
+
+type SignInColumns = Pick<
+  Selectable<Tables["users"]>,
+  | "password_hash"
+  | "password_set_at"
+  | "tfa_secret"
+  | "tfa_enabled_at"
+  | "tfa_last_step"
+  | "tfa_offered_secret"
+  | "tfa_offered_until"
+>;
+
+export async function saveSignIn(tx: Tx, { accountId, userId }: Person, change: Partial<SignInColumns>): Promise<void> {
+  await tx.updateTable("users").set(change).where("account_id", "=", accountId).where("id", "=", userId).execute();
+}
+
+/** Only if it is still the same password: somebody may have chosen a new one meanwhile. */
+export async function replaceHash(db: Db, { accountId, userId }: Person, from: string, to: string): Promise<void> {
+  await db
+    .updateTable("users")
+    .set({ password_hash: to })
+    .where("account_id", "=", accountId)
+    .where("id", "=", userId)
+    .where("password_hash", "=", from)
+    .execute();
+}
+
+/** Whether this step was not used before. Of two who use it at once, one is told so. */
+export async function useStep(db: Db | Tx, { accountId, userId }: Person, step: number): Promise<boolean> {
+  const used = await db
+    .updateTable("users")
+    .set({ tfa_last_step: step })
+    .where("account_id", "=", accountId)
+    .where("id", "=", userId)
+    .where("tfa_secret", "is not", null)
+    .where(({ or, eb }) => or([eb("tfa_last_step", "is", null), eb("tfa_last_step", "<", step)]))
+    .returning("id")
+    .executeTakeFirst();
+  return used !== undefined;
+}
+
+export async function useScratchCode(
+  db: Db | Tx,
+  { accountId, userId }: Person,
+  sha256OfCode: Buffer,
+): Promise<boolean> {
+  const used = await db
+    .deleteFrom("scratch_codes")
+    .where("account_id", "=", accountId)
+    .where("user_id", "=", userId)
+    .where("sha256", "=", sha256OfCode)
+    .returning("user_id")
+    .executeTakeFirst();
+  return used !== undefined;
+}
+
+/** None: the ones that there are go. */
+export async function replaceScratchCodes(tx: Tx, person: Person, hashes: readonly Buffer[]): Promise<void> {
+  const { accountId, userId } = person;
+  await tx.deleteFrom("scratch_codes").where("account_id", "=", accountId).where("user_id", "=", userId).execute();
+  if (hashes.length === 0) return;
+  await tx
+    .insertInto("scratch_codes")
+    .values(hashes.map((sha256) => ({ account_id: accountId, user_id: userId, sha256 })))
+    .execute();
+}
+
+export const countScratchCodes = async (db: Db, { accountId, userId }: Person): Promise<number> => {
+  const { left } = await db
+    .selectFrom("scratch_codes")
+    .select(({ fn }) => fn.countAll<number>().as("left"))
+    .where("account_id", "=", accountId)
+    .where("user_id", "=", userId)
+    .executeTakeFirstOrThrow();
+  return left;
+};

@@ -1,0 +1,58 @@
+import { randomBytes } from "node:crypto";
+import { rateLimitsOf, readConfig } from "#platform/config.ts";
+import { createNoRateLimiter } from "#platform/limits/rate-limiter.ts";
+import { createLog } from "#platform/log.ts";
+import { createNoThrottle, createPasswords, type Passwords, type Throttle } from "#sign-in/index.ts";
+import { createAuthServer } from "../auth.ts";
+import { freePort } from "./free-port.ts";
+import { newVisitor } from "./visitor.ts";
+import type { World } from "./world.ts";
+
+type Settings = { throttle?: Throttle; passwords?: Passwords; publicUrl?: string };
+
+export const PASSWORD = "three quiet boats at dusk";
+/** Hashing takes time, and most tests are about something else: one hash is everybody's. */
+const passwords = createPasswords();
+const hashOfPassword = passwords.hash(PASSWORD);
+
+/** The authorization server over a world's database, on a port of its own. It believes who says where they come from. */
+export async function newAuthServer(world: World, settings: Settings = {}) {
+  const port = await freePort();
+  const authUrl = `http://localhost:${port}`;
+  const app = await createAuthServer(
+    createLog("test", "silent"),
+    {
+      db: world.db,
+      clock: world.clock,
+      sealer: world.sealer,
+      keyRing: { current: "k1", keys: { k1: randomBytes(32).toString("base64") } },
+      limiter: createNoRateLimiter(rateLimitsOf(readConfig({ DATABASE_URL: world.databaseUrl }))),
+      throttle: settings.throttle ?? createNoThrottle(),
+      passwords: settings.passwords ?? passwords,
+      authUrl,
+      publicUrl: settings.publicUrl,
+    },
+    {
+      trustedProxies: ["127.0.0.1", "::1"],
+      maxInFlight: 500,
+      maxLagMs: 60_000,
+      drainMs: 1000,
+      check: async () => {},
+    },
+  );
+  await app.listen({ host: "localhost", port });
+  return {
+    authUrl,
+    visitor: (ip?: string) => newVisitor(authUrl, ip),
+    async givePassword({ accountId, userId }: { accountId: number; userId: number }): Promise<void> {
+      await world.db
+        .updateTable("users")
+        .set({ password_hash: await hashOfPassword, password_set_at: world.time.now })
+        .where("account_id", "=", accountId)
+        .where("id", "=", userId)
+        .execute();
+    },
+    [Symbol.asyncDispose]: () => app.close(),
+  };
+}
+export type AuthServer = Awaited<ReturnType<typeof newAuthServer>>;

@@ -1,0 +1,39 @@
+import { expect, vi } from "vitest";
+import { createAuthenticate, createTokenCache } from "#identity/index.ts";
+import { listen } from "#platform/db/notifications.ts";
+import { createLog } from "#platform/log.ts";
+import type { World } from "./world.ts";
+
+const log = createLog("test", "silent");
+
+/** What each API process has: a cache, and a connection of its own that listens. */
+export async function startProcess(world: World, databaseUrl = world.databaseUrl) {
+  const tokens = createTokenCache(() => new Date());
+  const state = { listening: false };
+  const listening = listen(databaseUrl, "identity", log, {
+    heard: () => tokens.forget(),
+    began: () => {
+      tokens.open();
+      state.listening = true;
+    },
+    ended: () => {
+      tokens.close();
+      state.listening = false;
+    },
+  });
+  await vi.waitFor(() => expect(state.listening).toBe(true));
+  const authenticate = createAuthenticate({ db: world.db, clock: () => new Date(), tokens });
+  return {
+    state,
+    [Symbol.asyncDispose]: () => listening.close(),
+    accepts: (token: string) =>
+      authenticate(`Bearer ${token}`).then(
+        () => true,
+        () => false,
+      ),
+  };
+}
+
+export const deadWithinASecond = async (accepts: (token: string) => Promise<boolean>, token: string): Promise<void> => {
+  await vi.waitFor(async () => expect(await accepts(token)).toBe(false), { timeout: 1_000, interval: 20 });
+};

@@ -1,0 +1,37 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { World } from "./world.ts";
+
+/** The world's API on a port, behind a front that may refuse what it is told to. */
+export async function served(
+  world: World,
+  refuse: (n: number) => { status: number; headers: object } | undefined = () => undefined,
+) {
+  const seen: { method: string | undefined; key: string | string[] | undefined }[] = [];
+  const answer = async (request: IncomingMessage, reply: ServerResponse): Promise<void> => {
+    seen.push({ method: request.method, key: request.headers["idempotency-key"] });
+    const refusal = refuse(seen.length);
+    if (refusal !== undefined) {
+      reply.writeHead(refusal.status, { ...refusal.headers, "content-type": "application/json" });
+      reply.end('{"errors":[{"reason":"Too many requests"}]}');
+      return;
+    }
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { statusCode, headers, rawPayload } = await world.send({
+      method: request.method as "GET",
+      url: request.url ?? "/",
+      headers: request.headers,
+      payload: Buffer.concat(chunks),
+    });
+    reply.writeHead(statusCode, statusCode === 204 ? {} : { "content-type": String(headers["content-type"]) });
+    reply.end(rawPayload);
+  };
+  const front = createServer((request, reply) => void answer(request, reply));
+  await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(front.address() as AddressInfo).port}/`,
+    seen,
+    [Symbol.dispose]: () => void front.close(),
+  };
+}

@@ -1,0 +1,45 @@
+import type { NewUser, User } from "@moorage/contract";
+import type { Principal } from "#identity/index.ts";
+import type { Letters } from "#mail/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Once } from "#platform/http/once.ts";
+import { recordUserChange } from "./record-change.ts";
+import { nameTaken } from "./user.ts";
+import { findCompany, findUserToView, insertUser, type UserRow } from "./user-store.ts";
+import { viewOfUser } from "./view.ts";
+
+export type UserDeps = { db: Db; clock: Clock; letters: Letters };
+
+/** A user without a password: the invitation leads to the page where one is chosen. */
+export const createUser = (
+  { db, clock, letters }: UserDeps,
+  by: Principal,
+  { username, email, restricted }: NewUser,
+  once: Once,
+): Promise<User> =>
+  db.transaction().execute(async (tx) => {
+    const now = clock();
+    await once.claim(tx);
+    const user = await insertUser(tx, { account_id: by.accountId, username, email, restricted, created_at: now });
+    if (user === undefined) throw nameTaken();
+    await invite(tx, letters, user);
+    const view = viewOfUser(await findUserToView(tx, by.accountId, user.username));
+    await once.keep(tx, view);
+    await recordUserChange(tx, by, {
+      audited: "create_user",
+      event: "user_create",
+      user,
+      at: now,
+      detail: { username, restricted },
+    });
+    return view;
+  });
+
+export const invite = async (tx: Tx, letters: Letters, user: UserRow): Promise<void> =>
+  letters.invite(tx, {
+    person: { accountId: user.account_id, userId: user.id },
+    email: user.email,
+    username: user.username,
+    company: await findCompany(tx, user.account_id),
+  });

@@ -1,0 +1,12 @@
+import type { EventEntity } from "@moorage/contract";
+
+/** How a user is named in events and in the audit. */
+export const entityOf = (user: { id: number; username: string }) =>
+  ({
+    id: user.id,
+    label: user.username,
+    type: "user",
+    url: `/v4/account/users/${user.username}`,
+  }) satisfies EventEntity;
+
+export const targetOf = (userId: number): string => `user/${userId}`;

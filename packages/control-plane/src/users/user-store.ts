@@ -1,0 +1,115 @@
+import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
+import pg from "pg";
+import type { Principal } from "#identity/index.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { listPage } from "#platform/db/list-page.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import { DomainError, notFound } from "#platform/errors.ts";
+import type { Filter } from "#platform/filter.ts";
+import type { PageRequest } from "#platform/http/page.ts";
+
+export type UserRow = Selectable<Tables["users"]>;
+type UserKey = { account_id: number; id: number };
+
+/** Nothing of what a user signs in with. */
+const usersToView = (db: Db | Tx, accountId: number) =>
+  db
+    .selectFrom("users")
+    .leftJoinLateral(
+      (query) =>
+        query
+          .selectFrom("logins")
+          .select(["logins.at as last_login_at", "logins.status as last_login_status"])
+          .whereRef("logins.account_id", "=", "users.account_id")
+          .whereRef("logins.user_id", "=", "users.id")
+          .orderBy("logins.id", "desc")
+          .limit(1)
+          .as("last_login"),
+      (join) => join.onTrue(),
+    )
+    .select(["users.username", "users.email", "users.restricted", "users.tfa_enabled_at", "users.password_set_at"])
+    .select(["last_login_at", "last_login_status"])
+    .where("users.account_id", "=", accountId);
+
+export type UserToView = Awaited<ReturnType<typeof findUserToView>>;
+
+const named = (username: string) => sql<boolean>`lower(users.username) = lower(${username})`;
+
+export const findUserToView = (db: Db | Tx, accountId: number, username: string) =>
+  usersToView(db, accountId).where(named(username)).executeTakeFirstOrThrow(notFound);
+
+export const listUserPage = (db: Db, accountId: number, page: PageRequest, filter: Filter) =>
+  listPage(usersToView(db, accountId), {
+    page,
+    filter,
+    columns: { username: sql.ref("users.username") },
+    lastly: { by: "users.id" },
+  });
+
+/**
+ * The user that a request changes. All unrestricted users are locked with them, in one order, so that no two requests
+ * take each other's rights at the same time and leave nobody who has any: the second finds who asks for it restricted,
+ * or gone.
+ */
+export async function lockUser(tx: Tx, by: Principal, username: string): Promise<UserRow> {
+  const rows = await tx
+    .selectFrom("users")
+    .selectAll()
+    .select(named(username).as("is_named"))
+    .where("account_id", "=", by.accountId)
+    .where(({ or, not }) => or([not("restricted"), named(username)]))
+    .orderBy("id")
+    .forNoKeyUpdate()
+    .execute();
+  if (!rows.some(({ id, restricted }) => id === by.userId && !restricted))
+    throw new DomainError("forbidden", { reason: "Unauthorized: only unrestricted users may do this." });
+  const user = rows.find(({ is_named }) => is_named);
+  if (user === undefined) throw notFound();
+  return user;
+}
+
+/** Undefined: somebody has the name. */
+export const insertUser = (tx: Tx, row: Insertable<Tables["users"]>): Promise<UserRow | undefined> =>
+  tx
+    .insertInto("users")
+    .values(row)
+    .onConflict((conflict) => conflict.expression(sql`lower(username)`).doNothing())
+    .returningAll()
+    .executeTakeFirst();
+
+export type UserColumns = Pick<
+  Updateable<Tables["users"]>,
+  | "username"
+  | "name_since"
+  | "email"
+  | "restricted"
+  | "timezone"
+  | "email_notifications"
+  | "lish_auth_method"
+  | "authorized_keys"
+  | "preferences"
+>;
+
+export const saveUserColumns = (tx: Tx, { account_id, id }: UserKey, change: UserColumns): Promise<UserRow> =>
+  tx
+    .updateTable("users")
+    .set(change)
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .returningAll()
+    .executeTakeFirstOrThrow(notFound);
+
+/** A rename met somebody who has the name. Its transaction is lost. */
+export const isNameTaken = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && ["users_by_name", "users_username_key"].includes(error.constraint ?? "");
+
+/** With tokens, apps, sessions, passkeys, links and grants: all of them refer to the row. */
+export const deleteUserRow = (tx: Tx, { account_id, id }: UserKey): Promise<unknown> =>
+  tx.deleteFrom("users").where("account_id", "=", account_id).where("id", "=", id).execute();
+
+/** They went to an address that is the user's no more. */
+export const deletePasswordLinks = (tx: Tx, { account_id, id }: UserKey): Promise<unknown> =>
+  tx.deleteFrom("password_links").where("account_id", "=", account_id).where("user_id", "=", id).execute();
+
+export const findCompany = async (tx: Tx, accountId: number): Promise<string> =>
+  (await tx.selectFrom("accounts").select("company").where("id", "=", accountId).executeTakeFirstOrThrow()).company;

@@ -1,0 +1,24 @@
+import type { Principal } from "#identity/index.ts";
+import { DomainError, invalid } from "#platform/errors.ts";
+
+/** It must not tell whose name it is. */
+export const nameTaken = (): DomainError => invalid("username", "a name that nobody has yet, in any case of letters");
+
+/**
+ * Who may manage users is unrestricted, and leaves alone what lets them: so that an account always has somebody who
+ * may do everything.
+ */
+export function requireNotOneself(by: Principal, user: { id: number }, change: "delete" | "restrict"): void {
+  if (by.userId !== user.id) return;
+  const reason = `You cannot ${change} yourself. Another unrestricted user of the account can.`;
+  throw change === "delete"
+    ? new DomainError("wrong-state", { reason })
+    : new DomainError("invalid", { field: "restricted", reason });
+}
+
+export const requireRestricted = (user: { username: string; restricted: boolean }): void => {
+  if (!user.restricted)
+    throw new DomainError("wrong-state", {
+      reason: `${user.username} is not restricted and may do everything. To give single grants, first set restricted to true.`,
+    });
+};

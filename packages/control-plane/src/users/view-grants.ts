@@ -1,0 +1,18 @@
+import { type Grants, type GrantList, grantLists } from "@moorage/contract";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { listDatabaseGrants } from "./grant-store.ts";
+import { viewOfGlobal } from "./grants.ts";
+import type { UserRow } from "./user-store.ts";
+
+const empty = Object.fromEntries(grantLists.map((list) => [list, []])) as unknown as Record<GrantList, []>;
+
+/** `all` has an entry for everything that a grant can be held on, `held` only for what the user may see. */
+export const readGrants = async (db: Db | Tx, user: UserRow, which: "all" | "held"): Promise<Grants> => ({
+  ...empty,
+  global: viewOfGlobal(user.global_grants),
+  database: await listDatabaseGrants(db, user, which),
+});
+
+/** Undefined: the user is not restricted, and grants mean nothing. */
+export const viewGrants = async (db: Db, user: UserRow, which: "all" | "held"): Promise<Grants | undefined> =>
+  user.restricted ? readGrants(db, user, which) : undefined;

@@ -1,0 +1,123 @@
+import { EventAction } from "@moorage/contract";
+import { Secret, TOTP } from "otpauth";
+import { expect, test } from "vitest";
+import { newWorld, type World } from "../../packages/control-plane/src/testing/world.ts";
+import { everyGrant } from "./expected-access.ts";
+import { newStage, type Stage, tokenKinds } from "./stage.ts";
+
+type Visible = "account" | "database" | "unrestricted";
+
+/** Whose business an event of somebody else's doing is, by hand. An action that is not here is a database's. */
+const business: Partial<Record<EventAction, Visible>> = {
+  oauth_client_create: "account",
+  oauth_client_delete: "account",
+  oauth_client_secret_reset: "account",
+  oauth_client_update: "account",
+  // Where a person signs in, by what, and what they made for themselves.
+  password_reset: "unrestricted",
+  profile_update: "unrestricted",
+  tfa_disabled: "unrestricted",
+  tfa_enabled: "unrestricted",
+  token_create: "unrestricted",
+  token_delete: "unrestricted",
+  token_update: "unrestricted",
+  user_create: "unrestricted",
+  user_delete: "unrestricted",
+  user_update: "unrestricted",
+};
+
+const businessOf = (action: EventAction): Visible => business[action] ?? "database";
+
+/** Everything that a person can do through the tenants' interface, and that leaves an event which is no database's. */
+async function doEverything(world: World, token: string): Promise<void> {
+  const person = world.as(token);
+  await person.post("/v4/account/users", { username: "newcomer", email: "new@test.example" });
+  await person.put("/v4/account/users/newcomer", { email: "newer@test.example" });
+  await person.delete("/v4/account/users/newcomer");
+  const { body: client } = await person.post("/v4/account/oauth-clients", {
+    label: "App",
+    redirect_uri: "https://a.test/",
+  });
+  const path = `/v4/account/oauth-clients/${String(client["id"])}`;
+  await person.put(path, { label: "An app" });
+  await person.post(`${path}/reset-secret`);
+  await person.delete(path);
+  await doOwn(world, token);
+}
+
+/** What needs no grant. */
+async function doOwn(world: World, token: string): Promise<void> {
+  const person = world.as(token);
+  await person.put("/v4/profile", { timezone: "Europe/Berlin" });
+  const { body: made } = await person.post("/v4/profile/tokens", { label: "one" });
+  await person.put(`/v4/profile/tokens/${String(made["id"])}`, { label: "another" });
+  await person.delete(`/v4/profile/tokens/${String(made["id"])}`);
+  const { body: offer } = await person.post<{ secret: string }>("/v4/profile/tfa-enable");
+  const code = new TOTP({ secret: Secret.fromBase32(offer.secret) }).generate({ timestamp: world.time.now.getTime() });
+  await person.post("/v4/profile/tfa-enable-confirm", { tfa_code: code });
+  await person.post("/v4/profile/tfa-disable");
+}
+
+type Seen = { id: number; action: EventAction };
+
+/** By the list, whose count must be true, and by each id. */
+async function seenBy(
+  world: World,
+  stage: Stage,
+  person: Stage["owner"],
+  all: readonly Seen[],
+): Promise<EventAction[]> {
+  const answers: EventAction[][] = [];
+  for (const kind of tokenKinds) {
+    const reader = world.as(await stage.token(person, ["*"], kind));
+    const { body } = await reader.get<{ data: Seen[]; results: number }>("/v4/account/events?page_size=500");
+    expect(body.results).toBe(body.data.length);
+    const listed = new Set(body.data.map(({ id }) => id));
+    for (const { id } of all)
+      expect((await reader.get(`/v4/account/events/${id}`)).status).toBe(listed.has(id) ? 200 : 404);
+    answers.push(body.data.map(({ action }) => action).toSorted());
+  }
+  expect(answers[0]).toEqual(answers[1]);
+  return answers[0] ?? [];
+}
+
+test("every event is seen by those whose business it is, in lists, views and counts", async () => {
+  await using world = await newWorld();
+  await world.host();
+  const stage = await newStage(world);
+  const { databaseId = 0 } = await stage.target(["instanceId"], stage.owner);
+  await doEverything(world, stage.ownersToken);
+  const done = await world.db.selectFrom("events").select(["id", "action"]).execute();
+  const actions = done.map(({ action }) => action).toSorted();
+  const of = (...which: Visible[]): EventAction[] => actions.filter((action) => which.includes(businessOf(action)));
+  // Chosen at the login host, where its own test looks at it.
+  const byPeople = EventAction.options.filter(
+    (action) => businessOf(action) !== "database" && action !== "password_reset",
+  );
+  expect(new Set(of("account", "unrestricted"))).toEqual(new Set(byPeople));
+
+  const expected: [reader: Stage["owner"], sees: EventAction[]][] = [
+    [stage.owner, actions],
+    [stage.colleague, actions],
+    [stage.stranger, []],
+    [await stage.restricted(), []],
+    [await stage.restricted({ grants: ["account_read"] }), of("account")],
+    [await stage.restricted({ grants: ["account_write"] }), of("account")],
+    [await stage.restricted({ grants: everyGrant }), of("account")],
+    [await stage.restricted({ on: [databaseId, "read_only"] }), of("database")],
+    [await stage.restricted({ grants: everyGrant, on: [databaseId, "read_write"] }), of("account", "database")],
+  ];
+  for (const [reader, sees] of expected) expect(await seenBy(world, stage, reader, done)).toEqual(sees);
+});
+
+test("who is restricted sees what they did themselves, and other restricted users do not", async () => {
+  await using world = await newWorld();
+  const stage = await newStage(world);
+  const [one, other] = [await stage.restricted(), await stage.restricted({ grants: everyGrant })];
+  await doOwn(world, await stage.token(one));
+  const done = await world.db.selectFrom("events").select(["id", "action"]).execute();
+
+  expect(await seenBy(world, stage, one, done)).toEqual(done.map(({ action }) => action).toSorted());
+  expect(await seenBy(world, stage, other, done)).toEqual([]);
+  expect(done).toHaveLength(6);
+});

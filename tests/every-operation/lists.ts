@@ -1,0 +1,35 @@
+import type { Person } from "./apps.ts";
+import { ofRestricted } from "./cells.ts";
+import type { ExpectedAccess } from "./expected-access.ts";
+import type { Stage, Target } from "./stage.ts";
+
+/** Which path shows one item of a list, and by which field of the item. */
+export const listed: Readonly<Record<string, { param: string; key: string; view: string }>> = {
+  "GET /v4/databases/instances": {
+    param: "instanceId",
+    key: "id",
+    view: "/v4/databases/mysql/instances/:instanceId",
+  },
+  "GET /v4/databases/mysql/instances": {
+    param: "instanceId",
+    key: "id",
+    view: "/v4/databases/mysql/instances/:instanceId",
+  },
+  "GET /v4/account/events": { param: "eventId", key: "id", view: "/v4/account/events/:eventId" },
+  "GET /v4/account/users": { param: "username", key: "username", view: "/v4/account/users/:username" },
+  "GET /v4/account/logins": { param: "loginId", key: "id", view: "/v4/account/logins/:loginId" },
+  "GET /v4/account/oauth-clients": { param: "clientId", key: "id", view: "/v4/account/oauth-clients/:clientId" },
+  "GET /v4/profile/tokens": { param: "tokenId", key: "id", view: "/v4/profile/tokens/:tokenId" },
+  "GET /v4/profile/apps": { param: "appId", key: "id", view: "/v4/profile/apps/:appId" },
+  "GET /v4/profile/logins": { param: "loginId", key: "id", view: "/v4/profile/logins/:loginId" },
+};
+
+export type Reader = { person: Person; held?: Parameters<typeof ofRestricted>[1] };
+
+/** Whether a reader may view something of the owner's. */
+export function sees(access: ExpectedAccess, stage: Stage, { person, held }: Reader, target: Target): boolean {
+  if (access === "public") return true;
+  if (person.accountId !== stage.owner.accountId) return false;
+  if (access.object === "own") return person.userId === stage.owner.userId;
+  return held === undefined || ofRestricted(access, held, target.databaseId) === "allowed";
+}

@@ -1,0 +1,91 @@
+import { type Operation, operations } from "@moorage/contract";
+import { Secret, TOTP } from "otpauth";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { sha256 } from "../../packages/control-plane/src/platform/sha256.ts";
+import { newWorld, type World } from "../../packages/control-plane/src/testing/world.ts";
+import { newClient } from "./apps.ts";
+import { bodies } from "./bodies.ts";
+import { namesIn } from "./cells.ts";
+import { type Change, changesBetween, rowsOf } from "./changes.ts";
+import { fillPath } from "./outcome.ts";
+import { newStage, type Stage } from "./stage.ts";
+
+const SECRET = "5ec7e7".repeat(10).padEnd(64, "0");
+const ID = 424_242_424_242;
+
+let world: World;
+let stage: Stage;
+/** What nobody may set, with values that would be somebody else's, or more than one has. */
+let planted: Readonly<Record<string, unknown>>;
+beforeAll(async () => {
+  world = await newWorld();
+  await world.host({ memory_mb: 1_024_000, disk_mb: 10_240_000 });
+  stage = await newStage(world);
+  const { accountId, userId } = stage.stranger;
+  planted = {
+    ...{ id: ID, account_id: accountId, user_id: userId, client_id: await newClient(world, accountId) },
+    ...{ status: "suspended", balance: 31_337.77, secret: SECRET, scopes: "*", restricted: false },
+  };
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** Into every object of the body, but never in the place of what the operation takes under that name. */
+function withPlanted(value: unknown, taken: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map((each) => withPlanted(each, taken));
+  if (typeof value !== "object" || value === null) return value;
+  const extra = Object.fromEntries(Object.entries(planted).filter(([name]) => !taken.includes(name)));
+  return { ...extra, ...Object.fromEntries(Object.entries(value).map(([k, v]) => [k, withPlanted(v, taken)])) };
+}
+
+const writable = operations.filter(({ body }) => body !== undefined);
+
+test("every writable body is here", () => {
+  expect(Object.keys(bodies).toSorted()).toEqual(writable.map(({ id }) => id).toSorted());
+});
+
+test.each(writable.map((operation) => [operation.id, operation] as const))(
+  "%s: what is planted in the body takes no effect",
+  async (id, operation) => {
+    const { body, taken = [] } = bodies[id] as NonNullable<(typeof bodies)[string]>;
+    const send = async (plant: boolean) => {
+      const target = await stage.target(namesIn(operation.path), stage.owner);
+      const sent = id === "confirmTfa" ? { tfa_code: await codeOf() } : body(target);
+      const before = await rowsOf(world);
+      const status = await put(operation, fillPath(operation.path, target), plant ? withPlanted(sent, taken) : sent);
+      const changes = changesBetween(before, await rowsOf(world));
+      if (id === "confirmTfa") await world.as(stage.ownersToken).post("/v4/profile/tfa-disable");
+      return { status, changes };
+    };
+
+    const plain = await send(false);
+    const hostile = await send(true);
+
+    expect([plain.status, hostile.status]).toEqual([200, 200]);
+    // The same columns of the same tables change, and what says how much one may do changes to the same.
+    expect(hostile.changes.map(({ shape }) => shape)).toEqual(plain.changes.map(({ shape }) => shape));
+    expect(hostile.changes.map(({ rights }) => rights)).toEqual(plain.changes.map(({ rights }) => rights));
+    const written = JSON.stringify(hostile.changes.map(({ row }) => ofOurs(row)));
+    for (const name of ["id", "balance", "client_id"]) expect(written).not.toContain(String(planted[name]));
+    expect(written).not.toContain(SECRET);
+    expect(written).not.toContain(sha256(SECRET).toString("hex"));
+    const { accountId, userId } = stage.stranger;
+    const strangers = ({ row }: Change): boolean => row["account_id"] === accountId || row["user_id"] === userId;
+    expect(hostile.changes.filter(strangers)).toEqual([]);
+  },
+);
+
+/** Preferences are whatever their user wants to keep there. */
+const ofOurs = ({ preferences: _, ...row }: Record<string, unknown>): object => row;
+
+async function put({ method }: Operation, url: string, body: unknown): Promise<number> {
+  const headers = { authorization: `Bearer ${stage.ownersToken}`, "content-type": "application/json" };
+  const reply = await world.send({ method, url, headers, payload: JSON.stringify(body) });
+  return reply.statusCode;
+}
+
+/** A code of the seed that was just offered. */
+async function codeOf(): Promise<string> {
+  const offer = await world.as(stage.ownersToken).post<{ secret: string }>("/v4/profile/tfa-enable");
+  const totp = new TOTP({ secret: Secret.fromBase32(offer.body.secret) });
+  return totp.generate({ timestamp: world.time.now.getTime() });
+}

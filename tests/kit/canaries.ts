@@ -1,0 +1,31 @@
+import { appendFileSync, readFileSync } from "node:fs";
+import { inStack } from "../../tools/stack/places.ts";
+
+/** What a run must have used before a scan for its secrets says anything. */
+export const kindsOfSecret = [
+  "personal token",
+  "access token",
+  "refresh token",
+  "client secret",
+  "authorization code",
+  "password",
+  "TOTP seed",
+  "scratch code",
+  "password link",
+  "session cookie",
+] as const;
+export type KindOfSecret = (typeof kindsOfSecret)[number];
+
+const file = inStack("canaries.jsonl");
+
+/** Notes a secret of this run, which the scanner looks for everywhere when all is over. Gives it back. */
+export function canary(kind: KindOfSecret, secret: string): string {
+  if (secret.length < 8) throw new Error(`A ${kind} of ${secret.length} characters cannot be told from other text.`);
+  appendFileSync(file, `${JSON.stringify({ kind, secret })}\n`, { mode: 0o600 });
+  return secret;
+}
+
+export function readCanaries(): { kind: KindOfSecret; secret: string }[] {
+  const lines = readFileSync(file, "utf8").trim().split("\n");
+  return [...new Set(lines)].map((line) => JSON.parse(line) as { kind: KindOfSecret; secret: string });
+}

@@ -1,0 +1,26 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import PostalMime, { type Email } from "postal-mime";
+import { env } from "./stack-env.ts";
+import { until } from "./until.ts";
+
+/** The letters that reached an address, in the order of their arrival. */
+async function lettersTo(address: string): Promise<Email[]> {
+  const folder = env("MOORAGE_MAIL_DIR");
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".eml") && !name.startsWith("."));
+  const mails = await Promise.all(
+    names.sort().map(async (name) => PostalMime.parse(await readFile(join(folder, name)))),
+  );
+  return mails.filter(({ to }) => to?.some((each) => each.address === address));
+}
+
+export const letterTo = (address: string, subject: string, seconds = 10): Promise<Email> =>
+  until(`a letter "${subject}" has reached ${address}`, seconds, async () =>
+    (await lettersTo(address)).findLast((mail) => mail.subject === subject),
+  );
+
+export function linkIn({ text = "" }: Email): string {
+  const [link] = /https?:\/\/\S+/.exec(text) ?? [];
+  if (link === undefined) throw new Error("There is no link in this letter.");
+  return link;
+}

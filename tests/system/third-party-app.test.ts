@@ -1,0 +1,175 @@
+/** A third party's app, from its registration to its end, with a person in a browser between them. */
+import type { AuthorizedApp } from "@moorage/contract";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { faultsOf, fillCode, fillSignIn, newVisitor, noteSession, openBrowser } from "../kit/browser.ts";
+import { addAuthenticator, newPerson } from "../kit/person.ts";
+import { tenant } from "../kit/tenant.ts";
+import { type AppOptions, startThirdPartyApp } from "../kit/third-party-app.ts";
+import { until } from "../kit/until.ts";
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+const scope = "databases:read_only events:read_only";
+const app = (change: Partial<AppOptions> = {}): AppOptions => ({
+  ...{ label: "Fleet board", isPublic: false, encoding: "urlencoded", sendsGrantType: true, scope },
+  ...change,
+});
+
+const every = [false, true].flatMap((isPublic) =>
+  (["urlencoded", "multipart"] as const).flatMap((encoding) =>
+    [true, false].map((sendsGrantType) => ({ isPublic, encoding, sendsGrantType })),
+  ),
+);
+
+test("an app is let in with a second factor, works within its scope, and is dead once it is revoked", async () => {
+  const alice = await newPerson("alice");
+  const authenticator = await addAuthenticator(alice);
+  await using third = await startThirdPartyApp(alice, app());
+  await third.putThumbnail();
+  await using visitor = await newVisitor(browser);
+  const { page } = visitor;
+
+  await page.goto(`${third.url}/begin`);
+  expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Sign in");
+  expect(await page.getByText("Fleet board").first().isVisible()).toBe(true);
+  await fillSignIn(page, alice);
+  await page.getByLabel("Code").waitFor();
+  expect(await faultsOf(page, "second-step")).toEqual([]);
+  await fillCode(page, await authenticator.nextCode());
+
+  await page.getByRole("button", { name: "Refuse" }).waitFor();
+  const shown = await page.getByRole("main").textContent();
+  expect(shown).toContain("Fleet board");
+  expect(shown).toContain(alice.username);
+  expect(shown).toContain("View your databases");
+  expect(shown).toContain("View your events");
+  expect(shown).not.toContain("View and change");
+  // Drawn, not only named: the page may load pictures from the API alone.
+  const thumbnail = page.locator("main img");
+  expect(await thumbnail.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth)).toBe(128);
+  expect(await faultsOf(page, "consent")).toEqual([]);
+  expect(await noteSession(visitor.context)).toBeGreaterThan(0);
+  await agree(page);
+  expect(await page.title()).toBe("Fleet board is connected");
+
+  const first = third.got.tokens;
+  expect(first).toMatchObject({ token_type: "bearer", expires_in: 7200, scope });
+  expect(first?.access_token).toMatch(/^[0-9a-f]{64}$/);
+  const call = async (token: string | undefined, method: string, path: string, body?: object) =>
+    (await tenant(token ?? "").call(method, path, body)).status;
+  expect(await call(first?.access_token, "GET", "/v4/databases/mysql/instances")).toBe(200);
+  expect(await call(first?.access_token, "GET", "/v4/account/events")).toBe(200);
+  expect(await call(first?.access_token, "GET", "/v4/account/users")).toBe(401);
+  expect(await call(first?.access_token, "POST", "/v4/databases/mysql/instances", {})).toBe(401);
+
+  expect((await third.refresh()).status).toBe(200);
+  const second = third.got.tokens;
+  expect(second?.access_token).not.toBe(first?.access_token);
+  expect(second?.refresh_token).not.toBe(first?.refresh_token);
+  expect(await call(second?.access_token, "GET", "/v4/account/events")).toBe(200);
+
+  const { body } = await alice.api.call<{ data: AuthorizedApp[] }>("GET", "/v4/profile/apps");
+  expect(body.data).toMatchObject([{ label: "Fleet board", scopes: scope }]);
+  await alice.api.call("DELETE", `/v4/profile/apps/${body.data[0]?.id}`);
+  await until("it is dead", 1, async () => (await call(second?.access_token, "GET", "/v4/account/events")) === 401);
+  expect(await call(first?.access_token, "GET", "/v4/account/events")).toBe(401);
+  expect(await third.refresh()).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+  expect(visitor.complaints).toEqual([]);
+});
+
+test.each(every)("an app gets tokens: public $isPublic, $encoding, grant_type $sendsGrantType", async (way) => {
+  const { alice, visitor } = await signedIn();
+  await using third = await startThirdPartyApp(alice, app(way));
+  const { page } = visitor;
+
+  await page.goto(`${third.url}/begin`);
+  await agree(page);
+
+  expect(await page.title()).toBe("Fleet board is connected");
+  const api = tenant(third.got.tokens?.access_token ?? "");
+  expect((await api.call("GET", "/v4/databases/mysql/instances")).status).toBe(200);
+  expect((await third.refresh()).status).toBe(200);
+  expect(visitor.complaints).toEqual([]);
+  // The code again: a thief has it, so everything that came of it ends.
+  const { access_token = "" } = third.got.tokens ?? {};
+  expect(await third.exchange(third.got.code ?? "")).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+  await until(
+    "it is dead",
+    1,
+    async () => (await tenant(access_token).call("GET", "/v4/account/events")).status === 401,
+  );
+});
+
+test("a person who refuses is led back to the app, which is told so and gets nothing", async () => {
+  const { alice, visitor } = await signedIn();
+  await using third = await startThirdPartyApp(alice, app({ scope: "*" }));
+  const { page } = visitor;
+
+  await page.goto(`${third.url}/begin`);
+  expect(await page.getByRole("main").textContent()).toContain("everything in your account");
+  expect(await faultsOf(page, "consent-to-everything")).toEqual([]);
+  await page.getByRole("button", { name: "Refuse" }).click();
+
+  await page.waitForURL(`${third.url}/callback*`);
+  expect(await page.title()).toBe("Refused: access_denied");
+  expect(third.got.tokens).toBeUndefined();
+  expect(visitor.complaints).toEqual([]);
+});
+
+test("an app revokes its own token, and both of its tokens are dead", async () => {
+  const { alice, visitor } = await signedIn();
+  await using third = await startThirdPartyApp(alice, app());
+  await visitor.page.goto(`${third.url}/begin`);
+  await agree(visitor.page);
+  const { access_token = "", refresh_token = "" } = third.got.tokens ?? {};
+
+  expect((await third.revoke(refresh_token)).status).toBe(200);
+
+  await until(
+    "it is dead",
+    1,
+    async () => (await tenant(access_token).call("GET", "/v4/account/events")).status === 401,
+  );
+  expect((await third.refresh()).status).toBe(400);
+  expect((await third.revoke("0".repeat(64))).status).toBe(200);
+});
+
+test("an address that is not the client's own is a page that says so, and leads nowhere", async () => {
+  const { alice, visitor } = await signedIn();
+  await using third = await startThirdPartyApp(alice, app());
+  const { page } = visitor;
+  await page.goto(`${third.url}/begin`);
+  const asked = new URL(`/oauth/authorize?client_id=${third.id}&response_type=code`, page.url());
+  asked.searchParams.set("redirect_uri", `${third.url}/elsewhere`);
+
+  const reply = await page.goto(asked.href);
+
+  expect(reply?.status()).toBe(400);
+  expect(new URL(page.url()).origin).toBe(asked.origin);
+  expect(await faultsOf(page, "wrong-redirect")).toEqual([]);
+});
+
+/** One person, signed in once: what an app does is then told apart from how they signed in. */
+let kept: Promise<{ alice: Awaited<ReturnType<typeof newPerson>>; visitor: Awaited<ReturnType<typeof newVisitor>> }>;
+function signedIn() {
+  kept ??= (async () => {
+    const alice = await newPerson("alice");
+    const visitor = await newVisitor(browser);
+    await using third = await startThirdPartyApp(alice, app({ label: "First app" }));
+    await visitor.page.goto(`${third.url}/begin`);
+    await fillSignIn(visitor.page, alice);
+    await agree(visitor.page);
+    return { alice, visitor };
+  })();
+  return kept;
+}
+
+async function agree(page: Awaited<ReturnType<typeof newVisitor>>["page"]): Promise<void> {
+  await page.getByRole("button", { name: "Let it in" }).click();
+  await page.waitForURL(/^http:\/\/127\.0\.0\.1:\d+\/callback/);
+}

@@ -1,0 +1,27 @@
+/** The stack's mail server: takes every letter and keeps it as a file. It sends nothing on. */
+import { randomBytes } from "node:crypto";
+import { rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { callbackify } from "node:util";
+import { SMTPServer } from "smtp-server";
+
+const { MAIL_DIR: folder = "", MAIL_PORT: port = "" } = process.env;
+
+/** Its name sorts by time. It appears whole: tests read the folder while letters arrive. */
+async function keep(letter: Readable): Promise<void> {
+  const name = `${new Date().toISOString().replaceAll(":", "-")}-${randomBytes(3).toString("hex")}.eml`;
+  const coming = join(folder, `.${name}`);
+  await writeFile(coming, letter, { mode: 0o600 });
+  await rename(coming, join(folder, name));
+}
+
+const take = callbackify(keep);
+const server = new SMTPServer({
+  disabledCommands: ["AUTH", "STARTTLS"],
+  onData: (stream, _session, done) => take(stream, done),
+});
+
+server.on("error", (error) => console.error(error.message));
+server.listen(Number(port), "127.0.0.1", () => console.log(`taking letters at port ${port}, into ${folder}`));
+process.once("SIGTERM", () => server.close(() => process.exit()));
