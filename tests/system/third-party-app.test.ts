@@ -2,8 +2,11 @@
 import type { AuthorizedApp } from "@moorage/contract";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { startApi } from "../kit/api-process.ts";
 import { faultsOf, fillCode, fillSignIn, newVisitor, noteSession, openBrowser } from "../kit/browser.ts";
+import { operator } from "../kit/operator.ts";
 import { addAuthenticator, newPerson } from "../kit/person.ts";
+import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
 import { type AppOptions, startThirdPartyApp } from "../kit/third-party-app.ts";
 import { until } from "../kit/until.ts";
@@ -137,6 +140,32 @@ test("an app revokes its own token, and both of its tokens are dead", async () =
   );
   expect((await third.refresh()).status).toBe(400);
   expect((await third.revoke("0".repeat(64))).status).toBe(200);
+});
+
+test("what ends an app ends it on every API process within a second", async () => {
+  const { alice, visitor } = await signedIn();
+  await using another = await startApi(18_290);
+  const urls = [env("MOORAGE_URL"), another.url];
+  const statuses = async (token: string): Promise<number[]> =>
+    Promise.all(urls.map(async (url) => (await tenant(token, url).call("GET", "/v4/account/events")).status));
+  const endings: Record<string, (client: string) => Promise<unknown>> = {
+    "the operator disables it": (id) => operator(`/admin/oauth-clients/${id}/status`, { status: "disabled" }),
+    "the operator suspends it": (id) => operator(`/admin/oauth-clients/${id}/status`, { status: "suspended" }),
+    "its owner deletes it": (id) => alice.api.call("DELETE", `/v4/account/oauth-clients/${id}`),
+    "its owner makes it public": (id) => alice.api.call("PUT", `/v4/account/oauth-clients/${id}`, { public: true }),
+  };
+  for (const [what, end] of Object.entries(endings)) {
+    await using third = await startThirdPartyApp(alice, app());
+    await visitor.page.goto(`${third.url}/begin`);
+    await agree(visitor.page);
+    const { access_token = "" } = third.got.tokens ?? {};
+    expect(await statuses(access_token)).toEqual([200, 200]);
+
+    await end(third.id);
+
+    await until(`${what}: dead on both`, 1, async () => (await statuses(access_token)).join() === "401,401");
+    expect((await third.refresh()).status).toBeGreaterThanOrEqual(400);
+  }
 });
 
 test("an address that is not the client's own is a page that says so, and leads nowhere", async () => {

@@ -50,5 +50,17 @@ ${made.link}`,
       );
     });
 
+  user
+    .command("two-factor-off <account> <username>")
+    .description("let a user sign in by password alone again, who lost the authenticator and the scratch codes")
+    .action(async (account: string, username: string) => {
+      const path = `/admin/accounts/${segment(account)}/users/${segment(username)}/two-factor/off`;
+      const done = await adminClient().post<{ username: string }>(path, {});
+      output.said(
+        done,
+        `${username} signs in by password alone, and was told so by letter. Whoever asked you for this: make sure that it was them.`,
+      );
+    });
+
   grantCommands(user, output);
 }

@@ -13,7 +13,7 @@ import type { Log } from "#platform/log.ts";
 import { openapiRoutes } from "#platform/openapi/routes.ts";
 import { type ProfileRouteDeps, profileRoutes } from "#profile/index.ts";
 import { createOffers, regionRoutes } from "#regions/index.ts";
-import { tfaRoutes } from "#sign-in/index.ts";
+import { createTwoFactorRescue, tfaRoutes } from "#sign-in/index.ts";
 import { type UserRouteDeps, userRoutes } from "#users/index.ts";
 
 type TenantDeps = DatabaseRouteDeps & OAuthClientRouteDeps & ProfileRouteDeps & UserRouteDeps;
@@ -51,9 +51,10 @@ export function createTenantApi(
 }
 
 /** The operator's interface listens on an address of its own, which the front does not serve. */
-export function createOperatorApi(log: Log, deps: OperatorDeps): FastifyInstance {
+export function createOperatorApi(log: Log, deps: Omit<OperatorDeps, "turnOffTwoFactor">): FastifyInstance {
   const app = createServer(log);
   app.get("/health", async () => ({ status: "ok" }));
-  operatorRoutes(app, deps);
+  const turnOffTwoFactor = createTwoFactorRescue({ ...deps, letters: createLetters(deps) });
+  operatorRoutes(app, { ...deps, turnOffTwoFactor });
   return app;
 }

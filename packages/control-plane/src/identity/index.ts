@@ -8,7 +8,14 @@ export {
   saveAccount,
   saveUser,
 } from "./identity-store.ts";
-export { counting, giveBackToLimits, requireWithinLimits, takeFromLimits, takeWithoutLimits } from "./limits.ts";
+export {
+  counting,
+  giveBackToLimits,
+  requireFewerThan,
+  requireWithinLimits,
+  takeFromLimits,
+  takeWithoutLimits,
+} from "./limits.ts";
 export {
   createLoginSweep,
   findLogin,

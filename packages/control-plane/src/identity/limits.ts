@@ -10,6 +10,17 @@ const nameOf: Record<keyof AccountLimits, string> = {
   disk_mb: "MB of disk",
 };
 
+/**
+ * For what costs little: counted when one more is made, so that two at the same moment may pass the bound by one. It
+ * bounds lists, and letters to strangers.
+ */
+export function requireFewerThan(most: number, found: number, what: string): void {
+  if (found >= most)
+    throw new DomainError("invalid", {
+      reason: `There are ${most} ${what} already, which is the most. Delete one first.`,
+    });
+}
+
 /** An account as it would be with what it asks for. */
 export function requireWithinLimits(account: AccountLimits & Record<`max_${keyof AccountLimits}`, number>): void {
   const kinds = Object.keys(nameOf) as (keyof AccountLimits)[];

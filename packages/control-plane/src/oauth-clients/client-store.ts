@@ -40,6 +40,13 @@ export const findClient = (db: Db | Tx, accountId: number, id: string): Promise<
 export const lockClient = (tx: Tx, accountId: number, id: string): Promise<OAuthClientRow> =>
   clientsOf(tx, accountId).select(shown).where("id", "=", id).forUpdate().executeTakeFirstOrThrow(notFound);
 
+export const countClients = async (tx: Tx, accountId: number): Promise<number> =>
+  (
+    await clientsOf(tx, accountId)
+      .select(({ fn }) => fn.countAll<number>().as("clients"))
+      .executeTakeFirstOrThrow()
+  ).clients;
+
 export const insertClient = (tx: Tx, row: Insertable<Tables["oauth_clients"]>): Promise<OAuthClientRow> =>
   tx.insertInto("oauth_clients").values(row).returning(shown).executeTakeFirstOrThrow();
 

@@ -1,9 +1,9 @@
 import type { NewOAuthClient, OAuthClient } from "@moorage/contract";
-import type { Principal } from "#identity/index.ts";
+import { type Principal, requireFewerThan } from "#identity/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import type { Once } from "#platform/http/once.ts";
-import { insertClient } from "./client-store.ts";
+import { countClients, insertClient } from "./client-store.ts";
 import { newClientId, newSecret } from "./oauth-client.ts";
 import { recordClientChange } from "./record-change.ts";
 import { viewOfClient } from "./view.ts";
@@ -15,6 +15,8 @@ export type ClientDeps = {
   publicUrl: string | undefined;
 };
 
+const MOST_CLIENTS = 200;
+
 /** Its secret is in this answer, and in that to a repeated request; afterwards only its hash is there. */
 export const createClient = (
   { db, clock, publicUrl }: ClientDeps,
@@ -24,6 +26,7 @@ export const createClient = (
 ): Promise<OAuthClient> =>
   db.transaction().execute(async (tx) => {
     await once.claim(tx);
+    requireFewerThan(MOST_CLIENTS, await countClients(tx, by.accountId), "OAuth clients");
     const at = clock();
     const { secret, secret_sha256 } = newSecret();
     const client = await insertClient(tx, {

@@ -204,3 +204,22 @@ test("an operator sees the apps of an account, shuts one out and lets it in agai
   expect(await type(`oauth-client trust ${id} --query perhaps`)).toMatchObject({ code: 1 });
   expect((await type("oauth-client disable 1234")).refused).toContain("moorage oauth-client list");
 });
+
+test("an operator lets in somebody whose second factor is lost, who is told of it", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { accountId, userId, username } = await world.customer();
+  await world.db
+    .updateTable("users")
+    .set({ tfa_secret: "sealed", tfa_enabled_at: world.time.now })
+    .where("id", "=", userId)
+    .execute();
+
+  const { said } = await terminal.type(`user two-factor-off ${accountId} ${username}`);
+
+  expect(said).toContain("by password alone");
+  const user = await world.db.selectFrom("users").selectAll().where("id", "=", userId).executeTakeFirstOrThrow();
+  expect(user).toMatchObject({ tfa_secret: null, tfa_enabled_at: null });
+  expect((await world.events()).at(-1)).toMatchObject({ action: "tfa_disabled", username: null });
+  expect(await world.db.selectFrom("mails").select("id").execute()).toHaveLength(1);
+});

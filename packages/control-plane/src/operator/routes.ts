@@ -10,12 +10,12 @@ import { type DatabaseCommandDeps, databaseCommands } from "./databases.ts";
 import { Name } from "./fields.ts";
 import { hostCommands } from "./hosts.ts";
 import { oauthClientCommands } from "./oauth-clients.ts";
-import { type PasswordLinkDeps, passwordLinkCommands } from "./password-links.ts";
 import { type RecoverDeps, recover } from "./recover.ts";
+import { type SignInCommandDeps, signInCommands } from "./sign-in.ts";
 import { tokenCommands } from "./tokens.ts";
 import { userCommands } from "./users.ts";
 
-export type OperatorDeps = DatabaseCommandDeps & RecoverDeps & PasswordLinkDeps & { operatorTokenSha256: string };
+export type OperatorDeps = DatabaseCommandDeps & RecoverDeps & SignInCommandDeps & { operatorTokenSha256: string };
 
 const Recover = z.object({ wait_seconds: z.number().min(0).max(300).default(30), without: z.array(Name).default([]) });
 
@@ -28,7 +28,7 @@ export function operatorRoutes(app: FastifyInstance, deps: OperatorDeps): void {
   catalogueCommands(app, deps);
   accountCommands(app, deps);
   userCommands(app, deps);
-  passwordLinkCommands(app, deps);
+  signInCommands(app, deps);
   tokenCommands(app, deps);
   oauthClientCommands(app, deps);
   hostCommands(app, deps);

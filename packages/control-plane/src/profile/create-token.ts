@@ -1,11 +1,13 @@
 import type { NewPersonalToken, PersonalToken } from "@moorage/contract";
-import { holdToken, invalidToken, issueToken, type Principal } from "#identity/index.ts";
+import { holdToken, invalidToken, issueToken, type Principal, requireFewerThan } from "#identity/index.ts";
 import type { Once } from "#platform/http/once.ts";
 import { DEFAULT_LABEL, expiryOf, scopesOf } from "./personal-token.ts";
 import { recordTokenChange } from "./record-change.ts";
-import { findToken } from "./token-store.ts";
+import { countTokens, findToken } from "./token-store.ts";
 import type { ProfileDeps } from "./update-profile.ts";
 import { viewOfToken } from "./view.ts";
+
+const MOST_TOKENS = 500;
 
 /** The one answer that has all of it. */
 export const createToken = (
@@ -19,6 +21,7 @@ export const createToken = (
     await once.claim(tx);
     // A token that was just revoked may be known here for a moment. What it makes would live on.
     if (!(await holdToken(tx, by))) throw invalidToken();
+    requireFewerThan(MOST_TOKENS, await countTokens(tx, by), "tokens of yours");
     const scopes = scopesOf(by.scopes, asked);
     const expires = expiryOf(expiry, now);
     const { id, token } = await issueToken(

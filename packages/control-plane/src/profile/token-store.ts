@@ -21,6 +21,14 @@ export type TokenRow = Awaited<ReturnType<typeof findToken>>;
 export const findToken = (db: Db | Tx, by: Principal, id: number) =>
   ownTokens(db, by).where("id", "=", id).executeTakeFirstOrThrow(notFound);
 
+export const countTokens = async (tx: Tx, by: Principal): Promise<number> =>
+  (
+    await ownTokens(tx, by)
+      .clearSelect()
+      .select(({ fn }) => fn.countAll<number>().as("tokens"))
+      .executeTakeFirstOrThrow()
+  ).tokens;
+
 /** Two changes of one token are decided one after the other. */
 export const lockToken = (tx: Tx, by: Principal, id: number) =>
   ownTokens(tx, by).where("id", "=", id).forUpdate().executeTakeFirstOrThrow(notFound);

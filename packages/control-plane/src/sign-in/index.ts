@@ -13,7 +13,7 @@ export { createPasswordLinks } from "./password-links.ts";
 export { errorPage, signedOutPage, signOutPage } from "./pages/message-pages.ts";
 export { tfaRoutes } from "./tfa-routes.ts";
 export { createNoThrottle, createThrottle, type Throttle } from "./throttle.ts";
-export type { TwoFactorDeps } from "./two-factor.ts";
+export { createTwoFactorRescue, type TwoFactorDeps } from "./two-factor.ts";
 
 /** Every page of the authorization server that people see, in a scope of its own: its bodies are forms. */
 export function signInPages(app: FastifyInstance, deps: SignInDeps): void {

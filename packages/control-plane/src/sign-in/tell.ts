@@ -21,14 +21,15 @@ export async function tell(
   { clock, letters }: Pick<SignInDeps, "clock" | "letters">,
   { account_id: accountId, id, username, email }: UserRow,
   change: keyof typeof changes,
+  by?: "operator",
 ): Promise<void> {
   const { event, notice } = changes[change];
   const at = clock();
-  await audit(tx, { at, account: accountId, actor: username, action: change, target: `user/${id}` });
+  await audit(tx, { at, account: accountId, actor: by ?? username, action: change, target: `user/${id}` });
   await letters.notice(tx, { email, username, what: notice });
   if (event === undefined) return;
   await emit(tx, {
-    ...{ accountId, username, action: event, status: "notification", at },
+    ...{ accountId, username: by === undefined ? username : null, action: event, status: "notification", at },
     entity: { type: "user", id, label: username, url: `/v4/account/users/${username}` },
   });
 }

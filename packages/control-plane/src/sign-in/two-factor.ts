@@ -80,13 +80,28 @@ export const confirmTwoFactor = <Reply>(
 export const disableTwoFactor = (deps: TwoFactorDeps, person: Person, once: Once): Promise<void> =>
   deps.db.transaction().execute(async (tx) => {
     await once.claim(tx);
-    const user = await lock(tx, person);
-    const none = { tfa_secret: null, tfa_enabled_at: null, tfa_last_step: null };
-    await saveSignIn(tx, person, { ...none, tfa_offered_secret: null, tfa_offered_until: null });
-    await replaceScratchCodes(tx, person, []);
-    if (user.tfa_enabled_at !== null) await tell(tx, deps, user, "tfa_disabled");
+    await turnOff(tx, deps, person);
     await once.keep(tx, {});
   });
+
+/** For somebody who has neither the authenticator nor a scratch code any more, and whom the operator knows. */
+export const createTwoFactorRescue =
+  (deps: Pick<TwoFactorDeps, "clock" | "letters">) =>
+  (tx: Tx, person: Person): Promise<void> =>
+    turnOff(tx, deps, person, "operator");
+
+async function turnOff(
+  tx: Tx,
+  deps: Pick<TwoFactorDeps, "clock" | "letters">,
+  person: Person,
+  by?: "operator",
+): Promise<void> {
+  const user = await lock(tx, person);
+  const none = { tfa_secret: null, tfa_enabled_at: null, tfa_last_step: null };
+  await saveSignIn(tx, person, { ...none, tfa_offered_secret: null, tfa_offered_until: null });
+  await replaceScratchCodes(tx, person, []);
+  if (user.tfa_enabled_at !== null) await tell(tx, deps, user, "tfa_disabled", by);
+}
 
 async function lock(tx: Tx, person: Person): Promise<UserRow> {
   const user = await lockUser(tx, person);

@@ -1,15 +1,17 @@
 import type { NewUser, User } from "@moorage/contract";
-import type { Principal } from "#identity/index.ts";
+import { type Principal, requireFewerThan } from "#identity/index.ts";
 import type { Letters } from "#mail/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Once } from "#platform/http/once.ts";
 import { recordUserChange } from "./record-change.ts";
 import { nameTaken } from "./user.ts";
-import { findCompany, findUserToView, insertUser, type UserRow } from "./user-store.ts";
+import { countUsers, findCompany, findUserToView, insertUser, type UserRow } from "./user-store.ts";
 import { viewOfUser } from "./view.ts";
 
 export type UserDeps = { db: Db; clock: Clock; letters: Letters };
+
+const MOST_USERS = 500;
 
 /** A user without a password: the invitation leads to the page where one is chosen. */
 export const createUser = (
@@ -21,6 +23,7 @@ export const createUser = (
   db.transaction().execute(async (tx) => {
     const now = clock();
     await once.claim(tx);
+    requireFewerThan(MOST_USERS, await countUsers(tx, by.accountId), "users");
     const user = await insertUser(tx, { account_id: by.accountId, username, email, restricted, created_at: now });
     if (user === undefined) throw nameTaken();
     await invite(tx, letters, user);

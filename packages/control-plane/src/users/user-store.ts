@@ -68,6 +68,15 @@ export async function lockUser(tx: Tx, by: Principal, username: string): Promise
   return user;
 }
 
+export const countUsers = async (tx: Tx, accountId: number): Promise<number> =>
+  (
+    await tx
+      .selectFrom("users")
+      .select(({ fn }) => fn.countAll<number>().as("users"))
+      .where("account_id", "=", accountId)
+      .executeTakeFirstOrThrow()
+  ).users;
+
 /** Undefined: somebody has the name. */
 export const insertUser = (tx: Tx, row: Insertable<Tables["users"]>): Promise<UserRow | undefined> =>
   tx

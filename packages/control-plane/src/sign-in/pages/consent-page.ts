@@ -37,7 +37,8 @@ export function inWords(scope: string): string {
   const [area, level] = scope.split(":") as [Area, string];
   const what = areas[area];
   if (what === undefined) return scope;
-  return level === "read_only" ? `View ${what}` : `View and change ${what}`;
+  if (level === "read_only") return `View ${what}`;
+  return `View and change ${what}${area === "account" ? ", and make tokens that stay when you end its access" : ""}`;
 }
 
 function leadsTo(address: string): Html {
