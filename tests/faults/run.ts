@@ -27,7 +27,7 @@ const { values } = parseArgs({
 });
 const seed = Number(values.seed);
 const everyPair = values["every-pair"];
-const sample = values.trials === undefined ? (values.ci ? 16 : undefined) : Number(values.trials);
+const sample = values.trials === undefined ? (values.ci ? 12 : undefined) : Number(values.trials);
 const chosenPoints = { seed, everyPair, ...(sample === undefined ? {} : { sample }) };
 const run: Run = { ledger: openLedger(), tally: { passed: 0, failed: 0, again: 0 } };
 
