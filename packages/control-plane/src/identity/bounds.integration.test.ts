@@ -51,19 +51,17 @@ test.each(most)("there is a most of %s, and a word that says so", async (what, p
       .insertInto("tokens")
       .values(
         // The owner has one already.
-        numbers
-          .slice(1)
-          .map((n) => ({
-            account_id,
-            user_id,
-            label: "l",
-            sha256: Buffer.from(`${n}`),
-            prefix: "",
-            scopes: ["*"],
-            created_at: now,
-            expires_at: null,
-            revoked_at: null,
-          })),
+        numbers.slice(1).map((n) => ({
+          account_id,
+          user_id,
+          label: "l",
+          sha256: Buffer.from(`${n}`),
+          prefix: "",
+          scopes: ["*"],
+          created_at: now,
+          expires_at: null,
+          revoked_at: null,
+        })),
       )
       .execute();
 
