@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Config } from "#platform/config.ts";
 import { readKeyRing } from "#platform/config.ts";
 import { systemClock } from "#platform/clock.ts";
@@ -26,5 +27,15 @@ export async function composeTelemetry(name: string, config: Config, base: Retur
   tracing?.watchPool(base.pool);
   return { metrics, tracing };
 }
+
+/** How a process that people and programs call bounds what it takes on, and ends. */
+export const composeServing = (config: Config, { db }: Pick<ReturnType<typeof composeBase>, "db">) => ({
+  trustedProxies: config.MOORAGE_TRUSTED_PROXIES ?? (false as const),
+  maxInFlight: config.MOORAGE_MAX_IN_FLIGHT,
+  maxLagMs: config.MOORAGE_MAX_LAG_MS,
+  noticeMs: config.MOORAGE_DRAIN_NOTICE_SECONDS * 1000,
+  drainMs: config.MOORAGE_DRAIN_SECONDS * 1000,
+  check: () => sql`select 1`.execute(db),
+});
 
 export const composeSealer = (config: Config) => createSealer(readKeyRing(config));

@@ -1,13 +1,12 @@
-import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, LogController } from "fastify";
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from "fastify";
 import { DomainError } from "#platform/errors.ts";
-import { answerBytesThatAreNoRequest } from "#platform/http/client-error.ts";
-import { requestIdOf, writeRequestLog } from "#platform/http/request-log.ts";
+import { writeRequestLog } from "#platform/http/request-log.ts";
+import { everyServer } from "#platform/http/server.ts";
 import type { Log } from "#platform/log.ts";
 import { headersOf, type PageSettings } from "./page-headers.ts";
 import type { ErrorText, Pages } from "./pages.ts";
 
 const BODY_LIMIT = 64 * 1024;
-const REQUEST_TIMEOUT_MS = 30_000;
 
 const texts = {
   missing: { title: "There is nothing here", text: "Check the address, or go back to where you came from." },
@@ -25,14 +24,9 @@ export function createPageServer(
   const page = (reply: FastifyReply, status: number, what: ErrorText): FastifyReply =>
     reply.status(status).type("text/html; charset=utf-8").send(settings.pages.error(what));
   const app = Fastify({
-    loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }),
-    genReqId: requestIdOf,
+    ...everyServer(log),
     bodyLimit: BODY_LIMIT,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    return503OnClosing: false,
     trustProxy: settings.trustedProxies,
-    clientErrorHandler: answerBytesThatAreNoRequest,
     frameworkErrors: (_error, _request, reply) => {
       void page(reply.headers(headers), 404, texts.missing);
     },

@@ -1,7 +1,6 @@
 import { announceSteps } from "@moorage/crash-points";
 import { apiSteps, createPrometheus } from "#databases/index.ts";
 import { createAuthenticate, createTokenCache } from "#identity/index.ts";
-import { sql } from "kysely";
 import { archiveSettingsOf, readConfig, readDatabaseCa, readKeyRing, required } from "#platform/config.ts";
 import { createOnceSecrets } from "#platform/http/once.ts";
 import { composeRateLimiter } from "#platform/limits/compose-rate-limiter.ts";
@@ -10,7 +9,7 @@ import { onShutdown } from "#platform/shutdown.ts";
 import { serveMetrics } from "#platform/telemetry/metrics.ts";
 import { createPasswordLinks } from "#sign-in/password-links.ts";
 import { createOperatorApi, createTenantApi } from "../api.ts";
-import { composeBase, composeSealer, composeTelemetry } from "../compose.ts";
+import { composeBase, composeSealer, composeTelemetry, composeServing } from "../compose.ts";
 
 const config = readConfig();
 const base = composeBase("api", config);
@@ -48,14 +47,7 @@ const tenants = createTenantApi(
     limiter,
     onceSecrets: createOnceSecrets(readKeyRing(config)),
   },
-  {
-    trustedProxies: config.MOORAGE_TRUSTED_PROXIES ?? false,
-    maxInFlight: config.MOORAGE_MAX_IN_FLIGHT,
-    maxLagMs: config.MOORAGE_MAX_LAG_MS,
-    noticeMs: config.MOORAGE_DRAIN_NOTICE_SECONDS * 1000,
-    drainMs: config.MOORAGE_DRAIN_SECONDS * 1000,
-    check: () => sql`select 1`.execute(db),
-  },
+  composeServing(config, base),
 );
 const operators = createOperatorApi(log, {
   db,

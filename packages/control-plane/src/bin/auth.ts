@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import { readConfig, readKeyRing, required } from "#platform/config.ts";
 import { createServer } from "#platform/http/server.ts";
 import { composeRateLimiter } from "#platform/limits/compose-rate-limiter.ts";
@@ -7,7 +6,7 @@ import { onShutdown } from "#platform/shutdown.ts";
 import { serveMetrics } from "#platform/telemetry/metrics.ts";
 import { createThrottle } from "#sign-in/index.ts";
 import { createAuthServer } from "../auth.ts";
-import { composeBase, composeSealer, composeTelemetry } from "../compose.ts";
+import { composeBase, composeSealer, composeTelemetry, composeServing } from "../compose.ts";
 
 const config = readConfig();
 const base = composeBase("auth", config);
@@ -27,14 +26,7 @@ const app = await createAuthServer(
     authUrl: required(config, "MOORAGE_AUTH_URL"),
     publicUrl: config.MOORAGE_PUBLIC_URL,
   },
-  {
-    trustedProxies: config.MOORAGE_TRUSTED_PROXIES ?? false,
-    maxInFlight: config.MOORAGE_MAX_IN_FLIGHT,
-    maxLagMs: config.MOORAGE_MAX_LAG_MS,
-    noticeMs: config.MOORAGE_DRAIN_NOTICE_SECONDS * 1000,
-    drainMs: config.MOORAGE_DRAIN_SECONDS * 1000,
-    check: () => sql`select 1`.execute(db),
-  },
+  composeServing(config, base),
 );
 metrics.watch(app);
 tracing?.watch(app);

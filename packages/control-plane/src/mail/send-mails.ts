@@ -3,6 +3,7 @@ import { Counter, type Registry } from "prom-client";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Log } from "#platform/log.ts";
+import { createPause } from "#platform/pause.ts";
 import type { Sealer } from "#platform/seal.ts";
 import type { Letter } from "./letter.ts";
 import {
@@ -120,16 +121,7 @@ export type Sender = ReturnType<typeof createSender>;
 /** Looks for letters all the time: people wait before their screen for some of them. */
 export function startSending(sender: Sender, log: Log): { close(): Promise<void> } {
   let closed = false;
-  let wake = (): void => {};
-  const pause = (): Promise<void> =>
-    new Promise((resolve) => {
-      if (closed) return resolve();
-      const timer = setTimeout(resolve, POLL_MS);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  const { pause, wake } = createPause(POLL_MS);
   const loop = (async () => {
     while (!closed) {
       const outcomes = await sender.sendDue().catch((error: unknown): Outcome[] => {

@@ -4,6 +4,7 @@ import type { Clock } from "#platform/clock.ts";
 import { listen } from "#platform/db/notifications.ts";
 import type { Db } from "#platform/db/database.ts";
 import type { Log } from "#platform/log.ts";
+import { createPause } from "#platform/pause.ts";
 import { mendNamespace } from "#platform/temporal/namespace.ts";
 import { deleteSignals, markStarted, type OperationRow, operationsToStart, signalsToSend } from "./operation-store.ts";
 import { LOOK_AGAIN, TASK_QUEUE, type WorkflowInput, workflowIdOf } from "./workflow-id.ts";
@@ -48,27 +49,12 @@ export const relaySteps = {
 
 /** Carries rows to Temporal: operations become workflows, signals become hints. Polls, and runs at once when nudged. */
 export function startRelay(deps: RelayDeps): { close(): Promise<void> } {
-  let nudged = false;
-  let wake = (): void => {};
+  const { pause, wake } = createPause(POLL_MS);
   let closed = false;
-  const nudge = (): void => {
-    nudged = true;
-    wake();
-  };
-  const heard = listen(deps.databaseUrl, "relay", deps.log, { heard: nudge, began: nudge });
-  const pause = (): Promise<void> =>
-    new Promise((resolve) => {
-      if (nudged || closed) return resolve();
-      const timer = setTimeout(resolve, POLL_MS);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  const heard = listen(deps.databaseUrl, "relay", deps.log, { heard: wake, began: wake });
 
   const loop = (async () => {
     while (!closed) {
-      nudged = false;
       try {
         await relayOnce(deps);
       } catch (error) {

@@ -22,17 +22,22 @@ const BODY_LIMIT = 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 30_000;
 const RETRY_AFTER_SECONDS = 5;
 
+/** What holds for programs and for people. */
+export const everyServer = (log: Log) => ({
+  loggerInstance: log,
+  logController: new LogController({ disableRequestLogging: true }),
+  genReqId: requestIdOf,
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  // What arrives on an open connection while the server closes is served, and the connection closed with the answer.
+  return503OnClosing: false,
+  clientErrorHandler: answerBytesThatAreNoRequest,
+});
+
 /** A Fastify server that speaks as the interface does: every answer JSON, every refusal `{"errors": [{"reason"}]}`. */
 export function createServer(log: Log, options: FastifyServerOptions & { https?: object } = {}): FastifyInstance {
   const app = Fastify({
-    loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }),
-    genReqId: requestIdOf,
+    ...everyServer(log),
     bodyLimit: BODY_LIMIT,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    // What arrives on an open connection while the server closes is served, and the connection closed with the answer.
-    return503OnClosing: false,
-    clientErrorHandler: answerBytesThatAreNoRequest,
     // An id longer than any that exists is one that does not.
     frameworkErrors: (error, request, reply) => {
       reply.header("x-request-id", request.id);
