@@ -1,6 +1,6 @@
 /**
- * `pnpm bench [--only NAME] [--events N] [--megabytes N]`: figures for docs/performance.md, against the running stack, on an otherwise
- * idle machine. NAME: provision | reads | creates | flood | events | backup
+ * `pnpm bench [--only NAME] [--events N] [--megabytes N] [--accounts N]`: figures for docs/performance.md, against the running stack, on an otherwise
+ * idle machine. NAME: provision | reads | creates | flood | events | month-end | backup
  * (a host of its own, and `--megabytes` of data).
  */
 import { parseArgs } from "node:util";
@@ -10,6 +10,7 @@ import { benchBackup } from "../../packages/agent/src/testing/bench-backup.ts";
 import { benchCreates } from "./creates.ts";
 import { benchEvents } from "./events.ts";
 import { benchFlood } from "./flood.ts";
+import { benchMonthEnd } from "./month-end.ts";
 import { benchProvision } from "./provision.ts";
 import { benchReads } from "./reads.ts";
 
@@ -18,6 +19,7 @@ const { values } = parseArgs({
     only: { type: "string" },
     events: { type: "string", default: "5000000" },
     megabytes: { type: "string", default: "2048" },
+    accounts: { type: "string", default: "10000" },
   },
 });
 const benches: Record<string, () => Promise<boolean>> = {
@@ -26,6 +28,7 @@ const benches: Record<string, () => Promise<boolean>> = {
   creates: benchCreates,
   flood: benchFlood,
   events: () => benchEvents(Number(values.events)),
+  "month-end": () => benchMonthEnd(Number(values.accounts)),
   backup: () => benchBackup(Number(values.megabytes)),
 };
 const asked = chosen("bench", benches, values.only);

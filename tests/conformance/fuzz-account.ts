@@ -1,38 +1,33 @@
-import { env } from "../kit/stack-env.ts";
+import { operator } from "../kit/operator.ts";
 import { type Tenant, tenant } from "../kit/tenant.ts";
 import { until } from "../kit/until.ts";
 
 const LIMITS = { databases: 3, nodes: 3, memory_mb: 3 * 1024, disk_mb: 3 * 10_240 };
 
-async function admin<T>(path: string, body: object): Promise<T> {
-  const reply = await fetch(new URL(path, env("MOORAGE_ADMIN_URL")), {
-    method: "POST",
-    headers: { authorization: `Bearer ${env("MOORAGE_OPERATOR_TOKEN")}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  if (!reply.ok) throw new Error(`${path} was answered ${reply.status}: ${await reply.text()}`);
-  return (await reply.json()) as T;
-}
-
 export type FuzzAccount = AsyncDisposable & { id: number; token: string; owner: Tenant };
 
 /** An account that can do no more harm than three databases, and users who are never let in; emptied before and after. */
 export async function fuzzAccount(): Promise<FuzzAccount> {
-  const { id } = await admin<{ id: number }>("/admin/accounts", {
-    company: "Fuzz",
-    email: "owner@fuzz.test",
-    limits: LIMITS,
-  });
-  const users = `/admin/accounts/${id}/users`;
-  await admin(users, { username: "fuzz", email: "owner@fuzz.test", restricted: false });
-  const { token } = await admin<{ token: string }>(`${users}/fuzz/tokens`, { label: "conformance", scopes: ["*"] });
-  const owner = tenant(token);
+  const account = await accountOf("fuzz");
+  const { owner, token } = account;
   await empty(owner, token);
-  return { id, token, owner, [Symbol.asyncDispose]: () => empty(owner, token) };
+  return { ...account, [Symbol.asyncDispose]: () => empty(owner, token) };
+}
+
+/** Found again if it is there already, by the address that the operator knows it by. */
+export async function accountOf(name: string, url?: string): Promise<{ id: number; token: string; owner: Tenant }> {
+  const email = `owner@${name}.test`;
+  const { id } = await operator<{ id: number }>("/admin/accounts", { company: "Fuzz", email, limits: LIMITS });
+  const users = `/admin/accounts/${id}/users`;
+  await operator(users, { username: name, email, restricted: false });
+  const wanted = { label: "conformance", scopes: ["*"] };
+  const { token } = await operator<{ token: string }>(`${users}/${name}/tokens`, wanted);
+  return { id, token, owner: tenant(token, url) };
 }
 
 async function empty(owner: Tenant, token: string): Promise<void> {
   await emptyIdentity(owner, token);
+  await deleteAll(owner, "/v4/account/payment-methods", "id", (method) => method["is_default"] !== true);
   await until("the fuzz account has no database", 180, async () => {
     const left = await owner.list();
     for (const { id, status } of left) {
@@ -53,7 +48,12 @@ async function emptyIdentity(owner: Tenant, token: string): Promise<void> {
 
 type Item = Record<string, unknown>;
 
-async function deleteAll(owner: Tenant, path: string, name: string, which: (item: Item) => boolean): Promise<void> {
+export async function deleteAll(
+  owner: Tenant,
+  path: string,
+  name: string,
+  which: (item: Item) => boolean,
+): Promise<void> {
   const { body } = await owner.call<{ data: Item[] }>("GET", `${path}?page_size=500`);
   for (const item of body.data.filter(which)) await owner.call("DELETE", `${path}/${String(item[name])}`);
 }

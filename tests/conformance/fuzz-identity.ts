@@ -91,7 +91,7 @@ async function thumbnail(owner: Tenant, clientId: string): Promise<void> {
     throw new Error(`The thumbnail was answered ${put.status} and ${got.status}.`);
 }
 
-async function surely<T>(owner: Tenant, method: string, path: string, body?: object): Promise<T> {
+export async function surely<T>(owner: Tenant, method: string, path: string, body?: object): Promise<T> {
   const reply = await owner.call<T>(method, path, body);
   if (reply.status >= 300) throw new Error(`${method} ${path} was answered ${reply.status}: ${JSON.stringify(reply)}`);
   return reply.body;

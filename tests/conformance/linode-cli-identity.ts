@@ -13,9 +13,9 @@ export async function identity(cli: Cli, check: Check): Promise<void> {
 }
 
 const newName = (): string => `cli-${Date.now().toString(36)}`;
-const one = (cli: Cli, ...args: string[]): Promise<Row> => cli(...args).then(oneOf);
+export const one = (cli: Cli, ...args: string[]): Promise<Row> => cli(...args).then(oneOf);
 /** It exits with 1 when the API refuses. */
-const gone = async (cli: Cli, ...args: string[]): Promise<void> => {
+export const gone = async (cli: Cli, ...args: string[]): Promise<void> => {
   const code = await cli(...args).then(
     () => 0,
     (error: { code?: number }) => error.code,

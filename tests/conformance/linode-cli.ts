@@ -7,19 +7,21 @@ import { inParts } from "../../tools/stack/places.ts";
 import { env } from "../kit/stack-env.ts";
 import { until } from "../kit/until.ts";
 import { type Checks, leaveOut } from "./checks.ts";
+import { accountOf } from "./fuzz-account.ts";
+import { account } from "./linode-cli-account.ts";
 import { identity } from "./linode-cli-identity.ts";
 import { type Cli, lacks, oneOf, type Row } from "./linode-cli-rows.ts";
 
 const WAIT_SECONDS = 180;
 
 /** The published program, with nothing but its documented settings. A verb that does not exit with 0 throws. */
-async function linodeCli(folder: string): Promise<Cli> {
+function linodeCli(folder: string, token = env("MOORAGE_TOKEN")): Cli {
   const { host, protocol } = new URL(env("MOORAGE_URL"));
   const settings = {
     PATH: process.env["PATH"],
     HOME: folder,
     LINODE_CLI_CONFIG: join(folder, "config"),
-    LINODE_CLI_TOKEN: env("MOORAGE_TOKEN"),
+    LINODE_CLI_TOKEN: token,
     LINODE_CLI_API_HOST: host,
     LINODE_CLI_API_SCHEME: protocol.replace(":", ""),
     LINODE_CLI_API_VERSION: "v4",
@@ -37,9 +39,11 @@ async function linodeCli(folder: string): Promise<Cli> {
 export async function withLinodeCli({ check }: Checks): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "moorage-linode-cli-"));
   try {
-    const cli = await linodeCli(folder);
+    const cli = linodeCli(folder);
     await catalogue(cli, check);
     await identity(cli, check);
+    const passing = await accountOf(`cli-${Date.now().toString(36)}`);
+    await account(linodeCli(folder, passing.token), cli, passing, check);
     const database = await create(cli, check);
     if (database === undefined) return;
     await events(cli, check, database);

@@ -3,11 +3,15 @@ import { createInterface } from "node:readline";
 import { inParts } from "../../tools/stack/places.ts";
 import { env } from "../kit/stack-env.ts";
 import type { Checks } from "./checks.ts";
+import { accountOf } from "./fuzz-account.ts";
+import { newCompute, newInvoice } from "./money-things.ts";
 
 type Line = { check: string; ok: boolean; found: string };
 
 /** `linodego/main.go`, built by `bin/setup`, reports one JSON line per check. */
 export async function withLinodego({ note }: Checks): Promise<void> {
+  const label = `go-${Date.now().toString(36)}`;
+  const paying = await accountOf(`${label}-payer`);
   const child = spawn(inParts("bin", "conformance-linodego"), {
     env: {
       LINODE_URL: env("MOORAGE_URL"),
@@ -17,7 +21,11 @@ export async function withLinodego({ note }: Checks): Promise<void> {
       REGION: env("MOORAGE_REGION"),
       TYPE: env("MOORAGE_TYPE"),
       ENGINE: env("MOORAGE_ENGINE"),
-      LABEL: `go-${Date.now().toString(36)}`,
+      LABEL: label,
+      ACCOUNT_TOKEN: paying.token,
+      INVOICE: String(await newInvoice(paying.id)),
+      COMPUTE: String(await newCompute(paying.id)),
+      OTHER_COMPUTE: String(await newCompute(paying.id)),
     },
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -4,7 +4,8 @@ Schemathesis draws ids from earlier answers, leaves NUL out of paths, and takes 
 it therefore asks for what exists, and for filters that are no JSON. These hooks mix in the rest.
 
 KNOWN is JSON: {"path": {parameter: value}, "body": {operation id: {"fields": fields, "named": field}},
-"filters": {operation id: [field]}, "kept": {parameter: [value]}, "victim": {parameter: value}}.
+"filters": {operation id: [field]}, "kept": {parameter: [value]}, "victim": {parameter: value},
+"instead": {operation id: token}}.
 """
 
 import base64
@@ -81,8 +82,21 @@ def flatmap_headers(context, generated):
     return st.just(generated) | filters
 
 
+def signer(token):
+    """Over whatever token the run has: what it would do to its own account must happen to another."""
+
+    def sign(request):
+        request.headers["Authorization"] = f"Bearer {token}"
+        return request
+
+    return sign
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
+    instead = known["instead"].get(operation_id(case))
+    if instead is not None:
+        kwargs["auth"] = signer(instead)
     # Ids are learnt from answers too: what the other operations read, or act by, must not be deleted, renamed,
     # suspended or restored under them.
     renames = case.method.upper() == "PUT" and case.operation.path.endswith("/{username}")

@@ -10,6 +10,8 @@ import type { Checks } from "./checks.ts";
 import { type Answer, answered, type Count, countingProxy, OTHER } from "./counting-proxy.ts";
 import { type FuzzAccount, fuzzAccount } from "./fuzz-account.ts";
 import { actingTokenId, aDayOfIdentity, identityBodies, type IdentityThings, identityThings } from "./fuzz-identity.ts";
+import { aDayOfMoney, moneyBodies, moneyInstead, moneyThings } from "./fuzz-money.ts";
+import { newCompute } from "./money-things.ts";
 import { type DocumentedOperation, documentedOperations, servedDocument } from "./openapi-document.ts";
 
 const CHECKS = "not_a_server_error,response_schema_conformance,status_code_conformance,content_type_conformance";
@@ -28,6 +30,8 @@ type Known = {
   filters: Record<string, string[]>;
   kept: Record<string, unknown[]>;
   victim: Record<string, unknown>;
+  /** By the id of an operation that would end the fuzzer's own account, or needs another: whose token it is asked with. */
+  instead: Record<string, string>;
 };
 type Run = Target & { url: string; seed: number; examples: number; options?: string[] };
 
@@ -36,7 +40,7 @@ export async function withSchemathesis(checks: Checks, cases: number, document =
   await using account = await fuzzAccount();
   const known = await knownThings(account);
   const spent = await identityThings(account);
-  await fuzz(checks, documented, { document, token: account.token, known, spent }, cases);
+  await fuzz(checks, documented, { document, token: account.token, known, spent, accountId: account.id }, cases);
   await plant(checks, documented, { document, token: account.token, known });
 }
 
@@ -51,7 +55,8 @@ async function knownThings(account: FuzzAccount): Promise<Known> {
   await owner.untilStatus(kept, "active", 180);
   const [region, type, engine] = [env("MOORAGE_REGION"), env("MOORAGE_TYPE"), env("MOORAGE_ENGINE")];
   const eventId = (await owner.events(kept))[0]?.id;
-  const [things, victims] = [await identityThings(account), await identityThings(account)];
+  const things = { ...(await identityThings(account)), ...(await moneyThings(account)) };
+  const victims = { ...(await identityThings(account)), ...(await moneyThings(account)) };
   return {
     path: { ...things, instanceId: kept, eventId, engineId: engine, typeId: type, regionId: region },
     body: {
@@ -60,12 +65,14 @@ async function knownThings(account: FuzzAccount): Promise<Known> {
         named: "label",
       },
       ...identityBodies(kept),
+      ...moneyBodies(await newCompute(account.id)),
     },
     filters: Object.fromEntries(
       operations.flatMap(({ id, filterable }) => (filterable === undefined ? [] : [[id, Object.keys(filterable)]])),
     ),
     kept: { ...lists(things), instanceId: [kept], tokenId: [things.tokenId, await actingTokenId(account)] },
     victim: { ...victims, instanceId: victim },
+    instead: await moneyInstead(),
   };
 }
 
@@ -73,7 +80,7 @@ const lists = (things: object): Record<string, unknown[]> =>
   Object.fromEntries(Object.entries(things).map(([name, value]) => [name, [value]]));
 
 type Target = { document: string; token: string; known: Known };
-type FuzzTarget = Target & { spent: IdentityThings };
+type FuzzTarget = Target & { spent: IdentityThings; accountId: number };
 
 /** What needs another status, or a backup, chance hardly ever finds: done once in order, and counted like the rest. */
 async function aDay(owner: Tenant, id: number): Promise<void> {
@@ -91,12 +98,13 @@ async function aDay(owner: Tenant, id: number): Promise<void> {
 async function fuzz(
   { note }: Checks,
   documented: readonly DocumentedOperation[],
-  { spent, ...target }: FuzzTarget,
+  { spent, accountId, ...target }: FuzzTarget,
   cases: number,
 ): Promise<void> {
   await using proxy = await countingProxy(documented);
   const owner = tenant(target.token, proxy.url);
   await aDayOfIdentity(owner, spent);
+  await aDayOfMoney(owner, accountId, proxy.url);
   await aDay(owner, Number(target.known.path["instanceId"]));
   let generated = 0;
   for (let seed = 1; generated < cases && seed <= MOST_ROUNDS; seed++) {

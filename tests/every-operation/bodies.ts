@@ -1,14 +1,23 @@
 import { randomBytes } from "node:crypto";
-import { ENGINE, PLAN, REGION } from "../../packages/control-plane/src/testing/world.ts";
+import { ENGINE, PLAN, REGION, type World } from "../../packages/control-plane/src/testing/world.ts";
+import { CARD } from "./limits.ts";
+import { newCompute } from "./money.ts";
 import type { Target } from "./stage.ts";
 
 type Body = {
   /** One that is accepted. */
-  body: (target: Target) => object;
+  body: (target: Target, world: World, accountId: number) => object | Promise<object>;
   /** Names of planted fields that this operation takes, by the interface. */
   taken?: readonly string[];
+  /** Each time by an account of its own, which it ends. */
+  afresh?: true;
 };
 
+let flag = true;
+const other = (): boolean => {
+  flag = !flag;
+  return flag;
+};
 const name = (): string => `planted-${randomBytes(4).toString("hex")}`;
 
 /** Written by hand, by the id of the operation. */
@@ -24,6 +33,15 @@ export const bodies: Readonly<Record<string, Body>> = {
   updateUserGrants: { body: () => ({ global: { account_access: "read_only", add_images: true }, database: [] }) },
   createOAuthClient: { body: () => ({ label: name(), redirect_uri: "https://app.test/back", public: true }) },
   updateOAuthClient: { body: () => ({ label: name() }) },
+  updateAccount: { body: () => ({ company: name() }) },
+  updateAccountSettings: { body: () => ({ network_helper: other() }) },
+  cancelAccount: { body: () => ({ comments: "Moved away." }), afresh: true },
+  addPaymentMethod: { body: () => ({ type: "credit_card", is_default: true, data: CARD }) },
+  updateCreditCard: { body: () => CARD },
+  createPayment: { body: () => ({ usd: "7.50" }) },
+  createServiceTransfer: {
+    body: async (_target, world, accountId) => ({ entities: { computes: [await newCompute(world, accountId)] } }),
+  },
   updateProfile: { body: () => ({ email: `${name()}@test.example` }) },
   updatePreferences: { body: () => ({ theme: { colour: name() } }) },
   createPersonalToken: { body: () => ({ label: name(), scopes: "events:read_only" }), taken: ["scopes"] },

@@ -2,7 +2,7 @@ import type { Operation } from "@moorage/contract";
 import type { Person } from "./apps.ts";
 import { type ExpectedAccess, everyGrant, everyScope, everyScopeBut, gives } from "./expected-access.ts";
 import type { Outcome } from "./outcome.ts";
-import { type Held, namesAnObject, type Stage, type Target, tokenKinds } from "./stage.ts";
+import { type Held, namesAnObject, type Stage, type Target, tokenKinds, type Wanted } from "./stage.ts";
 
 /** One request by one principal, and what must come of it. */
 export type Cell = { who: string; authorization: string | undefined; expected: Outcome; target: Target };
@@ -35,7 +35,7 @@ export function ofRestricted({ unrestrictedOnly, grant, object }: Needs, held: H
   // Writing gives reading.
   const globals = (held.grants ?? []).flatMap((each) => [each, each.replace("_write", "_read")]);
   if (grant !== undefined && !globals.includes(grant)) return "forbidden";
-  if (object === undefined || object === "own") return "allowed";
+  if (object === undefined || object === "own" || object === "bearer") return "allowed";
   const permission = held.on?.[0] === it ? held.on?.[1] : undefined;
   if (permission === undefined) return "not found";
   return object === "read_write" && permission === "read_only" ? "forbidden" : "allowed";
@@ -61,20 +61,25 @@ const grantsOnIt: ((it: number) => Held)[] = [
 const said = ({ grants = [], on }: Held, it: number | undefined): string =>
   `restricted with [${grants.join(" ")}]${on === undefined ? "" : ` and ${on[1]} on ${on[0] === it ? "it" : "another"}`}`;
 
+/** Everything else is possible with an active database, and with a transfer of one's own. */
+const wantedBy: Readonly<Record<string, Wanted>> = {
+  resumeMysqlDatabase: { status: "suspended" },
+  acceptServiceTransfer: { offered: true },
+};
+
 export async function cellsOf(operation: Operation, access: ExpectedAccess, stage: Stage): Promise<Cell[]> {
   const names = namesIn(operation.path);
-  // All others are possible in an active one.
-  const status = operation.id === "resumeMysqlDatabase" ? "suspended" : "active";
+  const wanted = wantedBy[operation.id] ?? {};
   const targets = new Map<number, Promise<Target>>();
   const own = access !== "public" && access.object === "own";
   /** What a refusal leaves as it was, and reading too, can be asked for again. */
   const lasting = (person: Person): Promise<Target> => {
     const whose = own ? person.userId : 0;
-    if (!targets.has(whose)) targets.set(whose, stage.target(names, person, status));
+    if (!targets.has(whose)) targets.set(whose, stage.target(names, person, wanted));
     return targets.get(whose) as Promise<Target>;
   };
   const spent = (person: Person, expected: Outcome): Promise<Target> =>
-    expected === "allowed" && operation.method !== "GET" ? stage.target(names, person, status) : lasting(person);
+    expected === "allowed" && operation.method !== "GET" ? stage.target(names, person, wanted) : lasting(person);
 
   const first = await lasting(stage.owner);
   const cells = nobodies(stage, first);
@@ -104,7 +109,8 @@ export async function cellsOf(operation: Operation, access: ExpectedAccess, stag
     return cells;
   }
 
-  await add("another account", stage.stranger, ["*"], namesAnObject(names) ? "not found" : "allowed", first);
+  if (access.object === "bearer") await add("another account", stage.stranger, ["*"], "allowed");
+  else await add("another account", stage.stranger, ["*"], namesAnObject(names) ? "not found" : "allowed", first);
   await add("a colleague", stage.colleague, ["*"], own ? "not found" : "allowed", own ? first : undefined);
 
   const another = (await stage.shared(["instanceId"])).databaseId ?? 0;

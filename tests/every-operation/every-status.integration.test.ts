@@ -67,7 +67,7 @@ async function ask({ expected: { operation, body }, status }: Cell) {
   const before = await recordOf(id);
   asked++;
   const reply = await world.send({
-    method: method as "GET",
+    method,
     url: path.replace(/:(\w+)/g, (_, name: string) => String(named[name])),
     headers: { authorization: `Bearer ${alice.token}`, "content-type": "application/json" },
     ...(body === undefined ? {} : { payload: JSON.stringify(body({ restoreTime, id })) }),

@@ -11,8 +11,11 @@ export type ExpectedAccess =
       unrestrictedOnly?: true;
       /** What a restricted user needs for the whole account. */
       grant?: string;
-      /** What a restricted user needs on the object in the path; `own`: it is the caller's, and nobody else's. */
-      object?: "read_only" | "read_write" | "own";
+      /**
+       * What a restricted user needs on the object in the path. `own`: it is the caller's, and nobody else's. `bearer`:
+       * the path holds a secret, and whoever has it may.
+       */
+      object?: "read_only" | "read_write" | "own" | "bearer";
     };
 
 export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
@@ -69,6 +72,51 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
   "GET /v4/databases/mysql/instances/:instanceId/metrics/:metric": {
     scopes: ["databases:read_only"],
     object: "read_only",
+  },
+
+  "GET /v4/account": { scopes: ["account:read_only"], grant: "account_read" },
+  "PUT /v4/account": { scopes: ["account:read_write"], grant: "account_write" },
+  "GET /v4/account/settings": { scopes: ["account:read_only"], grant: "account_read" },
+  "PUT /v4/account/settings": { scopes: ["account:read_write"], grant: "account_write" },
+  "GET /v4/account/availability": { scopes: ["account:read_only"], grant: "account_read" },
+  "GET /v4/account/availability/:regionId": { scopes: ["account:read_only"], grant: "account_read" },
+  "GET /v4/account/transfer": { scopes: ["account:read_only"], grant: "account_read" },
+  "POST /v4/account/cancel": { scopes: ["account:read_write"], unrestrictedOnly: true },
+  // Any token; what is shown is what the user may view.
+  "GET /v4/account/maintenance": { scopes: [] },
+
+  "GET /v4/account/invoices": { scopes: ["account:read_only"], grant: "account_read" },
+  "GET /v4/account/invoices/:invoiceId": { scopes: ["account:read_only"], grant: "account_read" },
+  "GET /v4/account/invoices/:invoiceId/items": { scopes: ["account:read_only"], grant: "account_read" },
+  "GET /v4/account/invoices/:invoiceId/pdf": { scopes: ["account:read_only"], grant: "account_read" },
+  "GET /v4/account/invoices/:invoiceId/csv": { scopes: ["account:read_only"], grant: "account_read" },
+  "GET /v4/account/payments": { scopes: ["account:read_only"], grant: "account_read" },
+  "GET /v4/account/payments/:paymentId": { scopes: ["account:read_only"], grant: "account_read" },
+  "POST /v4/account/payments": { scopes: ["account:read_write"], grant: "account_write" },
+  "GET /v4/account/payment-methods": { scopes: ["account:read_only"], grant: "account_read" },
+  "POST /v4/account/payment-methods": { scopes: ["account:read_write"], grant: "account_write" },
+  "POST /v4/account/payment-methods/link": { scopes: ["account:read_write"], grant: "account_write" },
+  "POST /v4/account/credit-card": { scopes: ["account:read_write"], grant: "account_write" },
+  "GET /v4/account/payment-methods/:paymentMethodId": { scopes: ["account:read_only"], grant: "account_read" },
+  // The interface lists no more than this scope; the user must be one who may change the account.
+  "DELETE /v4/account/payment-methods/:paymentMethodId": { scopes: ["account:read_only"], grant: "account_write" },
+  "POST /v4/account/payment-methods/:paymentMethodId/make-default": {
+    scopes: ["account:read_write"],
+    grant: "account_write",
+  },
+
+  "GET /v4/account/service-transfers": { scopes: ["account:read_only"], unrestrictedOnly: true },
+  "POST /v4/account/service-transfers": { scopes: ["account:read_write"], unrestrictedOnly: true },
+  "GET /v4/account/service-transfers/:token": {
+    scopes: ["account:read_only"],
+    unrestrictedOnly: true,
+    object: "bearer",
+  },
+  "DELETE /v4/account/service-transfers/:token": { scopes: ["account:read_write"], unrestrictedOnly: true },
+  "POST /v4/account/service-transfers/:token/accept": {
+    scopes: ["account:read_write"],
+    unrestrictedOnly: true,
+    object: "bearer",
   },
 
   "GET /v4/account/notifications": { scopes: ["account:read_only"], grant: "account_read" },

@@ -19,6 +19,18 @@ export const listed: Readonly<Record<string, { param: string; key: string; view:
   "GET /v4/account/users": { param: "username", key: "username", view: "/v4/account/users/:username" },
   "GET /v4/account/logins": { param: "loginId", key: "id", view: "/v4/account/logins/:loginId" },
   "GET /v4/account/oauth-clients": { param: "clientId", key: "id", view: "/v4/account/oauth-clients/:clientId" },
+  "GET /v4/account/invoices": { param: "invoiceId", key: "id", view: "/v4/account/invoices/:invoiceId" },
+  "GET /v4/account/payments": { param: "paymentId", key: "id", view: "/v4/account/payments/:paymentId" },
+  "GET /v4/account/payment-methods": {
+    param: "paymentMethodId",
+    key: "id",
+    view: "/v4/account/payment-methods/:paymentMethodId",
+  },
+  "GET /v4/account/service-transfers": {
+    param: "token",
+    key: "token",
+    view: "/v4/account/service-transfers/:token",
+  },
   "GET /v4/profile/tokens": { param: "tokenId", key: "id", view: "/v4/profile/tokens/:tokenId" },
   "GET /v4/profile/apps": { param: "appId", key: "id", view: "/v4/profile/apps/:appId" },
   "GET /v4/profile/logins": { param: "loginId", key: "id", view: "/v4/profile/logins/:loginId" },
@@ -26,7 +38,7 @@ export const listed: Readonly<Record<string, { param: string; key: string; view:
 
 export type Reader = { person: Person; held?: Parameters<typeof ofRestricted>[1] };
 
-/** Whether a reader may view something of the owner's. */
+/** Whether a reader's list has something of the owner's. */
 export function sees(access: ExpectedAccess, stage: Stage, { person, held }: Reader, target: Target): boolean {
   if (access === "public") return true;
   if (person.accountId !== stage.owner.accountId) return false;

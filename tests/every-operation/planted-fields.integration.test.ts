@@ -7,6 +7,7 @@ import { newClient } from "./apps.ts";
 import { bodies } from "./bodies.ts";
 import { namesIn } from "./cells.ts";
 import { type Change, changesBetween, rowsOf } from "./changes.ts";
+import { addCard, ZIP } from "./limits.ts";
 import { fillPath } from "./outcome.ts";
 import { newStage, type Stage } from "./stage.ts";
 
@@ -21,6 +22,10 @@ beforeAll(async () => {
   world = await newWorld();
   await world.host({ memory_mb: 1_024_000, disk_mb: 10_240_000 });
   stage = await newStage(world);
+  const owner = { ...stage.owner, ...world.as(stage.ownersToken), token: stage.ownersToken };
+  await owner.put("/v4/account", ZIP);
+  // The first card makes more of an account than the next does.
+  await addCard(owner);
   const { accountId, userId } = stage.stranger;
   planted = {
     ...{ id: ID, account_id: accountId, user_id: userId, client_id: await newClient(world, accountId) },
@@ -46,12 +51,14 @@ test("every writable body is here", () => {
 test.each(writable.map((operation) => [operation.id, operation] as const))(
   "%s: what is planted in the body takes no effect",
   async (id, operation) => {
-    const { body, taken = [] } = bodies[id] as NonNullable<(typeof bodies)[string]>;
+    const { body, taken = [], afresh } = bodies[id] as NonNullable<(typeof bodies)[string]>;
     const send = async (plant: boolean) => {
       const target = await stage.target(namesIn(operation.path), stage.owner);
-      const sent = id === "confirmTfa" ? { tfa_code: await codeOf() } : body(target);
+      const by = afresh === true ? await world.customer() : { ...stage.owner, token: stage.ownersToken };
+      const sent = id === "confirmTfa" ? { tfa_code: await codeOf() } : await body(target, world, by.accountId);
       const before = await rowsOf(world);
-      const status = await put(operation, fillPath(operation.path, target), plant ? withPlanted(sent, taken) : sent);
+      const url = fillPath(operation.path, target);
+      const status = await put(operation, url, plant ? withPlanted(sent, taken) : sent, by.token);
       const changes = changesBetween(before, await rowsOf(world));
       if (id === "confirmTfa") await world.as(stage.ownersToken).post("/v4/profile/tfa-disable");
       return { status, changes };
@@ -77,8 +84,8 @@ test.each(writable.map((operation) => [operation.id, operation] as const))(
 /** Preferences are whatever their user wants to keep there. */
 const ofOurs = ({ preferences: _, ...row }: Record<string, unknown>): object => row;
 
-async function put({ method }: Operation, url: string, body: unknown): Promise<number> {
-  const headers = { authorization: `Bearer ${stage.ownersToken}`, "content-type": "application/json" };
+async function put({ method }: Operation, url: string, body: unknown, token: string): Promise<number> {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const reply = await world.send({ method, url, headers, payload: JSON.stringify(body) });
   return reply.statusCode;
 }

@@ -1,14 +1,20 @@
 import { randomBytes } from "node:crypto";
 import type { DatabaseStatus } from "@moorage/contract";
 import { sha256 } from "../../packages/control-plane/src/platform/sha256.ts";
-import { hasBackup } from "../../packages/control-plane/src/testing/past.ts";
 import { ENGINE, PLAN, REGION, type World } from "../../packages/control-plane/src/testing/world.ts";
 import { changeClient, consent, newClient, type Person } from "./apps.ts";
+import { newInvoice, newPayment, newPaymentMethod } from "./money.ts";
+import { backupOf, clientWithThumbnail, closedAccount, loginOf, newTransfer, tokenIdOf } from "./things.ts";
 
 export type Permission = "read_only" | "read_write";
 export type Target = { params: Record<string, string>; databaseId?: number };
+/** What the thing that is named must be like. `offered`: a transfer of somebody else's, to accept. */
+export type Wanted = { status?: DatabaseStatus; offered?: true };
 /** What a restricted user was given. */
-export type Held = { grants?: readonly string[]; on?: readonly [databaseId: number, permission: Permission] };
+export type Held = {
+  grants?: readonly string[];
+  on?: readonly [id: number, permission: Permission, type?: "compute" | "database"];
+};
 export type Stage = Awaited<ReturnType<typeof newStage>>;
 
 /** Who carries the token: the person, or an app that they let in. */
@@ -17,11 +23,6 @@ export type TokenKind = (typeof tokenKinds)[number];
 
 const LIMITS = { databases: 10_000, nodes: 10_000, memory_mb: 102_400_000, disk_mb: 1_024_000_000 };
 const catalogue = { engineId: ENGINE, typeId: PLAN, regionId: REGION, metric: "connections" };
-/** The smallest image there is. */
-const PNG = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=",
-  "base64",
-);
 let users = 0;
 
 /** Whether a path names something that belongs to somebody. */
@@ -35,7 +36,11 @@ export async function newStage(world: World) {
   const owner = await world.customer({ limits: LIMITS });
   const colleague: Person = await world.colleague(owner.accountId);
   const stranger: Person = await world.customer();
+  const giver = await world.customer();
+  for (const { accountId } of [owner, stranger])
+    await world.db.updateTable("accounts").set({ country: "DE", zip: "20457" }).where("id", "=", accountId).execute();
   const client = await newClient(world, stranger.accountId);
+  const closed = await closedAccount(world, client, owner);
   const remembered = new Map<string, Promise<unknown>>();
   const once = <T>(key: string, make: () => Promise<T>): Promise<T> => {
     if (!remembered.has(key)) remembered.set(key, make());
@@ -75,7 +80,7 @@ export async function newStage(world: World) {
   const target = async (
     names: readonly string[],
     person: Person,
-    status: DatabaseStatus = "active",
+    { status = "active", offered }: Wanted = {},
   ): Promise<Target> => {
     const owned: Record<string, () => Promise<string | number>> = {
       username: async () => (await newUser()).username,
@@ -83,6 +88,10 @@ export async function newStage(world: World) {
       appId: async () => (await consent(world, person, client, ["events:read_only"])).appGrantId,
       tokenId: () => tokenIdOf(world, person, personal),
       loginId: () => loginOf(world, person),
+      invoiceId: () => newInvoice(world, owner.accountId),
+      paymentMethodId: () => newPaymentMethod(world, owner.accountId),
+      paymentId: () => newPayment(world, owner.accountId),
+      token: () => newTransfer(world, offered === true ? giver : owner),
     };
     const makers = names.flatMap((name) => (owned[name] === undefined ? [] : [[name, owned[name]] as const]));
     const made = await Promise.all(makers.map(async ([name, make]) => [name, String(await make())]));
@@ -121,6 +130,9 @@ export async function newStage(world: World) {
       "a token of a disabled client": (await viaClient({ status: "disabled" })).token,
       "a token of a suspended client": (await viaClient({ status: "suspended" })).token,
       "a token from before the client's epoch": (await viaClient({ epoch: 2 })).token,
+      "a token of a closed account": closed.token,
+      "an app's token of a closed account": closed.appsToken,
+      "a token of an app whose account is closed": closed.throughItsApp,
     },
 
     token: (person: Person, scopes: readonly string[] = ["*"], kind: TokenKind = "personal token"): Promise<string> =>
@@ -138,12 +150,12 @@ export async function newStage(world: World) {
           .where("id", "=", person.userId)
           .execute();
         if (held.on !== undefined) {
-          const [entity_id, permission] = held.on;
+          const [entity_id, permission, entity_type = "database"] = held.on;
           await world.db
             .insertInto("entity_grants")
             .values({
               ...{ account_id: owner.accountId, user_id: person.userId },
-              ...{ entity_type: "database", entity_id, permission },
+              ...{ entity_type, entity_id, permission },
             })
             .execute();
         }
@@ -151,45 +163,27 @@ export async function newStage(world: World) {
       }),
 
     target,
+    /** No more can be added while an account has many. */
+    removeCards: () =>
+      world.db
+        .updateTable("payment_methods")
+        .set({ deleted_at: world.time.now, is_default: false })
+        .where("account_id", "=", owner.accountId)
+        .execute(),
     /** One of the owner's, to look at. */
     shared: (names: readonly string[]): Promise<Target> =>
       once(`target ${names.join(" ")}`, () => target(names, owner)),
   };
 }
 
-async function clientWithThumbnail(world: World, accountId: number): Promise<string> {
-  const id = await newClient(world, accountId);
-  const thumbnail = { client_id: id, png: PNG, updated_at: world.time.now };
-  await world.db.insertInto("oauth_client_thumbnails").values(thumbnail).execute();
-  return id;
-}
-
-async function tokenIdOf(world: World, person: Person, issue: (person: Person) => Promise<string>): Promise<number> {
-  const token = await issue(person);
-  const row = world.db.selectFrom("tokens").select("id").where("sha256", "=", sha256(token));
-  return (await row.executeTakeFirstOrThrow()).id;
-}
-
-async function loginOf(world: World, { accountId, userId, username }: Person): Promise<number> {
-  const row = world.db
-    .insertInto("logins")
-    .values({
-      ...{ at: world.time.now, account_id: accountId, user_id: userId, username, restricted: false },
-      ...{ address: "192.0.2.1", status: "successful" },
-    })
-    .returning("id");
-  return (await row.executeTakeFirstOrThrow()).id;
-}
-
-/** A backup to restore from needs a node to restore into, and the world a host. */
-async function backupOf(world: World, id: number): Promise<string> {
-  await world.activities.wantNodes((await world.lastOperation()).id);
-  return String((await hasBackup(world, { id })).id);
-}
-
 /** An id as long as the one that exists, so that nothing but existence differs. */
 export function absent({ params }: Target): Target {
-  const other = (value: string): string =>
-    /^\d+$/.test(value) ? String(BigInt(value) + 1_000_003n) : `${value.slice(0, -1)}~`;
+  const other = (value: string): string => {
+    if (/^\d+$/.test(value)) return String(BigInt(value) + 1_000_003n);
+    const last = isUuid.test(value) ? (value.endsWith("0") ? "1" : "0") : "~";
+    return value.slice(0, -1) + last;
+  };
   return { params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, other(value)])) };
 }
+
+const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

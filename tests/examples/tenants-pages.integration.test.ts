@@ -1,42 +1,14 @@
 /** The shell examples of docs/tenants, taken out of their pages and pasted in their order. */
-import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { Secret, TOTP } from "otpauth";
 import { expect, test } from "vitest";
 import { authorize, startAuth } from "../../packages/control-plane/src/testing/auth.ts";
 import { picture } from "../../packages/control-plane/src/testing/pictures.ts";
 import { served } from "../../packages/control-plane/src/testing/served.ts";
 import { newWorld } from "../../packages/control-plane/src/testing/world.ts";
-import { type Block, blocksOf } from "../kit/fenced-blocks.ts";
-
-type Variables = Record<string, string>;
-const run = promisify(execFile);
-
-/** Pastes into a shell of its own, which ends at the first request that is refused, and gives what it printed. */
-async function shell(variables: Variables) {
-  const folder = await mkdtemp(join(tmpdir(), "moorage-tenants-"));
-  const left: Variables = { ...variables };
-  return {
-    folder,
-    left,
-    async paste(code: string): Promise<string> {
-      const script = `curl() { command curl --fail-with-body "$@"; }\nset -a\n${code}\nset +a\nenv -0 >variables`;
-      const env = { PATH: process.env["PATH"], ...left };
-      const { stdout } = await run("bash", ["-euo", "pipefail", "-c", script], { cwd: folder, env, timeout: 30_000 });
-      for (const pair of (await readFile(join(folder, "variables"), "utf8")).split("\0")) {
-        const [name = ""] = pair.split("=", 1);
-        if (/^[A-Za-z]\w*$/.test(name)) left[name] = pair.slice(name.length + 1);
-      }
-      return stdout;
-    },
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
-  };
-}
-
-const shellBlocks = (page: string): Block[] => blocksOf(page).filter(({ language }) => language === "sh");
+import { blocksOf } from "../kit/fenced-blocks.ts";
+import { shell, shellBlocks, type Variables } from "./shell.ts";
 
 test("users-and-tokens.md: everything is accepted, in the order of the page", async () => {
   await using world = await newWorld();

@@ -7,9 +7,10 @@ import { reach, sql } from "../kit/sql.ts";
 import { env } from "../kit/stack-env.ts";
 import type { Tenant } from "../kit/tenant.ts";
 import { until } from "../kit/until.ts";
+import { acceptSurely, type Offer, offerACompute } from "./transfer-flow.ts";
 
 /** What a trial works on. `databases` are deleted at its end. */
-export type Stage = { alice: Tenant; label: string; databases: number[] };
+export type Stage = { alice: Tenant; label: string; databases: number[]; offer?: Offer };
 
 /** A piece of a database's life that can be struck at each of its steps. */
 export type Flow = {
@@ -81,6 +82,13 @@ export const chores = [
   "worker.begin-purge",
   "worker.finish-purge",
   "worker.judge-finding",
+  "worker.endStaleTransfer",
+  // Of a cancelled account.
+  ...["api.cancelAccount", "api.stopClosedDatabase"],
+  ...["stopClosedDatabase", "deleteClosedDatabase", "endClosedData"].map((name) => `worker.${name}`),
+  // By the drill of a month's end.
+  ...["cut-month", "start-run", "invoiceRun", "invoice-batch", "finish-run"].map((name) => `worker.${name}`),
+  ...["ask", "settle", "event", "autopay", "forget"].map((name) => `charge.${name}`),
   // Only when a restore was given up.
   "worker.wantPrevious",
   "fleet.verified",
@@ -222,6 +230,13 @@ export const flows = {
       if (old !== "refused") throw new Error("the old password still opens it");
     },
     owns: owning("provision"),
+  },
+  transfer: {
+    prepare: async (stage) => {
+      stage.offer = await offerACompute(stage.alice, stage.label);
+    },
+    run: (stage) => acceptSurely(stage.offer as Offer),
+    owns: owning(),
   },
 } satisfies Record<string, Flow>;
 export type FlowName = keyof typeof flows;

@@ -1,7 +1,7 @@
 /**
  * Fault drills against the running stack (`pnpm stack up --hosts 3`).
  *   pnpm test:faults                  all of them, every step
- *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | names-alone | host-restarted | stack-down-up
+ *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | names-alone | host-restarted | stack-down-up | month-end
  *   pnpm test:faults --every-pair     each step in every flow that passes it, which takes hours; else in one, by --seed
  *   pnpm test:faults --trials N       a sample of N points of each kind, chosen by --seed
  *   pnpm test:faults --ci             the short form
@@ -12,6 +12,7 @@ import { allowDeletions } from "../kit/moorage.ts";
 import { crashPoints } from "./crash-points.ts";
 import { openLedger } from "./ledger.ts";
 import { controlPlaneDown, hostRestarted, setBack, temporalLost, temporalStopped } from "./outages.ts";
+import { monthEnd } from "./month-end.ts";
 import { namesAlone } from "./names-alone.ts";
 import { stackDownAndUp } from "./stack-life.ts";
 import type { Run } from "./trial.ts";
@@ -41,6 +42,13 @@ const drills: Record<string, () => Promise<unknown>> = {
   "names-alone": () => namesAlone(run, values.ci ? 15 : 60),
   "host-restarted": () => hostRestarted(run),
   "stack-down-up": () => stackDownAndUp(run),
+  "month-end": () =>
+    monthEnd(
+      run,
+      values.ci
+        ? { accounts: 500, accountsEach: 10, kills: 5, seed }
+        : { accounts: 10_000, accountsEach: 250, kills: 20, seed },
+    ),
 };
 const asked = chosen("drill", drills, values.only);
 

@@ -1,5 +1,5 @@
 /** A way to write a secret down in which it could still be read by whoever finds it. */
-export type Form = { how: string; text: string };
+export type Form = { how: string; text: string; encoding?: BufferEncoding };
 
 /** Shorter pieces of base64 are found in other texts by chance: this is nine bytes. */
 const SHORTEST = 12;

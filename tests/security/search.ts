@@ -1,4 +1,4 @@
-import { formsOf } from "./forms.ts";
+import { type Form, formsOf } from "./forms.ts";
 
 export type Canary = { kind: string; secret: string };
 /** Never the secret itself: this is printed. */
@@ -7,20 +7,31 @@ export type Hit = { kind: string; how: string; near: string };
 type Needle = { kind: string; how: string; bytes: Buffer };
 
 const NEAR = 60;
+/** Of how many hits it is told where they are: to say it without another secret takes long. */
+const MOST_TOLD = 20;
 /** Every needle is at least as long; its first bytes are its key. */
 const KEY_BYTES = 8;
-const KEY_BITS = 22;
+const KEY_BITS = 26;
 
 /**
  * Looks for canaries, in every form, in a stream of bytes. There are tens of thousands of forms: at each place the next
  * eight bytes are looked up in a table, and only where they begin a form is anything compared.
  */
-export function createSearch(canaries: readonly Canary[]) {
+export const createSearch = (canaries: readonly Canary[]) => prepareSearch(canaries)();
+
+/** For many streams: the table is made once. */
+export function prepareSearch(canaries: readonly Canary[], forms: (secret: string) => Form[] = formsOf) {
   const needles = canaries.flatMap(({ kind, secret }) =>
-    formsOf(secret).map(({ how, text }): Needle => ({ kind, how, bytes: Buffer.from(text, "utf8") })),
+    forms(secret).map(
+      ({ how, text, encoding = "utf8" }): Needle => ({ kind, how, bytes: Buffer.from(text, encoding) }),
+    ),
   );
   const table = tableOf(needles);
-  const longest = Math.max(KEY_BYTES, ...needles.map(({ bytes }) => bytes.length));
+  return () => searchFor(needles, table);
+}
+
+function searchFor(needles: readonly Needle[], table: Table) {
+  const longest = needles.reduce((most, { bytes }) => Math.max(most, bytes.length), KEY_BYTES);
   const found = new Map<string, Hit>();
   let kept: Buffer = Buffer.alloc(0);
   let read = 0;
@@ -30,12 +41,9 @@ export function createSearch(canaries: readonly Canary[]) {
       const bytes = kept.length === 0 ? chunk : Buffer.concat([kept, chunk]);
       for (const { needle, at } of matches(bytes, table)) {
         const { kind, how } = needle;
+        const before = () => placeOf(bytes.subarray(Math.max(0, at - NEAR), at), needles);
         if (!found.has(`${kind} ${how}`))
-          found.set(`${kind} ${how}`, {
-            kind,
-            how,
-            near: placeOf(bytes.subarray(Math.max(0, at - NEAR), at), needles),
-          });
+          found.set(`${kind} ${how}`, { kind, how, near: found.size < MOST_TOLD ? before() : "" });
       }
       kept = Buffer.from(bytes.subarray(-(longest - 1 + NEAR)));
     },

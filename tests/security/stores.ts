@@ -16,7 +16,7 @@ export type Store = {
 };
 
 const server = ["--host", "127.0.0.1", "--port", String(ports.postgres), "--username", "postgres"];
-const psql = async (database: string, statement: string): Promise<string> =>
+export const psql = async (database: string, statement: string): Promise<string> =>
   (await run(inParts("bin", "psql"), [...server, "-AtX", "-v", "ON_ERROR_STOP=1", "-d", database, "-c", statement]))
     .stdout;
 
@@ -62,21 +62,35 @@ const valkeyStore: Store = {
   },
 };
 
+/** Every file in it, also those that appear meanwhile or go. */
+export async function* filesIn(...folders: string[]): AsyncIterable<Buffer> {
+  for (const folder of folders)
+    for (const file of globSync(join(folder, "**"), { exclude: [] }).filter(isFile)) {
+      try {
+        yield* createReadStream(file) as AsyncIterable<Buffer>;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      }
+      // Nothing is found across the end of a file.
+      yield Buffer.alloc(64);
+    }
+}
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
 const logs = inStack("log");
 
 /** All files beside it count: logs are rotated. */
 const logStore = (service: string): Store => ({
   name: `log ${service}`,
-  async *stream() {
-    for (const file of globSync(join(logs, service, "**")).filter((path) => statSync(path).isFile()))
-      yield* createReadStream(file) as AsyncIterable<Buffer>;
-  },
-  async plant(text) {
-    const file = join(logs, service, "planted");
-    writeFileSync(file, `{"level":30,"msg":"${text}"}\n`);
-    return async () => rmSync(file);
-  },
+  stream: () => filesIn(join(logs, service)),
+  plant: (text) => plantFile(join(logs, service), `{"level":30,"msg":"${text}"}\n`),
 });
+
+export async function plantFile(folder: string, text: string): Promise<() => Promise<void>> {
+  const file = join(folder, "planted");
+  writeFileSync(file, text);
+  return async () => rmSync(file);
+}
 
 export async function everyStore(): Promise<Store[]> {
   const databases = await psql("postgres", "select datname from pg_database where datallowconn and not datistemplate");

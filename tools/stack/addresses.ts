@@ -16,6 +16,11 @@ export const ports = {
   prometheus: 18095,
   auth: 18096,
   authMetrics: 18097,
+  cards: 18098,
+  cardsMetrics: 18099,
+  cardDesk: 18100,
+  payments: 18101,
+  traces: 18102,
   smtp: 18025,
   fleet: 18443,
 } as const;
@@ -44,6 +49,11 @@ export const prometheusUrl = `http://${loopback(ports.prometheus)}`;
 export const s3Url = `http://${bridgeAddress}:${ports.s3}`;
 export const s3Bucket = "moorage-archive";
 
+/** Stands for a payment provider. */
+export const paymentsUrl = `http://${loopback(ports.payments)}`;
+export const webhookUrl = `${publicUrl}/webhooks/stripe`;
+
 /** Keys of servers that only this machine and its namespaces reach, in a development stack. */
 export const dnsApiKey = "stack-dns-key";
+export const stripeKeys = { secret: "sk_test_fake", webhook: "whsec_fake" };
 export const s3Keys = { access: "stack-access", secret: "stack-secret-key" };

@@ -1,3 +1,4 @@
+import { operations } from "@moorage/contract";
 import { bridgeAddress, dnsApiKey, loopback, ports, zone } from "./addresses.ts";
 import { keyFile } from "./keys.ts";
 import { inStack } from "./places.ts";
@@ -44,6 +45,11 @@ const refusalLines = (type: string, body: (reason: string) => string): string =>
     .map(([status, reason]) => `  http-error status ${status} content-type ${type} string '${body(reason)}'`)
     .join("\n");
 
+const cardPaths = (): string => {
+  const paths = operations.filter(({ servedBy }) => servedBy === "cards").map(({ path }) => path.slice("/v4".length));
+  return `^/v4(beta)?(${paths.join("|")})/?$`;
+};
+
 /** People meet these in a browser. */
 const refusalPages = (): string =>
   refusalLines(
@@ -70,6 +76,10 @@ frontend front
   bind ${loopback(ports.front)}
   # A caller's own header must not pass for the address that we saw.
   http-request set-header X-Forwarded-For %[src]
+  # What may carry a card goes where cards may be seen, in whatever spelling; all others refuse it unread.
+  acl reads method GET HEAD OPTIONS
+  acl card_path path,url_dec,regsub(/+,/,g) -m reg ${cardPaths()}
+  use_backend cards if card_path !reads
   default_backend api
 
 frontend auth
@@ -82,6 +92,9 @@ ${refusalPages()}
 
 backend api
   server api ${loopback(ports.api)}
+
+backend cards
+  server cards ${loopback(ports.cards)}
 
 backend auth
 ${refusalPages()}
@@ -168,7 +181,7 @@ scrape_configs:
     static_configs: [{ targets: ["${loopback(ports.fleetMetrics)}"] }]
   - job_name: moorage
     static_configs:
-      - targets: ["${loopback(ports.worker)}", "${loopback(ports.fleetMetrics)}", "${loopback(ports.authMetrics)}"]
+      - targets: [${[ports.worker, ports.fleetMetrics, ports.authMetrics, ports.cardsMetrics].map((port) => `"${loopback(port)}"`).join(", ")}]
   - job_name: moorage-api
     authorization: { credentials_file: "${keyFile.operatorToken}" }
     static_configs: [{ targets: ["${loopback(ports.admin)}"] }]

@@ -13,6 +13,7 @@ export const keyFile = {
   operatorPrivate: inStack("operator.key"),
   operatorPublic: inStack("operator.pub"),
   operatorToken: inStack("operator-token"),
+  cardDesk: inStack("card-desk-key"),
 };
 
 /** Made once and kept: hosts trust the CA, and records are sealed with the keys. */
@@ -24,6 +25,7 @@ export async function ensureKeys(): Promise<void> {
     await writeSecret(keyFile.sealing, JSON.stringify(keys));
   }
   if (!existsSync(keyFile.operatorToken)) await writeSecret(keyFile.operatorToken, randomBytes(32).toString("hex"));
+  if (!existsSync(keyFile.cardDesk)) await writeSecret(keyFile.cardDesk, randomBytes(32).toString("hex"));
   if (!existsSync(keyFile.operatorPublic)) {
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
     await writeSecret(keyFile.operatorPrivate, privateKey.export({ type: "pkcs8", format: "pem" }));
@@ -32,6 +34,7 @@ export async function ensureKeys(): Promise<void> {
 }
 
 export const operatorToken = (): string => readFileSync(keyFile.operatorToken, "utf8").trim();
+export const cardDeskKey = (): string => readFileSync(keyFile.cardDesk, "utf8").trim();
 export const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 const writeSecret = (path: string, text: string): Promise<void> => writeFile(path, text, { mode: 0o600 });

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { adminUrl, region } from "./addresses.ts";
+import { adminUrl, publicUrl, region } from "./addresses.ts";
 import { choosePassword } from "./choose-password.ts";
 import type { Host } from "./hosts.ts";
 import { operatorToken } from "./keys.ts";
@@ -24,6 +24,19 @@ const plan = "m1-small";
 const OWNER = "baker";
 const limits = { databases: 100, nodes: 150, memory_mb: 204_800, disk_mb: 2_048_000 };
 
+const suspended = { suspended_hourly: "0.0015", suspended_monthly: "1" };
+const priceOf = (hourly: string, monthly: string) => ({ hourly, monthly, ...suspended });
+
+/** Two places with rules of their own: one tax for a whole country, and one of a state. */
+const taxes = [
+  { country: "DE", name: "VAT", percent: "19", waived_by_tax_id: true },
+  { country: "US", state: "NY", name: "Sales tax", percent: "8.875" },
+];
+const addresses = {
+  bakery: { address_1: "Am Kai 1", city: "Hamburg", country: "DE", zip: "20457" },
+  other: { address_1: "1 Pier", city: "New York", country: "US", state: "NY", zip: "10004" },
+};
+
 /** The operator's own way in: every call may be repeated, since things are found again by their natural key. */
 async function admin<T>(method: "GET" | "POST", path: string, body?: unknown): Promise<T> {
   const headers = { authorization: `Bearer ${operatorToken()}`, "content-type": "application/json" };
@@ -42,22 +55,43 @@ export async function seedCatalogue(): Promise<Seed> {
   const standard = { class: "standard" };
   await admin("POST", "/admin/plans", {
     ...{ ...standard, id: plan, label: "Small 1 GB" },
-    ...{ memory_mb: 1024, disk_mb: 10_240, vcpus: 1, price: { hourly: "0.0225", monthly: "15" } },
+    ...{ memory_mb: 1024, disk_mb: 10_240, vcpus: 1, price: priceOf("0.0225", "15") },
   });
   await admin("POST", "/admin/plans", {
     ...{ ...standard, id: "m1-medium", label: "Medium 2 GB" },
-    ...{ memory_mb: 2048, disk_mb: 20_480, vcpus: 2, price: { hourly: "0.045", monthly: "30" } },
+    ...{ memory_mb: 2048, disk_mb: 20_480, vcpus: 2, price: priceOf("0.045", "30") },
   });
+  await seedTaxes();
   const engine = `mysql/${await engineFact("version")}`;
   const image = await engineFact("sha256");
   const prepared = await engineFact("prepared.sha256");
   await admin("POST", "/admin/engines", { id: engine, image, prepared });
-  const { tokens, owner } = readSeed() ?? {};
+  const { tokens: seeded, owner } = readSeed() ?? {};
+  const tokens = seeded ?? (await seedAccounts());
+  await setAddress(tokens.owner, addresses.bakery);
+  await setAddress(tokens.other, addresses.other);
   return {
-    ...{ plan, engine, image },
-    tokens: tokens ?? (await seedAccounts()),
+    ...{ plan, engine, image, tokens },
     owner: owner ?? { username: OWNER, password: await seedPassword() },
   };
+}
+
+/** A rate that is there already is not set anew: it would begin now. */
+async function seedTaxes(): Promise<void> {
+  const { data } = await admin<{ data: { country: string; name: string }[] }>("GET", "/admin/taxes");
+  for (const tax of taxes)
+    if (!data.some(({ country, name }) => country === tax.country && name === tax.name))
+      await admin("POST", "/admin/taxes", tax);
+}
+
+/** As its owner does it. Without a zip no card can be added. */
+async function setAddress(token: string, address: object): Promise<void> {
+  const reply = await fetch(`${publicUrl}/v4/account`, {
+    method: "PUT",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify(address),
+  });
+  if (!reply.ok) throw new Error(`PUT /v4/account was answered ${reply.status}: ${await reply.text()}`);
 }
 
 /** As an operator and the user do it: a link, and a password chosen by it. */

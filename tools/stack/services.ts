@@ -8,18 +8,21 @@ import {
   dnsApiUrl,
   fleetUrl,
   loopback,
+  paymentsUrl,
   ports,
   prometheusUrl,
   publicUrl,
   s3Bucket,
   s3Keys,
   s3Url,
+  stripeKeys,
+  webhookUrl,
   zone,
 } from "./addresses.ts";
 import { configFile } from "./config-files.ts";
 import { answers, converses, type Probe } from "./health.ts";
 import { type Host, hostsUpTo } from "./hosts.ts";
-import { keyFile, operatorToken, sha256Hex } from "./keys.ts";
+import { cardDeskKey, keyFile, operatorToken, sha256Hex } from "./keys.ts";
 import { enginesDir, inParts, inStack, mailDir, node, repo } from "./places.ts";
 import { podmanEnv, podmanOptions } from "./podman.ts";
 import { isReady, postgresCommand } from "./postgres.ts";
@@ -54,7 +57,11 @@ export const serviceTable = (image: string): Service[] => [
   ...hosts().flatMap((host) => [podman(host, image), agent(host)]),
 ];
 
-const mailSink = join(repo, "tools", "stack", "mail-sink.ts");
+const packageSource = (name: string): string => join(repo, "packages", name, "src");
+const stackProgram = (name: string): string => join(repo, "tools", "stack", `${name}.ts`);
+const mailSink = stackProgram("mail-sink");
+const fakePayments = stackProgram("fake-payments");
+const fakeSource = (name: string): string => join(packageSource("control-plane"), "testing", `fake-${name}.ts`);
 
 const parts: Service[] = [
   {
@@ -123,6 +130,20 @@ const parts: Service[] = [
     sources: [mailSink],
   },
   {
+    name: "fake-payments",
+    kind: "part",
+    command: [node, fakePayments],
+    env: {
+      FAKE_PAYMENTS_PORT: String(ports.payments),
+      FAKE_PAYMENTS_WEBHOOK_URL: webhookUrl,
+      FAKE_PAYMENTS_WEBHOOK_SECRET: stripeKeys.webhook,
+      FAKE_PAYMENTS_FILE: inStack("data", "fake-payments.json"),
+    },
+    address: loopback(ports.payments),
+    healthy: answers(`${paymentsUrl}/health`, 200),
+    sources: [fakePayments, ...["cards", "payment-ledger", "payment-provider", "payment-wire"].map(fakeSource)],
+  },
+  {
     name: "front",
     kind: "part",
     command: ["haproxy", "-db", "-f", configFile.front],
@@ -145,7 +166,6 @@ const parts: Service[] = [
   },
 ];
 
-const packageSource = (name: string): string => join(repo, "packages", name, "src");
 export const controlPlaneSources = ["control-plane", "contract", "crash-points"].map(packageSource);
 export const workflowBundle = inStack("workflow-bundle.js");
 export const controlPlaneProgram = (name: string): string => join(packageSource("control-plane"), "bin", `${name}.ts`);
@@ -184,7 +204,39 @@ export const controlPlaneEnv = (): Record<string, string> => ({
   MOORAGE_OPERATOR_TOKEN_SHA256: sha256Hex(operatorToken()),
   MOORAGE_WORKFLOW_BUNDLE: workflowBundle,
   MOORAGE_CRASH_DIR: inStack("crash"),
+  MOORAGE_CARDS_DESK_LISTEN: loopback(ports.cardDesk),
+  MOORAGE_CARDS_DESK_KEY: cardDeskKey(),
+  MOORAGE_STRIPE_WEBHOOK_SECRET: stripeKeys.webhook,
+  ...stripe,
   LOG_LEVEL: "info",
+});
+
+const stripe = {
+  MOORAGE_PAYMENT_PROVIDER: "stripe",
+  MOORAGE_STRIPE_KEY: stripeKeys.secret,
+  MOORAGE_STRIPE_URL: paymentsUrl,
+};
+
+/** All that it is told: it reaches the desk and the provider, and nothing else. */
+const cardsEnv = (): Record<string, string> => ({
+  MOORAGE_TRUSTED_PROXIES: "127.0.0.1",
+  MOORAGE_CARDS_LISTEN: loopback(ports.cards),
+  MOORAGE_CARDS_METRICS_LISTEN: loopback(ports.cardsMetrics),
+  MOORAGE_CARDS_DESK_URL: `http://${loopback(ports.cardDesk)}`,
+  MOORAGE_CARDS_DESK_KEY: cardDeskKey(),
+  ...stripe,
+  LOG_LEVEL: "info",
+});
+
+/** No core dump, and no inspector for whoever may send it a signal. */
+const cards = (): Service => ({
+  name: "cards",
+  kind: "control-plane",
+  command: ["prlimit", "--core=1:1", "--", node, "--disable-sigusr1", controlPlaneProgram("cards")],
+  env: cardsEnv(),
+  address: loopback(ports.cards),
+  healthy: answers(`http://${loopback(ports.cards)}/ready`, 200),
+  sources: controlPlaneSources,
 });
 
 function controlPlane(): Service[] {
@@ -194,14 +246,17 @@ function controlPlane(): Service[] {
     worker: { address: loopback(ports.worker), healthy: answers(`http://${loopback(ports.worker)}/health`, 200) },
     fleet: { address: `${bridgeAddress}:${ports.fleet}`, healthy: answers(`${fleetUrl}/health`, 200) },
   };
-  return Object.entries(probes).map(([name, probe]) => ({
-    name,
-    kind: "control-plane",
-    command: [node, controlPlaneProgram(name)],
-    env: controlPlaneEnv(),
-    ...probe,
-    sources: controlPlaneSources,
-  }));
+  const processes = Object.entries(probes).map(
+    ([name, probe]): Service => ({
+      name,
+      kind: "control-plane",
+      command: [node, controlPlaneProgram(name)],
+      env: controlPlaneEnv(),
+      ...probe,
+      sources: controlPlaneSources,
+    }),
+  );
+  return [...processes, cards()];
 }
 
 const bothHealthy =

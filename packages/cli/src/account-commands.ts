@@ -12,6 +12,20 @@ type Account = {
   capabilities: string[];
   limits: Amounts;
   used: Amounts;
+  closed: string | null;
+  data_until: string | null;
+};
+type WholeAccount = Account & {
+  euuid: string;
+  created: string;
+  contact: Record<string, string>;
+  billing_source: string;
+  balance: number;
+  balance_uninvoiced: number;
+  invoiced_through: string;
+  card: { type: string; last_four: string } | null;
+  sees_availability: boolean;
+  cancellation: { by: string; comments: string; invoice: number | null } | null;
 };
 type LimitOptions = { databases?: number; nodes?: number; memoryMb?: number; diskMb?: number };
 
@@ -44,6 +58,35 @@ export function accountCommands(program: Command, output: Output): void {
     .action(async () => {
       const accounts = await adminClient().all<Account>(ACCOUNTS);
       output.list(accounts, rowOf, "No account yet. Make one with: moorage account create --help");
+    });
+
+  account
+    .command("show <account>")
+    .description("one account: who it is, what it has, what it owes, and how it was cancelled")
+    .action(async (id: string) => {
+      const found = await adminClient().get<WholeAccount>(`${ACCOUNTS}/${segment(id)}`);
+      output.said(found, linesOf(found).join("\n"));
+    });
+
+  account
+    .command("availability <account> <on|off>")
+    .description("let an account see what each region has, or not")
+    .action(async (id: string, wanted: string) => {
+      if (wanted !== "on" && wanted !== "off") throw new Refused("Say on or off.");
+      const path = `${ACCOUNTS}/${segment(id)}/availability`;
+      const saved = await adminClient().post(path, { on: wanted === "on" });
+      output.said(saved, `Account ${id} ${wanted === "on" ? "sees" : "does not see"} what each region has.`);
+    });
+
+  account
+    .command("reopen <account>")
+    .description("open a cancelled account again, while its data are kept; its databases stay suspended")
+    .action(async (id: string) => {
+      const saved = await adminClient().post<Account>(`${ACCOUNTS}/${segment(id)}/reopen`, {});
+      output.said(
+        saved,
+        `Account ${id} is open. Its users sign in as before and need new tokens; its databases are suspended until they are resumed.`,
+      );
     });
 
   account
@@ -85,7 +128,42 @@ const limitsOf = ({ databases, nodes, memoryMb, diskMb }: LimitOptions) => ({
 const inWords = ({ databases, nodes, memory_mb, disk_mb }: Amounts): string =>
   `${databases} databases, ${nodes} nodes, ${memory_mb} MB of memory and ${disk_mb} MB of disk`;
 
-const rowOf = ({ id, company, email, used, limits, capabilities }: Account) => ({
+const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
+
+function linesOf(account: WholeAccount): string[] {
+  const { contact, card, cancellation, closed, data_until } = account;
+  const address = ["address_1", "address_2", "zip", "city", "state", "country"].map((field) => contact[field] ?? "");
+  const facts: [string, string][] = [
+    ["account", `${account.id}, ${account.company} (${account.euuid}), since ${account.created}`],
+    ["operator's e-mail", account.email],
+    [
+      "contact",
+      [contact["first_name"], contact["last_name"], contact["email"], contact["phone"]].filter(Boolean).join(" "),
+    ],
+    ["address", address.filter(Boolean).join(", ")],
+    ["tax id", contact["tax_id"] ?? ""],
+    ["has", `${inWords(account.used)}, of ${inWords(account.limits)}`],
+    ["capabilities", account.capabilities.join(", ")],
+    ["sees availability", account.sees_availability ? "yes" : "no"],
+    ["billed by", account.billing_source],
+    ["owes", `${dollars(account.balance)}, and ${dollars(account.balance_uninvoiced)} not invoiced yet`],
+    ["card", card === null ? "none" : `${card.type} ${card.last_four}`],
+    ...(closed === null
+      ? []
+      : [
+          ["closed", `${closed}, data ${data_until === null ? "deleted" : `kept until ${data_until}`}`] as [
+            string,
+            string,
+          ],
+        ]),
+    ...(cancellation === null
+      ? []
+      : [["cancelled by", `${cancellation.by}: ${cancellation.comments || "no comment"}`] as [string, string]]),
+  ];
+  return facts.filter(([, text]) => text !== "").map(([name, text]) => `${`${name}:`.padEnd(20)}${text}`);
+}
+
+const rowOf = ({ id, company, email, used, limits, capabilities, closed }: Account) => ({
   id,
   company,
   email,
@@ -94,4 +172,5 @@ const rowOf = ({ id, company, email, used, limits, capabilities }: Account) => (
   "memory MB": `${used.memory_mb} of ${limits.memory_mb}`,
   "disk MB": `${used.disk_mb} of ${limits.disk_mb}`,
   capabilities: capabilities.join(", "),
+  closed,
 });

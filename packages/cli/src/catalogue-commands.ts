@@ -1,9 +1,11 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { Refused } from "./admin-client.ts";
 import { positiveNumber, segment, wholeNumber } from "./arguments.ts";
 import { adminClient } from "./environment.ts";
 import type { Output } from "./output.ts";
+import { priceCommands, priceIn } from "./price-commands.ts";
 
-type Region = { id: string; label: string; country: string };
+type Region = { id: string; label: string; country: string; outage?: string | null };
 type Plan = {
   id: string;
   label: string;
@@ -35,11 +37,21 @@ function regionCommands(program: Command, output: Output): void {
       output.said(saved, `Region ${id}. Next, its hosts: moorage host add --help`);
     });
   region
+    .command("outage <id>")
+    .description("tell everybody who has something in a region that it is down, or that this is over")
+    .addOption(new Option("--message <text>", "what tenants are told; said again, it changes").conflicts("over"))
+    .option("--over", "it is up again")
+    .action(async (id: string, { message = null, over }: { message?: string | null; over?: true }) => {
+      if (message === null && over !== true) throw new Refused("Give --message <text>, or --over.");
+      const saved = await adminClient().post<Region>(`/admin/regions/${segment(id)}/outage`, { message });
+      output.said(saved, message === null ? `Region ${id} is up.` : `Region ${id} is down: ${message}`);
+    });
+  region
     .command("list")
     .description("every region")
     .action(async () => {
       const regions = await adminClient().all<Region>("/admin/regions");
-      const row = ({ id, label, country }: Region) => ({ id, label, country });
+      const row = ({ id, label, country, outage = null }: Region) => ({ id, label, country, outage });
       output.list(regions, row, "No region yet. Make one with: moorage region create --help");
     });
 }
@@ -52,6 +64,8 @@ type PlanOptions = {
   vcpus: number;
   hourly: string;
   monthly: string;
+  suspendedHourly?: string;
+  suspendedMonthly?: string;
   deprecated?: true;
 };
 
@@ -59,7 +73,7 @@ function planCommands(program: Command, output: Output): void {
   const plan = program.command("plan").description("sizes of a database node, and what they cost");
   plan
     .command("create <id>")
-    .description("make a plan; said again, it changes all but the size, which is fixed")
+    .description("make a plan; said again, it changes all but the size: another price holds from the next full hour")
     .requiredOption("--label <name>", "for people, such as 'Small 1 GB'")
     .option("--class <name>", "plans of a kind", "standard")
     .requiredOption("--memory-mb <n>", "memory of a node", wholeNumber)
@@ -67,11 +81,14 @@ function planCommands(program: Command, output: Output): void {
     .requiredOption("--vcpus <n>", "processors of a node; may be a fraction", positiveNumber)
     .requiredOption("--hourly <dollars>", "price of an hour, to the micro-dollar, such as 0.0225")
     .requiredOption("--monthly <dollars>", "the most that a month costs, such as 15")
+    .option("--suspended-hourly <dollars>", "price of an hour while it is suspended; nothing, if left out")
+    .option("--suspended-monthly <dollars>", "the most that a suspended month costs")
     .option("--deprecated", "kept for those who have it, not offered any more")
-    .action(async (id: string, { memoryMb, diskMb, hourly, monthly, ...rest }: PlanOptions) => {
+    .action(async (id: string, { memoryMb, diskMb, ...options }: PlanOptions) => {
+      const { label, class: kind, vcpus, deprecated } = options;
       const saved = await adminClient().post<Plan>("/admin/plans", {
-        ...{ id, ...rest, memory_mb: memoryMb, disk_mb: diskMb },
-        price: { hourly, monthly },
+        ...{ id, label, class: kind, memory_mb: memoryMb, disk_mb: diskMb, vcpus, deprecated },
+        price: priceIn(options),
       });
       output.said(saved, `Plan ${id}: ${saved.price.hourly} dollars an hour, ${saved.price.monthly} a month at most.`);
     });
@@ -82,6 +99,7 @@ function planCommands(program: Command, output: Output): void {
       const plans = await adminClient().all<Plan>("/admin/plans");
       output.list(plans, planRow, "No plan yet. Make one with: moorage plan create --help");
     });
+  priceCommands(plan, output);
 }
 
 const planRow = (plan: Plan) => ({

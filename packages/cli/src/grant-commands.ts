@@ -9,9 +9,11 @@ type Grants = {
   username: string;
   restricted: boolean;
   global: Record<GlobalGrant, boolean>;
-  database: { id: number; label: string; permissions: string }[];
+  database: Held[];
+  compute: Held[];
 };
-type DatabaseGrant = { id: number; permissions: "read_only" | "read_write" | null };
+type Held = { id: number; label: string; permissions: string };
+type EntityGrant = { id: number; permissions: "read_only" | "read_write" | null };
 
 const globalGrants: GlobalGrant[] = ["account_read", "account_write", "add_databases", "add_images"];
 const pathOf = (account: string, username: string): string =>
@@ -22,7 +24,7 @@ export function grantCommands(user: Command, output: Output): void {
 
   grants
     .command("show <account> <username>")
-    .description("what a user holds: for the whole account, and on single databases")
+    .description("what a user holds: for the whole account, and on single databases and compute instances")
     .action(async (account: string, username: string) => {
       const held = await adminClient().get<Grants>(pathOf(account, username));
       output.said(held, inWords(held));
@@ -35,38 +37,45 @@ export function grantCommands(user: Command, output: Output): void {
     .addOption(new Option("--deny <grant...>", "take back").choices(globalGrants).default([], "none"))
     .addOption(
       new Option("--database <id=permission...>", "on a database: read_only, read_write or none")
-        .argParser(databaseGrant)
+        .argParser(entityGrant)
+        .default([], "none"),
+    )
+    .addOption(
+      new Option("--compute <id=permission...>", "on a compute instance: read_only, read_write or none")
+        .argParser(entityGrant)
         .default([], "none"),
     )
     .action(async (account: string, username: string, options: SetOptions) => {
-      const { allow, deny, database } = options;
+      const { allow, deny, database, compute } = options;
       const both = allow.filter((grant) => deny.includes(grant));
       if (both.length > 0) throw new Refused(`Either --allow or --deny ${both.join(", ")}, not both.`);
-      if (allow.length + deny.length + database.length === 0)
-        throw new Refused("Name at least one grant: --allow, --deny or --database.");
+      if (allow.length + deny.length + database.length + compute.length === 0)
+        throw new Refused("Name at least one grant: --allow, --deny, --database or --compute.");
       const global = Object.fromEntries([
         ...allow.map((grant) => [grant, true] as const),
         ...deny.map((grant) => [grant, false] as const),
       ]);
-      const held = await adminClient().post<Grants>(pathOf(account, username), { global, database });
+      const held = await adminClient().post<Grants>(pathOf(account, username), { global, database, compute });
       output.said(held, inWords(held));
     });
 }
-type SetOptions = { allow: GlobalGrant[]; deny: GlobalGrant[]; database: DatabaseGrant[] };
+type SetOptions = { allow: GlobalGrant[]; deny: GlobalGrant[]; database: EntityGrant[]; compute: EntityGrant[] };
 
-function databaseGrant(text: string, before: DatabaseGrant[]): DatabaseGrant[] {
+function entityGrant(text: string, before: EntityGrant[]): EntityGrant[] {
   const [, id, permission] = /^(\d{1,15})=(read_only|read_write|none)$/.exec(text) ?? [];
   if (id === undefined)
     throw new InvalidArgumentError("Write the id and read_only, read_write or none: 1025=read_only");
   return [...before, { id: Number(id), permissions: permission === "none" ? null : (permission as "read_only") }];
 }
 
-function inWords({ username, restricted, global, database }: Grants): string {
+function inWords({ username, restricted, global, database, compute }: Grants): string {
   if (!restricted) return `${username} is not restricted and may do everything in the account.`;
   const held = globalGrants.filter((grant) => global[grant]);
-  const databases = database.map(({ id, label, permissions }) => ({ database: id, label, permission: permissions }));
+  const on = (kind: string, grants: readonly Held[]) =>
+    grants.map(({ id, label, permissions }) => ({ [kind]: id, label, permission: permissions }));
   return [
     `${username}, for the whole account: ${held.join(", ") || "nothing"}.`,
-    databases.length === 0 ? "On single databases: nothing." : tableOf(databases),
+    ...(compute.length === 0 ? [] : [tableOf(on("compute", compute))]),
+    database.length === 0 ? "On single databases: nothing." : tableOf(on("database", database)),
   ].join("\n");
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineOperation } from "./operation.ts";
+import { defineOperation, entityAliases } from "./operation.ts";
 import { Empty, Id, page, Timestamp } from "./wire.ts";
 
 export const EventStatus = z.enum(["failed", "finished", "notification", "scheduled", "started"]);
@@ -7,11 +7,21 @@ export type EventStatus = z.output<typeof EventStatus>;
 
 /** The interface's list may grow; none of its actions is a database's, and clients wait for these. */
 export const EventAction = z.enum([
+  "account_settings_update",
+  "account_update",
+  "credit_card_updated",
+  "entity_transfer_accept",
+  "entity_transfer_cancel",
+  "entity_transfer_create",
+  "entity_transfer_fail",
+  "entity_transfer_stale",
   "oauth_client_create",
   "oauth_client_delete",
   "oauth_client_secret_reset",
   "oauth_client_update",
   "password_reset",
+  "payment_method_add",
+  "payment_submitted",
   "profile_update",
   "tfa_disabled",
   "tfa_enabled",
@@ -80,6 +90,7 @@ export const listEvents = defineOperation({
     read: "boolean",
     seen: "boolean",
   },
+  filterAliases: entityAliases,
   rate: "collection",
   reply: page(Event),
 });

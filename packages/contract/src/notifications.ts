@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { EventEntity } from "./events.ts";
-import { defineOperation } from "./operation.ts";
+import { defineOperation, entityAliases } from "./operation.ts";
 import { page, Timestamp } from "./wire.ts";
 
 /** What is wrong, or about to be, for as long as it is: it cannot be dismissed, only its cause removed. */
@@ -25,6 +25,7 @@ export const listNotifications = defineOperation({
   access: { scopes: ["account:read_only"], grant: "account_read" },
   paged: true,
   filterable: { type: "string", "entity.type": "string" },
+  filterAliases: entityAliases,
   rate: "collection",
   reply: page(Notification),
 });

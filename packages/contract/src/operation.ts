@@ -20,22 +20,37 @@ export type Access = {
   entity?: { type: EntityType; param: string; permission: Permission };
 };
 
-export type EntityType = "database" | "image";
+export type EntityType = "compute" | "database" | "image";
+/** For `entity.type` in X-Filter: what clients of this family say. */
+export const entityAliases = { "entity.type": { linode: "compute" } } as const;
 
 /** How a field may be compared in X-Filter. */
 export type FilterKind = "string" | "number" | "boolean" | "date";
 
 /** How often a caller may use an operation; the figures are the operator's settings. */
-export type RateClass = "single" | "collection";
+export type RateClass = "single" | "collection" | "accept";
 
 export type Operation = {
   id: string;
   summary: string;
-  tag: "Account" | "Databases" | "Events" | "OAuth clients" | "Profile" | "Regions and types" | "Users";
+  tag:
+    | "Account"
+    | "Billing"
+    | "Databases"
+    | "Events"
+    | "OAuth clients"
+    | "Profile"
+    | "Regions and types"
+    | "Transfers"
+    | "Users";
   method: "GET" | "POST" | "PUT" | "DELETE";
   path: `/v4/${string}`;
   /** Other paths that clients of this family use. */
   aliases?: readonly `/v4/${string}`[];
+  /** An older operation of the interface that does the same, published as deprecated. */
+  former?: { id: string; path: `/v4/${string}` };
+  /** Still published, but something else should be used. */
+  deprecated?: true;
   access: Access | "public";
   params?: z.ZodObject;
   /** A parameter whose value holds a slash, such as `mysql/9.7.4`: clients send it raw or encoded. */
@@ -47,11 +62,17 @@ export type Operation = {
   download?: string;
   /** When the answer is 204 without a body. */
   mayBeEmpty?: string;
+  /** When the answer is 409. */
+  conflict?: string;
+  /** The process that takes it, if not `api`: what its body carries must not reach another. */
+  servedBy?: "cards";
   /** What else the query string may say, all of it optional. Other keys are ignored. */
   query?: z.ZodObject;
   /** A collection answers in the page envelope, takes `page` and `page_size`, and X-Filter over these fields. */
   paged?: true;
   filterable?: Readonly<Record<string, FilterKind>>;
+  /** By field: what clients of this family call a value that has another name here. */
+  filterAliases?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   rate: RateClass;
   /** How long a client may keep the answer; most are not to be kept. */
   cacheSeconds?: number;
@@ -63,3 +84,10 @@ export type Operation = {
 };
 
 export const defineOperation = <const O extends Operation>(operation: O): O => operation;
+
+/** Every path that it is served at. */
+export const pathsOf = ({ path, aliases = [], former }: Operation): `/v4/${string}`[] => [
+  path,
+  ...aliases,
+  ...(former === undefined ? [] : [former.path]),
+];

@@ -1,14 +1,18 @@
+import * as account from "./account.ts";
 import * as databaseBackups from "./database-backups.ts";
 import * as databaseLife from "./database-life.ts";
 import * as databaseMetrics from "./database-metrics.ts";
 import * as databases from "./databases.ts";
 import * as events from "./events.ts";
+import * as invoices from "./invoices.ts";
 import * as logins from "./logins.ts";
 import * as notifications from "./notifications.ts";
 import * as oauthClients from "./oauth-clients.ts";
 import type { Operation } from "./operation.ts";
+import * as payments from "./payments.ts";
 import * as profile from "./profile.ts";
 import * as regions from "./regions.ts";
+import * as transfers from "./transfers.ts";
 import * as users from "./users.ts";
 
 const isOperation = (value: unknown): value is Operation =>
@@ -16,16 +20,20 @@ const isOperation = (value: unknown): value is Operation =>
 
 /** Every operation of the interface. Routes, the OpenAPI document, the client and the every-operation test come from it. */
 export const operations: readonly Operation[] = [
+  account,
   databases,
   databaseBackups,
   databaseLife,
   databaseMetrics,
   events,
+  invoices,
   logins,
   notifications,
   oauthClients,
+  payments,
   profile,
   regions,
+  transfers,
   users,
 ]
   .flatMap((family) => Object.values(family) as unknown[])

@@ -1,10 +1,21 @@
+import { operations } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
+import { type AccountRouteDeps, accountRoutes, createWhenCancelled } from "#account/index.ts";
+import { type BillingRouteDeps, billingRoutes } from "#billing/index.ts";
 import { type DatabaseRouteDeps, databaseRoutes, hasDatabase } from "#databases/index.ts";
 import { eventRoutes } from "#events/index.ts";
+import { hasCompute, inventoryRoutes } from "#inventory/index.ts";
 import { createLetters } from "#mail/index.ts";
 import { notificationRoutes } from "#notifications/index.ts";
 import { type OAuthClientRouteDeps, oauthClientRoutes } from "#oauth-clients/index.ts";
 import { type OperatorDeps, operatorRoutes } from "#operator/index.ts";
+import {
+  type CardDeskDeps,
+  cardDeskRoutes,
+  type PaymentRouteDeps,
+  paymentRoutes,
+  requireDeskKey,
+} from "#payments/index.ts";
 import { type ReadinessDeps, readiness } from "#platform/http/readiness.ts";
 import { createServer } from "#platform/http/server.ts";
 import { type Bounds, shedLoad } from "#platform/http/shed.ts";
@@ -14,41 +25,68 @@ import { openapiRoutes } from "#platform/openapi/routes.ts";
 import { type ProfileRouteDeps, profileRoutes } from "#profile/index.ts";
 import { createOffers, regionRoutes } from "#regions/index.ts";
 import { createTwoFactorRescue, tfaRoutes } from "#sign-in/index.ts";
+import { type TransferRouteDeps, transferRoutes } from "#transfers/index.ts";
 import { type UserRouteDeps, userRoutes } from "#users/index.ts";
 
-type TenantDeps = DatabaseRouteDeps & OAuthClientRouteDeps & ProfileRouteDeps & UserRouteDeps;
+type TenantDeps = AccountRouteDeps &
+  BillingRouteDeps &
+  CardDeskDeps &
+  DatabaseRouteDeps &
+  OAuthClientRouteDeps &
+  PaymentRouteDeps &
+  ProfileRouteDeps &
+  TransferRouteDeps &
+  UserRouteDeps;
+export type GivenDeps = Omit<TenantDeps, "exists" | "letters" | "offers" | "whenSettled">;
 export type Serving = Bounds & ReadinessDeps & { trustedProxies: string[] | false };
 
 /** The tenants' interface. */
-export function createTenantApi(
-  log: Log,
-  given: Omit<TenantDeps, "exists" | "letters" | "offers">,
-  serving: Serving,
-): FastifyInstance {
-  const app = createServer(log, { trustProxy: serving.trustedProxies });
+export function createTenantApi(log: Log, given: GivenDeps, serving: Serving): FastifyInstance {
+  const elsewhere = operations.filter(({ servedBy }) => servedBy !== undefined);
+  const app = createServer(log, { trustProxy: serving.trustedProxies }, { elsewhere });
   tenantHeaders(app);
   shedLoad(app, serving);
   readiness(app, serving);
-  const deps: TenantDeps = {
-    ...given,
-    letters: createLetters(given),
-    offers: createOffers(given),
-    exists: {
-      database: (accountId, id) => hasDatabase(given.db, accountId, id),
-      image: async () => false,
-    },
-  };
+  const deps = wholeOf(given);
+  accountRoutes(app, deps);
+  billingRoutes(app, deps);
   databaseRoutes(app, deps);
   eventRoutes(app, deps);
+  inventoryRoutes(app, deps);
   notificationRoutes(app, deps);
   oauthClientRoutes(app, deps);
+  paymentRoutes(app, deps);
   profileRoutes(app, deps);
   regionRoutes(app, deps);
   tfaRoutes(app, deps);
+  transferRoutes(app, deps);
   userRoutes(app, deps);
   openapiRoutes(app);
   return app;
 }
+
+/** What `cards` asks of us, on an address that only it reaches: everything about a card but the card. */
+export function createCardDesk(log: Log, given: GivenDeps, serving: Bounds & { deskKey: string }): FastifyInstance {
+  // `cards` says whose address it saw.
+  const app = createServer(log, { trustProxy: (_address, hop) => hop === 0 });
+  requireDeskKey(app, serving.deskKey);
+  shedLoad(app, serving);
+  app.get("/health", async () => ({ status: "ok" }));
+  cardDeskRoutes(app, wholeOf(given));
+  return app;
+}
+
+const wholeOf = (given: GivenDeps): TenantDeps => ({
+  ...given,
+  letters: createLetters(given),
+  offers: createOffers(given),
+  whenSettled: { cancel: createWhenCancelled(given) },
+  exists: {
+    compute: (accountId, id) => hasCompute(given.db, accountId, id),
+    database: (accountId, id) => hasDatabase(given.db, accountId, id),
+    image: async () => false,
+  },
+});
 
 /** The operator's interface listens on an address of its own, which the front does not serve. */
 export function createOperatorApi(log: Log, deps: Omit<OperatorDeps, "turnOffTwoFactor">): FastifyInstance {

@@ -1,10 +1,18 @@
 import { ApiError, createClient, EventFailed } from "@moorage/client";
 import {
+  addPaymentMethod,
+  cancelAccount,
   createMysqlDatabase,
   createOAuthClient,
+  createPayment,
+  downloadInvoiceCsv,
+  downloadInvoicePdf,
   listDatabaseEngines,
+  listInvoices,
   listMysqlDatabases,
+  updateAccount,
   updateOAuthClientThumbnail,
+  viewAccount,
   viewDatabaseEngine,
   viewMysqlDatabase,
   viewOAuthClientThumbnail,
@@ -13,7 +21,7 @@ import {
 import sharp from "sharp";
 import { expect, test } from "vitest";
 import { served } from "./testing/served.ts";
-import { ENGINE, newWorld, PLAN, REGION } from "./testing/world.ts";
+import { ENGINE, newWorld, PLAN, REGION, type World } from "./testing/world.ts";
 
 const database = (label: string) => ({ label, region: REGION, type: PLAN, engine: ENGINE });
 
@@ -154,3 +162,47 @@ test("an answer without a body is undefined", async () => {
   expect(grants?.global.account_access).toBeNull();
   expect(await createClient({ url: api.url, token: everything.token }).call(viewProfileGrants)).toBeUndefined();
 });
+
+test("an account's money is within reach: a card, a payment, an invoice and its files", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { token, accountId } = await world.customer();
+  const client = createClient({ url: api.url, token });
+  const data = { card_number: "4242424242424242", cvv: "123", expiry_month: 12, expiry_year: 2049 };
+
+  await client.call(updateAccount, { body: { country: "DE", zip: "20457" } });
+  await client.call(addPaymentMethod, { body: { type: "credit_card", is_default: true, data } });
+  const paid = await client.call(createPayment, { body: { usd: "12.50" } });
+  const invoiceId = await oldInvoice(world, accountId);
+  const params = { invoiceId };
+  const [invoice] = await Array.fromAsync(client.items(listInvoices));
+  const pdf = await client.call(downloadInvoicePdf, { params });
+  const csv = await client.call(downloadInvoiceCsv, { params });
+
+  expect((await client.call(viewAccount)).balance).toBe(-paid.usd);
+  expect(invoice).toMatchObject({ id: invoiceId, total: 0 });
+  expect(Buffer.from(pdf).subarray(0, 5).toString()).toBe("%PDF-");
+  expect(Buffer.from(csv).toString()).toContain("label");
+  expect(await client.call(cancelAccount, { body: {} })).toHaveProperty("survey_link");
+  await expect(client.call(viewAccount)).rejects.toMatchObject({ status: 401 });
+});
+
+/** As a month's end leaves one, with nothing on it. */
+async function oldInvoice({ db, time }: World, accountId: number): Promise<number> {
+  const bill_to = Object.fromEntries(
+    ["company", "first_name", "last_name", "address_1", "address_2", "city", "state", "zip", "country"].map((name) => [
+      name,
+      "",
+    ]),
+  );
+  const row = db
+    .insertInto("invoices")
+    .values({
+      ...{ account_id: accountId, month: "2010-01-01", label: "Invoice", billing_source: "operator" },
+      ...{ created_at: time.now, until: new Date("2010-02-01T00:00:00Z") },
+      ...{ subtotal_micros: 0, tax_micros: 0, total_micros: 0, tax_summary: "[]" },
+      bill_to: JSON.stringify({ ...bill_to, tax_id: "", email: "" }),
+    })
+    .returning("id");
+  return (await row.executeTakeFirstOrThrow()).id;
+}

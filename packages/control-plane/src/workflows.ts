@@ -1,4 +1,5 @@
-/** What the worker bundles: every workflow, by the name that is in `operations.kind`. */
+/** What the worker bundles: every workflow, by its name, which for most is in `operations.kind`. */
+export { invoiceAccounts } from "./billing/workflows/invoice-accounts.ts";
 export { backUpDatabase } from "./databases/workflows/back-up-database.ts";
 export { deleteDatabase } from "./databases/workflows/delete-database.ts";
 export { forkDatabase } from "./databases/workflows/fork-database.ts";
@@ -10,3 +11,4 @@ export { restoreDatabase } from "./databases/workflows/restore-database.ts";
 export { resumeDatabase } from "./databases/workflows/resume-database.ts";
 export { suspendDatabase } from "./databases/workflows/suspend-database.ts";
 export { updateDatabase } from "./databases/workflows/update-database.ts";
+export { moveEntities } from "./transfers/workflows/move-entities.ts";

@@ -3,6 +3,7 @@
 //	LINODE_URL, LINODE_API_VERSION, LINODE_TOKEN  as linodego itself reads them
 //	OTHER_TOKEN                                   a token of another account
 //	REGION, TYPE, ENGINE, LABEL                   what to create
+//	ACCOUNT_TOKEN, INVOICE, COMPUTE, OTHER_COMPUTE  an account whose money is looked at, and what it has
 package main
 
 import (
@@ -60,9 +61,12 @@ func clientWith(token string) *linodego.Client {
 	return &client
 }
 
-func filterBy(field string, value any) *linodego.ListOptions {
+func filterBy(field string, value any, more ...any) *linodego.ListOptions {
 	filter := linodego.Filter{}
 	filter.AddField(linodego.Eq, field, value)
+	for at := 0; at+1 < len(more); at += 2 {
+		filter.AddField(linodego.Eq, fmt.Sprint(more[at]), more[at+1])
+	}
 	text, _ := filter.MarshalJSON()
 	return linodego.NewListOptions(0, string(text))
 }
@@ -72,6 +76,7 @@ func main() {
 	client := clientWith(os.Getenv("LINODE_TOKEN"))
 	catalogue(ctx, client)
 	identity(ctx, client, clientWith(os.Getenv("OTHER_TOKEN")))
+	account(ctx, clientWith(os.Getenv("OTHER_TOKEN")))
 	database, ok := create(ctx, client)
 	if !ok {
 		os.Exit(1)
@@ -180,7 +185,8 @@ func read(ctx context.Context, client *linodego.Client, database *linodego.MySQL
 }
 
 func events(ctx context.Context, client *linodego.Client, database *linodego.MySQLDatabase) {
-	mine := filterBy("entity.id", database.ID)
+	// Something of another kind can have the same number.
+	mine := filterBy("entity.id", database.ID, "entity.type", "database")
 	found, ok := check("ListEvents of this database",
 		func() ([]linodego.Event, error) { return client.ListEvents(ctx, mine) },
 		func(found []linodego.Event) error {

@@ -4,7 +4,10 @@ import type { Db, Tx } from "#platform/db/database.ts";
 import type { Person } from "./interactions.ts";
 import type { AppGrantRef } from "./names.ts";
 
-/** Not revoked, not over, and its client is as it was when the person agreed: there, open and of the same epoch. */
+/**
+ * Not revoked, not over, and its client is as it was when the person agreed: there, open and of the same epoch. Neither
+ * the person's account nor the client's is closed.
+ */
 export const liveAppGrants = (db: Db | Tx, now: Date) =>
   db
     .selectFrom("app_grants")
@@ -13,6 +16,10 @@ export const liveAppGrants = (db: Db | Tx, now: Date) =>
         .onRef("oauth_clients.id", "=", "app_grants.client_id")
         .onRef("oauth_clients.epoch", "=", "app_grants.client_epoch"),
     )
+    .innerJoin("accounts", "accounts.id", "app_grants.account_id")
+    .innerJoin("accounts as owners", "owners.id", "oauth_clients.account_id")
+    .where("accounts.closed_at", "is", null)
+    .where("owners.closed_at", "is", null)
     .where("oauth_clients.status", "=", "active")
     .where("oauth_clients.deleted_at", "is", null)
     .where("app_grants.revoked_at", "is", null)
@@ -45,9 +52,11 @@ export const openAppGrant = (
       .executeTakeFirst();
     const user = await tx
       .selectFrom("users")
-      .select("username")
-      .where("account_id", "=", person.accountId)
-      .where("id", "=", person.userId)
+      .innerJoin("accounts", "accounts.id", "users.account_id")
+      .select("users.username")
+      .where("users.account_id", "=", person.accountId)
+      .where("users.id", "=", person.userId)
+      .where("accounts.closed_at", "is", null)
       .executeTakeFirst();
     if (client === undefined || user === undefined) return undefined;
     const { id } = await tx

@@ -4,14 +4,16 @@ import type { Tables } from "#platform/db/tables.ts";
 
 export type ClientRow = Selectable<Tables["oauth_clients"]>;
 
-/** One that is deleted, disabled or suspended is not there. */
+/** One that is deleted, disabled or suspended is not there, nor one of a closed account. */
 export const findClient = (db: Db, id: string): Promise<ClientRow | undefined> =>
   db
     .selectFrom("oauth_clients")
-    .selectAll()
-    .where("id", "=", id)
-    .where("status", "=", "active")
-    .where("deleted_at", "is", null)
+    .innerJoin("accounts", "accounts.id", "oauth_clients.account_id")
+    .selectAll("oauth_clients")
+    .where("oauth_clients.id", "=", id)
+    .where("oauth_clients.status", "=", "active")
+    .where("oauth_clients.deleted_at", "is", null)
+    .where("accounts.closed_at", "is", null)
     .executeTakeFirst();
 
 export async function hasThumbnail(db: Db, id: string): Promise<boolean> {

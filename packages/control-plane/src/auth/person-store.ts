@@ -1,12 +1,15 @@
 import type { Db } from "#platform/db/database.ts";
 import type { Person } from "./interactions.ts";
 
+/** Of a closed account nobody is there. */
 export async function findPerson(db: Db, { accountId, userId }: Person): Promise<boolean> {
   const user = await db
     .selectFrom("users")
-    .select("id")
-    .where("account_id", "=", accountId)
-    .where("id", "=", userId)
+    .innerJoin("accounts", "accounts.id", "users.account_id")
+    .select("users.id")
+    .where("users.account_id", "=", accountId)
+    .where("users.id", "=", userId)
+    .where("accounts.closed_at", "is", null)
     .executeTakeFirst();
   return user !== undefined;
 }

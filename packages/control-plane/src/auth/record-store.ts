@@ -64,11 +64,14 @@ const opened = (sealer: Sealer, model: string, row: Found | undefined) =>
         consumedAt: row.consumed_at,
       };
 
+/** Those of a closed account are not there: whoever comes with one begins anew. */
 export async function findRecord(db: Db, sealer: Sealer, model: string, by: { id: string } | { uid: string }) {
   const row = await db
     .selectFrom("auth_records")
+    .leftJoin("accounts", "accounts.id", "auth_records.account_id")
     .select(["payload", "key_sha256", "consumed_at"])
     .where("model", "=", model)
+    .where("accounts.closed_at", "is", null)
     .where((where) => where.and("id" in by ? { key_sha256: sha256(by.id) } : { uid_sha256: sha256(by.uid) }))
     .executeTakeFirst();
   return opened(sealer, model, row);

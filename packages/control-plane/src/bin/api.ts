@@ -1,15 +1,19 @@
 import { announceSteps } from "@moorage/crash-points";
+import { cancelSteps } from "#account/index.ts";
 import { apiSteps, createPrometheus } from "#databases/index.ts";
 import { createAuthenticate, createTokenCache } from "#identity/index.ts";
-import { archiveSettingsOf, readConfig, readDatabaseCa, readKeyRing, required } from "#platform/config.ts";
+import { archiveSettingsOf, issuerOf, readConfig, readDatabaseCa, readKeyRing, required } from "#platform/config.ts";
 import { createOnceSecrets } from "#platform/http/once.ts";
 import { composeRateLimiter } from "#platform/limits/compose-rate-limiter.ts";
 import { createNudge, listen } from "#platform/db/notifications.ts";
 import { onShutdown } from "#platform/shutdown.ts";
 import { serveMetrics } from "#platform/telemetry/metrics.ts";
+import { chargeSteps } from "#payments/index.ts";
 import { createPasswordLinks } from "#sign-in/password-links.ts";
-import { createOperatorApi, createTenantApi } from "../api.ts";
+import { acceptSteps } from "#transfers/index.ts";
+import { createCardDesk, createOperatorApi, createTenantApi, type GivenDeps } from "../api.ts";
 import { composeBase, composeSealer, composeTelemetry, composeServing } from "../compose.ts";
+import { composeProvider } from "../compose-payments.ts";
 
 const config = readConfig();
 const base = composeBase("api", config);
@@ -23,32 +27,39 @@ const listening = listen(config.DATABASE_URL, "identity", log, {
   ended: () => tokens.close(),
 });
 const limiter = composeRateLimiter(config, log);
-const tenants = createTenantApi(
+const serving = composeServing(config, base);
+const given: GivenDeps = {
+  db,
+  clock,
   log,
-  {
-    db,
-    clock,
-    sealer,
-    authenticate: createAuthenticate({ db, clock, tokens }),
-    nudgeRelay: createNudge(db, "relay", log),
-    provisionDeadlineSeconds: config.MOORAGE_PROVISION_DEADLINE_SECONDS,
-    updateDeadlineSeconds: config.MOORAGE_UPDATE_DEADLINE_SECONDS,
-    changeDeadlineSeconds: config.MOORAGE_CHANGE_DEADLINE_SECONDS,
-    deleteDeadlineSeconds: config.MOORAGE_DELETE_DEADLINE_SECONDS,
-    restoreDeadlineSeconds: config.MOORAGE_RESTORE_DEADLINE_SECONDS,
-    undeleteDays: config.MOORAGE_UNDELETE_DAYS,
-    backupDeadlineSeconds: config.MOORAGE_BACKUP_DEADLINE_SECONDS,
-    dailyBackupsKept: config.MOORAGE_DAILY_BACKUPS_KEPT,
-    existingCustomersOnly: config.MOORAGE_EXISTING_CUSTOMERS_ONLY,
-    publicUrl: config.MOORAGE_PUBLIC_URL,
-    zone: config.MOORAGE_ZONE,
-    databaseCa: readDatabaseCa(config),
-    prometheus: createPrometheus(config.MOORAGE_PROMETHEUS_URL),
-    limiter,
-    onceSecrets: createOnceSecrets(readKeyRing(config)),
-  },
-  composeServing(config, base),
-);
+  sealer,
+  authenticate: createAuthenticate({ db, clock, tokens }),
+  nudgeRelay: createNudge(db, "relay", log),
+  provisionDeadlineSeconds: config.MOORAGE_PROVISION_DEADLINE_SECONDS,
+  updateDeadlineSeconds: config.MOORAGE_UPDATE_DEADLINE_SECONDS,
+  changeDeadlineSeconds: config.MOORAGE_CHANGE_DEADLINE_SECONDS,
+  deleteDeadlineSeconds: config.MOORAGE_DELETE_DEADLINE_SECONDS,
+  restoreDeadlineSeconds: config.MOORAGE_RESTORE_DEADLINE_SECONDS,
+  undeleteDays: config.MOORAGE_UNDELETE_DAYS,
+  backupDeadlineSeconds: config.MOORAGE_BACKUP_DEADLINE_SECONDS,
+  dailyBackupsKept: config.MOORAGE_DAILY_BACKUPS_KEPT,
+  existingCustomersOnly: config.MOORAGE_EXISTING_CUSTOMERS_ONLY,
+  closedAccountDays: config.MOORAGE_CLOSED_ACCOUNT_DAYS,
+  surveyUrl: config.MOORAGE_SURVEY_URL,
+  publicUrl: config.MOORAGE_PUBLIC_URL,
+  zone: config.MOORAGE_ZONE,
+  databaseCa: readDatabaseCa(config),
+  prometheus: createPrometheus(config.MOORAGE_PROMETHEUS_URL),
+  limiter,
+  issuer: issuerOf(config),
+  onceSecrets: createOnceSecrets(readKeyRing(config)),
+  provider: composeProvider(config),
+  cardsRaw: config.MOORAGE_CARDS_RAW,
+  cardsPerDay: config.MOORAGE_CARDS_PER_DAY,
+};
+const tenants = createTenantApi(log, given, serving);
+const deskKey = config.MOORAGE_CARDS_DESK_KEY;
+const desk = deskKey === undefined ? undefined : createCardDesk(log, given, { ...serving, deskKey });
 const operators = createOperatorApi(log, {
   db,
   clock,
@@ -64,17 +75,18 @@ const operators = createOperatorApi(log, {
   operatorTokenSha256: required(config, "MOORAGE_OPERATOR_TOKEN_SHA256"),
 });
 
-for (const app of [tenants, operators]) {
+for (const app of [tenants, operators, ...(desk === undefined ? [] : [desk])]) {
   metrics.watch(app);
   tracing?.watch(app);
 }
 serveMetrics(operators, metrics);
 
-announceSteps("api", apiSteps);
+announceSteps("api", [...apiSteps, ...cancelSteps, ...acceptSteps, ...chargeSteps]);
 await tenants.listen(config.MOORAGE_API_LISTEN);
 await operators.listen(config.MOORAGE_ADMIN_LISTEN);
+await desk?.listen(config.MOORAGE_CARDS_DESK_LISTEN);
 onShutdown(log, async () => {
-  await Promise.all([tenants.close(), operators.close(), listening.close()]);
+  await Promise.all([tenants.close(), desk?.close(), operators.close(), listening.close()]);
   limiter.close();
   await db.destroy();
   await tracing?.close();

@@ -1,12 +1,19 @@
 import { announceSteps } from "@moorage/crash-points";
 import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
 import { createAuthSweep } from "#auth/sweep.ts";
+import { runSteps } from "#billing/end-run.ts";
+import { createInvoiceActivities } from "#billing/invoice-activities.ts";
+import { createMonthEndChore, monthEndSteps } from "#billing/month-end.ts";
+import { createWhenCancelled } from "#account/index.ts";
 import { composeBase, composeSealer, composeTelemetry } from "../compose.ts";
+import { composeProvider } from "../compose-payments.ts";
 import {
   createBackupActivities,
   createBackupExpiry,
   createChangeActivities,
   createChangeExpiry,
+  closedAccountSteps,
+  createClosedAccountsChore,
   createDailyPointsChore,
   createDatabaseActivities,
   createDatabaseExpiry,
@@ -35,6 +42,13 @@ import { createPowerDns } from "#names/index.ts";
 import { relaySteps, startRelay } from "#operations/relay.ts";
 import { startSweeper } from "#operations/sweeper.ts";
 import { TASK_QUEUE } from "#operations/workflow-id.ts";
+import {
+  chargeSteps,
+  createChargeChore,
+  createProviderEventSweep,
+  openInvoiceCharges,
+  createCardAttemptSweep,
+} from "#payments/index.ts";
 import { archiveSettingsOf, readConfig, required } from "#platform/config.ts";
 import { createIdempotencySweep } from "#platform/http/idempotency-sweep.ts";
 import { createServer } from "#platform/http/server.ts";
@@ -48,6 +62,12 @@ import { bundleWorkflows } from "#platform/temporal/bundle.ts";
 import { connectClient, connectWorker } from "#platform/temporal/connect.ts";
 import { ensureNamespace } from "#platform/temporal/namespace.ts";
 import { runWorker } from "#platform/temporal/run-worker.ts";
+import {
+  createStaleTransfersChore,
+  createTransferActivities,
+  createTransferExpiry,
+  staleSteps,
+} from "#transfers/index.ts";
 
 const config = readConfig();
 const base = composeBase("worker", config);
@@ -79,10 +99,15 @@ const activities = {
   ...changeActivities,
   ...backupActivities,
   ...timelineActivities,
+  ...createTransferActivities(activityDeps),
   ...createNameActivities(nameDeps),
   ...createFleetActivities({ db }),
+  ...createInvoiceActivities({ db, clock, afterInvoices: openInvoiceCharges }),
 };
-const choreSteps = [...dailyPointSteps, ...patchSteps, ...objectsSteps, ...purgeSteps, ...findingSteps];
+const choreSteps = [
+  ...[...dailyPointSteps, ...patchSteps, ...objectsSteps, ...purgeSteps, ...findingSteps, ...staleSteps],
+  ...[...closedAccountSteps, ...monthEndSteps, ...runSteps, ...chargeSteps],
+];
 announceSteps("worker", [...Object.keys(activities).map(activityStep), ...Object.keys(relaySteps), ...choreSteps]);
 
 // These need no worker: they go on while Temporal is down, and find it again when it is back.
@@ -97,19 +122,36 @@ const sweeper = startSweeper({
     ...createChangeExpiry(changeActivities),
     ...createBackupExpiry(backupActivities),
     ...createTimelineExpiry(timelineActivities),
+    ...createTransferExpiry(activityDeps),
   },
   everySeconds: config.MOORAGE_SWEEP_SECONDS,
   chores: [
     createProveCurrentChore({ db, clock }),
     createReleaseChore({ db, clock }),
     createPatchChore({ db, clock, changeDeadlineSeconds: config.MOORAGE_CHANGE_DEADLINE_SECONDS }),
+    createClosedAccountsChore({
+      ...{ db, clock, deleteDeadlineSeconds: config.MOORAGE_DELETE_DEADLINE_SECONDS },
+      undeleteDays: config.MOORAGE_UNDELETE_DAYS,
+    }),
     createFindingsChore({ db, clock }),
     createEventPartitionsChore({ db, clock }),
     createIdempotencySweep({ db, clock }),
+    createCardAttemptSweep({ db, clock }),
     createMailSweep({ db, clock }),
     createLoginSweep({ db, clock }),
     createAuthSweep({ db, clock }),
     createDailyPointsChore({ db, clock, dailyBackupsKept: config.MOORAGE_DAILY_BACKUPS_KEPT }),
+    createMonthEndChore({
+      ...{ db, clock, temporal },
+      invoiceDelaySeconds: config.MOORAGE_INVOICE_DELAY_SECONDS,
+      accountsEach: config.MOORAGE_INVOICE_RUN_ACCOUNTS,
+    }),
+    createChargeChore({
+      ...{ db, clock, log, provider: composeProvider(config) },
+      whenSettled: { cancel: createWhenCancelled({ closedAccountDays: config.MOORAGE_CLOSED_ACCOUNT_DAYS }) },
+    }),
+    createProviderEventSweep({ db, clock }),
+    createStaleTransfersChore({ db, clock, sealer }),
     createNamesChore(nameDeps),
     createObjectsChore({ db, clock, objects }),
     createPurgeChore({ db, clock, objects }),

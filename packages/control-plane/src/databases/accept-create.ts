@@ -38,7 +38,12 @@ type Create = ClaimColumns &
   };
 
 type Outcome = AccountLimits &
-  Record<`max_${keyof AccountLimits}`, number> & { claimed: boolean; created: boolean; opened: boolean };
+  Record<`max_${keyof AccountLimits}`, number> & {
+    claimed: boolean;
+    created: boolean;
+    counted: boolean;
+    opened: boolean;
+  };
 
 /**
  * The whole create in one statement: each part writes from what the part before it wrote, so that a part which refuses
@@ -101,7 +106,7 @@ export const acceptCreate = prepare("accept-create", (_db, create: Create) => {
     sql`from event, installation`,
   )})
   select exists (select from claimed) as claimed, exists (select from created) as created,
-    exists (select from operation) as opened, databases, nodes, memory_mb, disk_mb, max_databases, max_nodes,
-    max_memory_mb, max_disk_mb
+    exists (select from account) as counted, exists (select from operation) as opened, databases, nodes, memory_mb,
+    disk_mb, max_databases, max_nodes, max_memory_mb, max_disk_mb
   from (select) always left join account on true`;
 });

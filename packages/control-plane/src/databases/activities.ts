@@ -9,6 +9,7 @@ import { type EngineVersion, findEngineVersion, findPlan } from "#regions/index.
 import { usageOf } from "./create-database.ts";
 import { initialStatus, statusAfter } from "./database.ts";
 import { type DatabaseRow, lockDatabase, saveDatabase } from "./database-store.ts";
+import { meterDatabase } from "./meter-database.ts";
 import type { ArchiveSettings } from "./node-spec.ts";
 import { plannedPatch } from "./plan-patches.ts";
 import { type Settlement, settle } from "./settle.ts";
@@ -55,7 +56,7 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
       const database = await lockDatabase(tx, operation.account_id, operation.entity_id);
       const [node] = await findNodes(tx, database.account_id, database.id);
       if (settlement.done && database.timeline_id !== null) await liveOn(tx, database.timeline_id, clock());
-      await saveDatabase(tx, database.account_id, database.id, {
+      const settled = await saveDatabase(tx, database.account_id, database.id, {
         status: statusAfter("provision", database.status, settlement),
         port: node?.port ?? null,
         named_at: settlement.named === true ? clock() : null,
@@ -67,6 +68,7 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
         ),
         updated_at: clock(),
       });
+      await meterDatabase(tx, settled, clock());
     }),
 
   /** Wants the list that the row has now. "not there": its host has lost the database, or nobody waits any more. */

@@ -8,6 +8,7 @@ import { previousOf } from "./change-database.ts";
 import { type ChangeKind, changeOf, changes } from "./changes.ts";
 import { statusAfter } from "./database.ts";
 import { type DatabaseRow, saveDatabase } from "./database-store.ts";
+import { meterDatabase } from "./meter-database.ts";
 import { plannedPatch } from "./plan-patches.ts";
 import { differenceOf } from "./resize-database.ts";
 import { type Settlement, settle } from "./settle.ts";
@@ -58,6 +59,7 @@ export const createChangeActivities = ({ db, clock, zone, archive }: ActivityDep
       const again = settlement.done
         ? undefined
         : await wantAsRow(tx, operationId, phaseOfFailure(change), { ...context, database, plan, zone });
+      await meterDatabase(tx, database, clock());
       if (plan.id !== context.plan.id)
         await giveBackToLimits(tx, account_id, differenceOf(context.plan, plan, database.cluster_size));
       return again;

@@ -66,7 +66,7 @@ export async function openChange(tx: Tx, before: DatabaseRow, opened: Opened): P
   const { kind, columns, username, at, deadlineSeconds, detail = {} } = opened;
   const { account_id: accountId, id } = before;
   const { work, audited, events, notices = [], keeps } = changeOf(kind);
-  await saveDatabase(tx, accountId, id, { ...columns, status: statusDuring(work), updated_at: at });
+  await saveDatabase(tx, accountId, id, { ...columns, status: statusDuring(work, before.status), updated_at: at });
   const previous = Object.fromEntries(keeps.map((column) => [column, before[column]]));
   await openWork(tx, before, {
     ...{ kind, audited, detail, events, notices, username, at, deadlineSeconds },

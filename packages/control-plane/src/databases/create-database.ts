@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { MysqlDatabase, NewMysqlDatabase } from "@moorage/contract";
-import { type Principal, requireWithinLimits } from "#identity/index.ts";
+import { invalidToken, type Principal, requireWithinLimits } from "#identity/index.ts";
 import { notComparedYet, timesOf } from "#operations/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import { changeAtOnce } from "#platform/db/change-at-once.ts";
@@ -10,6 +10,7 @@ import type { Once } from "#platform/http/once.ts";
 import type { Sealer } from "#platform/seal.ts";
 import type { Offered, Offers, Plan } from "#regions/index.ts";
 import { acceptCreate } from "./accept-create.ts";
+import { mayHaveDatabases } from "./capability.ts";
 import { initialStatus, labelTaken, replicationOf } from "./database.ts";
 import { entityOf, passwordPlace, targetOf } from "./entity.ts";
 import { defaultUpdates } from "./maintenance-window.ts";
@@ -108,6 +109,7 @@ export async function createDatabase(
     });
     if (claim.keySha256 !== null && outcome?.claimed !== true) return undefined;
     if (outcome?.created !== true) throw labelTaken(request.label);
+    if (!outcome.counted) throw invalidToken();
     requireWithinLimits(outcome);
     if (!outcome.opened) throw notComparedYet();
     return view;
@@ -125,14 +127,13 @@ export const usageOf = (plan: Pick<Plan, "memory_mb" | "disk_mb">, clusterSize: 
   disk_mb: plan.disk_mb * clusterSize,
 });
 
-/** An operator may open databases to those who have one, or whom they were given to. */
 async function requireCapability(db: Db, accountId: number): Promise<void> {
-  const { capabilities, databases } = await db
+  const account = await db
     .selectFrom("accounts")
     .select(["capabilities", "databases"])
     .where("id", "=", accountId)
     .executeTakeFirstOrThrow();
-  if (databases === 0 && !capabilities.includes("Managed Databases"))
+  if (!mayHaveDatabases(account, true))
     throw new DomainError("forbidden", {
       reason: "Managed Databases are not open to this account yet. Ask the operator for the capability.",
     });

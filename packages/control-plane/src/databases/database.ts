@@ -85,7 +85,9 @@ const listOf = (words: readonly string[]): string =>
 
 export const initialStatus: DatabaseStatus = courses.provision.during;
 
-export const statusDuring = (work: Work): DatabaseStatus => courses[work].during;
+/** What could not be made stays failed when it is stopped: it would be no use to resume it. */
+export const statusDuring = (work: Work, before?: DatabaseStatus): DatabaseStatus =>
+  work === "suspend" && before === "failed" ? before : courses[work].during;
 
 /** Where work ends. A status that is not the work's own was decided meanwhile, and stays. */
 export function statusAfter(
@@ -98,6 +100,10 @@ export function statusAfter(
   if (done) return course.done;
   return course.failed === "as before" ? before : course.failed;
 }
+
+/** Nothing is done with it just now. */
+export const isIdle = (status: DatabaseStatus): boolean =>
+  !Object.values(courses).some(({ during }) => during === status);
 
 /** After our database was set back in time its hosts are believed, and they know whether it runs. */
 export function statusByPower(status: DatabaseStatus, powered: boolean): DatabaseStatus {

@@ -1,12 +1,13 @@
 import { dropGrants, type Principal } from "#identity/index.ts";
 import { dropNotifications } from "#notifications/index.ts";
 import type { Clock } from "#platform/clock.ts";
-import type { Db } from "#platform/db/database.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { notFound } from "#platform/errors.ts";
 import { requireActionAllowed } from "./database.ts";
-import { lockDatabase, saveDatabase } from "./database-store.ts";
+import { type DatabaseRow, lockDatabase, saveDatabase } from "./database-store.ts";
 import { entityOf } from "./entity.ts";
+import { meterDatabase } from "./meter-database.ts";
 import { openWork } from "./open-work.ts";
 import { stopDailyPoints } from "./timeline-store.ts";
 
@@ -24,6 +25,12 @@ export type DeleteDeps = {
   undeleteDays: number;
 };
 
+type Deletion = Pick<DeleteDeps, "deleteDeadlineSeconds" | "undeleteDays"> & {
+  /** Null: nobody asked, it was due. */
+  username: string | null;
+  at: Date;
+};
+
 /** Gone for the tenant with this transaction; its hosts follow by tombstones, and its event ends when they have. */
 export async function deleteDatabase(deps: DeleteDeps, by: Principal, id: number): Promise<void> {
   const { db, clock } = deps;
@@ -33,22 +40,27 @@ export async function deleteDatabase(deps: DeleteDeps, by: Principal, id: number
     if (database.deleted_at !== null) throw notFound();
     requireActionAllowed("delete", database.status);
 
-    await saveDatabase(tx, by.accountId, id, {
-      deleted_at: now,
-      purge_at: purgeTime(now, deps.undeleteDays),
-      updated_at: now,
-    });
-    await stopDailyPoints(tx, database);
-    await dropGrants(tx, by.accountId, "database", id);
-    await dropNotifications(tx, by.accountId, entityOf(database));
-    await openWork(tx, database, {
-      kind: "deleteDatabase",
-      audited: "delete_database",
-      events: ["database_delete"],
-      username: by.username,
-      at: now,
-      deadlineSeconds: deps.deleteDeadlineSeconds,
-    });
+    await openDeletion(tx, database, { ...deps, username: by.username, at: now });
   });
   deps.nudgeRelay();
+}
+
+/** The caller holds the row, and knows that nothing else is done with it. */
+export async function openDeletion(tx: Tx, database: DatabaseRow, deletion: Deletion): Promise<void> {
+  const { account_id: accountId, id } = database;
+  const { at, username, deleteDeadlineSeconds, undeleteDays } = deletion;
+  const deleted = { deleted_at: at, purge_at: purgeTime(at, undeleteDays), updated_at: at };
+  await saveDatabase(tx, accountId, id, deleted);
+  await stopDailyPoints(tx, database);
+  await dropGrants(tx, accountId, "database", id);
+  await dropNotifications(tx, accountId, entityOf(database));
+  await meterDatabase(tx, { ...database, ...deleted }, at);
+  await openWork(tx, database, {
+    kind: "deleteDatabase",
+    audited: "delete_database",
+    events: ["database_delete"],
+    username,
+    at,
+    deadlineSeconds: deleteDeadlineSeconds,
+  });
 }

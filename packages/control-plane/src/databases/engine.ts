@@ -1,5 +1,5 @@
 import type { DatabaseEngine, DatabaseType } from "@moorage/contract";
-import { type EngineVersion, type Plan, priceOf } from "#regions/index.ts";
+import { type EngineVersion, type Plan, type PricedPlan, priceOf } from "#regions/index.ts";
 
 /** An empty database with its logs takes a part of its first gigabyte. */
 const EMPTY_DATABASE_GB = 1;
@@ -14,7 +14,7 @@ export const viewOfEngine = (version: EngineVersion, plans: readonly Plan[]): Da
 });
 
 /** One node is offered; a plan's price is for one. */
-export const viewOfType = (plan: Plan): DatabaseType => ({
+export const viewOfType = (plan: PricedPlan): DatabaseType => ({
   id: plan.id,
   label: plan.label,
   class: plan.class,

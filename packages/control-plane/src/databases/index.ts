@@ -5,6 +5,10 @@ export { createDailyPointsChore, dailyPointSteps } from "./backups/daily-points.
 export { createArchiveCalls } from "./archive/archive-calls.ts";
 export { createObjectsChore, objectsSteps } from "./archive/objects-chore.ts";
 export { createPurgeChore, purgeSteps } from "./archive/purge-chore.ts";
+export { MANAGED_DATABASES, mayHaveDatabases } from "./capability.ts";
+export { closedAccountSteps, createClosedAccountsChore } from "./closed-accounts/chore.ts";
+export { endMetering, meterAgain } from "./closed-accounts/meter-account.ts";
+export { type StopDeps, stopDatabases } from "./closed-accounts/stop-databases.ts";
 export { createSecretsOf } from "./credentials.ts";
 export { createNameActivities, createNamesChore } from "./name-activities.ts";
 export { createFindingsChore, findingSteps } from "./findings-chore.ts";

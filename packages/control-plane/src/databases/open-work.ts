@@ -36,7 +36,10 @@ export async function openWork(
     ...{ action: audited, target: targetOf(id), detail },
   });
   const record = (action: EventAction, status: EventStatus): Promise<number> =>
-    emit(tx, { accountId, username, action, status, entity: entityOf(database), operationId: operation.id, at });
+    emit(tx, {
+      ...{ accountId, username, action, status, entity: entityOf(database), operationId: operation.id, at },
+      asked: username !== null,
+    });
   for (const action of notices) await record(action, "notification");
   const started: number[] = [];
   for (const action of events) started.push(await record(action, "started"));

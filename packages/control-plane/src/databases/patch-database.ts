@@ -32,5 +32,6 @@ async function recordNothing(tx: Tx, database: DatabaseRow, username: string, at
   await emit(tx, {
     ...{ accountId: account, username, action: "database_update", status: "finished", entity: entityOf(database), at },
     message: "No patch was pending.",
+    asked: true,
   });
 }

@@ -10,6 +10,7 @@ import { newPassword } from "./create-database.ts";
 import { statusAfter, statusByPower } from "./database.ts";
 import { type DatabaseRow, saveDatabase } from "./database-store.ts";
 import { entityOf, passwordPlace } from "./entity.ts";
+import { meterDatabase } from "./meter-database.ts";
 import { plannedPatch } from "./plan-patches.ts";
 import { differenceOf } from "./resize-database.ts";
 import { settle } from "./settle.ts";
@@ -46,6 +47,7 @@ export async function followChanges(context: Context, before: DatabaseRow, later
   });
   // It is in use there, whether or not there was room for it.
   await giveSize(tx, await findNodes(tx, account_id, id), to);
+  await meterDatabase(tx, after, now);
   await takeWithoutLimits(tx, account_id, differenceOf(to, from, after.cluster_size));
   await emit(tx, {
     ...{ accountId: account_id, username: null, action: "database_update", status: "finished" },

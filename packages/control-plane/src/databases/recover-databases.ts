@@ -20,6 +20,7 @@ import { type DatabaseRow, insertDatabase, lockDatabase, saveDatabase } from "./
 import { purgeTime } from "./delete-database.ts";
 import { entityOf, passwordPlace, targetOf } from "./entity.ts";
 import { defaultUpdates } from "./maintenance-window.ts";
+import { meterDatabase } from "./meter-database.ts";
 import type { ArchiveSettings } from "./node-spec.ts";
 import { followUpdate } from "./recover-allow-list.ts";
 import { followChanges } from "./recover-changes.ts";
@@ -95,12 +96,13 @@ async function followDeletion(context: Context, spec: NodeSpec): Promise<void> {
   const ended = await endOpenOperations(context, database);
   // A deletion that was settled, in whatever way, has given back already.
   if (database.deleted_at !== null && !ended.includes("deleteDatabase")) return;
-  await saveDatabase(tx, database.account_id, database.id, {
+  const deleted = await saveDatabase(tx, database.account_id, database.id, {
     deleted_at: database.deleted_at ?? now,
     purge_at: database.purge_at ?? purgeTime(now, context.undeleteDays),
     updated_at: now,
   });
   await stopDailyPoints(tx, database);
+  await meterDatabase(tx, deleted, now);
   const plan = await findPlan(tx, database.plan);
   if (plan !== undefined) await giveBackToLimits(tx, database.account_id, usageOf(plan, database.cluster_size));
   found.deleted.push(`${database.label} (${database.id})`);
@@ -142,6 +144,7 @@ async function adopt(context: Context, hostId: number, spec: NodeSpec, running: 
   }
   const database = known ?? (await adoptTimeline(context, await rewriteDatabase(context, spec, running), spec));
   if (known === undefined) {
+    await meterDatabase(tx, database, now);
     await takeWithoutLimits(tx, account, usageOf(plan, database.cluster_size));
     await audit(tx, { at: now, account, actor: "operator", action: "recover_database", target: targetOf(id) });
     const message = "Recovered after the control plane was restored from a backup. The password is new.";

@@ -22,7 +22,7 @@ import type { FastifyInstance } from "fastify";
 import { type RouteDeps, route } from "#identity/index.ts";
 import { notFound } from "#platform/errors.ts";
 import { toPage } from "#platform/http/page.ts";
-import { findEngineVersion, findPlan, listPlans, pageOfEngineVersions, pageOfPlans } from "#regions/index.ts";
+import { findEngineVersion, findPricedPlan, listPlans, pageOfEngineVersions, pageOfPlans } from "#regions/index.ts";
 import { type BackupRouteDeps, backupRoutes, backupSteps } from "./backups/routes.ts";
 import { changeSteps } from "./change-database.ts";
 import { type CreateDeps, createDatabase } from "./create-database.ts";
@@ -80,12 +80,12 @@ export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): v
   });
 
   route(app, deps, listDatabaseTypes, async ({ page, filter }) => {
-    const { rows, results } = await pageOfPlans(db, { page, filter });
+    const { rows, results } = await pageOfPlans(db, { page, filter }, clock());
     return toPage(page, results, rows.map(viewOfType));
   });
 
   route(app, deps, viewDatabaseType, async ({ params }) => {
-    const plan = await findPlan(db, params.typeId);
+    const plan = await findPricedPlan(db, params.typeId, clock());
     if (plan === undefined) throw notFound();
     return viewOfType(plan);
   });

@@ -20,6 +20,7 @@ import {
 } from "./database-store.ts";
 import { entityOf, targetOf } from "./entity.ts";
 import { changedUpdates, faultsOfUpdates, nextWindow } from "./maintenance-window.ts";
+import { meterDatabase } from "./meter-database.ts";
 import { openResize, plansToResize } from "./resize-database.ts";
 
 export type UpdateDeps = ChangeDeps & { updateDeadlineSeconds: number };
@@ -62,6 +63,8 @@ export async function updateDatabase(
     }).catch((error: unknown) => {
       throw isLabelTaken(error) ? labelTaken(label) : error;
     });
+    // A bill names a database as it is called.
+    if (label !== before.label) await meterDatabase(tx, after, now);
     const detail = { fields: Object.keys(change) };
     const plan = plans?.offered.find((offered) => offered.id === type);
     if (plans !== undefined && plan !== undefined)
@@ -112,6 +115,7 @@ async function recordUpdate(deps: UpdateDeps, tx: Tx, update: Update): Promise<v
     entity: entityOf(after),
     ...(operation === undefined ? {} : { operationId: operation.id }),
     at,
+    asked: true,
   });
   if (operation !== undefined) await linkEvent(tx, operation.id, eventId);
 }

@@ -1,5 +1,6 @@
 import type { EventAction, EventEntity, EventStatus } from "@moorage/contract";
 import { type RawBuilder, sql } from "kysely";
+import { invalidToken } from "#identity/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 
 export type NewEvent = {
@@ -11,6 +12,8 @@ export type NewEvent = {
   operationId?: number;
   message?: string;
   at: Date;
+  /** Somebody asks for it now: in an account that was closed meanwhile nothing is begun any more. */
+  asked?: boolean;
 };
 
 /**
@@ -19,7 +22,8 @@ export type NewEvent = {
  */
 export async function emit(tx: Tx, event: NewEvent): Promise<number> {
   const { rows } = await sql<{ id: number }>`
-    with account as (update accounts set event_seq = event_seq + 1 where id = ${event.accountId} returning event_seq)
+    with account as (update accounts set event_seq = event_seq + 1 where id = ${event.accountId}
+      and (closed_at is null or not ${event.asked ?? false}::boolean) returning event_seq)
     ${emitting({
       ...event,
       operationId: event.operationId ?? null,
@@ -30,10 +34,11 @@ export async function emit(tx: Tx, event: NewEvent): Promise<number> {
       entityUrl: event.entity.url,
       finishedAt: event.status === "started" || event.status === "scheduled" ? null : event.at,
     })}`.execute(tx);
-  return (rows[0] as { id: number }).id;
+  if (rows[0] === undefined) throw invalidToken();
+  return rows[0].id;
 }
 
-type EventColumns = Omit<NewEvent, "entity" | "operationId" | "message"> & {
+type EventColumns = Omit<NewEvent, "entity" | "operationId" | "message" | "asked"> & {
   operationId: number | null;
   message: string | null;
   entityType: string;

@@ -33,6 +33,7 @@ export async function recordChange(tx: Tx, by: Principal, change: Change): Promi
     status: "notification",
     entity,
     at,
+    asked: true,
   });
 }
 export type RecordedChange = Omit<Change, "target" | "entity">;

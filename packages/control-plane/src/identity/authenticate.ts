@@ -37,7 +37,7 @@ const tokenByHash = prepare("token-by-hash", (db, { hash }: { hash: Buffer }) =>
       join.onRef("users.account_id", "=", "tokens.account_id").onRef("users.id", "=", "tokens.user_id"),
     )
     .innerJoin("accounts", "accounts.id", "tokens.account_id")
-    // What a token stands on if an app has it: what the user let it do, and the app itself.
+    // What a token stands on if an app has it: what the user let it do, the app itself, and whose it is.
     .leftJoin("app_grants", (join) =>
       join
         .onRef("app_grants.account_id", "=", "tokens.account_id")
@@ -51,6 +51,9 @@ const tokenByHash = prepare("token-by-hash", (db, { hash }: { hash: Buffer }) =>
         .on("oauth_clients.status", "=", "active")
         .on("oauth_clients.deleted_at", "is", null),
     )
+    .leftJoin("accounts as owners", (join) =>
+      join.onRef("owners.id", "=", "oauth_clients.account_id").on("owners.closed_at", "is", null),
+    )
     .select([
       "tokens.id as tokenId",
       "tokens.account_id as accountId",
@@ -62,7 +65,8 @@ const tokenByHash = prepare("token-by-hash", (db, { hash }: { hash: Buffer }) =>
     .select(["accounts.euuid as accountUuid", "oauth_clients.id as clientId"])
     .where("tokens.sha256", "=", hash)
     .where("tokens.revoked_at", "is", null)
-    .where(({ or, eb }) => or([eb("tokens.app_grant_id", "is", null), eb("oauth_clients.id", "is not", null)])),
+    .where("accounts.closed_at", "is", null)
+    .where(({ or, eb }) => or([eb("tokens.app_grant_id", "is", null), eb("owners.id", "is not", null)])),
 );
 
 async function lookUp(db: Db, hash: Buffer): Promise<KnownToken | undefined> {

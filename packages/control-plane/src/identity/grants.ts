@@ -50,11 +50,11 @@ export const granting = (
   insert into entity_grants (account_id, user_id, entity_type, entity_id, permission)
   select ${accountId}::bigint, ${userId}::bigint, ${type}::text, ${id}::bigint, 'read_write' ${from}`;
 
-/** The object is gone, and so is what anybody held on it. */
-export const dropGrants = (tx: Tx, accountId: number, type: EntityType, id: number): Promise<unknown> =>
+/** The objects are gone, and so is what anybody held on them. */
+export const dropGrants = (tx: Tx, accountId: number, type: EntityType, ...ids: readonly number[]): Promise<unknown> =>
   tx
     .deleteFrom("entity_grants")
     .where("account_id", "=", accountId)
     .where("entity_type", "=", type)
-    .where("entity_id", "=", id)
+    .where("entity_id", "=", sql<number>`any(${ids}::bigint[])`)
     .execute();

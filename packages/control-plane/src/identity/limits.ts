@@ -37,12 +37,12 @@ export function requireWithinLimits(account: AccountLimits & Record<`max_${keyof
 /**
  * The part of a statement that takes from what the account may have, and the next place in the order of its events; for
  * each row of another part. It locks the account's row, the last in the order of locks. What it returns is judged by
- * `requireWithinLimits`.
+ * `requireWithinLimits`; nothing, when the account was closed meanwhile.
  */
 export const counting = (usage: AccountLimits & { accountId: number }, from: RawBuilder<unknown>) => sql`
   update accounts set databases = databases + ${usage.databases}, nodes = nodes + ${usage.nodes},
     memory_mb = memory_mb + ${usage.memory_mb}, disk_mb = disk_mb + ${usage.disk_mb}, event_seq = event_seq + 1
-  ${from} where accounts.id = ${usage.accountId}
+  ${from} where accounts.id = ${usage.accountId} and accounts.closed_at is null
   returning event_seq, databases, nodes, memory_mb, disk_mb, max_databases, max_nodes, max_memory_mb, max_disk_mb`;
 
 /** Takes more, or gives some of it back; what the account may not have is refused, and the transaction with it. */

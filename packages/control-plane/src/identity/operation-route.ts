@@ -1,4 +1,4 @@
-import type { EntityType, Operation } from "@moorage/contract";
+import { type EntityType, type Operation, pathsOf } from "@moorage/contract";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { Db } from "#platform/db/database.ts";
@@ -71,7 +71,9 @@ export function route<const O extends Operation>(
       query: operation.query === undefined ? undefined : validate(operation.query, request.query ?? {}),
       page: operation.paged === true ? readPage(request.query as Record<string, unknown>) : undefined,
       filter:
-        operation.paged === true ? readFilter(header(request, "x-filter"), operation.filterable ?? {}) : undefined,
+        operation.paged === true
+          ? readFilter(header(request, "x-filter"), operation.filterable ?? {}, { aliases: operation.filterAliases })
+          : undefined,
       body: bodyOf(operation, request),
       once:
         principal === undefined || operation.method !== "POST"
@@ -99,7 +101,7 @@ export function route<const O extends Operation>(
     ...(upload === undefined ? {} : { bodyLimit: upload.mostBytes }),
   };
   const routes = (scope: FastifyInstance): void => {
-    for (const url of pathsOf(operation)) scope.route({ ...options, url, handler });
+    for (const url of urlsOf(operation)) scope.route({ ...options, url, handler });
   };
   if (upload === undefined) routes(app);
   else
@@ -154,8 +156,9 @@ const header = (request: FastifyRequest, name: string): string | undefined => {
 };
 
 /** An id with a slash comes as two segments, or as one with `%2F`. */
-function pathsOf({ path, aliases = [], slashParam }: Operation): string[] {
-  const all: string[] = [path, ...aliases];
+function urlsOf(operation: Operation): string[] {
+  const { slashParam } = operation;
+  const all: string[] = pathsOf(operation);
   if (slashParam === undefined) return all;
   return all.flatMap((each) => [each, each.replace(`:${slashParam}`, `:${slashParam}_left/:${slashParam}_right`)]);
 }

@@ -51,19 +51,18 @@ export async function deleteMailsBefore(db: Db, before: Date, most: number): Pro
   return Number(numAffectedRows ?? 0);
 }
 
-/** A name is one user's in the whole installation, in any case of letters. */
-export const findByName = (db: Db, name: string) =>
+/** Those of a closed account get no link. */
+const users = (db: Db) =>
   db
     .selectFrom("users")
-    .select(["account_id", "id", "username", "email"])
-    .where(sql`lower(username)`, "=", name.toLowerCase())
-    .executeTakeFirst();
+    .innerJoin("accounts", "accounts.id", "users.account_id")
+    .select(["users.account_id", "users.id", "users.username", "users.email"])
+    .where("accounts.closed_at", "is", null);
+
+/** A name is one user's in the whole installation, in any case of letters. */
+export const findByName = (db: Db, name: string) =>
+  users(db).where(sql`lower(users.username)`, "=", name.toLowerCase()).executeTakeFirst();
 
 /** An invitation waits while the user may be renamed, moved to another address, or deleted. */
 export const findPerson = (db: Db, { accountId, userId }: { accountId: number; userId: number }) =>
-  db
-    .selectFrom("users")
-    .select(["account_id", "id", "username", "email"])
-    .where("account_id", "=", accountId)
-    .where("id", "=", userId)
-    .executeTakeFirst();
+  users(db).where("users.account_id", "=", accountId).where("users.id", "=", userId).executeTakeFirst();

@@ -97,6 +97,24 @@ test("a reset goes to whoever has the name, in any case of letters, and to nobod
   expect(await post.outbox()).toEqual([]);
 });
 
+test("users of a closed account get no link, also where the letter waited", async () => {
+  await using world = await newWorld();
+  await using post = await stage(world);
+  const alice = await world.customer();
+  const bob = await world.colleague(alice.accountId);
+  await post.letters.resetRequested(world.db, { name: alice.username });
+  await world.db
+    .transaction()
+    .execute((tx) =>
+      post.letters.invite(tx, { person: bob, email: "b@test.example", username: bob.username, company: "C" }),
+    );
+
+  await world.db.updateTable("accounts").set({ closed_at: world.time.now }).execute();
+
+  expect(await post.sender.sendDue()).toEqual(["nobody", "nobody"]);
+  expect(post.server.mails).toEqual([]);
+});
+
 test("a letter that was rolled back is not sent", async () => {
   await using world = await newWorld();
   await using post = await stage(world);

@@ -1,2 +1,2 @@
-export { dropNotifications, raise, resolve } from "./notification-store.ts";
+export { dropNotifications, raise, raiseAll, resolve } from "./notification-store.ts";
 export { notificationRoutes } from "./routes.ts";

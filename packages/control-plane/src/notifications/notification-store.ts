@@ -1,37 +1,41 @@
 import type { EventEntity, Notification } from "@moorage/contract";
-import { type Selectable, sql } from "kysely";
-import type { Db, Tx } from "#platform/db/database.ts";
-import { listPage } from "#platform/db/list-page.ts";
-import type { Tables } from "#platform/db/tables.ts";
-import type { Filter } from "#platform/filter.ts";
-import type { PageRequest } from "#platform/http/page.ts";
-
-export type NotificationRow = Selectable<Tables["notifications"]>;
+import { sql } from "kysely";
+import type { Tx } from "#platform/db/database.ts";
 
 /** One cause of one entity: raised again it says something newer, and since when stays. */
-type Cause = { accountId: number; entity: EventEntity; cause: string };
+export type Cause = { accountId: number; entity: EventEntity; cause: string };
+export type Notice = Pick<Notification, "type" | "severity" | "label" | "message" | "body">;
 
-export const raise = (
-  tx: Tx,
-  { accountId, entity, cause }: Cause,
-  notice: Pick<Notification, "type" | "severity" | "label" | "message" | "body">,
-  since: Date,
-): Promise<unknown> =>
-  tx
+export const raise = (tx: Tx, cause: Cause, notice: Notice, since: Date): Promise<void> =>
+  raiseAll(tx, [[cause, notice]], since);
+
+export async function raiseAll(tx: Tx, causes: readonly (readonly [Cause, Notice])[], since: Date): Promise<void> {
+  if (causes.length === 0) return;
+  const rows = causes.map(([{ accountId, entity, cause }, notice]) => ({
+    account_id: accountId,
+    entity_type: entity.type,
+    entity_id: keptId(entity),
+    entity_label: entity.label,
+    entity_url: entity.url,
+    cause,
+    ...notice,
+    since,
+    until: null,
+  }));
+  await tx
     .insertInto("notifications")
-    .values({
-      account_id: accountId,
-      entity_type: entity.type,
-      entity_id: String(entity.id),
-      entity_label: entity.label,
-      entity_url: entity.url,
-      cause,
-      ...notice,
-      since,
-      until: null,
-    })
-    .onConflict((conflict) => conflict.columns(["account_id", "entity_type", "entity_id", "cause"]).doUpdateSet(notice))
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict.columns(["account_id", "entity_type", "entity_id", "cause"]).doUpdateSet({
+        type: sql.ref("excluded.type"),
+        severity: sql.ref("excluded.severity"),
+        label: sql.ref("excluded.label"),
+        message: sql.ref("excluded.message"),
+        body: sql.ref("excluded.body"),
+      }),
+    )
     .execute();
+}
 
 /** Whether there was one to resolve. */
 export async function resolve(tx: Tx, { accountId, entity, cause }: Cause): Promise<boolean> {
@@ -48,12 +52,7 @@ const ofEntity = (tx: Tx, accountId: number, entity: EventEntity) =>
     .deleteFrom("notifications")
     .where("account_id", "=", accountId)
     .where("entity_type", "=", entity.type)
-    .where("entity_id", "=", String(entity.id));
+    .where("entity_id", "=", keptId(entity));
 
-export const listNotificationPage = (db: Db, accountId: number, page: PageRequest, filter: Filter) =>
-  listPage(db.selectFrom("notifications").selectAll().where("account_id", "=", accountId), {
-    page,
-    filter,
-    columns: { type: sql.ref("type"), "entity.type": sql.ref("entity_type") },
-    lastly: { by: "id" },
-  });
+/** An account has no id on the wire; a key takes no null. */
+const keptId = ({ id }: EventEntity): string => (id === null ? "" : String(id));

@@ -2,11 +2,11 @@ import { listNotifications, type Notification, toTimestamp } from "@moorage/cont
 import type { FastifyInstance } from "fastify";
 import { type RouteDeps, route } from "#identity/index.ts";
 import { toPage } from "#platform/http/page.ts";
-import { listNotificationPage, type NotificationRow } from "./notification-store.ts";
+import { listNotificationPage, type NotificationRow } from "./notification-list.ts";
 
 export function notificationRoutes(app: FastifyInstance, deps: RouteDeps): void {
   route(app, deps, listNotifications, async ({ principal, page, filter }) => {
-    const { rows, results } = await listNotificationPage(deps.db, principal.accountId, page, filter);
+    const { rows, results } = await listNotificationPage(deps.db, principal, page, filter);
     return toPage(page, results, rows.map(viewOfNotification));
   });
 }
@@ -19,7 +19,7 @@ const viewOfNotification = (row: NotificationRow): Notification => ({
   message: row.message,
   body: row.body,
   entity: {
-    id: /^\d+$/.test(row.entity_id) ? Number(row.entity_id) : row.entity_id,
+    id: row.entity_id === "" ? null : /^\d+$/.test(row.entity_id) ? Number(row.entity_id) : row.entity_id,
     label: row.entity_label,
     type: row.entity_type,
     url: row.entity_url,

@@ -12,3 +12,4 @@ export {
   settleOperation,
   timesOf,
 } from "./operation-store.ts";
+export { TASK_QUEUE } from "./workflow-id.ts";

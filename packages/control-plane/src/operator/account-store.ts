@@ -6,10 +6,11 @@ import type { Tables } from "#platform/db/tables.ts";
 import { DomainError } from "#platform/errors.ts";
 import { offsetOf, type Page, type PageRequest, toPage } from "#platform/http/page.ts";
 
+type AccountRow = Selectable<Tables["accounts"]>;
 export type AccountView = ReturnType<typeof viewOf>;
 type NewLimits = { [kind in keyof AccountLimits]?: number | undefined };
 
-const viewOf = (row: Selectable<Tables["accounts"]>) => ({
+export const viewOf = (row: AccountRow) => ({
   id: row.id,
   euuid: row.euuid,
   company: row.company,
@@ -23,10 +24,13 @@ const viewOf = (row: Selectable<Tables["accounts"]>) => ({
   },
   used: { databases: row.databases, nodes: row.nodes, memory_mb: row.memory_mb, disk_mb: row.disk_mb },
   created: toTimestamp(row.created_at),
+  /** Since when it is cancelled, and until when its data are kept. */
+  closed: row.closed_at === null ? null : toTimestamp(row.closed_at),
+  data_until: row.data_until === null ? null : toTimestamp(row.data_until),
 });
 
 /** By the id as it stands in a path. It locks nothing: whoever changes a database locks that first, the account last. */
-export async function findAccount(db: Db | Tx, id: string | number | undefined): Promise<AccountView> {
+export async function findAccountRow(db: Db | Tx, id: string | number | undefined): Promise<AccountRow> {
   const row = await db
     .selectFrom("accounts")
     .selectAll()
@@ -34,8 +38,11 @@ export async function findAccount(db: Db | Tx, id: string | number | undefined):
     .executeTakeFirst();
   if (row === undefined)
     throw new DomainError("not-found", { reason: `No account has the id ${id}. See them with: moorage account list` });
-  return viewOf(row);
+  return row;
 }
+
+export const findAccount = async (db: Db | Tx, id: string | number | undefined): Promise<AccountView> =>
+  viewOf(await findAccountRow(db, id));
 
 export async function listAccounts(db: Db, page: PageRequest): Promise<Page<AccountView>> {
   const rows = await db
@@ -78,3 +85,6 @@ export const revokeCapability = (tx: Tx, accountId: number, capability: string):
     .set({ capabilities: sql`array_remove(capabilities, ${capability})` })
     .where("id", "=", accountId)
     .execute();
+
+export const showAvailability = (tx: Tx, accountId: number, on: boolean): Promise<unknown> =>
+  tx.updateTable("accounts").set({ sees_availability: on }).where("id", "=", accountId).execute();

@@ -1,25 +1,32 @@
+import { toTimestamp } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import type { Selectable } from "kysely";
 import { z } from "zod";
 import type { Tx } from "#platform/db/database.ts";
-import type { Tables } from "#platform/db/tables.ts";
 import { DomainError } from "#platform/errors.ts";
 import {
+  endOutage,
   findEngineVersion,
   findPlan,
+  findRegion,
   listEngineVersions,
   listRegions,
   type Plan as PlanRow,
+  type PricedPlan,
+  pricedPlans,
+  type Region as RegionRow,
   saveEngineVersion,
+  saveOutage,
   savePlan,
   saveRegion,
 } from "#regions/index.ts";
 import { planPatches } from "#databases/index.ts";
 import { command, type CommandDeps } from "./command.ts";
 import { Amount, Name } from "./fields.ts";
-import { Dollars, toDollars, toMicros } from "./micro-dollars.ts";
+import { PlanPrice, priceCommands, toPrice, viewOfPrice } from "./prices.ts";
 
 const Region = z.object({ id: Name, label: Name, country: z.string().length(2) });
+/** What tenants are told while it lasts; null when it is over. */
+const Outage = z.object({ message: z.string().min(1).max(1024).nullable() });
 const Plan = z.object({
   id: Name,
   label: Name,
@@ -27,7 +34,8 @@ const Plan = z.object({
   memory_mb: Amount,
   disk_mb: Amount,
   vcpus: z.int().positive(),
-  price: z.object({ hourly: Dollars, monthly: Dollars }).default({ hourly: "0", monthly: "0" }),
+  /** Left out, a plan keeps the price that it has; a new one is free. */
+  price: PlanPrice.optional(),
   deprecated: z.boolean().default(false),
 });
 const Image = z.object({ image: z.hex().length(64) });
@@ -40,22 +48,30 @@ const Engine = Image.extend({
 export function catalogueCommands(app: FastifyInstance, deps: CommandDeps): void {
   const { db, clock } = deps;
 
-  app.get("/admin/regions", async () => ({ data: await listRegions(db) }));
+  app.get("/admin/regions", async () => ({ data: (await listRegions(db)).map(viewOfRegion) }));
   command(app, deps, { path: "/admin/regions", body: Region }, async (tx, region) => {
     await saveRegion(tx, region);
     return region;
   });
 
+  command(app, deps, { path: "/admin/regions/:id/outage", body: Outage }, async (tx, { message }, { id = "" }) => {
+    const region = (): Promise<RegionRow | undefined> => findRegion(tx, id);
+    if ((await region()) === undefined)
+      throw new DomainError("not-found", { reason: `No region has the id ${id}. See them with: moorage region list` });
+    await (message === null ? endOutage(tx, id) : saveOutage(tx, id, message, clock()));
+    return viewOfRegion((await region()) as RegionRow);
+  });
+
   app.get("/admin/plans", async () => {
-    const rows = await db.selectFrom("plans").selectAll().orderBy("class").orderBy("disk_mb").orderBy("id").execute();
+    const rows = await pricedPlans(db, clock()).orderBy("class").orderBy("disk_mb").orderBy("id").execute();
     return { data: rows.map(viewOfPlan) };
   });
   command(app, deps, { path: "/admin/plans", body: Plan }, async (tx, { price, ...plan }) => {
     await requireSameSize(tx, plan);
-    const row = { ...plan, hourly_micros: toMicros(price.hourly), monthly_micros: toMicros(price.monthly) };
-    await savePlan(tx, row);
-    return viewOfPlan(row);
+    await savePlan(tx, plan, price === undefined ? undefined : toPrice(price), clock());
+    return viewOfPlan(await pricedPlans(tx, clock()).where("plans.id", "=", plan.id).executeTakeFirstOrThrow());
   });
+  priceCommands(app, deps);
 
   app.get("/admin/engines", async () => ({ data: await listEngineVersions(db) }));
   command(app, deps, { path: "/admin/engines", body: Engine }, async (tx, { id, image, prepared }) => {
@@ -87,7 +103,12 @@ async function requireSameSize(tx: Tx, plan: Pick<PlanRow, "id" | "memory_mb" | 
   });
 }
 
-const viewOfPlan = ({ hourly_micros, monthly_micros, ...plan }: Selectable<Tables["plans"]>) => ({
-  ...plan,
-  price: { hourly: toDollars(hourly_micros), monthly: toDollars(monthly_micros) },
+const viewOfPlan = ({ id, label, class: kind, memory_mb, disk_mb, vcpus, deprecated, ...price }: PricedPlan) => ({
+  ...{ id, label, class: kind, memory_mb, disk_mb, vcpus, deprecated },
+  price: viewOfPrice(price),
+});
+
+const viewOfRegion = ({ outage_since, ...region }: RegionRow) => ({
+  ...region,
+  outage_since: outage_since === null ? null : toTimestamp(outage_since),
 });

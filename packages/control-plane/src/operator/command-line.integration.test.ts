@@ -7,6 +7,7 @@ import { createLog } from "#platform/log.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { createPasswordLinks } from "#sign-in/index.ts";
 import { staged, wantedSpec } from "#testing/active-database.ts";
+import { endMonth, setPrice, used } from "#testing/invoiced.ts";
 import { ARCHIVE, AUTH_URL, newWorld, type World, ZONE } from "#testing/world.ts";
 import { createOperatorApi } from "../api.ts";
 
@@ -62,7 +63,7 @@ test("an operator makes everything that a tenant needs, and each step says the n
   const { id } = await json<{ id: number }>(`account create --company Harbour --email o@harbour.example ${limits}`);
   expect((await type(`account set-limits ${id} --databases 4`)).said).toContain("4 databases, 3 nodes");
   expect((await type(`account grant-capability ${id}`)).said).toBe(`Account ${id} has: Managed Databases.\n`);
-  expect((await type("account list")).said).toMatch(/Harbour +o@harbour\.example +0 of 4 .*Managed Databases\n/);
+  expect((await type("account list")).said).toMatch(/Harbour +o@harbour\.example +0 of 4 .*Managed Databases +-\n/);
   expect((await type(`account revoke-capability ${id}`)).said).toContain("no capability");
 
   await type(`user create ${id} clerk --email c@harbour.example --restricted`);
@@ -86,6 +87,31 @@ test("an operator makes everything that a tenant needs, and each step says the n
   await type(`token revoke ${id} ${issued.id}`);
   expect(await clerk.get("/v4/databases/mysql/instances")).toMatchObject({ status: 401 });
   expect((await type("")).said).toContain("This installation is set up.");
+});
+
+test("an operator sets prices, taxes and promotions, and sees them", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { type, json } = terminal;
+  const { accountId: id } = await world.customer();
+
+  const later =
+    "--hourly 0.025 --monthly 16 --suspended-hourly 0.005 --suspended-monthly 3.2 --from 2099-01-01T00:00:00";
+  expect((await type(`plan price m1-small ${later}`)).said).toContain(
+    "from 2099-01-01T00:00:00: 0.025 dollars an hour",
+  );
+  expect((await type("plan prices m1-small")).said).toMatch(/2000-01-01.*0\.00 .*\n2099-01-01.* 0\.005 +3\.20\n/);
+  expect((await type("tax set ca QST --state QC --percent 9.975")).said).toMatch(
+    /^QST in QC, CA from .*: 9\.975 %\.\n$/,
+  );
+  expect((await type("tax end ca QST --state QC --at 2099-01-01T00:00:00")).said).toContain(
+    "ends at 2099-01-01T00:00:00",
+  );
+  expect((await type("tax list")).said).toMatch(/CA +QC +QST +9\.975 .*2099-01-01T00:00:00 +no\n/);
+  expect((await type(`promotion grant ${id} --summary Welcome --credit 30 --monthly-cap 20`)).said).toBe(
+    `Account ${id} has "Welcome": 30.00 of 30.00 dollars left, 20.00 a month at most.\n`,
+  );
+  expect(await json(`promotion list ${id}`)).toMatchObject([{ summary: "Welcome", remaining: "30.00" }]);
 });
 
 test("a refusal says what to do, on stderr, and the command fails", async () => {
@@ -222,4 +248,107 @@ test("an operator lets in somebody whose second factor is lost, who is told of i
   expect(user).toMatchObject({ tfa_secret: null, tfa_enabled_at: null });
   expect((await world.events()).at(-1)).toMatchObject({ action: "tfa_disabled", username: null });
   expect(await world.db.selectFrom("mails").select("id").execute()).toHaveLength(1);
+});
+
+test("an operator registers compute instances and disks, plans what is done to them, and forgets them", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { type, json } = terminal;
+  const owner = await world.customer();
+  const clerk = await world.colleague(owner.accountId, { restricted: true });
+
+  const add = `compute add ${owner.accountId} web --region eu-central --plan m1-small`;
+  expect((await type(add)).said).toMatch(/^Compute web \(\d+\)\. Next, its disks: moorage disk add \d+ --help\n$/);
+  const { id } = await json<{ id: number }>(add);
+  expect((await type(`compute list --account ${owner.accountId}`)).said).toMatch(/web +eu-central +m1-small +-\n/);
+  const disk = await json<{ id: number }>(`disk add ${id} root --size-mb 10240 --device /dev/vg/root`);
+  expect((await type(`compute show ${id}`)).said).toMatch(/root +10240 +ext4 +\/dev\/vg\/root\n/);
+  expect((await type(`user grants set ${owner.accountId} ${clerk.username} --compute ${id}=read_only`)).said).toMatch(
+    new RegExp(`COMPUTE +LABEL +PERMISSION\n${id} +web +read_only\n`),
+  );
+
+  const plan = `maintenance schedule ${id} --type reboot --when 2031-01-01T02:00:00 --reason kernel`;
+  expect((await type(plan)).said).toContain("reboot of web at 2031-01-01T02:00:00 UTC.");
+  const [planned] = await json<{ id: number }[]>("maintenance list");
+  expect(await clerk.get("/v4/account/maintenance")).toMatchObject({ body: { data: [{ reason: "kernel" }] } });
+  expect((await type(`maintenance start ${planned?.id}`)).said).toContain("is started.");
+  expect((await type(plan)).refused).toContain("moorage maintenance list");
+  expect((await type(`maintenance complete ${planned?.id}`)).said).toContain("is completed.");
+  expect((await type(`maintenance cancel ${planned?.id}`)).refused).toContain("is completed");
+  expect((await type("maintenance list")).said).toContain("moorage maintenance schedule --help");
+  expect(await json("maintenance list --all")).toMatchObject([{ status: "completed", label: "web" }]);
+
+  expect((await type(`disk remove ${disk.id}`)).said).toContain("Disk root");
+  expect((await type(`disk list ${id}`)).said).toContain("No disk yet.");
+  expect((await type(`compute remove ${id}`)).said).toContain("is removed.");
+  expect((await type(`compute remove ${id}`)).refused).toContain("moorage compute list");
+});
+
+test("an operator tells of an outage, and that it is over", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { type } = terminal;
+
+  expect((await type("region outage eu-central --message Flood")).said).toBe("Region eu-central is down: Flood\n");
+  expect((await type("region list")).said).toMatch(/eu-central +Frankfurt +de +Flood\n/);
+  expect((await type("region outage eu-central")).refused).toContain("--over");
+  expect((await type("region outage eu-central --over --message Flood")).code).toBe(1);
+  expect((await type("region outage eu-central --over")).said).toBe("Region eu-central is up.\n");
+  expect((await type("region outage moon --over")).refused).toContain("moorage region list");
+});
+
+test("an operator sees an account's invoices, corrects one, rates it again and checks the books", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { type, json } = terminal;
+  const { accountId } = await world.customer();
+  expect((await type("invoice list")).said).toContain("No invoice yet.");
+  await setPrice(world, { hourly: 22_500, monthly: 15_000_000 });
+  await used(world, accountId, { from: "2026-09-30T22:00:00Z", to: "2026-10-01T00:00:00Z" });
+  await endMonth(world, "2026-09-01", [accountId]);
+
+  const [invoice] = await json<{ id: number }[]>(`invoice list --account ${accountId}`);
+  expect((await type("invoice list")).said).toMatch(/2026-09 .*\$0\.05 +\$0\.00 +\$0\.05\n/);
+  expect((await type(`invoice show ${invoice?.id}`)).said).toMatch(
+    /Database shop.* 2 +\$0\.0225 +\$0\.05[^]*Total: \$0\.05/,
+  );
+  expect((await type(`invoice correct ${invoice?.id} --amount -0.05 --label Outage`)).said).toContain(
+    '-$0.05 ("Outage")',
+  );
+  expect((await type(`invoice adjust ${accountId} --amount -5 --label Goodwill`)).said).toContain("-$5.00");
+  expect((await type(`invoice rerate ${invoice?.id}`)).said).toContain("comes out the same: $0.05");
+  expect((await type("ledger check")).said).toContain("The books balance");
+  await world.db
+    .insertInto("ledger")
+    .values({
+      ...{ account_id: accountId, at: world.time.now, kind: "payment", source: 1 },
+      ...{ receivable_micros: -5, cash_micros: 5 },
+    })
+    .execute();
+  expect(await type("ledger check")).toMatchObject({
+    code: 1,
+    refused: expect.stringContaining(`account ${accountId}: payments and the ledger differ`),
+  });
+  expect((await type("invoice show 7")).refused).toContain("moorage invoice list");
+});
+
+test("an operator looks at an account, takes a view from it, and opens it again after it was cancelled", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { type } = terminal;
+  const alice = await world.customer();
+  const id = alice.accountId;
+  await alice.put("/v4/account", { city: "Hamburg", country: "DE" });
+
+  expect((await type(`account show ${id}`)).said).toMatch(/address: +Hamburg, DE\n/);
+  expect((await type(`account availability ${id} off`)).said).toContain("does not see");
+  expect((await alice.get("/v4/account/availability")).status).toBe(403);
+  expect((await type(`account availability ${id} maybe`)).refused).toContain("Say on or off.");
+  expect((await type(`account reopen ${id}`)).refused).toContain("is not closed");
+  await alice.post("/v4/account/cancel", { comments: "moving on" });
+  const shown = (await type(`account show ${id}`)).said;
+  expect(shown).toMatch(/closed: +\S+, data kept until /);
+  expect(shown).toContain(`${alice.username}: moving on`);
+  expect((await type(`account reopen ${id}`)).said).toContain(`Account ${id} is open.`);
+  expect((await type(`account show ${id}`)).said).not.toContain("closed:");
 });

@@ -51,7 +51,7 @@ export function hostCommands(app: FastifyInstance, deps: CommandDeps): void {
   });
 }
 
-async function requireRegion(tx: Tx, id: string): Promise<void> {
+export async function requireRegion(tx: Tx, id: string): Promise<void> {
   if ((await findRegion(tx, id)) !== undefined) return;
   const known = (await listRegions(tx)).map((region) => region.id);
   throw invalid("region", known.length > 0 ? known.join(", ") : "none yet; make one with: moorage region create");

@@ -239,7 +239,7 @@ test("what is done is in the audit, what is refused is not", async () => {
   expect(lines.slice(before.length)).toEqual([
     { target: `${rob.account}/limits`, detail: { nodes: 5 } },
     { target: `${rob.account}/capabilities`, detail: { capability: "Managed Databases", granted: true } },
-    { target: `${rob.user}/grants`, detail: { global: { add_images: true }, database: [] } },
+    { target: `${rob.user}/grants`, detail: { global: { add_images: true }, database: [], compute: [] } },
     { target: `${rob.account}/tokens/${rob.id}/revoke`, detail: {} },
   ]);
 });

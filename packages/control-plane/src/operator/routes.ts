@@ -6,12 +6,18 @@ import { validate } from "#platform/http/validate.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { accountCommands } from "./accounts.ts";
 import { catalogueCommands } from "./catalogue.ts";
+import { computeCommands } from "./computes.ts";
 import { type DatabaseCommandDeps, databaseCommands } from "./databases.ts";
 import { Name } from "./fields.ts";
 import { hostCommands } from "./hosts.ts";
+import { invoiceCommands } from "./invoices.ts";
+import { maintenanceCommands } from "./maintenance.ts";
 import { oauthClientCommands } from "./oauth-clients.ts";
+import { promotionCommands } from "./promotions.ts";
+import { paymentCommands } from "./payments.ts";
 import { type RecoverDeps, recover } from "./recover.ts";
 import { type SignInCommandDeps, signInCommands } from "./sign-in.ts";
+import { taxCommands } from "./taxes.ts";
 import { tokenCommands } from "./tokens.ts";
 import { userCommands } from "./users.ts";
 
@@ -27,11 +33,17 @@ export function operatorRoutes(app: FastifyInstance, deps: OperatorDeps): void {
   });
   catalogueCommands(app, deps);
   accountCommands(app, deps);
+  promotionCommands(app, deps);
+  invoiceCommands(app, deps);
+  taxCommands(app, deps);
   userCommands(app, deps);
   signInCommands(app, deps);
   tokenCommands(app, deps);
   oauthClientCommands(app, deps);
+  paymentCommands(app, deps);
   hostCommands(app, deps);
+  computeCommands(app, deps);
+  maintenanceCommands(app, deps);
   databaseCommands(app, deps);
   app.post("/admin/recover", async (request) => recover(deps, validate(Recover, request.body ?? {})));
 }

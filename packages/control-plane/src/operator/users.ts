@@ -6,11 +6,14 @@ import { findUser, saveUser } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
-import { listDatabaseGrants, missingDatabases, saveGrants } from "#users/index.ts";
+import { listGrants, missingEntities, saveGrants } from "#users/index.ts";
 import { findAccount } from "./account-store.ts";
 import { command, type CommandDeps } from "./command.ts";
 
 const User = z.object({ username: Username, email: Email, restricted: z.boolean() });
+const EntityGrants = z
+  .array(z.object({ id: z.int().positive(), permissions: z.enum(["read_only", "read_write"]).nullable() }))
+  .default([]);
 const Grants = z.object({
   global: z
     .object({
@@ -21,9 +24,8 @@ const Grants = z.object({
     })
     .partial()
     .default({}),
-  database: z
-    .array(z.object({ id: z.int().positive(), permissions: z.enum(["read_only", "read_write"]).nullable() }))
-    .default([]),
+  database: EntityGrants,
+  compute: EntityGrants,
 });
 
 const USERS = "/admin/accounts/:id/users";
@@ -55,12 +57,9 @@ export function userCommands(app: FastifyInstance, deps: CommandDeps): void {
       throw new DomainError("wrong-state", {
         reason: `${user.username} is not restricted and may do everything. To give single grants, first run: moorage user create ${user.account_id} ${user.username} --email ${user.email} --restricted`,
       });
-    await requireDatabases(
-      tx,
-      user.account_id,
-      grants.database.map(({ id }) => id),
-    );
-    return viewOfGrants(tx, await saveGrants(tx, user, grants));
+    const { global, database, compute } = grants;
+    await requireEntities(tx, user.account_id, { database, compute });
+    return viewOfGrants(tx, await saveGrants(tx, user, { global, database, linode: compute }));
   });
 }
 
@@ -75,14 +74,19 @@ export async function requireUser(db: Db | Tx, { id, username = "" }: Readonly<R
   return user;
 }
 
-/** Another account's database is refused like one that does not exist. */
-async function requireDatabases(tx: Tx, accountId: number, ids: readonly number[]): Promise<void> {
-  const missing = await missingDatabases(tx, accountId, ids);
-  if (missing.size > 0)
-    throw new DomainError(
-      "not-found",
-      ...[...missing].map((id) => ({ field: "database", reason: `Account ${accountId} has no database ${id}.` })),
-    );
+/** Another account's is refused like one that does not exist. */
+async function requireEntities(
+  tx: Tx,
+  accountId: number,
+  named: Record<"database" | "compute", readonly { id: number }[]>,
+): Promise<void> {
+  const missingOf = async (kind: "database" | "compute") => {
+    const ids = named[kind].map(({ id }) => id);
+    const missing = await missingEntities(tx, accountId, kind === "compute" ? "linode" : kind, ids);
+    return [...missing].map((id) => ({ field: kind, reason: `Account ${accountId} has no ${kind} ${id}.` }));
+  };
+  const faults = [...(await missingOf("database")), ...(await missingOf("compute"))];
+  if (faults.length > 0) throw new DomainError("not-found", ...faults);
 }
 
 /** What a restricted user holds. An unrestricted one holds nothing, and needs nothing. */
@@ -97,7 +101,8 @@ async function viewOfGrants(db: Db | Tx, user: Selectable<Tables["users"]>) {
     username: user.username,
     restricted: user.restricted,
     global: { ...none, ...user.global_grants },
-    database: await listDatabaseGrants(db, user, "held"),
+    database: await listGrants(db, user, "database", "held"),
+    compute: await listGrants(db, user, "linode", "held"),
   };
 }
 

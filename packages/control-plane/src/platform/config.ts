@@ -62,6 +62,7 @@ const Environment = z.object({
   MOORAGE_RATE_OVERALL: Rate.prefault("800/120"),
   MOORAGE_RATE_SINGLE: Rate.prefault("400/60"),
   MOORAGE_RATE_COLLECTION: Rate.prefault("200/60"),
+  MOORAGE_RATE_ACCEPT: Rate.prefault("2/60"),
   /** Whose X-Forwarded-For is believed: addresses and networks, with commas. */
   MOORAGE_TRUSTED_PROXIES: Addresses.optional(),
   MOORAGE_MAX_IN_FLIGHT: z.coerce.number().int().positive().default(500),
@@ -88,6 +89,33 @@ const Environment = z.object({
   MOORAGE_COPY_HOURS: z.templateLiteral([z.int().min(0).max(23), "-", z.int().min(1).max(24)]).default("18-24"),
   MOORAGE_VERIFY_DAYS: z.coerce.number().positive().default(7),
   MOORAGE_DAILY_BACKUPS_KEPT: z.coerce.number().int().positive().default(7),
+  /** How long the data of a cancelled account are kept. */
+  MOORAGE_CLOSED_ACCOUNT_DAYS: z.coerce.number().nonnegative().default(30),
+  /** Where those who cancel are asked why; without it they are not. */
+  MOORAGE_SURVEY_URL: z.union([z.literal(""), z.url({ protocol: /^https?$/ })]).default(""),
+  /** How long after its end a month is invoiced: what began before its end is written by then. */
+  MOORAGE_INVOICE_DELAY_SECONDS: z.coerce.number().nonnegative().default(600),
+  /** How many accounts one workflow invoices. */
+  MOORAGE_INVOICE_RUN_ACCOUNTS: z.coerce.number().int().positive().default(250),
+  /** Who makes out the invoices: a name, and the lines of an address with semicolons. */
+  MOORAGE_OPERATOR_NAME: z.string().min(1).default("Moorage"),
+  MOORAGE_OPERATOR_ADDRESS: z.string().default(""),
+  /** `stripe`, or nothing: without a payment provider no card can be added and nothing is charged. */
+  MOORAGE_PAYMENT_PROVIDER: z.enum(["stripe"]).optional(),
+  MOORAGE_STRIPE_KEY: z.string().min(1).optional(),
+  MOORAGE_STRIPE_WEBHOOK_SECRET: z.string().min(1).optional(),
+  /** Where its interface is, if not at Stripe's own address: for tests. */
+  MOORAGE_STRIPE_URL: z.url().optional(),
+  /** Whether card numbers are taken at all; otherwise only the provider's own page takes them. */
+  MOORAGE_CARDS_RAW: z.stringbool().default(true),
+  /** How many cards an account may add in 24 hours. */
+  MOORAGE_CARDS_PER_DAY: z.coerce.number().int().positive().default(60),
+  MOORAGE_CARDS_LISTEN: Listen.prefault("127.0.0.1:18098"),
+  MOORAGE_CARDS_METRICS_LISTEN: Listen.prefault("127.0.0.1:18099"),
+  /** Where `api` answers `cards`, and where `cards` asks. The key is known to these two only. */
+  MOORAGE_CARDS_DESK_LISTEN: Listen.prefault("127.0.0.1:18100"),
+  MOORAGE_CARDS_DESK_URL: z.url().optional(),
+  MOORAGE_CARDS_DESK_KEY: z.string().min(32).optional(),
   /** How long the last backup of a deleted database is kept for an undelete. */
   MOORAGE_UNDELETE_DAYS: z.coerce.number().nonnegative().default(7),
   /** The object store: any S3. */
@@ -114,11 +142,33 @@ const Environment = z.object({
 export type Config = z.output<typeof Environment>;
 
 /** The only place that reads the environment; it names every fault at once. */
-export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
-  const parsed = Environment.safeParse(env);
+export const readConfig = (env: NodeJS.ProcessEnv = process.env): Config => readBy(Environment, env);
+
+function readBy<Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
+  const parsed = schema.safeParse(env);
   if (parsed.success) return parsed.data;
   throw new Error(`The environment is not usable:\n${z.prettifyError(parsed.error)}`);
 }
+
+/** All that `cards` is told. What it does not know it cannot reach. */
+const CardsEnvironment = Environment.pick({
+  LOG_LEVEL: true,
+  MOORAGE_TRUSTED_PROXIES: true,
+  MOORAGE_MAX_IN_FLIGHT: true,
+  MOORAGE_MAX_LAG_MS: true,
+  MOORAGE_DRAIN_NOTICE_SECONDS: true,
+  MOORAGE_DRAIN_SECONDS: true,
+  MOORAGE_PAYMENT_PROVIDER: true,
+  MOORAGE_STRIPE_KEY: true,
+  MOORAGE_STRIPE_URL: true,
+  MOORAGE_CARDS_LISTEN: true,
+  MOORAGE_CARDS_METRICS_LISTEN: true,
+  OTEL_EXPORTER_OTLP_ENDPOINT: true,
+  OTEL_TRACES_SAMPLER_ARG: true,
+}).extend({ MOORAGE_CARDS_DESK_URL: z.url(), MOORAGE_CARDS_DESK_KEY: z.string().min(32) });
+export type CardsConfig = z.output<typeof CardsEnvironment>;
+
+export const readCardsConfig = (env: NodeJS.ProcessEnv = process.env): CardsConfig => readBy(CardsEnvironment, env);
 
 /** A setting that only some processes need. */
 export function required<Key extends keyof Config>(config: Config, key: Key): NonNullable<Config[Key]> {
@@ -137,6 +187,14 @@ export function archiveSettingsOf(config: Config) {
   };
 }
 
+/** Whose name is on invoices. */
+export const issuerOf = (config: Config) => ({
+  name: config.MOORAGE_OPERATOR_NAME,
+  address: config.MOORAGE_OPERATOR_ADDRESS.split(";")
+    .map((line) => line.trim())
+    .filter(Boolean),
+});
+
 export function rateLimitsOf(config: Config): Record<RateClass | "overall", { requests: number; perSeconds: number }> {
   const factor = config.MOORAGE_RATE_LIMITS === "off" ? 1 : config.MOORAGE_RATE_LIMITS;
   const times = ({ requests, perSeconds }: z.output<typeof Rate>) => ({
@@ -147,6 +205,7 @@ export function rateLimitsOf(config: Config): Record<RateClass | "overall", { re
     overall: times(config.MOORAGE_RATE_OVERALL),
     single: times(config.MOORAGE_RATE_SINGLE),
     collection: times(config.MOORAGE_RATE_COLLECTION),
+    accept: times(config.MOORAGE_RATE_ACCEPT),
   };
 }
 

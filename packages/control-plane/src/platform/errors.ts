@@ -1,4 +1,11 @@
-export type ErrorKind = "unauthorized" | "forbidden" | "not-found" | "invalid" | "wrong-state" | "unavailable";
+export type ErrorKind =
+  | "unauthorized"
+  | "forbidden"
+  | "not-found"
+  | "invalid"
+  | "wrong-state"
+  | "conflict"
+  | "unavailable";
 export type ErrorDetail = { field?: string; reason: string };
 
 /** A refusal that a caller can act on. Everything else that is thrown is a bug: 500, logged, its text hidden. */

@@ -1,4 +1,5 @@
 import { type Insertable, type Selectable, sql } from "kysely";
+import { free, keepPrice, type Price, pricesAt } from "#metering/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
@@ -6,19 +7,25 @@ import type { Filter } from "#platform/filter.ts";
 import type { PageRequest } from "#platform/http/page.ts";
 
 /** What the operator offers: regions, plans, engine versions. Few rows, read by everybody. */
-export type Region = Selectable<Tables["regions"]>;
+export type Region = Awaited<ReturnType<ReturnType<typeof regions>["executeTakeFirstOrThrow"]>>;
 export type Plan = Selectable<Tables["plans"]>;
 export type EngineVersion = Selectable<Tables["engine_versions"]>;
 
+/** With what is said of its outage, if it is down. */
+const regions = (db: Db | Tx) =>
+  db
+    .selectFrom("regions")
+    .leftJoin("outages", "outages.region", "regions.id")
+    .selectAll("regions")
+    .select(["outages.message as outage", "outages.since as outage_since"]);
 export const findRegion = (db: Db | Tx, id: string): Promise<Region | undefined> =>
-  db.selectFrom("regions").selectAll().where("id", "=", id).executeTakeFirst();
+  regions(db).where("regions.id", "=", id).executeTakeFirst();
 export const findPlan = (db: Db | Tx, id: string): Promise<Plan | undefined> =>
   db.selectFrom("plans").selectAll().where("id", "=", id).executeTakeFirst();
 export const findEngineVersion = (db: Db | Tx, id: string): Promise<EngineVersion | undefined> =>
   db.selectFrom("engine_versions").selectAll().where("id", "=", id).executeTakeFirst();
 
-export const listRegions = (db: Db | Tx): Promise<Region[]> =>
-  db.selectFrom("regions").selectAll().orderBy("id").execute();
+export const listRegions = (db: Db | Tx): Promise<Region[]> => regions(db).orderBy("regions.id").execute();
 export const listPlans = (db: Db | Tx): Promise<Plan[]> =>
   db.selectFrom("plans").selectAll().where("deprecated", "=", false).orderBy("disk_mb").orderBy("id").execute();
 export const listEngineVersions = (db: Db | Tx): Promise<EngineVersion[]> =>
@@ -27,17 +34,34 @@ export const listEngineVersions = (db: Db | Tx): Promise<EngineVersion[]> =>
 type Asked = { page: PageRequest; filter: Filter };
 
 export const pageOfRegions = (db: Db, asked: Asked) =>
-  listPage(db.selectFrom("regions").selectAll(), {
+  listPage(regions(db), {
     ...asked,
-    columns: { country: sql.ref("country") },
-    lastly: { by: "id" },
+    columns: { country: sql.ref("regions.country") },
+    lastly: { by: "regions.id" },
   });
-export const pageOfPlans = (db: Db, asked: Asked) =>
-  listPage(db.selectFrom("plans").selectAll(), {
+export const pageOfPlans = (db: Db, asked: Asked, now: Date) =>
+  listPage(pricedPlans(db, now), {
     ...asked,
-    columns: { deprecated: sql.ref("deprecated") },
-    lastly: { by: "id" },
+    columns: { deprecated: sql.ref("plans.deprecated") },
+    lastly: { by: "plans.id" },
   });
+export const findPricedPlan = (db: Db, id: string, now: Date): Promise<PricedPlan | undefined> =>
+  pricedPlans(db, now).where("plans.id", "=", id).executeTakeFirst();
+
+/** With what it costs now. Its own columns have its first price, for the release before. */
+export const pricedPlans = (db: Db | Tx, now: Date) =>
+  db
+    .selectFrom("plans")
+    .leftJoin(pricesAt(db, now).as("price"), "price.plan", "plans.id")
+    .select(["plans.id", "plans.label", "plans.class", "plans.memory_mb", "plans.disk_mb", "plans.vcpus"])
+    .select(["plans.deprecated"])
+    .select(({ fn, val, ref }) => [
+      fn.coalesce("price.hourly_micros", "plans.hourly_micros").as("hourly_micros"),
+      fn.coalesce("price.monthly_micros", "plans.monthly_micros").as("monthly_micros"),
+      fn.coalesce("price.suspended_hourly_micros", val(0)).as("suspended_hourly_micros"),
+      fn.coalesce(ref("price.suspended_monthly_micros"), val(0)).as("suspended_monthly_micros"),
+    ]);
+export type PricedPlan = Awaited<ReturnType<ReturnType<typeof pricedPlans>["executeTakeFirstOrThrow"]>>;
 export const pageOfEngineVersions = (db: Db, asked: Asked) =>
   listPage(db.selectFrom("engine_versions").selectAll(), {
     ...asked,
@@ -46,18 +70,36 @@ export const pageOfEngineVersions = (db: Db, asked: Asked) =>
   });
 
 /** The operator's; each repeatable by id. */
-export const saveRegion = (tx: Tx, region: Region): Promise<unknown> =>
+export const saveRegion = (tx: Tx, region: Insertable<Tables["regions"]>): Promise<unknown> =>
   tx
     .insertInto("regions")
     .values(region)
     .onConflict((conflict) => conflict.column("id").doUpdateSet(region))
     .execute();
-export const savePlan = (tx: Tx, plan: Insertable<Tables["plans"]>): Promise<unknown> =>
+/** Since when stays while it lasts, whatever is said of it. */
+export const saveOutage = (tx: Tx, region: string, message: string, since: Date): Promise<unknown> =>
   tx
+    .insertInto("outages")
+    .values({ region, message, since })
+    .onConflict((conflict) => conflict.column("region").doUpdateSet({ message }))
+    .execute();
+export const endOutage = (tx: Tx, region: string): Promise<unknown> =>
+  tx.deleteFrom("outages").where("region", "=", region).execute();
+/** Without a price it keeps the one that it has; a new plan is free. */
+export async function savePlan(
+  tx: Tx,
+  plan: Omit<Insertable<Tables["plans"]>, "hourly_micros" | "monthly_micros">,
+  price: Price | undefined,
+  now: Date,
+): Promise<void> {
+  const { hourly_micros, monthly_micros } = price ?? free;
+  await tx
     .insertInto("plans")
-    .values(plan)
+    .values({ ...plan, hourly_micros, monthly_micros })
     .onConflict((conflict) => conflict.column("id").doUpdateSet(plan))
     .execute();
+  await keepPrice(tx, plan.id, price, now);
+}
 export const saveEngineVersion = (tx: Tx, version: EngineVersion): Promise<unknown> =>
   tx
     .insertInto("engine_versions")

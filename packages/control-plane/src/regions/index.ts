@@ -1,7 +1,9 @@
 export {
+  endOutage,
   type EngineVersion,
   findEngineVersion,
   findPlan,
+  findPricedPlan,
   findRegion,
   listEngineVersions,
   listPlans,
@@ -9,7 +11,11 @@ export {
   type Plan,
   pageOfEngineVersions,
   pageOfPlans,
+  type Region,
+  type PricedPlan,
+  pricedPlans,
   saveEngineVersion,
+  saveOutage,
   savePlan,
   saveRegion,
 } from "./catalogue.ts";

@@ -3,11 +3,11 @@ import type { FastifyInstance } from "fastify";
 import { type RouteDeps, route } from "#identity/index.ts";
 import { notFound } from "#platform/errors.ts";
 import { toPage } from "#platform/http/page.ts";
-import { findPlan, findRegion, pageOfPlans, pageOfRegions } from "./catalogue.ts";
+import { findPricedPlan, findRegion, pageOfPlans, pageOfRegions } from "./catalogue.ts";
 import { viewOfComputeType, viewOfRegion } from "./view.ts";
 
 export function regionRoutes(app: FastifyInstance, deps: RouteDeps): void {
-  const { db } = deps;
+  const { db, clock } = deps;
 
   route(app, deps, listRegions, async ({ page, filter }) => {
     const { rows, results } = await pageOfRegions(db, { page, filter });
@@ -21,12 +21,12 @@ export function regionRoutes(app: FastifyInstance, deps: RouteDeps): void {
   });
 
   route(app, deps, listComputeTypes, async ({ page, filter }) => {
-    const { rows, results } = await pageOfPlans(db, { page, filter });
+    const { rows, results } = await pageOfPlans(db, { page, filter }, clock());
     return toPage(page, results, rows.map(viewOfComputeType));
   });
 
   route(app, deps, viewComputeType, async ({ params }) => {
-    const plan = await findPlan(db, params.typeId);
+    const plan = await findPricedPlan(db, params.typeId, clock());
     if (plan === undefined) throw notFound();
     return viewOfComputeType(plan);
   });

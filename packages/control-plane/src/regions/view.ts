@@ -1,5 +1,5 @@
 import type { ComputeType, Region } from "@moorage/contract";
-import type { Plan, Region as RegionRow } from "./catalogue.ts";
+import type { PricedPlan, Region as RegionRow } from "./catalogue.ts";
 
 /** Decides what the forms of clients offer there. */
 const CAPABILITIES = ["Managed Databases"];
@@ -9,18 +9,18 @@ export const viewOfRegion = (row: RegionRow): Region => ({
   label: row.label,
   country: row.country.toLowerCase(),
   capabilities: CAPABILITIES,
-  status: "ok",
+  status: row.outage === null ? "ok" : "outage",
   resolvers: { ipv4: "", ipv6: "" },
 });
 
 const MICROS = 1_000_000;
-export const priceOf = (plan: Pick<Plan, "hourly_micros" | "monthly_micros">) => ({
+export const priceOf = (plan: Pick<PricedPlan, "hourly_micros" | "monthly_micros">) => ({
   hourly: plan.hourly_micros / MICROS,
   monthly: plan.monthly_micros / MICROS,
 });
 
 /** We run no virtual machines; clients read this list before they do anything else. */
-export const viewOfComputeType = (plan: Plan): ComputeType => ({
+export const viewOfComputeType = (plan: PricedPlan): ComputeType => ({
   id: plan.id,
   label: plan.label,
   class: plan.class,

@@ -31,5 +31,6 @@ export async function tell(
   await emit(tx, {
     ...{ accountId, username: by === undefined ? username : null, action: event, status: "notification", at },
     entity: { type: "user", id, label: username, url: `/v4/account/users/${username}` },
+    asked: by === undefined,
   });
 }

@@ -6,17 +6,29 @@ export type Person = { accountId: number; userId: number };
 
 /** Not all: what a user may have much of (preferences) would make a look-up take longer for some than for nobody. */
 const columns = [
-  "account_id",
-  "id",
-  "username",
-  "email",
-  "password_hash",
-  "tfa_secret",
-  "tfa_enabled_at",
-  "tfa_offered_secret",
-  "tfa_offered_until",
+  "users.account_id",
+  "users.id",
+  "users.username",
+  "users.email",
+  "users.password_hash",
+  "users.tfa_secret",
+  "users.tfa_enabled_at",
+  "users.tfa_offered_secret",
+  "users.tfa_offered_until",
 ] as const;
-export type UserRow = Pick<Selectable<Tables["users"]>, (typeof columns)[number]>;
+type Unqualified<Name> = Name extends `users.${infer Column}` ? Column : never;
+export type UserRow = Pick<
+  Selectable<Tables["users"]>,
+  Extract<Unqualified<(typeof columns)[number]>, keyof Tables["users"]>
+>;
+
+/** Those of a closed account are nobody: here they are not told from a name that nobody has. */
+const users = (db: Db | Tx) =>
+  db
+    .selectFrom("users")
+    .innerJoin("accounts", "accounts.id", "users.account_id")
+    .select(columns)
+    .where("accounts.closed_at", "is", null);
 
 export const personOf = ({ account_id, id }: Pick<UserRow, "account_id" | "id">): Person => ({
   accountId: account_id,
@@ -25,28 +37,17 @@ export const personOf = ({ account_id, id }: Pick<UserRow, "account_id" | "id">)
 
 /** A name is one user's in the whole installation, in any case of letters. */
 export const findByName = (db: Db | Tx, name: string): Promise<UserRow | undefined> =>
-  db
-    .selectFrom("users")
-    .select(columns)
-    .where(sql`lower(username)`, "=", sql<string>`lower(${name}::text)`)
-    .executeTakeFirst();
+  users(db).where(sql`lower(users.username)`, "=", sql<string>`lower(${name}::text)`).executeTakeFirst();
 
 export const findUser = (db: Db | Tx, { accountId, userId }: Person): Promise<UserRow | undefined> =>
-  db
-    .selectFrom("users")
-    .select(columns)
-    .where("account_id", "=", accountId)
-    .where("id", "=", userId)
-    .executeTakeFirst();
+  users(db).where("users.account_id", "=", accountId).where("users.id", "=", userId).executeTakeFirst();
 
 /** Locks the row, so that two changes of how one user signs in are decided one after the other. */
 export const lockUser = (tx: Tx, { accountId, userId }: Person): Promise<UserRow | undefined> =>
-  tx
-    .selectFrom("users")
-    .select(columns)
-    .where("account_id", "=", accountId)
-    .where("id", "=", userId)
-    .forUpdate()
+  users(tx)
+    .where("users.account_id", "=", accountId)
+    .where("users.id", "=", userId)
+    .forUpdate("users")
     .executeTakeFirst();
 
 type SignInColumns = Pick<

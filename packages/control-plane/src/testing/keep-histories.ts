@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@temporalio/client";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
+import { workflowIdOfRun } from "#billing/month-end.ts";
 import { workflowIdOf } from "#operations/workflow-id.ts";
 import type { Db } from "#platform/db/database.ts";
 
@@ -9,17 +10,10 @@ const folder = join(import.meta.dirname, "../../histories");
 
 /** For the replay test: of each kind and outcome the longest history of a workflow that has ended. */
 export async function keepHistories(db: Db, temporal: Client, keep: "all" | "missing"): Promise<void> {
-  const settled = await db
-    .selectFrom("operations")
-    .select(["id", "run", "kind", "outcome"])
-    .where("settled_at", "is not", null)
-    .orderBy("id", "desc")
-    .limit(400)
-    .execute();
   const longest = new Map<string, { events: number; json: string }>();
-  for (const operation of settled) {
+  for (const { workflowId, name } of [...(await settledOperations(db)), ...(await finishedRuns(db))]) {
     const history = await temporal.workflow
-      .getHandle(workflowIdOf(operation))
+      .getHandle(workflowId)
       .fetchHistory()
       .catch((error: unknown) => {
         // Older than Temporal's store, which a drill may have made anew; or settled by a test, without a workflow.
@@ -27,7 +21,6 @@ export async function keepHistories(db: Db, temporal: Client, keep: "all" | "mis
         throw error;
       });
     if (history === undefined) continue;
-    const name = `${operation.kind}-${operation.outcome}`;
     const events = history.events?.length ?? 0;
     if (events > (longest.get(name)?.events ?? 0)) longest.set(name, { events, json: historyToJSON(history) });
   }
@@ -37,4 +30,32 @@ export async function keepHistories(db: Db, temporal: Client, keep: "all" | "mis
     writeFileSync(file, `${json}\n`);
     console.log(`${name}: ${events} events`);
   }
+}
+
+async function settledOperations(db: Db) {
+  const settled = await db
+    .selectFrom("operations")
+    .select(["id", "run", "kind", "outcome"])
+    .where("settled_at", "is not", null)
+    .orderBy("id", "desc")
+    .limit(400)
+    .execute();
+  return settled.map((operation) => ({
+    workflowId: workflowIdOf(operation),
+    name: `${operation.kind}-${operation.outcome}`,
+  }));
+}
+
+async function finishedRuns(db: Db) {
+  const finished = await db
+    .selectFrom("billing_runs")
+    .select(["month", "first_account"])
+    .where("finished_at", "is not", null)
+    .orderBy("month", "desc")
+    .limit(20)
+    .execute();
+  return finished.map(({ month, first_account }) => ({
+    workflowId: workflowIdOfRun({ month, firstAccount: first_account }),
+    name: "invoiceAccounts-done",
+  }));
 }

@@ -86,6 +86,7 @@ export async function startWorker(world: World, { address, workflowBundle }: Tem
   const { db, databaseUrl, clock } = world;
   const relay = startRelay({ db, databaseUrl, clock, temporal, log: createLog("test", "silent") });
   return {
+    client: temporal,
     async [Symbol.asyncDispose]() {
       await relay.close();
       // For a workflow that no installation has run yet: MOORAGE_HISTORIES=record with the tests that run it.

@@ -1,5 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { MysqlDatabase } from "@moorage/contract";
+import type { InjectOptions } from "fastify";
+import type { CardVault, ChargeProvider } from "#payment-provider/index.ts";
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { sql } from "kysely";
 import { inject } from "vitest";
@@ -8,6 +10,7 @@ import {
   createBackupExpiry,
   createChangeActivities,
   createChangeExpiry,
+  createClosedAccountsChore,
   createDailyPointsChore,
   createDatabaseActivities,
   createDatabaseExpiry,
@@ -27,9 +30,12 @@ import { createNoRateLimiter } from "#platform/limits/rate-limiter.ts";
 import { createLog } from "#platform/log.ts";
 import { createSealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
+import { createStaleTransfersChore, createTransferActivities, createTransferExpiry } from "#transfers/index.ts";
 import { createPasswordLinks } from "#sign-in/password-links.ts";
-import { createOperatorApi, createTenantApi } from "../api.ts";
+import { createOperatorApi, createTenantApi, type GivenDeps } from "../api.ts";
 import { selfSigned } from "./certificates.ts";
+import { createLazyPaymentProvider } from "./lazy-payment-provider.ts";
+import { createWorldCards } from "./world-cards.ts";
 
 export const REGION = "eu-central";
 export const PLAN = "m1-small";
@@ -39,6 +45,8 @@ export const PUBLIC_URL = "https://api.moorage.test";
 export const AUTH_URL = "https://login.moorage.test";
 const OPERATOR_TOKEN = "operator";
 const CHANGE_SECONDS = 900;
+export const SURVEY_URL = "https://survey.moorage.test";
+export const CLOSED_ACCOUNT_DAYS = 30;
 export const ARCHIVE = { log_seconds: 60, copy_hours: { from: 18, to: 24 }, verify_days: 7 };
 
 type HostOptions = {
@@ -58,6 +66,11 @@ export type WorldSettings = {
   undeleteDays?: number;
   /** As a process that hears of revocations does. Here nobody tells it of any. */
   rememberTokens?: boolean;
+  /** In place of the fake one. */
+  provider?: ChargeProvider | "none";
+  vault?: CardVault;
+  cardsRaw?: boolean;
+  cardsPerDay?: number;
 };
 
 export async function newWorld(settings: WorldSettings = {}) {
@@ -77,40 +90,43 @@ export async function newWorld(settings: WorldSettings = {}) {
   const nudges = { relay: 0 };
   const tokens = createTokenCache(clock);
   if (settings.rememberTokens === true) tokens.open();
-  const tenants = createTenantApi(
+  const payments = createLazyPaymentProvider();
+  const given: GivenDeps = {
+    db,
+    clock,
     log,
-    {
-      db,
-      clock,
-      sealer,
-      authenticate: createAuthenticate({ db, clock, tokens }),
-      nudgeRelay: () => {
-        nudges.relay++;
-      },
-      provisionDeadlineSeconds: 900,
-      updateDeadlineSeconds: 120,
-      changeDeadlineSeconds: CHANGE_SECONDS,
-      deleteDeadlineSeconds: 86_400,
-      backupDeadlineSeconds: 3600,
-      restoreDeadlineSeconds: 3600,
-      undeleteDays: settings.undeleteDays ?? 7,
-      dailyBackupsKept: 7,
-      existingCustomersOnly: settings.existingCustomersOnly ?? false,
-      publicUrl: PUBLIC_URL,
-      zone: ZONE,
-      databaseCa: settings.databaseCa ?? databaseCa.certificate,
-      prometheus: createPrometheus(settings.prometheusUrl),
-      limiter: createNoRateLimiter(rateLimitsOf(readConfig({ DATABASE_URL: databaseUrl }))),
-      onceSecrets: createOnceSecrets({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } }),
+    sealer,
+    authenticate: createAuthenticate({ db, clock, tokens }),
+    nudgeRelay: () => {
+      nudges.relay++;
     },
-    {
-      maxInFlight: 500,
-      maxLagMs: 60_000,
-      drainMs: 1000,
-      check: () => sql`select 1`.execute(db),
-      trustedProxies: false,
-    },
-  );
+    provisionDeadlineSeconds: 900,
+    updateDeadlineSeconds: 120,
+    changeDeadlineSeconds: CHANGE_SECONDS,
+    deleteDeadlineSeconds: 86_400,
+    backupDeadlineSeconds: 3600,
+    restoreDeadlineSeconds: 3600,
+    undeleteDays: settings.undeleteDays ?? 7,
+    dailyBackupsKept: 7,
+    existingCustomersOnly: settings.existingCustomersOnly ?? false,
+    closedAccountDays: CLOSED_ACCOUNT_DAYS,
+    surveyUrl: SURVEY_URL,
+    publicUrl: PUBLIC_URL,
+    zone: ZONE,
+    databaseCa: settings.databaseCa ?? databaseCa.certificate,
+    prometheus: createPrometheus(settings.prometheusUrl),
+    issuer: { name: "Harbour Hosting", address: ["Quay 1", "20457 Hamburg"] },
+    limiter: createNoRateLimiter(rateLimitsOf(readConfig({ DATABASE_URL: databaseUrl }))),
+    onceSecrets: createOnceSecrets({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } }),
+    provider: settings.provider === "none" ? undefined : (settings.provider ?? payments.provider),
+    cardsRaw: settings.cardsRaw ?? true,
+    cardsPerDay: settings.cardsPerDay ?? 60,
+  };
+  const bounds = { maxInFlight: 500, maxLagMs: 60_000, drainMs: 1000, trustedProxies: false as const };
+  const tenants = createTenantApi(log, given, { ...bounds, check: () => sql`select 1`.execute(db) });
+  const cards = createWorldCards(log, given, { ...bounds, vault: settings.vault ?? payments.vault });
+  /** As the front does. */
+  const serverOf = (method: string, path: string) => (cards.takes(method, path) ? cards.server() : tenants);
   const operators = createOperatorApi(log, {
     db,
     clock,
@@ -124,12 +140,13 @@ export async function newWorld(settings: WorldSettings = {}) {
   });
 
   const call = async <Body>(
-    app: typeof tenants,
+    side: "tenants" | "operators",
     token: string | undefined,
     method: "GET" | "POST" | "PUT" | "DELETE",
     path: string,
     body?: unknown,
   ): Promise<Reply<Body>> => {
+    const app = side === "operators" ? operators : serverOf(method, path);
     const reply = await app.inject({
       method,
       url: path,
@@ -147,8 +164,8 @@ export async function newWorld(settings: WorldSettings = {}) {
   };
   const operator = {
     post: <Body = Record<string, unknown>>(path: string, body: object) =>
-      call<Body>(operators, OPERATOR_TOKEN, "POST", path, body),
-    get: <Body = Record<string, unknown>>(path: string) => call<Body>(operators, OPERATOR_TOKEN, "GET", path),
+      call<Body>("operators", OPERATOR_TOKEN, "POST", path, body),
+    get: <Body = Record<string, unknown>>(path: string) => call<Body>("operators", OPERATOR_TOKEN, "GET", path),
   };
   await operator.post("/admin/regions", { id: REGION, label: "Frankfurt", country: "de" });
   await operator.post("/admin/plans", {
@@ -163,13 +180,14 @@ export async function newWorld(settings: WorldSettings = {}) {
 
   let people = 0;
   const as = (token: string | undefined) => ({
-    get: <Body = Record<string, unknown>>(path: string) => call<Body>(tenants, token, "GET", path),
+    get: <Body = Record<string, unknown>>(path: string) => call<Body>("tenants", token, "GET", path),
     post: <Body = Record<string, unknown>>(path: string, body?: unknown) =>
-      call<Body>(tenants, token, "POST", path, body),
-    put: <Body = Record<string, unknown>>(path: string, body: unknown) => call<Body>(tenants, token, "PUT", path, body),
-    delete: (path: string) => call(tenants, token, "DELETE", path),
+      call<Body>("tenants", token, "POST", path, body),
+    put: <Body = Record<string, unknown>>(path: string, body: unknown) =>
+      call<Body>("tenants", token, "PUT", path, body),
+    delete: (path: string) => call("tenants", token, "DELETE", path),
     create: (change: object = {}) =>
-      call<MysqlDatabase>(tenants, token, "POST", "/v4/databases/mysql/instances", {
+      call<MysqlDatabase>("tenants", token, "POST", "/v4/databases/mysql/instances", {
         label: `db-${randomBytes(4).toString("hex")}`,
         region: REGION,
         type: PLAN,
@@ -217,6 +235,7 @@ export async function newWorld(settings: WorldSettings = {}) {
     ...createChangeActivities(activityDeps),
     ...createBackupActivities(activityDeps),
     ...createTimelineActivities(activityDeps),
+    ...createTransferActivities(activityDeps),
   };
 
   return {
@@ -229,9 +248,13 @@ export async function newWorld(settings: WorldSettings = {}) {
     nudges,
     operator,
     /** For what a well-behaved client would not send. */
-    send: tenants.inject.bind(tenants),
+    send: (request: InjectOptions & { url: string }) => serverOf(request.method ?? "GET", request.url).inject(request),
+    sendToDesk: (request: InjectOptions) => cards.desk().inject(request),
     sendToOperators: operators.inject.bind(operators),
     anonymous: as(undefined),
+    chargeProvider: given.provider,
+    /** The payment provider, which is a fake. */
+    payments: payments.fake,
     as,
 
     /** A user with a token, in an account of its own. */
@@ -249,6 +272,13 @@ export async function newWorld(settings: WorldSettings = {}) {
     colleague: newUser,
 
     registerHost,
+
+    /** A compute instance of an account, as the operator registers it. */
+    async compute(accountId: number, change: { label?: string; region?: string } = {}) {
+      const body = { label: `compute-${++people}`, region: REGION, ...change };
+      const reply = await operator.post<{ id: number; label: string }>(`/admin/accounts/${accountId}/computes`, body);
+      return reply.body;
+    },
 
     /** A host that is enrolled and was just heard of. What it runs is said by `report`. */
     async host(options: HostOptions = {}) {
@@ -285,10 +315,15 @@ export async function newWorld(settings: WorldSettings = {}) {
       ...createChangeExpiry(activities),
       ...createBackupExpiry(activities),
       ...createTimelineExpiry(activities),
+      ...createTransferExpiry(activityDeps),
     },
     patchChore: createPatchChore({ db, clock, changeDeadlineSeconds: CHANGE_SECONDS }),
     checkPhase: (operationId: number, phase: string) => checkPhase(db, operationId, phase),
+    staleTransfersChore: createStaleTransfersChore({ db, clock, sealer }),
     releaseChore: createReleaseChore({ db, clock }),
+    closedAccountsChore: createClosedAccountsChore({
+      ...{ db, clock, deleteDeadlineSeconds: 86_400, undeleteDays: settings.undeleteDays ?? 7 },
+    }),
     dailyPointsChore: createDailyPointsChore({ db, clock, dailyBackupsKept: 7 }),
     openOperations: async () =>
       (await db.selectFrom("operations").select("kind").where("settled_at", "is", null).orderBy("id").execute()).map(
@@ -306,7 +341,8 @@ export async function newWorld(settings: WorldSettings = {}) {
     databaseRow: (id: number) => db.selectFrom("databases").selectAll().where("id", "=", id).executeTakeFirstOrThrow(),
 
     async [Symbol.asyncDispose]() {
-      await Promise.all([tenants.close(), operators.close()]);
+      await Promise.all([tenants.close(), cards.close(), operators.close()]);
+      await payments.close();
       await db.destroy();
       // Not by force: the pool's connections are still saying goodbye, and Postgres waits for them.
       await admin.query(`drop database ${name}`);

@@ -1,10 +1,10 @@
-import { type Grants, type GrantList, type GrantsChange, grantLists } from "@moorage/contract";
+import { type Grants, type GrantsChange, grantLists } from "@moorage/contract";
 import type { Principal } from "#identity/index.ts";
 import { notify } from "#platform/db/notifications.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
 import type { UserDeps } from "./create-user.ts";
-import { missingDatabases, saveGrants } from "./grant-store.ts";
+import { grantableLists, missingEntities, saveGrants } from "./grant-store.ts";
 import { keptGlobal } from "./grants.ts";
 import { recordUserChange } from "./record-change.ts";
 import { requireRestricted } from "./user.ts";
@@ -24,14 +24,14 @@ export async function changeGrants(
     const faults = await faultsOf(tx, by.accountId, change);
     if (faults.length > 0) throw new DomainError("invalid", ...faults);
 
-    const [global, database] = [keptGlobal(change.global ?? {}), change.database ?? []];
-    const held = await readGrants(tx, await saveGrants(tx, user, { global, database }), "all");
+    const given = { global: keptGlobal(change.global ?? {}), ...listsOf(change) };
+    const held = await readGrants(tx, await saveGrants(tx, user, given), "all");
     await recordUserChange(tx, by, {
       audited: "change_grants",
       event: "user_update",
       user,
       at: clock(),
-      detail: { global, database },
+      detail: given,
     });
     return held;
   });
@@ -39,20 +39,22 @@ export async function changeGrants(
   return grants;
 }
 
+/** Those that were named and can have something in them. */
+const listsOf = (change: GrantsChange) =>
+  Object.fromEntries(grantableLists.flatMap((list) => (change[list] === undefined ? [] : [[list, change[list]]])));
+
 /** There is nothing yet in the other lists that could be granted. */
 async function faultsOf(tx: Tx, accountId: number, change: GrantsChange): Promise<ErrorDetail[]> {
-  const missing = await missingDatabases(
-    tx,
-    accountId,
-    (change.database ?? []).map(({ id }) => id),
-  );
-  const isThere = (list: GrantList, id: number): boolean => list === "database" && !missing.has(id);
-  return grantLists.flatMap((list) =>
-    (change[list] ?? []).flatMap(({ id }, index) => {
+  const faults: ErrorDetail[] = [];
+  for (const list of grantLists) {
+    const ids = (change[list] ?? []).map(({ id }) => id);
+    const grantable = grantableLists.find((each) => each === list);
+    const missing = grantable === undefined ? new Set(ids) : await missingEntities(tx, accountId, grantable, ids);
+    for (const [index, id] of ids.entries()) {
       const field = `${list}[${index}].id`;
-      return isThere(list, id)
-        ? []
-        : [{ field, reason: invalidReason(field, `the id of a ${list} of this account; ${id} is none`) }];
-    }),
-  );
+      if (missing.has(id))
+        faults.push({ field, reason: invalidReason(field, `the id of a ${list} of this account; ${id} is none`) });
+    }
+  }
+  return faults;
 }

@@ -1,4 +1,4 @@
-import type { EntityGrant, Permission } from "@moorage/contract";
+import type { EntityGrant, EntityType, GrantList, Permission } from "@moorage/contract";
 import { sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { GlobalGrants } from "./grants.ts";
@@ -7,47 +7,58 @@ import type { UserRow } from "./user-store.ts";
 type User = { account_id: number; id: number };
 type NewGrant = { id: number; permissions: Permission | null };
 
-/** The databases of the account with what the user may do on each, or only those on which they may do something. */
-export const listDatabaseGrants = (db: Db | Tx, user: User, which: "all" | "held"): Promise<EntityGrant[]> =>
-  db
-    .selectFrom("databases")
-    .leftJoin("entity_grants", (join) =>
-      join
-        .onRef("entity_grants.account_id", "=", "databases.account_id")
-        .onRef("entity_grants.entity_id", "=", "databases.id")
-        .on("entity_grants.entity_type", "=", "database")
-        .on("entity_grants.user_id", "=", user.id),
-    )
-    .select(["databases.id", "databases.label", "entity_grants.permission as permissions"])
-    .where("databases.account_id", "=", user.account_id)
-    .where("databases.deleted_at", "is", null)
-    .$if(which === "held", (query) => query.where("entity_grants.permission", "is not", null))
-    .orderBy("databases.id")
-    .execute();
+/** The lists of the wire in which there can be something, with what it is called inside and where it is kept. */
+const grantable = {
+  database: { type: "database", table: "databases" },
+  linode: { type: "compute", table: "computes" },
+} as const satisfies Partial<Record<GrantList, { type: EntityType; table: string }>>;
+export type GrantableList = keyof typeof grantable;
+export const grantableLists = Object.keys(grantable) as GrantableList[];
+
+export type NewGrants = Partial<Record<GrantableList, readonly NewGrant[]>>;
+
+/** What the account has of a kind, with what the user may do on each, or only those on which they may do something. */
+export async function listGrants(
+  db: Db | Tx,
+  user: User,
+  list: GrantableList,
+  which: "all" | "held",
+): Promise<EntityGrant[]> {
+  const { type, table } = grantable[list];
+  const { rows } = await sql<EntityGrant>`
+    select entity.id, entity.label, held.permission as permissions
+    from ${sql.table(table)} entity
+    left join entity_grants held on held.account_id = entity.account_id and held.entity_id = entity.id
+      and held.entity_type = ${type} and held.user_id = ${user.id}
+    where entity.account_id = ${user.account_id} and entity.deleted_at is null
+      and (${which === "all"}::boolean or held.permission is not null)
+    order by entity.id`.execute(db);
+  return rows;
+}
 
 /**
  * Which of these the account does not have: another account's, and deleted ones. The others stay locked, so that none
- * is deleted, and its grants with it, before ours is written.
+ * is deleted or given away, and its grants with it, before ours is written.
  */
-export async function missingDatabases(tx: Tx, accountId: number, ids: readonly number[]): Promise<Set<number>> {
+export async function missingEntities(
+  tx: Tx,
+  accountId: number,
+  list: GrantableList,
+  ids: readonly number[],
+): Promise<Set<number>> {
   if (ids.length === 0) return new Set();
-  const found = await tx
-    .selectFrom("databases")
-    .select("id")
-    .where("account_id", "=", accountId)
-    .where("id", "=", sql<number>`any(${ids}::bigint[])`)
-    .where("deleted_at", "is", null)
-    .orderBy("id")
-    .forShare()
-    .execute();
-  return new Set(ids).difference(new Set(found.map(({ id }) => id)));
+  const { rows } = await sql<{ id: number }>`
+    select id from ${sql.table(grantable[list].table)}
+    where account_id = ${accountId} and id = any(${ids}::bigint[]) and deleted_at is null
+    order by id for share`.execute(tx);
+  return new Set(ids).difference(new Set(rows.map(({ id }) => id)));
 }
 
 /** Changes what is named, and leaves the rest as it is. What is named twice is as it is named last. The user after it. */
 export async function saveGrants(
   tx: Tx,
   user: User,
-  { global, database }: { global: GlobalGrants; database: readonly NewGrant[] },
+  { global, ...lists }: NewGrants & { global: GlobalGrants },
 ): Promise<UserRow> {
   const after = await tx
     .updateTable("users")
@@ -56,22 +67,27 @@ export async function saveGrants(
     .where("id", "=", user.id)
     .returningAll()
     .executeTakeFirstOrThrow();
-  const wanted = [...new Map(database.map(({ id, permissions }) => [id, permissions]))];
+  for (const list of grantableLists) await saveList(tx, user, grantable[list].type, lists[list] ?? []);
+  return after;
+}
+
+async function saveList(tx: Tx, user: User, type: EntityType, named: readonly NewGrant[]): Promise<void> {
+  if (named.length === 0) return;
+  const wanted = [...new Map(named.map(({ id, permissions }) => [id, permissions]))];
   const taken = wanted.filter(([, permission]) => permission === null).map(([id]) => id);
   const given = wanted.filter(([, permission]) => permission !== null);
   await grantsOf(tx, user)
-    .where("entity_type", "=", "database")
+    .where("entity_type", "=", type)
     .where("entity_id", "=", sql<number>`any(${taken}::bigint[])`)
     .execute();
   await sql`
     insert into entity_grants (account_id, user_id, entity_type, entity_id, permission)
-    select ${user.account_id}::bigint, ${user.id}::bigint, 'database', given.id, given.permission
+    select ${user.account_id}::bigint, ${user.id}::bigint, ${type}::text, given.id, given.permission
     from unnest(${given.map(([id]) => id)}::bigint[], ${given.map(([, permission]) => permission)}::text[])
       as given (id, permission)
     on conflict (account_id, user_id, entity_type, entity_id) do update set permission = excluded.permission`.execute(
     tx,
   );
-  return after;
 }
 
 export async function dropAllGrants(tx: Tx, user: User): Promise<void> {

@@ -1,4 +1,4 @@
-export { listDatabaseGrants, missingDatabases, saveGrants } from "./grant-store.ts";
+export { listGrants, missingEntities, saveGrants } from "./grant-store.ts";
 export { moveAddress } from "./move-address.ts";
 export { type UserRouteDeps, userRoutes } from "./routes.ts";
 export { saveUserColumns, type UserColumns, type UserRow } from "./user-store.ts";

@@ -1,6 +1,6 @@
 import { type Grants, type GrantList, grantLists } from "@moorage/contract";
 import type { Db, Tx } from "#platform/db/database.ts";
-import { listDatabaseGrants } from "./grant-store.ts";
+import { listGrants } from "./grant-store.ts";
 import { viewOfGlobal } from "./grants.ts";
 import type { UserRow } from "./user-store.ts";
 
@@ -10,7 +10,8 @@ const empty = Object.fromEntries(grantLists.map((list) => [list, []])) as unknow
 export const readGrants = async (db: Db | Tx, user: UserRow, which: "all" | "held"): Promise<Grants> => ({
   ...empty,
   global: viewOfGlobal(user.global_grants),
-  database: await listDatabaseGrants(db, user, which),
+  database: await listGrants(db, user, "database", which),
+  linode: await listGrants(db, user, "linode", which),
 });
 
 /** Undefined: the user is not restricted, and grants mean nothing. */

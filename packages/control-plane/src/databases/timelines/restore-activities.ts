@@ -5,6 +5,7 @@ import type { Tx } from "#platform/db/database.ts";
 import type { ActivityDeps } from "../activities.ts";
 import { statusAfter } from "../database.ts";
 import { saveDatabase } from "../database-store.ts";
+import { meterDatabase } from "../meter-database.ts";
 import type { Past } from "../node-spec.ts";
 import { type Settlement, settle } from "../settle.ts";
 import { endTimeline, findTimeline, liveOn } from "../timeline-store.ts";
@@ -58,12 +59,15 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
         const message = done ? await sentenceOfSuccess(tx, context) : sentenceOfFailure(context, settlement);
         const operation = await settle(tx, operationId, { done, message }, clock());
         if (operation === undefined) return undefined;
-        await saveDatabase(tx, account_id, id, {
+        const settled = await saveDatabase(tx, account_id, id, {
           status: statusAfter("restore", status, { done, before }),
           ...(done ? { timeline_id: timeline } : {}),
           updated_at: clock(),
         });
-        return done ? stay(tx, operationId, context) : leave(tx, operationId, context);
+        const next = await (done ? stay(tx, operationId, context) : leave(tx, operationId, context));
+        // It may run for the first time, if it could not be made before.
+        if (done) await meterDatabase(tx, settled, clock());
+        return next;
       });
       if (wanted !== undefined) await wakeHosts(db, wanted);
     },

@@ -26,6 +26,7 @@ export async function undeleteDatabase(
 ): Promise<Undeleted> {
   const database = await lockById(tx, id);
   if (database.deleted_at === null) return { ...database, data_until: null };
+  await requireOpenAccount(tx, database);
   const last = await requireUndeletable(tx, database, at);
 
   const timeline = randomUUID();
@@ -54,6 +55,18 @@ async function lockById(tx: Tx, id: number): Promise<DatabaseRow> {
   const found = await tx.selectFrom("databases").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
   if (found === undefined) throw new DomainError("not-found", { reason: `No database has the id ${id}.` });
   return found;
+}
+
+async function requireOpenAccount(tx: Tx, { account_id, id }: DatabaseRow): Promise<void> {
+  const { closed_at } = await tx
+    .selectFrom("accounts")
+    .select("closed_at")
+    .where("id", "=", account_id)
+    .executeTakeFirstOrThrow();
+  if (closed_at !== null)
+    throw refused(
+      `Database ${id} is of account ${account_id}, which is closed. First run: moorage account reopen ${account_id}`,
+    );
 }
 
 async function requireUndeletable(tx: Tx, database: DatabaseRow, now: Date) {

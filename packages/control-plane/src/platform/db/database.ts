@@ -8,6 +8,12 @@ export type Tx = Transaction<Tables>;
 // Our integers stay under 2^53, and money is never numeric: both are plain numbers here.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
+// Lists of them too, which the library does not name; none of ours has a null in it.
+const INT8_LIST = 1016;
+const types: { setTypeParser(oid: number, parse: (text: string) => number[]): void } = pg.types;
+types.setTypeParser(INT8_LIST, (text) => JSON.parse(`[${text.slice(1, -1)}]`) as number[]);
+// A day is no moment: it stays what it says.
+pg.types.setTypeParser(pg.types.builtins.DATE, String);
 
 /** Nobody waits longer for a connection: whoever asked has given up by then. */
 const PATIENCE_MS = 15_000;

@@ -13,11 +13,14 @@ import type {
   EntityType,
   EventAction,
   EventStatus,
+  Invoice,
   GlobalGrant,
   GrantFlag,
   OAuthClient,
   Permission,
+  MaintenanceItem,
   Profile,
+  TransferStatus,
   Updates,
 } from "@moorage/contract";
 
@@ -26,6 +29,20 @@ type Id = ColumnType<number, number | undefined, never>;
 /** Which of them a user has; one that is missing is not given. */
 type GlobalGrants = Partial<Record<GlobalGrant | GrantFlag, boolean>>;
 type Json<T> = ColumnType<T, string, string>;
+/** Whom an invoice is made out to. */
+export type BillTo = {
+  company: string;
+  first_name: string;
+  last_name: string;
+  address_1: string;
+  address_2: string;
+  city: string;
+  state: string;
+  zip: string;
+  country: string;
+  tax_id: string;
+  email: string;
+};
 /** What a phase waits for: the node at this generation, with these jobs done. */
 export type WantedNode = Generation & { node: string; jobs?: string[] };
 
@@ -55,6 +72,25 @@ export type Tables = {
     event_seq: Generated<number>;
     capabilities: Generated<string[]>;
     created_at: Date;
+    contact_email: Generated<string | null>;
+    first_name: Generated<string>;
+    last_name: Generated<string>;
+    address_1: Generated<string>;
+    address_2: Generated<string>;
+    city: Generated<string>;
+    state: Generated<string>;
+    zip: Generated<string>;
+    country: Generated<string>;
+    phone: Generated<string>;
+    tax_id: Generated<string>;
+    billing_source: Generated<Invoice["billing_source"]>;
+    backups_enabled: Generated<boolean>;
+    network_helper: Generated<boolean>;
+    sees_availability: Generated<boolean>;
+    invoiced_through: Generated<Date>;
+    provider_customer: Generated<string | null>;
+    closed_at: Generated<Date | null>;
+    data_until: Generated<Date | null>;
   };
   users: {
     account_id: number;
@@ -176,6 +212,7 @@ export type Tables = {
     app_grant_id: Generated<number | null>;
   };
   regions: { id: string; label: string; country: string };
+  outages: { region: string; message: string; since: Date };
   plans: {
     id: string;
     label: string;
@@ -339,6 +376,197 @@ export type Tables = {
     patch_due_at: Generated<Date | null>;
     verified_at: Generated<Date | null>;
     purge_at: Generated<Date | null>;
+  };
+  usage_facts: {
+    account_id: number;
+    resource_type: "database";
+    resource_id: number;
+    sequence: number;
+    at: Date;
+    state: "running" | "suspended" | "ended";
+    plan: string;
+    nodes: number;
+    region: string;
+    label: string;
+  };
+  prices: {
+    plan: string;
+    valid_from: Date;
+    hourly_micros: number;
+    monthly_micros: number;
+    suspended_hourly_micros: number;
+    suspended_monthly_micros: number;
+  };
+  tax_rates: {
+    country: string;
+    state: Generated<string>;
+    name: string;
+    valid_from: Date;
+    valid_until: Date | null;
+    rate_ppm: number;
+    waived_by_tax_id: Generated<boolean>;
+  };
+  promotions: {
+    account_id: number;
+    id: Id;
+    description: string;
+    summary: string;
+    service_type: Generated<string>;
+    image_url: Generated<string>;
+    credit_micros: number;
+    monthly_cap_micros: number;
+    granted_at: Date;
+    expires_at: Date | null;
+  };
+  adjustments: {
+    account_id: number;
+    id: Id;
+    at: Date;
+    label: string;
+    amount_micros: number;
+    invoice_id: number | null;
+  };
+  invoices: {
+    account_id: number;
+    id: Id;
+    /** The first day of the month, such as 2026-10-01. */
+    month: string;
+    label: string;
+    created_at: Date;
+    until: Date;
+    billing_source: Invoice["billing_source"];
+    bill_to: Json<BillTo>;
+    subtotal_micros: number;
+    tax_micros: number;
+    total_micros: number;
+    tax_summary: Json<{ name: string; tax_micros: number }[]>;
+  };
+  invoice_items: {
+    account_id: number;
+    invoice_id: number;
+    ordinal: number;
+    label: string;
+    type: "hourly" | "misc";
+    from_at: Date;
+    to_at: Date;
+    quantity: number;
+    unit_price_micros: number;
+    amount_micros: number;
+    tax_micros: number;
+    total_micros: number;
+    region: string | null;
+    resource_type: string | null;
+    resource_id: number | null;
+    promotion_id: number | null;
+    adjustment_id: number | null;
+  };
+  billing_runs: {
+    month: string;
+    first_account: number;
+    last_account: number;
+    created_at: Date;
+    finished_at: Date | null;
+  };
+  ledger: {
+    account_id: number;
+    id: Id;
+    at: Date;
+    kind: "invoice" | "payment" | "refund";
+    source: number;
+    receivable_micros: Generated<number>;
+    revenue_micros: Generated<number>;
+    tax_micros: Generated<number>;
+    cash_micros: Generated<number>;
+  };
+  payment_methods: {
+    account_id: number;
+    id: Id;
+    provider_token: string;
+    card_type: string;
+    last_four: string;
+    expiry_month: number;
+    expiry_year: number;
+    is_default: boolean;
+    created_at: Date;
+    deleted_at: Date | null;
+    forgotten_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  };
+  card_attempts: {
+    account_id: number;
+    id: Id;
+    at: Date;
+    outcome: "added" | "refused" | null;
+    request: string | null;
+  };
+  charges: {
+    account_id: number;
+    id: Id;
+    purpose: "payment" | "invoice" | "cancel";
+    amount_micros: number;
+    payment_method_id: number;
+    status: Generated<"pending" | "succeeded" | "declined">;
+    reason: string | null;
+    provider_id: string | null;
+    refunded_micros: Generated<number>;
+    input: ColumnType<Record<string, unknown>, string | undefined, never>;
+    username: string | null;
+    created_at: Date;
+    attempts: Generated<number>;
+    due_at: Date;
+    settled_at: Date | null;
+  };
+  refunds: { account_id: number; id: Id; charge_id: number; at: Date; amount_micros: number };
+  autopay: { account_id: number; declines: Generated<number>; due_at: Date | null };
+  payments: { account_id: number; id: Id; charge_id: number; at: Date; amount_micros: number };
+  provider_events: { id: string; type: string; received_at: Date };
+  computes: {
+    account_id: number;
+    id: Id;
+    label: string;
+    region: string;
+    plan: string | null;
+    host_id: number | null;
+    created_at: Date;
+    updated_at: Date;
+    deleted_at: Date | null;
+  };
+  disks: {
+    account_id: number;
+    id: Id;
+    compute_id: number;
+    label: string;
+    size_mb: number;
+    filesystem: "raw" | "swap" | "ext3" | "ext4" | "initrd";
+    device: string;
+    created_at: Date;
+    updated_at: Date;
+    deleted_at: Date | null;
+  };
+  maintenance: {
+    account_id: number;
+    id: Id;
+    compute_id: number;
+    type: MaintenanceItem["type"];
+    reason: string;
+    status: Generated<MaintenanceItem["status"] | "canceled">;
+    when_at: Date;
+    created_at: Date;
+    ended_at: Generated<Date | null>;
+  };
+  transfers: {
+    account_id: number;
+    id: Id;
+    token_sha256: Buffer;
+    /** Sealed. */
+    token: string;
+    computes: number[];
+    status: Generated<TransferStatus>;
+    receiver_account_id: Generated<number | null>;
+    receiver: Generated<string | null>;
+    message: Generated<string | null>;
+    created_at: Date;
+    updated_at: Date;
+    expires_at: Date;
   };
   archives: { account_id: number; database_id: number; recipient: string; identity: string };
   timelines: {

@@ -5,7 +5,9 @@ import { refuse, shown } from "./refuse.ts";
 
 type Fields = Readonly<Record<string, FilterKind>>;
 type Json = Readonly<Record<string, unknown>>;
-type Reading = { readonly fields: Fields; comparisons: number };
+/** By field: another name of a value. */
+type Aliases = Readonly<Record<string, Readonly<Record<string, string>>>>;
+type Reading = { readonly fields: Fields; readonly aliases: Aliases; comparisons: number };
 
 const MAX_BYTES = 8192;
 const MAX_DEPTH = 20;
@@ -24,12 +26,12 @@ const operators: Readonly<Record<string, Operator>> = {
 export function readFilter(
   header: string | undefined,
   fields: Fields,
-  { unorderable = [] }: { unorderable?: readonly string[] } = {},
+  { unorderable = [], aliases = {} }: { unorderable?: readonly string[]; aliases?: Aliases | undefined } = {},
 ): Filter {
   if (header === undefined || header.trim() === "") return { where: undefined, order: undefined };
   const { "+order_by": orderBy, "+order": direction = "asc", ...asked } = parse(header);
   if (direction !== "asc" && direction !== "desc") throw refuse("+order must be asc or desc.");
-  const where = readObject({ fields, comparisons: 0 }, asked, 1);
+  const where = readObject({ fields, aliases, comparisons: 0 }, asked, 1);
   if (orderBy === undefined) return { where, order: undefined };
   const orderable = Object.keys(fields).filter((field) => !unorderable.includes(field));
   if (typeof orderBy !== "string" || !orderable.includes(orderBy)) {
@@ -88,7 +90,7 @@ function readField(reading: Reading, field: string, said: unknown, depth: number
     if (++reading.comparisons > MAX_COMPARISONS) {
       throw refuse(`The filter has more than ${MAX_COMPARISONS} comparisons.`);
     }
-    return readComparison(field, reading.fields[field] as FilterKind, operator, value);
+    return readComparison(field, reading.fields[field] as FilterKind, operator, named(reading.aliases[field], value));
   };
   if (!isObject(said)) return compare("eq", said);
   const entries = Object.entries(said);
@@ -103,6 +105,9 @@ function readField(reading: Reading, field: string, said: unknown, depth: number
     }),
   );
 }
+
+const named = (aliases: Aliases[string] = {}, value: unknown): unknown =>
+  typeof value === "string" && Object.hasOwn(aliases, value) ? aliases[value] : value;
 
 function combine(
   key: "+and" | "+or",

@@ -9,6 +9,8 @@ import { sha256 } from "#platform/sha256.ts";
 export type Once = {
   /** First in the transaction of the change: throws `Replayed` when the request was done before. */
   claim(tx: Tx): Promise<void>;
+  /** For work before that transaction: throws `Replayed` too, and claims nothing. */
+  requireNotDone(db: Db | Tx): Promise<void>;
   /** Last in it: what to answer next time. */
   keep(tx: Tx, reply: unknown): Promise<void>;
   /** Both at once, for a change that is one statement: what `claiming` writes. */
@@ -40,6 +42,7 @@ const unclaimed: ClaimColumns = {
 /** For a request without a key. */
 export const always: Once = {
   claim: async () => {},
+  requireNotDone: async () => {},
   keep: async () => {},
   columns: () => unclaimed,
   replay: async () => {
@@ -151,6 +154,15 @@ export function createOnce({
     async claim(tx) {
       const { rows } = await claiming({ ...columns(null), accountId }).execute(tx);
       if (rows.length === 0) await replay(tx);
+    },
+    async requireNotDone(db) {
+      const kept = await db
+        .selectFrom("idempotency_keys")
+        .select("operation")
+        .where((is) => is.and(row))
+        .where("expires_at", ">", now)
+        .executeTakeFirst();
+      if (kept !== undefined) await replay(db);
     },
     async keep(tx, reply) {
       await tx

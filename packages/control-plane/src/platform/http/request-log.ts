@@ -8,6 +8,12 @@ export function requestIdOf({ headers }: Pick<IncomingMessage, "headers">): stri
   return typeof given === "string" && /^[\w.:/+=-]{1,128}$/.test(given) ? given : randomUUID();
 }
 
+/** For a server whose callers may send a card's number in any place, by mistake too. */
+export function secretiveRequestIdOf(request: Pick<IncomingMessage, "headers">): string {
+  const id = requestIdOf(request);
+  return /\d{12}/.test(id) ? randomUUID() : id;
+}
+
 /** One line per request, without headers, query and body: those may hold secrets, and on some servers paths do too. */
 export function writeRequestLog(app: FastifyInstance, { paths = true } = {}): void {
   app.addHook("onRequest", (request, reply, done) => {
@@ -30,3 +36,9 @@ export function writeRequestLog(app: FastifyInstance, { paths = true } = {}): vo
     done();
   });
 }
+
+/** What kind of error it was and where, for a log that must not repeat what was asked. */
+export const withoutText = ({ name, stack }: Error): { error: string; at: string[] } => ({
+  error: name,
+  at: (stack ?? "").split("\n").filter((line) => /^ +at /.test(line)),
+});

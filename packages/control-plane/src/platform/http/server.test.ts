@@ -176,3 +176,32 @@ test("errors of ours are answered by kind", async () => {
   expect(await get("again")).toMatchObject({ status: 200, body: '{"id":7}', type: "application/json" });
   expect((await get("bug")).body).not.toContain("secret");
 });
+
+test("a body that no route takes is not read, and what another server answers here is known", async () => {
+  const seen: string[] = [];
+  const app = createServer(
+    quiet,
+    {},
+    {
+      elsewhere: [
+        { method: "POST", path: "/v4/secret" },
+        { method: "GET", path: "/v4/secret" },
+      ],
+    },
+  );
+  app.addHook("preValidation", async ({ url, body }) => void seen.push(`${url} ${JSON.stringify(body)}`));
+  app.put("/v4/secret", async () => ({}));
+  onTestFinished(() => app.close());
+  const send = (method: "POST" | "PUT" | "PATCH" | "OPTIONS", url: string) =>
+    app.inject({ method, url, headers: { "content-type": "application/json" }, payload: '{"number":1}' });
+
+  expect((await send("POST", "/v4/secret")).statusCode).toBe(404);
+  expect((await send("POST", "/v4/nothing")).statusCode).toBe(404);
+  const patched = await send("PATCH", "/v4/secret");
+  expect(patched.statusCode).toBe(405);
+  expect(patched.headers["allow"]).toBe("GET, HEAD, OPTIONS, POST, PUT");
+  expect((await send("OPTIONS", "/v4/secret")).statusCode).toBe(204);
+  expect(seen).toEqual([]);
+  expect((await send("PUT", "/v4/secret")).statusCode).toBe(200);
+  expect(seen).toEqual(['/v4/secret {"number":1}']);
+});

@@ -1,4 +1,11 @@
-import Fastify, { type FastifyError, type FastifyInstance, type FastifyServerOptions, LogController } from "fastify";
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  LogController,
+} from "fastify";
 import { DomainError, type ErrorKind } from "#platform/errors.ts";
 import type { Log } from "#platform/log.ts";
 import { answerBytesThatAreNoRequest } from "./client-error.ts";
@@ -6,7 +13,7 @@ import { readJsonBodies } from "./json-body.ts";
 import { rememberPaths } from "./known-paths.ts";
 import { Replayed } from "./once.ts";
 import { refuse } from "./refuse.ts";
-import { requestIdOf, writeRequestLog } from "./request-log.ts";
+import { requestIdOf, secretiveRequestIdOf, withoutText, writeRequestLog } from "./request-log.ts";
 
 const statusOf: Record<ErrorKind, number> = {
   unauthorized: 401,
@@ -14,6 +21,7 @@ const statusOf: Record<ErrorKind, number> = {
   "not-found": 404,
   invalid: 400,
   "wrong-state": 400,
+  conflict: 409,
   unavailable: 503,
 };
 
@@ -33,10 +41,22 @@ export const everyServer = (log: Log) => ({
   clientErrorHandler: answerBytesThatAreNoRequest,
 });
 
+export type Speaking = {
+  /** What it is asked may be secret in every part: neither a path nor the text of an error is written. */
+  secretive?: boolean;
+  /** What another server answers at our paths. */
+  elsewhere?: readonly { method: string; path: string }[];
+};
+
 /** A Fastify server that speaks as the interface does: every answer JSON, every refusal `{"errors": [{"reason"}]}`. */
-export function createServer(log: Log, options: FastifyServerOptions & { https?: object } = {}): FastifyInstance {
+export function createServer(
+  log: Log,
+  options: FastifyServerOptions & { https?: object } = {},
+  { secretive = false, elsewhere = [] }: Speaking = {},
+): FastifyInstance {
   const app = Fastify({
     ...everyServer(log),
+    ...(secretive && { genReqId: secretiveRequestIdOf }),
     bodyLimit: BODY_LIMIT,
     // An id longer than any that exists is one that does not.
     frameworkErrors: (error, request, reply) => {
@@ -54,8 +74,8 @@ export function createServer(log: Log, options: FastifyServerOptions & { https?:
   }) as unknown as FastifyInstance;
 
   readJsonBodies(app);
-  writeRequestLog(app);
-  const methodsOf = rememberPaths(app);
+  writeRequestLog(app, { paths: !secretive });
+  const methodsOf = rememberPaths(app, elsewhere);
 
   // One of the SDKs compares the whole header, so it must not name a charset.
   app.addHook("onSend", (_request, reply, _payload, done) => {
@@ -64,12 +84,18 @@ export function createServer(log: Log, options: FastifyServerOptions & { https?:
     done();
   });
 
-  app.setNotFoundHandler(async (request, reply) => {
+  const answerWithoutRoute = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const methods = methodsOf(request.url);
-    if (methods.length === 0) return refuse(reply, 404, "Not found");
+    const isElsewhere = request.method !== "OPTIONS" && methods.includes(request.method);
+    if (methods.length === 0 || isElsewhere) return refuse(reply, 404, "Not found");
     reply.header("allow", methods.join(", "));
     if (request.method === "OPTIONS") return reply.status(204).send();
     return refuse(reply, 405, `${request.method} is not possible here. Possible: ${methods.join(", ")}.`);
+  };
+  app.setNotFoundHandler(async (request, reply) => answerWithoutRoute(request, reply));
+  // Before its body is read: what came to the wrong place may be meant for eyes that are not ours.
+  app.addHook("preParsing", async (request, reply) => {
+    if (request.is404) await answerWithoutRoute(request, reply);
   });
 
   app.setErrorHandler(async (error: FastifyError, request, reply) => {
@@ -82,7 +108,7 @@ export function createServer(log: Log, options: FastifyServerOptions & { https?:
       return refuse(reply, 413, `The body must have at most ${request.routeOptions.bodyLimit} bytes.`);
     if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
       return refuse(reply, error.statusCode, error.message);
-    request.log.error({ err: error }, "request failed");
+    request.log.error(secretive ? withoutText(error) : { err: error }, "request failed");
     return refuse(reply, 500, "Something went wrong on our side. The request can be tried again.");
   });
   return app;

@@ -1,6 +1,6 @@
 import { type Access, ErrorReply, type Operation, operations } from "@moorage/contract";
 import type { z } from "zod";
-import { errorResponses, errorStatuses } from "./error-responses.ts";
+import { errorResponse, errorResponses, errorStatuses } from "./error-responses.ts";
 import { filterParameter } from "./filter-parameter.ts";
 import { createSchemas, type JsonSchema } from "./schemas.ts";
 
@@ -11,11 +11,11 @@ const INTERFACE_VERSION = "4.174.0";
 export function openapiDocument(): object {
   const schemas = createSchemas();
   const paths: Record<string, Record<string, object>> = {};
-  for (const operation of operations) {
-    const path = (paths[operation.path.replace(/:(\w+)/g, "{$1}")] ??= {});
-    path[operation.method.toLowerCase()] = operationObject(operation, schemas);
-  }
   const error = schemas.ofReply(ErrorReply);
+  for (const operation of operations.flatMap(published)) {
+    const path = (paths[operation.path.replace(/:(\w+)/g, "{$1}")] ??= {});
+    path[operation.method.toLowerCase()] = operationObject(operation, schemas, error);
+  }
   return {
     openapi: "3.1.1",
     info: {
@@ -26,7 +26,7 @@ export function openapiDocument(): object {
         "Every path is also served under `/v4beta`. Errors of every operation have the same form: all faults at once, each with its field where it has one.",
     },
     servers: [{ url: "/" }],
-    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: {
       securitySchemes: {
@@ -44,15 +44,34 @@ export function openapiDocument(): object {
   };
 }
 
+const tags: Record<Operation["tag"], string> = {
+  Account: "Who the account is, what it owes, and what needs its attention.",
+  Billing: "Invoices, payments, and the cards that are charged. Amounts are US dollars.",
+  Databases: "Managed MySQL databases.",
+  Events: "What happened in the account, for 90 days.",
+  "OAuth clients": "Apps that ask people to let them in.",
+  Profile: "The caller: tokens, apps, sign-in.",
+  "Regions and types": "What there is to choose from.",
+  Transfers: "Compute instances that move to another account.",
+  Users: "Who may do what in the account.",
+};
+
+/** An alias is told in the description. What the interface once published as an operation stays one, deprecated. */
+const published = (operation: Operation): Operation[] =>
+  operation.former === undefined
+    ? [operation]
+    : [operation, { ...operation, ...operation.former, summary: `As ${operation.id}`, deprecated: true }];
+
 type Schemas = ReturnType<typeof createSchemas>;
 
-function operationObject(operation: Operation, schemas: Schemas): object {
+function operationObject(operation: Operation, schemas: Schemas, error: JsonSchema): object {
   const { access } = operation;
   return {
     operationId: operation.id,
     summary: operation.summary,
     description: descriptionOf(operation),
     tags: [operation.tag],
+    ...(operation.deprecated === true ? { deprecated: true } : {}),
     // A public operation takes a token too, and checks it.
     security: access === "public" ? [{}, { token: [] }] : [{ token: access.scopes }],
     parameters: parametersOf(operation, schemas),
@@ -65,6 +84,7 @@ function operationObject(operation: Operation, schemas: Schemas): object {
       ...Object.fromEntries(
         errorStatuses(operation).map((status) => [status, { $ref: `#/components/responses/${status}` }]),
       ),
+      ...(operation.conflict === undefined ? {} : { 409: errorResponse(operation.conflict, error) }),
     },
   };
 }
@@ -114,10 +134,12 @@ function parametersOf(operation: Operation, schemas: Schemas): object[] {
   ];
 }
 
-function descriptionOf({ access, aliases, emits }: Operation): string {
+function descriptionOf({ access, aliases, emits, rate, servedBy }: Operation): string {
   const events = emits?.map((action) => `\`${action}\``).join(", ");
   return [
     ...(access === "public" ? ["Needs no token; one that is sent is checked."] : needsOf(access)),
+    ...(servedBy === undefined ? [] : ["What is sent here is read by one process alone, and kept nowhere."]),
+    ...(rate === "accept" ? ["Has a rate limit of its own, by default 2 a minute."] : []),
     ...(events === undefined ? [] : [`Events: ${events}.`]),
     ...(aliases === undefined ? [] : [`Also served at ${aliases.map((alias) => `\`${alias}\``).join(", ")}.`]),
   ].join("\n\n");

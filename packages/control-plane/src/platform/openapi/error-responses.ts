@@ -30,11 +30,16 @@ export const errorResponses = (schema: JsonSchema): object =>
     Object.entries(descriptions).map(([status, description]) => [
       status,
       {
-        description,
+        ...errorResponse(description, schema),
         ...(withRetryAfter.includes(Number(status))
           ? { headers: { "Retry-After": { $ref: "#/components/headers/Retry-After" } } }
           : {}),
-        content: { "application/json": { schema } },
       },
     ]),
   );
+
+/** For a status that means something else with each operation. */
+export const errorResponse = (description: string, schema: JsonSchema): object => ({
+  description,
+  content: { "application/json": { schema } },
+});

@@ -14,8 +14,9 @@ const newApp = () => {
 type Content = Record<string, { schema: object }>;
 type Described = {
   operationId: string;
+  deprecated?: boolean;
   requestBody?: { content: Content };
-  responses: Record<string, { content?: Content }>;
+  responses: Record<string, { content?: Content; description?: string }>;
 };
 type Document = {
   openapi: string;
@@ -32,7 +33,8 @@ test("the document is served, of the published version, with every operation", a
   expect(reply.headers["content-type"]).toBe("application/json");
   expect([openapi, info.version]).toEqual(["3.1.1", "4.174.0"]);
   const ids = Object.values(paths).flatMap((path) => Object.values(path).map(({ operationId }) => operationId));
-  expect(ids.toSorted()).toEqual(operations.map(({ id }) => id).toSorted());
+  const published = operations.flatMap(({ id, former }) => (former === undefined ? [id] : [id, former.id]));
+  expect(ids.toSorted()).toEqual(published.toSorted());
 });
 
 test("every reference leads somewhere", async () => {
@@ -65,6 +67,30 @@ test("files, and answers without a body, are described as they are on the wire",
   expect(grants?.["204"]).toBeDefined();
   expect(grants?.["204"]).not.toHaveProperty("content");
   expect(grants?.["200"]?.content).toHaveProperty("application/json");
+  const invoice = "/v4/account/invoices/{invoiceId}";
+  for (const [as, type] of Object.entries({ pdf: "application/pdf", csv: "text/csv" }))
+    expect(Object.keys(paths[`${invoice}/${as}`]?.["get"]?.responses["200"]?.content ?? {})).toEqual([type]);
+});
+
+test("what should no longer be used is marked, and a conflict is told where there can be one", async () => {
+  await using app = newApp();
+
+  const { paths } = (await app.inject("/v4/openapi.json")).json<Document>();
+  const all = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.values(methods).map((each) => ({ path, each })),
+  );
+
+  expect(
+    all
+      .filter(({ each }) => each.deprecated === true)
+      .map(({ each }) => each.operationId)
+      .toSorted(),
+  ).toEqual([
+    ...["acceptEntityTransfer", "cancelEntityTransfer", "createEntityTransfer", "listEntityTransfers"],
+    ...["updateCreditCard", "viewEntityTransfer"],
+  ]);
+  expect(all.filter(({ each }) => "409" in each.responses).map(({ path }) => path)).toEqual(["/v4/account/cancel"]);
+  expect(paths["/v4/account/cancel"]?.["post"]?.responses["409"]?.description).toContain("nothing has changed");
 });
 
 // Readers put their tokens into this page.

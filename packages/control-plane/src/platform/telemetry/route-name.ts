@@ -1,8 +1,8 @@
-import { operations } from "@moorage/contract";
+import { operations, pathsOf } from "@moorage/contract";
 
 const idOf = new Map<string, string>(
-  operations.flatMap(({ id, method, path, aliases = [] }) =>
-    [path, ...aliases].map((each) => [`${method} ${each}`, id] as const),
+  operations.flatMap((operation) =>
+    pathsOf(operation).map((path) => [`${operation.method} ${path}`, operation.id] as const),
   ),
 );
 

@@ -1,0 +1,199 @@
+import type { Account, Event } from "@moorage/contract";
+import { expect, test } from "vitest";
+import { activeDatabase } from "#testing/active-database.ts";
+import { newWorld, REGION, type World } from "#testing/world.ts";
+
+const ACCOUNT = "/v4/account";
+type Page<Item> = { data: Item[]; results: number };
+type Refusal = { errors: { field?: string; reason: string }[] };
+
+const eventsOf = async (reader: { get: World["anonymous"]["get"] }) =>
+  (await reader.get<Page<Event>>("/v4/account/events")).body.data;
+
+test("a new account owes nothing, has no card, and is as the operator made it", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const row = await world.account(alice.accountId);
+
+  expect(await alice.get(ACCOUNT)).toMatchObject({
+    status: 200,
+    body: {
+      active_promotions: [],
+      active_since: row.created_at.toISOString().slice(0, 19),
+      address_1: "",
+      balance: 0,
+      balance_uninvoiced: 0,
+      billing_source: "operator",
+      capabilities: ["Managed Databases"],
+      company: row.company,
+      country: "",
+      credit_card: { expiry: null, last_four: null },
+      email: row.email,
+      euuid: row.euuid,
+      zip: "",
+    },
+  });
+});
+
+test("every field can be changed, alone or all at once, and each accepted change has its event", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const whole = {
+    ...{ address_1: "Quay 1", address_2: "Shed 4", city: "New York", company: "Harbour & Sons", country: "us" },
+    ...{ email: "bills@harbour.example", first_name: "Ada", last_name: "Marsh", phone: "+1 212 5550100" },
+    ...{ state: "ny", tax_id: "12-345", zip: "10001" },
+  };
+
+  const changed = await alice.put<Account>(ACCOUNT, whole);
+
+  expect(changed).toMatchObject({ status: 200, body: { ...whole, country: "US", state: "NY" } });
+  expect((await alice.get(ACCOUNT)).body).toEqual(changed.body);
+  expect((await alice.put(ACCOUNT, { phone: "" })).body).toEqual({ ...changed.body, phone: "" });
+  expect(await eventsOf(alice)).toMatchObject([
+    { action: "account_update" },
+    {
+      ...{ action: "account_update", status: "notification", username: alice.username },
+      entity: { type: "account", id: null, label: "Harbour & Sons", url: ACCOUNT },
+    },
+  ]);
+  const details = await world.db.selectFrom("audit").select("detail").where("action", "=", "update_account").execute();
+  expect(details.at(-1)?.detail).toEqual({ fields: ["phone"] });
+});
+
+test("a client that sends back all that it was given changes nothing, and is not refused", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const before = await alice.get<Account>(ACCOUNT);
+
+  const nulls = Object.fromEntries(Object.keys(before.body).map((field) => [field, null]));
+  for (const sent of [before.body, nulls, {}, { ...before.body, balance: -5, euuid: "mine", capabilities: ["All"] }])
+    expect(await alice.put(ACCOUNT, sent)).toMatchObject({ status: 200, body: before.body });
+});
+
+test("the address for bills is the tenant's to change, and the operator's key stays", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const { email } = await world.account(alice.accountId);
+
+  expect((await alice.put<Account>(ACCOUNT, { email: "bills@harbour.example" })).body.email).toBe(
+    "bills@harbour.example",
+  );
+
+  const limits = { databases: 3, nodes: 3, memory_mb: 3, disk_mb: 3 };
+  const again = await world.operator.post("/admin/accounts", { company: "Harbour", email, limits });
+  expect(again.body).toMatchObject({ id: alice.accountId, email });
+});
+
+test("rules of a country are judged on the account as it would be, and name the field that has to change", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  await alice.put(ACCOUNT, { country: "CA", state: "ON", zip: "M5H 2N2" });
+
+  const moved = await alice.put<Refusal>(ACCOUNT, { country: "US" });
+
+  expect(moved.status).toBe(400);
+  expect(moved.body.errors.map(({ field }) => field)).toEqual(["state", "zip"]);
+  expect(moved.body.errors[1]?.reason).toBe(
+    "zip must be a valid value: for an address in US five digits, or five, a hyphen and four, such as 10001 or 10001-2345",
+  );
+  expect((await alice.get<Account>(ACCOUNT)).body).toMatchObject({ country: "CA", state: "ON", zip: "M5H 2N2" });
+  expect(await eventsOf(alice)).toHaveLength(1);
+  expect((await alice.put(ACCOUNT, { country: "US", state: "AE", zip: "09001" })).status).toBe(200);
+});
+
+test.each([
+  ["company", 'Harbour "Best"'],
+  ["first_name", "<b>"],
+  ["last_name", "a=b"],
+  ["company", "Harbour (Ltd)"],
+  ["country", "XX"],
+  ["country", "Germany"],
+  ["zip", "10_001"],
+  ["zip", "1234567890"],
+  ["email", "nobody"],
+  ["city", 7],
+  ["phone", "a\tb"],
+])("a %s of %j is refused by its name", async (field, value) => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+
+  const reply = await alice.put<Refusal>(ACCOUNT, { [field]: value });
+
+  expect(reply.status).toBe(400);
+  expect(reply.body.errors).toMatchObject([
+    { field, reason: expect.stringContaining(`${field} must be a valid value: `) },
+  ]);
+});
+
+test("an account that databases are not open to lacks the capability until it has one or was given it", async () => {
+  await using world = await newWorld({ existingCustomersOnly: true });
+  const alice = await world.customer();
+  const capabilities = async () => (await alice.get<Account>(ACCOUNT)).body.capabilities;
+
+  expect(await capabilities()).toEqual([]);
+  await world.operator.post(`/admin/accounts/${alice.accountId}/capabilities`, {
+    ...{ capability: "Managed Databases", granted: true },
+  });
+  expect(await capabilities()).toEqual(["Managed Databases"]);
+  await activeDatabase(world, alice, await world.host());
+  await world.operator.post(`/admin/accounts/${alice.accountId}/capabilities`, {
+    ...{ capability: "Managed Databases", granted: false },
+  });
+  expect(await capabilities()).toEqual(["Managed Databases"]);
+});
+
+test("settings are kept, and what is not ours to set is left out", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const settings = {
+    ...{ backups_enabled: false, longview_subscription: null, managed: false, network_helper: true },
+    object_storage: "disabled",
+  };
+
+  expect((await alice.get(`${ACCOUNT}/settings`)).body).toEqual(settings);
+  const change = { ...settings, backups_enabled: true, managed: true, network_helper: null };
+  expect((await alice.put(`${ACCOUNT}/settings`, change)).body).toEqual({ ...settings, backups_enabled: true });
+  expect((await alice.get(`${ACCOUNT}/settings`)).body).toEqual({ ...settings, backups_enabled: true });
+  expect(await eventsOf(alice)).toMatchObject([{ action: "account_settings_update", entity: { type: "account" } }]);
+  expect((await alice.put(`${ACCOUNT}/settings`, { network_helper: "yes" })).status).toBe(400);
+});
+
+test("databases are available where a host takes them, and nowhere during an outage", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const there = async () => (await alice.get(`${ACCOUNT}/availability/${REGION}`)).body;
+  const none = { region: REGION, available: [], unavailable: ["Managed Databases"] };
+
+  expect(await there()).toEqual(none);
+  await world.host();
+  expect(await there()).toEqual({ region: REGION, available: ["Managed Databases"], unavailable: [] });
+  await world.operator.post(`/admin/regions/${REGION}/outage`, { message: "power" });
+  expect(await there()).toEqual(none);
+  expect((await alice.get(`${ACCOUNT}/availability`)).body).toEqual({ data: [none], page: 1, pages: 1, results: 1 });
+  expect((await alice.get(`${ACCOUNT}/availability/atlantis`)).status).toBe(404);
+});
+
+test("an account from which the operator took it does not see availability, not even which regions there are", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const set = (on: boolean) => world.operator.post(`/admin/accounts/${alice.accountId}/availability`, { on });
+
+  await set(false);
+  for (const path of ["", `/${REGION}`, "/atlantis"])
+    expect(await alice.get(`${ACCOUNT}/availability${path}`)).toMatchObject({
+      ...{ status: 403, body: { errors: [{ reason: expect.stringContaining("Ask the operator") }] } },
+    });
+  await set(true);
+  expect((await alice.get(`${ACCOUNT}/availability`)).status).toBe(200);
+});
+
+test("transfer is nothing, in every region", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const none = { billable: 0, quota: 0, used: 0 };
+
+  expect((await alice.get(`${ACCOUNT}/transfer`)).body).toEqual({
+    ...none,
+    region_transfers: [{ id: REGION, ...none }],
+  });
+});

@@ -1,0 +1,59 @@
+import { type AccountChange, US_ZIP } from "@moorage/contract";
+import { iso31661, iso31662 } from "iso-3166";
+import { type ErrorDetail, invalidReason } from "#platform/errors.ts";
+
+/** Where an account is. What each field may be depends on the country, and so on the other fields. */
+export type Address = { country: string; state: string; zip: string };
+
+const countries = new Set(iso31661.map(({ alpha2 }) => alpha2));
+const subdivisionsOf = (country: string): string[] =>
+  iso31662.filter(({ parent }) => parent === country).map(({ code }) => code.slice(country.length + 1));
+
+/** Countries whose states have codes of two letters; of the US also the territories, and the three of the military. */
+const states: Readonly<Record<string, { codes: ReadonlySet<string>; valid: string }>> = {
+  US: {
+    codes: new Set([...subdivisionsOf("US"), "AA", "AE", "AP"]),
+    valid: "for an address in US the two-letter code of a state or territory, such as NY, or AA, AE or AP",
+  },
+  CA: {
+    codes: new Set(subdivisionsOf("CA")),
+    valid: "for an address in CA the two-letter code of a province or territory, such as ON",
+  },
+};
+
+/** The address after a change, in the spelling that is kept: codes in capitals, everything else as it was sent. */
+export function addressAfter(before: Address, change: Pick<AccountChange, keyof Address>): Address {
+  const country = (change.country ?? before.country).toUpperCase();
+  const state = change.state ?? before.state;
+  const isCode = states[country]?.codes.has(state.toUpperCase()) === true;
+  return { country, state: isCode ? state.toUpperCase() : state, zip: change.zip ?? before.zip };
+}
+
+/**
+ * What is wrong with the new address. Only what changes is judged, and what a new country makes wrong: then the field
+ * that has to be sent along is named. A state that is not known yet can be told later.
+ */
+export function faultsOfAddress(before: Address, after: Address): ErrorDetail[] {
+  const moves = after.country !== before.country;
+  const isNew = (field: keyof Address): boolean => after[field] !== before[field];
+  const faults: ErrorDetail[] = [];
+  const refuse = (field: keyof Address, valid: string): void => {
+    faults.push({ field, reason: invalidReason(field, valid) });
+  };
+  if (moves && !countries.has(after.country)) refuse("country", "two letters, a country code of ISO 3166-1 such as DE");
+  const ofCountry = states[after.country];
+  if (ofCountry !== undefined && isFaultyState(after.state, ofCountry.codes, { moves, isNew: isNew("state") }))
+    refuse("state", ofCountry.valid);
+  if (after.country === "US" && (moves || isNew("zip")) && !US_ZIP.test(after.zip))
+    refuse("zip", "for an address in US five digits, or five, a hyphen and four, such as 10001 or 10001-2345");
+  return faults;
+}
+
+function isFaultyState(
+  state: string,
+  codes: ReadonlySet<string>,
+  { moves, isNew }: { moves: boolean; isNew: boolean },
+): boolean {
+  if (state === "") return isNew;
+  return (moves || isNew) && !codes.has(state);
+}

@@ -1,0 +1,282 @@
+import type { Account } from "@moorage/contract";
+import { sql } from "kysely";
+import { expect, test } from "vitest";
+import { verifyLedger } from "#billing/index.ts";
+import { createChargeChore } from "#payments/index.ts";
+import { listen } from "#platform/db/notifications.ts";
+import { createLog } from "#platform/log.ts";
+import { wantedSpec } from "#testing/active-database.ts";
+import { DECLINING, GOOD, giveCard, later, owing } from "#testing/cancelling.ts";
+import { countWaiting } from "#testing/count-waiting.ts";
+import { CLOSED_ACCOUNT_DAYS, newWorld, SURVEY_URL, type World } from "#testing/world.ts";
+import { createWhenCancelled } from "./close-account.ts";
+
+const ACCOUNT = "/v4/account";
+const CANCEL = `${ACCOUNT}/cancel`;
+
+/** Everything that a cancellation that failed must leave as it was. */
+async function everythingOf(world: World) {
+  const of = async (table: string) =>
+    (await sql`select * from ${sql.table(table)} order by 1, 2`.execute(world.db)).rows;
+  const names = ["accounts", "users", "tokens", "databases", "nodes", "operations", "usage_facts"];
+  const money = ["invoices", "invoice_items", "ledger", "payments", "payment_methods", "events", "notifications"];
+  return Object.fromEntries(await Promise.all([...names, ...money].map(async (table) => [table, await of(table)])));
+}
+const factsOf = async (world: World) =>
+  (await world.db.selectFrom("usage_facts").select(["state", "at"]).orderBy("sequence").execute()).map(
+    ({ state, at }) => `${state} ${at.toISOString()}`,
+  );
+const chargesOf = (world: World) =>
+  world.db.selectFrom("charges").select(["purpose", "status", "amount_micros"]).orderBy("id").execute();
+const invoicesOf = (world: World, accountId: number) =>
+  world.db.selectFrom("invoices").selectAll().where("account_id", "=", accountId).execute();
+const chargeChore = async (world: World) => {
+  const provider = world.chargeProvider;
+  const whenSettled = { cancel: createWhenCancelled({ closedAccountDays: CLOSED_ACCOUNT_DAYS }) };
+  return createChargeChore({
+    db: world.db,
+    clock: world.clock,
+    log: createLog("test", "silent"),
+    provider,
+    whenSettled,
+  })();
+};
+
+test("with a declining card it is 409 with only a reason, and nothing has changed", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await owing(world);
+  await giveCard(alice, DECLINING);
+  const before = await everythingOf(world);
+
+  const reply = await alice.post<{ errors: object[] }>(CANCEL, { comments: "too expensive" });
+
+  expect(reply.status).toBe(409);
+  expect(reply.body).toEqual({
+    errors: [{ reason: expect.stringMatching(/charge of \$0\.30 .* failed: .*not canceled/) }],
+  });
+  expect(await everythingOf(world)).toEqual(before);
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
+  expect((await world.payments()).charged().length).toBe(0);
+
+  await giveCard(alice, GOOD);
+  expect((await alice.post(CANCEL, {})).status).toBe(200);
+});
+
+test("with a good card what is owed and what was used is charged once, and then everything ends", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await owing(world);
+  const bob = await world.colleague(alice.accountId);
+  await giveCard(alice, GOOD);
+  const cutoff = world.time.now;
+
+  const reply = await alice.post(CANCEL, { comments: "moving house" });
+
+  expect(reply).toMatchObject({ status: 200, body: { survey_link: SURVEY_URL } });
+  // Charged: once, in one intent.
+  expect((await world.payments()).charged()).toMatchObject([{ cents: 30 }]);
+  expect(await chargesOf(world)).toEqual([{ purpose: "cancel", status: "succeeded", amount_micros: 300_000 }]);
+  // Final invoice, and even books.
+  expect(await invoicesOf(world, alice.accountId)).toMatchObject([{ total_micros: 300_000, until: cutoff }]);
+  expect(await verifyLedger(world.db)).toMatchObject({ faults: [] });
+  // Tokens dead, of everybody.
+  for (const user of [alice, bob])
+    for (const path of [ACCOUNT, database.url, "/v4/profile"])
+      expect(await user.get(path)).toMatchObject({ status: 401, body: { errors: [{ reason: "Invalid Token" }] } });
+  // Nothing costs anything from then on.
+  expect((await factsOf(world)).at(-1)).toBe(`ended ${cutoff.toISOString()}`);
+  // The database stops, and its data are kept.
+  const { id } = await world.lastOperation();
+  await world.activities.wantChange(id);
+  expect(await wantedSpec(world)).toMatchObject({ power: "off" });
+  await host.report(await wantedSpec(world), "stopped");
+  await world.activities.settleChange(id, { done: true });
+  expect(await world.databaseRow(database.id)).toMatchObject({ status: "suspended", powered: false, deleted_at: null });
+  expect(await factsOf(world)).toHaveLength(2);
+  const account = await world.account(alice.accountId);
+  expect(account.closed_at).toEqual(cutoff);
+  expect(account.data_until).toEqual(new Date(cutoff.getTime() + CLOSED_ACCOUNT_DAYS * 86_400_000));
+  expect((await world.operator.get(`/admin/accounts/${alice.accountId}`)).body).toMatchObject({
+    balance: 0,
+    cancellation: { by: alice.username, comments: "moving house", invoice: expect.any(Number) },
+  });
+});
+
+test("what earlier invoices left to pay is in the same charge", async () => {
+  await using world = await newWorld();
+  const { alice } = await owing(world);
+  await world.db
+    .insertInto("ledger")
+    .values({
+      ...{ account_id: alice.accountId, at: world.time.now, kind: "invoice", source: 1 },
+      ...{ receivable_micros: 5_000_000, revenue_micros: -5_000_000 },
+    })
+    .execute();
+  const { balance, balance_uninvoiced } = (await alice.get<Account>(ACCOUNT)).body;
+  await giveCard(alice, GOOD);
+
+  expect((await alice.post(CANCEL)).status).toBe(200);
+
+  expect([balance, balance_uninvoiced]).toEqual([5, 0.3]);
+  expect((await world.payments()).charged()).toMatchObject([{ cents: 530 }]);
+});
+
+test("where nothing is owed there is no charge, and no card is needed", async () => {
+  await using world = await newWorld({ provider: "none" });
+  const alice = await world.customer();
+
+  expect((await alice.post(CANCEL)).status).toBe(200);
+
+  expect(await chargesOf(world)).toEqual([]);
+  expect((await alice.get(ACCOUNT)).status).toBe(401);
+  expect((await world.account(alice.accountId)).closed_at).toEqual(world.time.now);
+});
+
+test("owing without a card is 409, and changes nothing", async () => {
+  await using world = await newWorld();
+  const { alice } = await owing(world);
+  const before = await everythingOf(world);
+
+  expect(await alice.post(CANCEL)).toMatchObject({
+    ...{ status: 409, body: { errors: [{ reason: expect.stringContaining("owes $0.30 and has no payment method") }] } },
+  });
+
+  expect(await everythingOf(world)).toEqual(before);
+  expect(await chargesOf(world)).toEqual([]);
+});
+
+test("an outcome that is not known leaves the account open, and closes it when it comes", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await owing(world);
+  await giveCard(alice, GOOD);
+  const cutoff = world.time.now;
+  (await world.payments()).fail("break after");
+
+  const reply = await alice.post(CANCEL, { comments: "c" });
+
+  expect(reply).toMatchObject({
+    ...{ status: 409, body: { errors: [{ reason: expect.stringContaining("has not said yet") }] } },
+  });
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
+  // A second try does not charge a second time.
+  expect((await alice.post(CANCEL)).status).toBe(400);
+  later(world, 1);
+  await chargeChore(world);
+
+  expect((await alice.get(ACCOUNT)).status).toBe(401);
+  expect((await world.payments()).charged()).toMatchObject([{ cents: 30 }]);
+  // The hour in which nobody answered is not on it.
+  expect(await invoicesOf(world, alice.accountId)).toMatchObject([{ total_micros: 300_000, until: cutoff }]);
+  await world.closedAccountsChore();
+  expect(await world.databaseRow(database.id)).toMatchObject({ status: "suspending", powered: false });
+});
+
+test("while a payment is being made an account is not cancelled, also if it owes nothing", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  await giveCard(alice, GOOD);
+  (await world.payments()).fail("break after");
+  expect((await alice.post("/v4/account/payments", { usd: "5.00" })).status).toBe(503);
+
+  expect(await alice.post(CANCEL)).toMatchObject({
+    ...{ status: 400, body: { errors: [{ reason: expect.stringContaining("$5.00 is being made") }] } },
+  });
+
+  expect((await alice.get(ACCOUNT)).status).toBe(200);
+});
+
+test("the same request twenty times at once is one charge, and one of them closes the account", async () => {
+  await using world = await newWorld();
+  const { alice } = await owing(world);
+  await giveCard(alice, GOOD);
+
+  const replies = await Promise.all(Array.from({ length: 20 }, () => alice.post(CANCEL)));
+
+  const statuses = replies.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+  expect(statuses.every((status) => [200, 400, 401].includes(status))).toBe(true);
+  expect((await world.payments()).charged()).toHaveLength(1);
+  expect(await chargesOf(world)).toHaveLength(1);
+  expect(await invoicesOf(world, alice.accountId)).toHaveLength(1);
+});
+
+test("a restricted user cannot cancel, whatever they were granted", async () => {
+  await using world = await newWorld();
+  const owner = await world.customer();
+  const rob = await world.colleague(owner.accountId, { restricted: true });
+  await owner.put(`/v4/account/users/${rob.username}/grants`, {
+    global: { account_access: "read_write", cancel_account: true },
+  });
+
+  expect((await rob.post(CANCEL)).status).toBe(403);
+  expect((await owner.get(ACCOUNT)).status).toBe(200);
+});
+
+test("every process hears that the tokens are dead", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  let heard = 0;
+  const began = Promise.withResolvers<void>();
+  const told = Promise.withResolvers<void>();
+  const listening = listen(world.databaseUrl, "identity", createLog("test", "silent"), {
+    began: began.resolve,
+    heard: () => {
+      heard++;
+      told.resolve();
+    },
+  });
+  await began.promise;
+  heard = 0;
+
+  await alice.post(CANCEL);
+
+  await told.promise;
+  await listening.close();
+  expect(heard).toBeGreaterThan(0);
+});
+
+type Customer = Awaited<ReturnType<World["customer"]>>;
+
+/** What becomes of a request that waits for the account's row while that is closed. */
+async function askedWhileClosing(world: World, alice: Customer, ask: (alice: Customer) => Promise<{ status: number }>) {
+  const asked = await world.db.transaction().execute(async (tx) => {
+    await tx.updateTable("accounts").set({ closed_at: world.time.now }).where("id", "=", alice.accountId).execute();
+    const reply = ask(alice);
+    await expect.poll(() => countWaiting(world), { timeout: 20_000 }).toBe(1);
+    return { reply };
+  });
+  return asked.reply;
+}
+const countOf = async (world: World, table: string): Promise<number> =>
+  (await sql`select from ${sql.table(table)}`.execute(world.db)).rows.length;
+
+const racing: [string, (alice: Customer) => Promise<{ status: number }>, string][] = [
+  ["a database", (alice) => alice.create(), "databases"],
+  ["a token", (alice) => alice.post("/v4/profile/tokens", { label: "late", scopes: "*" }), "tokens"],
+  ["a user", (alice) => alice.post("/v4/account/users", { username: "late", email: "l@test.example" }), "users"],
+  [
+    "an app",
+    (alice) => alice.post("/v4/account/oauth-clients", { label: "late", redirect_uri: "https://a.example/b" }),
+    "oauth_clients",
+  ],
+  ["a change of the account", (alice) => alice.put(ACCOUNT, { city: "Late" }), "events"],
+];
+test.each(racing)("%s that is being made while the account closes is not made", async (_what, make, table) => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const before = await countOf(world, table);
+
+  expect((await askedWhileClosing(world, alice, make)).status).toBe(401);
+
+  expect(await countOf(world, table)).toBe(before);
+});
+
+test("a payment that is being made while the account closes takes no money", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  await giveCard(alice, GOOD);
+
+  const pay = () => alice.post("/v4/account/payments", { usd: "5.00" });
+  expect((await askedWhileClosing(world, alice, pay)).status).toBe(401);
+
+  expect(await chargesOf(world)).toEqual([]);
+});

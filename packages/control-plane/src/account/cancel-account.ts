@@ -1,0 +1,90 @@
+import type { Cancellation } from "@moorage/contract";
+import { balanceOf, estimate, inDollars } from "#billing/index.ts";
+import { type StopDeps, stopDatabases } from "#databases/index.ts";
+import type { Principal } from "#identity/index.ts";
+import {
+  beingMade,
+  type ChargeDeps,
+  type ChargeRow,
+  findCharge,
+  findDefaultMethod,
+  findPending,
+  openCharge,
+  pursueCharge,
+} from "#payments/index.ts";
+import { notify } from "#platform/db/notifications.ts";
+import { transact } from "#platform/db/transact.ts";
+import { DomainError } from "#platform/errors.ts";
+import { lockAccount } from "./account-store.ts";
+import { type CancelInput, type CloseSettings, closeAccount } from "./close-account.ts";
+import { requireOpen } from "./open.ts";
+
+export type CancelDeps = ChargeDeps &
+  StopDeps &
+  CloseSettings & {
+    nudgeRelay: () => void;
+    /** Where the operator asks why; empty: nowhere. */
+    surveyUrl: string;
+  };
+
+/** The writing steps of the API process: where it can die. */
+export const cancelSteps = ["api.cancelAccount", "api.stopClosedDatabase"] as const;
+
+/**
+ * What is owed and what was used until now is charged in one intent. Only when that is paid is the account closed, in
+ * the transaction that writes down the payment; otherwise nothing has changed.
+ */
+export async function cancelAccount(
+  deps: CancelDeps,
+  by: Principal,
+  { comments = "" }: Cancellation,
+): Promise<{ survey_link: string }> {
+  const charge = await begin(deps, by, comments);
+  if (charge !== undefined) await requirePaid(deps, charge);
+  await notify(deps.db, "identity");
+  await stopDatabases(deps, "api.stopClosedDatabase", by.accountId);
+  deps.nudgeRelay();
+  return { survey_link: deps.surveyUrl };
+}
+
+/** Undefined: nothing is owed, and the account is closed. */
+const begin = (deps: CancelDeps, by: Principal, comments: string): Promise<ChargeRow | undefined> =>
+  transact(deps.db, "api.cancelAccount", async (tx) => {
+    const at = deps.clock();
+    const { accountId, username } = by;
+    requireOpen(await lockAccount(tx, accountId));
+    const pending = await findPending(tx, accountId);
+    if (pending !== undefined) throw beingMade(pending);
+    const used = await estimate(tx, accountId, at);
+    const amountMicros = (await balanceOf(tx, accountId)) + used.total_micros;
+    if (amountMicros <= 0) {
+      await closeAccount(tx, deps, { accountId, username, cutoff: at, comments }, at);
+      return undefined;
+    }
+    const method = await findDefaultMethod(tx, accountId);
+    if (method === undefined || deps.provider === undefined)
+      throw refused(
+        `The account owes ${inDollars(amountMicros)} and has no payment method to charge. Add one with POST /v4/account/payment-methods, then cancel again.`,
+      );
+    const input = { cutoff: at.toISOString(), comments } satisfies CancelInput;
+    return openCharge(tx, {
+      ...{ accountId, purpose: "cancel", amountMicros, methodId: method.id, username, input, at },
+    });
+  });
+
+async function requirePaid(deps: CancelDeps, { id, amount_micros }: ChargeRow): Promise<void> {
+  const outcome = await pursueCharge(deps, id);
+  const amount = inDollars(amount_micros);
+  if (outcome === "declined") {
+    const { reason } = await findCharge(deps.db, id);
+    throw refused(
+      `The charge of ${amount} that the account owes failed: ${reason ?? "the card was declined."} The account is not canceled, and nothing has changed.`,
+    );
+  }
+  if (outcome === "unknown")
+    throw refused(
+      `The payment provider has not said yet whether the charge of ${amount} was made. The account stays open until it has: if the charge was made the account is closed then, otherwise nothing changes. It is charged once.`,
+    );
+}
+
+const refused = (reason: string): DomainError => new DomainError("conflict", { reason });

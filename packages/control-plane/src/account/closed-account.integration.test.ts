@@ -1,0 +1,229 @@
+import { expect, test } from "vitest";
+import { activeDatabase, INSTANCES, wantedSpec } from "#testing/active-database.ts";
+import { GOOD, giveCard, later, owing } from "#testing/cancelling.ts";
+import { countWaiting } from "#testing/count-waiting.ts";
+import { CLOSED_ACCOUNT_DAYS, newWorld, type World } from "#testing/world.ts";
+
+type Customer = Awaited<ReturnType<World["customer"]>>;
+type Host = Awaited<ReturnType<World["host"]>>;
+
+/** Without a request that stops databases at once: whatever runs is the chore's to find. */
+const close = (world: World, accountId: number): Promise<unknown> =>
+  world.db
+    .updateTable("accounts")
+    .set({
+      closed_at: world.time.now,
+      data_until: new Date(world.time.now.getTime() + CLOSED_ACCOUNT_DAYS * 86_400_000),
+    })
+    .where("id", "=", accountId)
+    .execute();
+/** The host follows the newest change, and the worker hears of it. */
+async function followed(world: World, host: Host, state: "stopped" | "running"): Promise<void> {
+  const { id } = await world.lastOperation();
+  await world.activities.wantChange(id);
+  await host.report(await wantedSpec(world), state);
+  await world.activities.settleChange(id, { done: true });
+}
+const reopen = (world: World, accountId: number) => world.operator.post(`/admin/accounts/${accountId}/reopen`, {});
+const factsOf = async (world: World) =>
+  (await world.db.selectFrom("usage_facts").select(["state", "at"]).orderBy("sequence").execute()).map(
+    ({ state, at }) => ({ state, at: at.toISOString() }),
+  );
+const newToken = async (world: World, { accountId, username }: Customer) => {
+  const path = `/admin/accounts/${accountId}/users/${username}/tokens`;
+  const issued = await world.operator.post<{ token: string }>(path, { label: "new", scopes: ["*"] });
+  return world.as(issued.body.token);
+};
+
+test("whatever runs in a closed account is stopped, and tried again until it is", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  const database = await activeDatabase(world, alice, host);
+  await close(world, alice.accountId);
+
+  await world.closedAccountsChore();
+  const first = await world.lastOperation();
+  expect(first).toMatchObject({ kind: "suspendDatabase", entity_id: database.id });
+  await world.closedAccountsChore();
+  expect((await world.lastOperation()).id).toBe(first.id);
+  // Its host did not come back in time: it runs again, so it is stopped again.
+  await world.activities.settleChange(first.id, { done: false });
+  expect(await world.databaseRow(database.id)).toMatchObject({ status: "active", powered: true });
+  await world.closedAccountsChore();
+  expect((await world.lastOperation()).id).not.toBe(first.id);
+  await followed(world, host, "stopped");
+
+  await world.closedAccountsChore();
+  expect(await world.openOperations()).toEqual([]);
+  expect(await world.databaseRow(database.id)).toMatchObject({ status: "suspended", powered: false, deleted_at: null });
+});
+
+test("a database that is busy while its account closes is stopped when it no longer is", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  const { body } = await alice.create();
+  const making = await world.lastOperation();
+  await world.activities.wantNodes(making.id);
+  await close(world, alice.accountId);
+
+  await world.closedAccountsChore();
+  expect(await world.openOperations()).toEqual(["provisionDatabase"]);
+  await host.report(await wantedSpec(world), "running");
+  await world.activities.settleProvision(making.id, { done: true });
+  // What was ready only after the end costs nothing.
+  expect(await factsOf(world)).toEqual([]);
+  await world.closedAccountsChore();
+  await followed(world, host, "stopped");
+  expect(await world.databaseRow(body.id)).toMatchObject({ status: "suspended", powered: false });
+});
+
+test("what is left of a database that could not be made is stopped too, and stays failed", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  const { body } = await alice.create();
+  const making = await world.lastOperation();
+  await world.activities.wantNodes(making.id);
+  await world.activities.settleProvision(making.id, { done: false, message: "late" });
+  await close(world, alice.accountId);
+
+  await world.closedAccountsChore();
+  await followed(world, host, "stopped");
+
+  expect(await world.databaseRow(body.id)).toMatchObject({ status: "failed", powered: false });
+  await world.closedAccountsChore();
+  expect(await world.openOperations()).toEqual([]);
+});
+
+test("a database whose account is opened again at that moment goes on", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  const database = await activeDatabase(world, alice, host);
+  await close(world, alice.accountId);
+
+  const { chore } = await world.db.transaction().execute(async (tx) => {
+    await tx.selectFrom("databases").select("id").where("id", "=", database.id).forUpdate().execute();
+    const stopping = world.closedAccountsChore();
+    await expect.poll(() => countWaiting(world), { timeout: 20_000 }).toBe(1);
+    await tx.updateTable("accounts").set({ closed_at: null, data_until: null }).execute();
+    return { chore: stopping };
+  });
+  await chore;
+
+  expect(await world.openOperations()).toEqual([]);
+  expect(await world.databaseRow(database.id)).toMatchObject({ status: "active", powered: true });
+});
+
+test("databases of open accounts are left alone", async () => {
+  await using world = await newWorld();
+  const [alice, bob, host] = [await world.customer(), await world.customer(), await world.host()];
+  await activeDatabase(world, alice, host);
+  await close(world, bob.accountId);
+
+  later(world, (CLOSED_ACCOUNT_DAYS + 1) * 24);
+  await world.closedAccountsChore();
+
+  expect(await world.openOperations()).toEqual([]);
+});
+
+test("when their time is over data are deleted as by a tenant, and not before", async () => {
+  await using world = await newWorld({ undeleteDays: 7 });
+  const [alice, host] = [await world.customer(), await world.host()];
+  const database = await activeDatabase(world, alice, host);
+  await close(world, alice.accountId);
+  await world.closedAccountsChore();
+  await followed(world, host, "stopped");
+
+  later(world, CLOSED_ACCOUNT_DAYS * 24 - 1);
+  await world.closedAccountsChore();
+  expect((await world.databaseRow(database.id)).deleted_at).toBeNull();
+  later(world, 1);
+  await world.closedAccountsChore();
+
+  const row = await world.databaseRow(database.id);
+  expect(row.deleted_at).toEqual(world.time.now);
+  expect(row.purge_at).toEqual(new Date(world.time.now.getTime() + 7 * 86_400_000));
+  expect(await world.openOperations()).toEqual(["deleteDatabase"]);
+  await world.closedAccountsChore();
+  expect(await world.account(alice.accountId)).toMatchObject({ closed_at: expect.any(Date), data_until: null });
+  expect((await world.audit()).at(-1)).toMatchObject({ action: "delete_account_data" });
+  const back = await world.operator.post(`/admin/databases/${database.id}/undelete`, {});
+  expect(back).toMatchObject({
+    status: 400,
+    body: { errors: [{ reason: expect.stringContaining("account reopen") }] },
+  });
+});
+
+test("opened again, people sign in anew, databases stay suspended, and old tokens stay dead", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await owing(world);
+  await giveCard(alice, GOOD);
+  await alice.post("/v4/account/cancel");
+  await followed(world, host, "stopped");
+
+  later(world, 24);
+  expect(await reopen(world, alice.accountId)).toMatchObject({ status: 200, body: { closed: null, data_until: null } });
+
+  expect((await alice.get("/v4/account")).status).toBe(401);
+  const again = await newToken(world, alice);
+  expect((await again.get(database.url)).body).toMatchObject({ status: "suspended" });
+  await world.closedAccountsChore();
+  expect(await world.openOperations()).toEqual([]);
+  expect((await again.post(`${database.url}/resume`)).status).toBe(200);
+  await followed(world, host, "running");
+  expect((await again.get(database.url)).body).toMatchObject({ status: "active" });
+});
+
+test("opened again, an account is metered from the next month on: the one it left is paid", async () => {
+  await using world = await newWorld();
+  const { alice, host } = await owing(world);
+  await giveCard(alice, GOOD);
+  await alice.post("/v4/account/cancel");
+  await followed(world, host, "stopped");
+  const { now } = world.time;
+  const nextMonth = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString();
+
+  later(world, 1);
+  await reopen(world, alice.accountId);
+
+  expect((await factsOf(world)).slice(1)).toEqual([
+    { state: "ended", at: now.toISOString() },
+    { state: "suspended", at: nextMonth },
+  ]);
+  const again = await newToken(world, alice);
+  expect((await again.get("/v4/account")).body).toMatchObject({ balance: 0, balance_uninvoiced: 0 });
+  // And it can be cancelled again: there is one invoice for a month, and it is made.
+  expect((await again.post("/v4/account/cancel")).status).toBe(200);
+  expect((await world.payments()).charged()).toHaveLength(1);
+});
+
+test("an account that is open, unknown, or whose data are being deleted cannot be opened again", async () => {
+  await using world = await newWorld();
+  const [alice, host] = [await world.customer(), await world.host()];
+  await activeDatabase(world, alice, host);
+
+  expect((await reopen(world, alice.accountId)).status).toBe(400);
+  expect((await reopen(world, 999)).status).toBe(404);
+  await close(world, alice.accountId);
+  later(world, CLOSED_ACCOUNT_DAYS * 24);
+  expect(await reopen(world, alice.accountId)).toMatchObject({
+    ...{ status: 400, body: { errors: [{ reason: expect.stringContaining("are being deleted") }] } },
+  });
+});
+
+test("the operator sees all of an account, also of one that is closed", async () => {
+  await using world = await newWorld();
+  const { alice } = await owing(world);
+  await giveCard(alice, GOOD);
+  await alice.put("/v4/account", { email: "bills@harbour.example", city: "Hamburg", country: "DE" });
+  const show = () => world.operator.get(`/admin/accounts/${alice.accountId}`);
+
+  expect((await show()).body).toMatchObject({
+    contact: { email: "bills@harbour.example", city: "Hamburg", country: "DE", zip: "20457" },
+    ...{ billing_source: "operator", balance: 0, balance_uninvoiced: 0.3, closed: null, sees_availability: true },
+    card: { type: "Visa", last_four: "4242" },
+  });
+  await alice.post("/v4/account/cancel", { comments: "bye" });
+  expect((await show()).body).toMatchObject({ balance_uninvoiced: 0, cancellation: { comments: "bye" } });
+  expect((await world.operator.get("/admin/accounts/999")).status).toBe(404);
+  expect((await alice.get(INSTANCES)).status).toBe(401);
+});

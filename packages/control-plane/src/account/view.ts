@@ -1,0 +1,42 @@
+import { type Account, toTimestamp } from "@moorage/contract";
+import { balanceOf, estimate, toDollars, viewPromotions } from "#billing/index.ts";
+import { expiryOf, findDefaultMethod } from "#payments/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import { type AccountRow, findAccount } from "./account-store.ts";
+import { capabilitiesOf } from "./capabilities.ts";
+
+export type ViewDeps = { db: Db; clock: Clock; existingCustomersOnly: boolean };
+
+/** The address that the account gave, or else the one by which the operator knows it. */
+export const emailOf = ({ contact_email, email }: Pick<AccountRow, "contact_email" | "email">): string =>
+  contact_email ?? email;
+
+export async function viewAccount({ db, clock, existingCustomersOnly }: ViewDeps, accountId: number): Promise<Account> {
+  const now = clock();
+  const row = await findAccount(db, accountId);
+  const card = await findDefaultMethod(db, accountId);
+  const uninvoiced = await estimate(db, accountId, now);
+  return {
+    active_promotions: await viewPromotions(db, accountId, now, uninvoiced),
+    active_since: toTimestamp(row.created_at),
+    address_1: row.address_1,
+    address_2: row.address_2,
+    balance: toDollars(await balanceOf(db, accountId)),
+    balance_uninvoiced: toDollars(uninvoiced.total_micros),
+    billing_source: row.billing_source,
+    capabilities: capabilitiesOf(row, existingCustomersOnly),
+    city: row.city,
+    company: row.company,
+    country: row.country,
+    credit_card: { expiry: card === undefined ? null : expiryOf(card), last_four: card?.last_four ?? null },
+    email: emailOf(row),
+    euuid: row.euuid,
+    first_name: row.first_name,
+    last_name: row.last_name,
+    phone: row.phone,
+    state: row.state,
+    tax_id: row.tax_id,
+    zip: row.zip,
+  };
+}

@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { authorize, codeFor, exchange, refresh, startAuth, tokensFor } from "#testing/auth.ts";
+import { newWorld, type World } from "#testing/world.ts";
+
+const close = (world: World, { accountId }: { accountId: number }): Promise<unknown> =>
+  world.db.updateTable("accounts").set({ closed_at: world.time.now }).where("id", "=", accountId).execute();
+const SCOPE = { scope: "databases:read_only" };
+
+/** Somebody's app, and somebody of another account who let it in. */
+async function stagedApp(world: World) {
+  const auth = await startAuth(world);
+  const [owner, person] = [await world.customer(), await world.customer()];
+  const app = await auth.newApp(owner);
+  const tokens = await tokensFor(auth, app, person, SCOPE);
+  return { auth, owner, person, app, tokens, [Symbol.asyncDispose]: () => auth[Symbol.asyncDispose]() };
+}
+
+test("what an app was given in an account ends when that account closes", async () => {
+  await using world = await newWorld();
+  await using stage = await stagedApp(world);
+  const { auth, app, person, tokens } = stage;
+  const code = await codeFor(auth, app, person, SCOPE);
+  expect((await world.as(tokens.access_token).get("/v4/databases/mysql/instances")).status).toBe(200);
+
+  await close(world, person);
+
+  expect((await world.as(tokens.access_token).get("/v4/databases/mysql/instances")).status).toBe(401);
+  for (const reply of [await refresh(auth, app, tokens.refresh_token), await exchange(auth, app, code)]) {
+    expect(reply.status).toBe(400);
+    expect(await reply.json()).toMatchObject({ error: "invalid_grant" });
+  }
+});
+
+test("an app whose own account closes ends for everybody who let it in", async () => {
+  await using world = await newWorld();
+  await using stage = await stagedApp(world);
+  const { auth, app, owner, person, tokens } = stage;
+
+  await close(world, owner);
+
+  expect((await world.as(tokens.access_token).get("/v4/databases/mysql/instances")).status).toBe(401);
+  expect((await refresh(auth, app, tokens.refresh_token)).status).toBe(401);
+  const asked = { client_id: app.id, response_type: "code", redirect_uri: app.redirectUri, state: "s", ...SCOPE };
+  expect((await authorize(auth.browser(), person, asked)).back).toBeUndefined();
+});
+
+test("a session of a closed account lets nobody through: signing in is asked for again", async () => {
+  await using world = await newWorld();
+  await using stage = await stagedApp(world);
+  const { auth, app, person } = stage;
+  const { browser } = await codeFor(auth, app, person, SCOPE);
+  await close(world, person);
+
+  const asked = { client_id: app.id, response_type: "code", redirect_uri: app.redirectUri, state: "s", ...SCOPE };
+  const { back, shown } = await authorize(browser, person, asked);
+
+  expect(shown[0]?.wants).toBe("sign-in");
+  expect(back?.searchParams.get("code") ?? undefined).toBeUndefined();
+});

@@ -1,0 +1,46 @@
+import type { Tx } from "#platform/db/database.ts";
+import { DomainError, notFound } from "#platform/errors.ts";
+import type { Adjustment } from "./rating.ts";
+
+export type NewAdjustment = { accountId: number; invoiceId: number | null; label: string; amountMicros: number };
+
+/**
+ * A line of the open month that the operator writes: a final invoice never changes, so that what was wrong in it is made
+ * good here. Of each invoice there is one with the same label, so that it can be said again.
+ */
+export async function adjust(
+  tx: Tx,
+  { accountId, invoiceId, label, amountMicros }: NewAdjustment,
+  now: Date,
+): Promise<Adjustment> {
+  const account = await tx
+    .selectFrom("accounts")
+    .select(["invoiced_through", "closed_at"])
+    .where("id", "=", accountId)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow(notFound);
+  const said = await tx
+    .selectFrom("adjustments")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("invoice_id", "is not distinct from", invoiceId)
+    .where("label", "=", label)
+    .executeTakeFirst();
+  if (said?.amount_micros === amountMicros) return said;
+  if (said !== undefined)
+    throw new DomainError("wrong-state", {
+      reason: `"${label}" was written before, with another amount, and stays. Write the rest under another label.`,
+    });
+  if (account.closed_at !== null)
+    throw new DomainError("wrong-state", {
+      reason: `Account ${accountId} is closed and gets no more invoices. Give money back at the payment provider.`,
+    });
+  return tx
+    .insertInto("adjustments")
+    .values({
+      ...{ account_id: accountId, invoice_id: invoiceId, label, amount_micros: amountMicros },
+      at: now > account.invoiced_through ? now : account.invoiced_through,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}

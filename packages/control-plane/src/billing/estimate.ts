@@ -1,0 +1,63 @@
+import { type Promotion as PromotionView, toTimestamp } from "@moorage/contract";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { notFound } from "#platform/errors.ts";
+import { inCents } from "./money.ts";
+import { monthOf } from "./months.ts";
+import { rateOpenMonths } from "./open-months.ts";
+import { readPromotions } from "./rating-input-store.ts";
+import type { Promotion, RatedInvoice } from "./rating.ts";
+
+/** What an account has used so far and no invoice holds: as if its invoices were made now. */
+export async function estimate(db: Db | Tx, accountId: number, now: Date): Promise<RatedInvoice> {
+  const account = await db
+    .selectFrom("accounts")
+    .selectAll()
+    .where("id", "=", accountId)
+    .executeTakeFirstOrThrow(notFound);
+  if (account.closed_at !== null) return nothing;
+  const months = (await rateOpenMonths(db, [account], now)).get(accountId) ?? [];
+  return months.map(({ rated }) => rated).reduce(together, nothing);
+}
+
+const nothing: RatedInvoice = { lines: [], subtotal_micros: 0, tax_micros: 0, total_micros: 0, tax_summary: [] };
+
+/** For some minutes after a month's end there are two: that month has no invoice yet. */
+const together = (a: RatedInvoice, b: RatedInvoice): RatedInvoice => ({
+  lines: [...a.lines, ...b.lines],
+  subtotal_micros: a.subtotal_micros + b.subtotal_micros,
+  tax_micros: a.tax_micros + b.tax_micros,
+  total_micros: a.total_micros + b.total_micros,
+  tax_summary: [...a.tax_summary, ...b.tax_summary],
+});
+
+/** Those that are running and have something left, the oldest first; with what the estimate of this month takes. */
+export async function viewPromotions(
+  db: Db | Tx,
+  accountId: number,
+  now: Date,
+  { lines }: Pick<RatedInvoice, "lines">,
+): Promise<PromotionView[]> {
+  const promotions = await readPromotions(db, [accountId], monthOf(now));
+  return promotions
+    .filter(({ granted_at, expires_at }) => granted_at <= now && (expires_at === null || expires_at > now))
+    .filter(({ credit_micros, used_micros }) => used_micros < credit_micros)
+    .sort((a, b) => a.granted_at.getTime() - b.granted_at.getTime() || a.id - b.id)
+    .map((promotion) => viewOf(promotion, takenFrom(promotion, lines)));
+}
+
+const takenFrom = ({ id }: Promotion, lines: RatedInvoice["lines"]): number =>
+  lines.reduce((sum, { promotion_id, amount_micros }) => (promotion_id === id ? sum - amount_micros : sum), 0);
+
+function viewOf(promotion: Promotion, takenMicros: number): PromotionView {
+  const remaining = promotion.credit_micros - promotion.used_micros;
+  return {
+    credit_monthly_cap: inCents(promotion.monthly_cap_micros),
+    credit_remaining: inCents(remaining),
+    description: promotion.description,
+    expire_dt: promotion.expires_at === null ? null : toTimestamp(promotion.expires_at),
+    image_url: promotion.image_url,
+    service_type: promotion.service_type,
+    summary: promotion.summary,
+    this_month_credit_remaining: inCents(Math.max(0, Math.min(promotion.monthly_cap_micros, remaining) - takenMicros)),
+  };
+}

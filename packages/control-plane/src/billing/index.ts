@@ -1,0 +1,16 @@
+export { adjust } from "./adjust.ts";
+export { estimate, viewPromotions } from "./estimate.ts";
+export { type AfterInvoices, closeBooks, type Owed } from "./invoice-accounts.ts";
+export { findAnyInvoice, findItems, type InvoiceRow, listEveryInvoice } from "./invoice-store.ts";
+export { balanceOf, type Posting } from "./ledger-store.ts";
+export { inDollars, toDollars } from "./money.ts";
+export { postPayment, postRefund } from "./post-cash.ts";
+export { type BillingRouteDeps, billingRoutes } from "./routes.ts";
+export { verifyLedger } from "./verify-ledger.ts";
+export { rate } from "./rate.ts";
+export type { Promotion, RatedInvoice, TaxRate } from "./rating.ts";
+export { grantPromotion, listPromotions } from "./promotions.ts";
+export { endTax, listTaxRates, setTax } from "./tax-table.ts";
+export { reopenBooks } from "./reopen-books.ts";
+export { rerate } from "./rerate.ts";
+export { viewOfInvoice, viewOfItem } from "./view.ts";

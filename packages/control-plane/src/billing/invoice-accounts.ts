@@ -1,0 +1,118 @@
+import { sql } from "kysely";
+import { audit } from "#platform/audit.ts";
+import type { Tx } from "#platform/db/database.ts";
+import { type InvoiceItemRow, type InvoiceRow, insertInvoices, insertItems, takeNumbers } from "./invoice-store.ts";
+import { balancesOf, postInvoices } from "./ledger-store.ts";
+import { type AccountRow, billToOf, rateOpenMonths } from "./open-months.ts";
+import type { RatedMonth } from "./rate-months.ts";
+import { tellBalances } from "./tell-balance.ts";
+
+/** What an account owes after its invoice. */
+export type Owed = { accountId: number; amountMicros: number };
+/** Called in the transaction of the invoices, with the accounts' rows locked. */
+export type AfterInvoices = (tx: Tx, owed: readonly Owed[], at: Date) => Promise<unknown>;
+
+/**
+ * The invoices of some accounts for all that they used up to a month's end, and everything that follows from them. An
+ * account that was invoiced up to then already is passed over, so that it may be asked any number of times.
+ */
+export async function invoiceAccounts(
+  tx: Tx,
+  accountIds: readonly number[],
+  { until, at, afterInvoices }: { until: Date; at: Date; afterInvoices: AfterInvoices },
+): Promise<void> {
+  const accounts = (await lockAccounts(tx, accountIds, until)).filter(({ closed_at }) => closed_at === null);
+  const invoices = await writeInvoices(tx, accounts, until, at);
+  const invoiced = [...new Set(invoices.map(({ account_id }) => account_id))];
+  const balances = await balancesOf(tx, invoiced);
+  await tellBalances(tx, balances, at);
+  const owed = [...balances].map(([accountId, amountMicros]) => ({ accountId, amountMicros }));
+  await afterInvoices(
+    tx,
+    owed.filter(({ amountMicros }) => amountMicros > 0),
+    at,
+  );
+  if (invoices.length > 0) await auditInvoices(tx, invoices, until, at);
+}
+
+/**
+ * The last invoice of an account that is being closed, up to the moment at which it was cancelled; the number of the
+ * last one, if there was anything to invoice. Nothing that it uses later is ever invoiced.
+ */
+export async function closeBooks(tx: Tx, accountId: number, cutoff: Date, at: Date): Promise<number | undefined> {
+  const invoices = await writeInvoices(tx, await lockAccounts(tx, [accountId], cutoff), cutoff, at);
+  if (invoices.length > 0) await auditInvoices(tx, invoices, cutoff, at);
+  await tellBalances(tx, await balancesOf(tx, [accountId]), at);
+  return invoices.at(-1)?.id;
+}
+
+/** In the order of their ids, as everybody locks them. What refers to them may still be written. */
+const lockAccounts = (tx: Tx, ids: readonly number[], until: Date): Promise<AccountRow[]> =>
+  tx
+    .selectFrom("accounts")
+    .selectAll()
+    .where("id", "=", sql<number>`any(${ids}::bigint[])`)
+    .where("invoiced_through", "<", until)
+    .orderBy("id")
+    .forNoKeyUpdate()
+    .execute();
+
+async function writeInvoices(
+  tx: Tx,
+  accounts: readonly AccountRow[],
+  until: Date,
+  at: Date,
+): Promise<readonly InvoiceRow[]> {
+  const rated = await rateOpenMonths(tx, accounts, until);
+  const months = accounts.flatMap((account) => (rated.get(account.id) ?? []).map((month) => ({ account, month })));
+  const numbers = await takeNumbers(tx, months.length);
+  const made = months.map(({ account, month }, index) => ({
+    row: invoiceOf(account, month, numbers[index] as number, at),
+    lines: month.rated.lines,
+  }));
+  const invoices = made.map(({ row }) => row);
+  await insertInvoices(tx, invoices);
+  await insertItems(
+    tx,
+    made.flatMap(({ row, lines }) =>
+      lines.map(
+        (line, ordinal): InvoiceItemRow => ({ account_id: row.account_id, invoice_id: row.id, ordinal, ...line }),
+      ),
+    ),
+  );
+  await postInvoices(tx, invoices, at);
+  await tx
+    .updateTable("accounts")
+    .set({ invoiced_through: until })
+    .where("id", "=", sql<number>`any(${accounts.map(({ id }) => id)}::bigint[])`)
+    .execute();
+  return invoices;
+}
+
+const invoiceOf = (account: AccountRow, { month, period, rated }: RatedMonth, id: number, at: Date): InvoiceRow => ({
+  account_id: account.id,
+  id,
+  month,
+  label: `Invoice #${id}`,
+  created_at: at,
+  until: period.until,
+  billing_source: account.billing_source,
+  bill_to: billToOf(account),
+  subtotal_micros: rated.subtotal_micros,
+  tax_micros: rated.tax_micros,
+  total_micros: rated.total_micros,
+  tax_summary: rated.tax_summary,
+});
+
+const auditInvoices = (tx: Tx, invoices: readonly InvoiceRow[], until: Date, at: Date): Promise<void> =>
+  audit(tx, {
+    at,
+    account: null,
+    actor: "worker",
+    action: "invoice_accounts",
+    target: `until/${until.toISOString()}`,
+    detail: {
+      invoices: invoices.map(({ id }) => id),
+      total_micros: invoices.reduce((sum, { total_micros }) => sum + total_micros, 0),
+    },
+  });

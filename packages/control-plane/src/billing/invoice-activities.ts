@@ -1,0 +1,31 @@
+import { Context } from "@temporalio/activity";
+import { createTurns } from "#platform/turns.ts";
+import type { RunKey } from "./billing-run-store.ts";
+import { endRun, type RunDeps } from "./end-run.ts";
+
+/** Batches of all runs that a worker works on at once: it has other things to do, and so has Postgres. */
+const AT_ONCE = 3;
+const BEAT_MS = 2000;
+
+export const createInvoiceActivities = (deps: Omit<RunDeps, "turn">) => {
+  const inTurn = createTurns({ atOnce: AT_ONCE, mostWaiting: Number.POSITIVE_INFINITY });
+  return {
+    /** Repeatable: accounts that have their invoice are passed over. */
+    invoiceRun: async (key: RunKey): Promise<void> => {
+      const context = Context.current();
+      // Also while it waits for its turn.
+      const beating = setInterval(() => context.heartbeat(), BEAT_MS);
+      try {
+        const turn = (batch: () => Promise<void>): Promise<void> =>
+          inTurn(() => {
+            context.cancellationSignal.throwIfAborted();
+            return batch();
+          });
+        await endRun({ ...deps, turn }, key);
+      } finally {
+        clearInterval(beating);
+      }
+    },
+  };
+};
+export type InvoiceActivities = ReturnType<typeof createInvoiceActivities>;

@@ -1,0 +1,171 @@
+import { createRequire } from "node:module";
+import { buffer } from "node:stream/consumers";
+import Pdf from "pdfkit";
+import type { BillTo } from "#platform/db/tables.ts";
+import type { InvoiceItemRow, InvoiceRow } from "./invoice-store.ts";
+import { inDollars } from "./money.ts";
+
+/** Whose invoices these are. */
+export type Issuer = { name: string; address: readonly string[] };
+
+type Doc = InstanceType<typeof Pdf>;
+type Column = { title: string; width: number; align: "left" | "right"; of: (item: InvoiceItemRow) => string };
+
+/** The fonts that every reader has know only western letters; names are written in many. */
+const require = createRequire(import.meta.url);
+const fonts = {
+  plain: require.resolve("dejavu-fonts-ttf/ttf/DejaVuSansCondensed.ttf"),
+  bold: require.resolve("dejavu-fonts-ttf/ttf/DejaVuSansCondensed-Bold.ttf"),
+};
+
+const MARGIN = 50;
+const PAD = 5;
+const GREY = "#666666";
+const columns: readonly Column[] = [
+  {
+    title: "Description",
+    width: 157,
+    align: "left",
+    of: ({ label, region }) => [label, region].filter(Boolean).join(", "),
+  },
+  { title: "From", width: 76, align: "left", of: ({ from_at }) => inMinutes(from_at) },
+  { title: "To", width: 76, align: "left", of: ({ to_at }) => inMinutes(to_at) },
+  { title: "Quantity", width: 48, align: "right", of: ({ quantity }) => String(quantity) },
+  { title: "Price", width: 48, align: "right", of: ({ unit_price_micros }) => inDollars(unit_price_micros) },
+  { title: "Amount", width: 50, align: "right", of: ({ amount_micros }) => inDollars(amount_micros) },
+  { title: "Tax", width: 40, align: "right", of: ({ tax_micros }) => inDollars(tax_micros) },
+];
+const TABLE = columns.reduce((sum, { width }) => sum + width, 0);
+
+/** The same bytes each time: nothing of it comes from the moment at which it is made. */
+export async function pdfOf(
+  invoice: InvoiceRow,
+  items: readonly InvoiceItemRow[],
+  issuer: Issuer,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const doc = new Pdf({
+    ...{ size: "A4", margin: MARGIN, bufferPages: true, font: fonts.plain, lang: "en", displayTitle: true },
+    info: { Title: invoice.label, Author: issuer.name, CreationDate: invoice.created_at },
+  });
+  const made = buffer(doc);
+  head(doc, invoice, issuer);
+  billTo(doc, invoice.bill_to);
+  table(doc, items);
+  totals(doc, invoice);
+  pageNumbers(doc, invoice);
+  doc.end();
+  return made;
+}
+
+function head(doc: Doc, invoice: InvoiceRow, { name, address }: Issuer): void {
+  doc
+    .font(fonts.bold)
+    .fontSize(16)
+    .text(name, MARGIN, MARGIN, { width: TABLE / 2 });
+  doc.font(fonts.plain).fontSize(9).fillColor(GREY);
+  for (const line of address) doc.text(line, { width: TABLE / 2 });
+  const left = doc.y;
+  const right = { width: TABLE / 2, align: "right" as const };
+  doc
+    .fillColor("black")
+    .font(fonts.bold)
+    .fontSize(16)
+    .text(invoice.label, MARGIN + TABLE / 2, MARGIN, right);
+  doc.font(fonts.plain).fontSize(9);
+  doc.text(`Date: ${dayOf(invoice.created_at)}`, right);
+  doc.text(`Period: ${invoice.month} to ${lastDayOf(invoice.until)}`, right);
+  doc.y = Math.max(left, doc.y) + 24;
+}
+
+function billTo(doc: Doc, to: BillTo): void {
+  doc.font(fonts.bold).fontSize(9).text("Bill to", MARGIN, doc.y, { width: TABLE }).font(fonts.plain);
+  const lines = [
+    to.company,
+    `${to.first_name} ${to.last_name}`.trim(),
+    to.address_1,
+    to.address_2,
+    [to.zip, to.city, to.state].filter(Boolean).join(" "),
+    to.country,
+    to.tax_id && `Tax ID: ${to.tax_id}`,
+    to.email,
+  ];
+  for (const line of lines.filter(Boolean)) doc.text(line, { width: TABLE });
+  doc.y += 18;
+}
+
+function table(doc: Doc, items: readonly InvoiceItemRow[]): void {
+  const titles = (): void => {
+    doc.font(fonts.bold).fontSize(8);
+    row(
+      doc,
+      columns.map(({ title }) => title),
+    );
+    doc.font(fonts.plain);
+  };
+  titles();
+  for (const item of items) {
+    const cells = columns.map(({ of }) => of(item));
+    if (doc.y + heightOf(doc, cells) > bottomOf(doc)) {
+      doc.addPage();
+      titles();
+    }
+    row(doc, cells);
+  }
+}
+
+function row(doc: Doc, cells: readonly string[]): void {
+  const { y } = doc;
+  const height = heightOf(doc, cells);
+  let x = MARGIN;
+  for (const [at, { width, align }] of columns.entries()) {
+    doc.text(cells[at] ?? "", x, y + PAD, { width: width - PAD, align });
+    x += width;
+  }
+  doc
+    .moveTo(MARGIN, y + height)
+    .lineTo(MARGIN + TABLE, y + height)
+    .lineWidth(0.5)
+    .strokeColor("#cccccc")
+    .stroke();
+  doc.x = MARGIN;
+  doc.y = y + height;
+}
+
+const heightOf = (doc: Doc, cells: readonly string[]): number =>
+  2 * PAD + Math.max(...columns.map(({ width }, at) => doc.heightOfString(cells[at] ?? "", { width: width - PAD })));
+
+function totals(doc: Doc, invoice: InvoiceRow): void {
+  const lines: [string, number][] = [
+    ["Subtotal", invoice.subtotal_micros],
+    ...invoice.tax_summary.map(({ name, tax_micros }): [string, number] => [name, tax_micros]),
+    ["Total", invoice.total_micros],
+  ];
+  if (doc.y + lines.length * 16 + 12 > bottomOf(doc)) doc.addPage();
+  doc.y += 12;
+  doc.fontSize(9);
+  for (const [name, micros] of lines) {
+    const { y } = doc;
+    doc.font(name === "Total" ? fonts.bold : fonts.plain);
+    doc.text(name, MARGIN + TABLE - 260, y, { width: 160 });
+    doc.text(`${inDollars(micros)} USD`, MARGIN + TABLE - 100, y, { width: 100 - PAD, align: "right" });
+    doc.y = Math.max(doc.y, y + 16);
+  }
+}
+
+function pageNumbers(doc: Doc, { label }: InvoiceRow): void {
+  const { count } = doc.bufferedPageRange();
+  for (let page = 0; page < count; page++) {
+    doc.switchToPage(page);
+    // The text lies in the margin, where the next page would begin.
+    doc.page.margins.bottom = 0;
+    doc.font(fonts.plain).fontSize(8).fillColor(GREY);
+    const words = `${label}, page ${page + 1} of ${count}`;
+    doc.text(words, MARGIN, doc.page.height - MARGIN + 15, { width: TABLE, align: "right", lineBreak: false });
+  }
+}
+
+const bottomOf = (doc: Doc): number => doc.page.height - MARGIN;
+const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
+/** Of a period that ends just before then. */
+const lastDayOf = (until: Date): string => dayOf(new Date(until.getTime() - 1));
+const inMinutes = (at: Date): string => at.toISOString().slice(0, 16).replace("T", " ");

@@ -1,0 +1,81 @@
+import { type Selectable, sql } from "kysely";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { listPage } from "#platform/db/list-page.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import { notFound } from "#platform/errors.ts";
+import type { Filter } from "#platform/filter.ts";
+import { offsetOf, type PageRequest } from "#platform/http/page.ts";
+
+export type InvoiceRow = Selectable<Tables["invoices"]>;
+export type InvoiceItemRow = Selectable<Tables["invoice_items"]>;
+
+const columns = {
+  date: sql.ref("created_at"),
+  label: sql.ref("label"),
+  total: sql`(total_micros / 1e6)`,
+  billing_source: sql.ref("billing_source"),
+};
+
+export const listInvoicePage = (db: Db, accountId: number, page: PageRequest, filter: Filter) =>
+  listPage(db.selectFrom("invoices").selectAll().where("account_id", "=", accountId), {
+    page,
+    filter,
+    columns,
+    lastly: { by: "id" },
+  });
+
+export const findInvoice = (db: Db, accountId: number, id: number): Promise<InvoiceRow> =>
+  db
+    .selectFrom("invoices")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow(notFound);
+
+/** For the operator, who knows no account of it. */
+export const findAnyInvoice = (db: Db | Tx, id: number): Promise<InvoiceRow | undefined> =>
+  db.selectFrom("invoices").selectAll().where("id", "=", id).executeTakeFirst();
+
+/** For the operator: of one account, or of all, the newest first. */
+export async function listEveryInvoice(db: Db, page: PageRequest, accountId: number | undefined) {
+  const there = db
+    .selectFrom("invoices")
+    .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as number));
+  const rows = await there.selectAll().orderBy("id", "desc").limit(page.pageSize).offset(offsetOf(page)).execute();
+  const { results } = await there.select(({ fn }) => fn.countAll<number>().as("results")).executeTakeFirstOrThrow();
+  return { rows, results };
+}
+
+const itemsOf = (db: Db, accountId: number, invoiceId: number) =>
+  db.selectFrom("invoice_items").selectAll().where("account_id", "=", accountId).where("invoice_id", "=", invoiceId);
+
+export const listItemPage = (db: Db, accountId: number, invoiceId: number, page: PageRequest, filter: Filter) =>
+  listPage(itemsOf(db, accountId, invoiceId), { page, filter, columns: {}, lastly: { by: "ordinal" } });
+
+export const findItems = (db: Db, { account_id, id }: InvoiceRow): Promise<InvoiceItemRow[]> =>
+  itemsOf(db, account_id, id).orderBy("ordinal").execute();
+
+/** Numbers for so many invoices: each is in its invoice's label, so that it is known before the row is written. */
+export async function takeNumbers(tx: Tx, count: number): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select next_id('invoices_seq') as id from generate_series(1, ${count})`.execute(tx);
+  return rows.map(({ id }) => id);
+}
+
+export const insertInvoices = (tx: Tx, rows: readonly InvoiceRow[]): Promise<unknown> =>
+  insertAll(tx, "invoices", rows);
+
+export const insertItems = (tx: Tx, rows: readonly InvoiceItemRow[]): Promise<unknown> =>
+  insertAll(tx, "invoice_items", rows);
+
+/** One statement for all of them: as JSON they are one parameter, however many there are. */
+async function insertAll(tx: Tx, table: "invoices" | "invoice_items", rows: readonly object[]): Promise<void> {
+  const [first] = rows;
+  if (first === undefined) return;
+  const names = sql.join(Object.keys(first).map((name) => sql.ref(name)));
+  await sql`
+    insert into ${sql.table(table)} (${names})
+    select ${names} from jsonb_populate_recordset(null::${sql.table(table)}, ${JSON.stringify(rows)}::jsonb)`.execute(
+    tx,
+  );
+}

@@ -1,0 +1,18 @@
+const MICROS = 1_000_000;
+const CENT = 10_000;
+
+/** For the wire. Exact: of all numbers, a quotient is the one nearest to what was divided. */
+export const toDollars = (micros: number): number => micros / MICROS;
+
+/** For people: with cents, such as -$1,204.50. More decimals only where there are any, as in a price. */
+export function inDollars(micros: number): string {
+  const cents = micros % CENT === 0;
+  const text = Math.abs(toDollars(micros)).toLocaleString("en-US", {
+    minimumFractionDigits: 2,
+    maximumFractionDigits: cents ? 2 : 6,
+  });
+  return `${micros < 0 ? "-" : ""}$${text}`;
+}
+
+/** For the wire, where it wants text: such as 1204.50. */
+export const inCents = (micros: number): string => toDollars(micros).toFixed(2);

@@ -1,0 +1,67 @@
+import { type Client, WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
+import { step } from "@moorage/crash-points";
+import { requireCurrent, TASK_QUEUE } from "#operations/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { findFirstAccount, findLastMonth, insertRuns, openRuns, type RunKey } from "./billing-run-store.ts";
+import { endOf, type Month, monthAfter, monthOf } from "./months.ts";
+
+export const monthEndSteps = ["worker.cut-month", "worker.start-run"] as const;
+const [CUT, START] = monthEndSteps;
+
+export type MonthEndDeps = {
+  db: Db;
+  clock: Clock;
+  temporal: Client;
+  invoiceDelaySeconds: number;
+  /** How many accounts one workflow invoices. */
+  accountsEach: number;
+};
+
+/**
+ * Once a month is over: cuts the accounts into runs, and sees to it that every open run has a workflow. It is the row
+ * that says whether a run is done, so that a workflow that was lost, or whose end was lost, is simply started again.
+ */
+export const createMonthEndChore = (deps: MonthEndDeps) => async (): Promise<void> => {
+  const { db, clock, temporal, accountsEach } = deps;
+  // More than one, if nobody was there when a month ended.
+  for (let month = await monthToEnd(deps); month !== undefined; month = await monthToEnd(deps)) {
+    const ended = month;
+    await transact(db, CUT, async (tx) => {
+      await requireCurrent(tx);
+      await insertRuns(tx, ended, accountsEach, clock());
+    });
+  }
+  for (const { month, first_account } of await openRuns(db))
+    await step(START, () => startRun(temporal, { month, firstAccount: first_account }));
+};
+
+/** The month after the last that was cut, if it is over. Before the first account there was nothing to invoice. */
+async function monthToEnd({ db, clock, invoiceDelaySeconds }: MonthEndDeps): Promise<Month | undefined> {
+  const last = await findLastMonth(db);
+  const first = last === undefined ? await findFirstAccount(db) : undefined;
+  const month = last === undefined ? first && monthOf(first.created_at) : monthAfter(last);
+  const isOver = month !== undefined && endOf(month).getTime() + invoiceDelaySeconds * 1000 <= clock().getTime();
+  return isOver ? month : undefined;
+}
+
+/** Derived from its row, so that whoever starts it starts the same one. */
+export const workflowIdOfRun = ({ month, firstAccount }: RunKey): string =>
+  `month-end-${month.slice(0, 7)}-${firstAccount}`;
+
+async function startRun(temporal: Client, run: RunKey): Promise<void> {
+  try {
+    await temporal.workflow.start("invoiceAccounts", {
+      workflowId: workflowIdOfRun(run),
+      taskQueue: TASK_QUEUE,
+      // Of one that runs there is no second.
+      workflowIdReusePolicy: "ALLOW_DUPLICATE",
+      workflowIdConflictPolicy: "FAIL",
+      workflowTaskTimeout: "5 seconds",
+      args: [run],
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+}

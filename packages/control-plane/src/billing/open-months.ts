@@ -1,0 +1,46 @@
+import type { Selectable } from "kysely";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { BillTo, Tables } from "#platform/db/tables.ts";
+import { monthOf, startOf } from "./months.ts";
+import { type RatedMonth, rateMonths } from "./rate-months.ts";
+import { readBooks } from "./rating-input-store.ts";
+
+export type AccountRow = Selectable<Tables["accounts"]>;
+
+/** What no invoice holds yet, month by month. Who wants it to stay so holds the accounts' locks. */
+export async function rateOpenMonths(
+  db: Db | Tx,
+  accounts: readonly AccountRow[],
+  until: Date,
+): Promise<Map<number, RatedMonth[]>> {
+  const rated = new Map<number, RatedMonth[]>();
+  // Nearly always one group: they were all invoiced up to the same day.
+  for (const [since, group] of Map.groupBy(accounts, openSince)) {
+    const period = { from: startOf(since), until };
+    const ids = group.map(({ id }) => id);
+    const books = await readBooks(db, ids, period);
+    for (const account of group) {
+      const own = books.get(account.id);
+      if (own !== undefined) rated.set(account.id, rateMonths(own, billToOf(account), period.from, until));
+    }
+  }
+  return rated;
+}
+
+/** Nothing was used before the account was there. */
+const openSince = ({ invoiced_through, created_at }: AccountRow): string =>
+  monthOf(invoiced_through < created_at ? created_at : invoiced_through);
+
+export const billToOf = (account: AccountRow): BillTo => ({
+  company: account.company,
+  first_name: account.first_name,
+  last_name: account.last_name,
+  address_1: account.address_1,
+  address_2: account.address_2,
+  city: account.city,
+  state: account.state,
+  zip: account.zip,
+  country: account.country,
+  tax_id: account.tax_id,
+  email: account.contact_email ?? account.email,
+});

@@ -1,0 +1,15 @@
+import type { Tx } from "#platform/db/database.ts";
+import { type Posting, postCash } from "./ledger-store.ts";
+import { tellBalance } from "./tell-balance.ts";
+
+/** Money that came in, once for each source; whether this was the time. */
+export const postPayment = (tx: Tx, posting: Posting): Promise<boolean> => post(tx, "payment", posting);
+
+/** Money that went back, so that what it had paid is owed again. */
+export const postRefund = (tx: Tx, posting: Posting): Promise<boolean> => post(tx, "refund", posting);
+
+async function post(tx: Tx, kind: "payment" | "refund", posting: Posting): Promise<boolean> {
+  const posted = await postCash(tx, kind, posting);
+  if (posted) await tellBalance(tx, posting.accountId, posting.at);
+  return posted;
+}

@@ -1,0 +1,73 @@
+/** Any history is rated as counting its hours one by one would, and the sums of its invoice agree. */
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { rate } from "./rate.ts";
+import { faultsOfInvoice } from "./testing/faults-of-invoice.ts";
+import { history } from "./testing/random-histories.ts";
+
+const HISTORIES = 10_000;
+
+/** The first history, if any, that has faults; made as small as it can be. */
+const look = (rating: typeof rate, numRuns: number) =>
+  fc.check(
+    fc.property(history, (input) => {
+      expect(faultsOfInvoice(input, rating(input))).toEqual([]);
+    }),
+    { numRuns },
+  );
+
+test("ten thousand histories: each is what was counted hour by hour, no hour twice or missed, no cap passed, sums agree", () => {
+  const found = look(rate, HISTORIES);
+
+  expect(fc.defaultReportMessage(found)).toBeUndefined();
+  expect(found.numRuns).toBe(HISTORIES);
+}, 300_000);
+
+test("a history rated again gives the same bytes, in whatever order its facts are read", () => {
+  fc.assert(
+    fc.property(history, fc.func(fc.integer()), (input, order) => {
+      const shuffled = { ...input, facts: input.facts.toSorted((a, b) => order(a) - order(b)) };
+      expect(JSON.stringify(rate(shuffled))).toBe(JSON.stringify(rate(input)));
+    }),
+    { numRuns: 500 },
+  );
+}, 60_000);
+
+/** The rating with one line changed, as a mistake would have it. */
+async function withMistake(file: string, line: string, mistake: string) {
+  const folder = await mkdtemp(join(tmpdir(), "moorage-rate-"));
+  await cp(import.meta.dirname, folder, { recursive: true, filter: (path) => !path.endsWith(".test.ts") });
+  const text = await readFile(join(folder, file), "utf8");
+  expect(text.split(line), `${file} says this once`).toHaveLength(2);
+  await writeFile(join(folder, file), text.replace(line, mistake));
+  const { rate: rating } = (await import(pathToFileURL(join(folder, "rate.ts")).href)) as { rate: typeof rate };
+  return { rating, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+}
+
+test.each([
+  ["half a cent goes down", "rate-cents.ts", "const HALF_CENT = 5_000;", "const HALF_CENT = 4_999;"],
+  ["a tax is cut, not rounded", "rate-cents.ts", "* ppm + MILLION / 2;", "* ppm;"],
+  ["the month is capped by line only", "rate-slot.ts", "Math.min(amountOf(stretch), left)", "amountOf(stretch)"],
+  ["a cap is rounded up", "rate-slot.ts", "=> wholeCents(monthlyMicros)", "=> roundToCents(monthlyMicros)"],
+  ["an end at a full hour begins it", "rate-hours.ts", "Math.ceil(end / HOUR_MS)", "Math.floor(end / HOUR_MS) + 1"],
+  ["a shared hour is counted twice", "rate-hours.ts", "const shared = last.to - next.from;", "const shared = 0;"],
+  ["a shared hour is the later one's", "rate-hours.ts", "next.hourlyMicros <= last.hourlyMicros", "false"],
+  [
+    "credit is given again",
+    "rate-promotions.ts",
+    "promotion.credit_micros - promotion.used_micros",
+    "promotion.credit_micros",
+  ],
+])(
+  "a planted mistake is found: %s",
+  async (_what, file, line, mistake) => {
+    await using planted = await withMistake(file, line, mistake);
+
+    expect(look(planted.rating, HISTORIES).failed).toBe(true);
+  },
+  60_000,
+);

@@ -1,0 +1,56 @@
+import type { UsageFactRow } from "#metering/index.ts";
+import { hoursOf } from "./rate-hours.ts";
+import { linesOfPromotions } from "./rate-promotions.ts";
+import { linesOfSlot } from "./rate-slot.ts";
+import { tax, taxesFor } from "./rate-taxes.ts";
+import type { Adjustment, Period, RatedInvoice, RatingInput, UntaxedLine } from "./rating.ts";
+
+/** What an account owes for a period: usage by resource, then what the operator added, then what promotions take off. */
+export function rate(input: RatingInput): RatedInvoice {
+  const { period, prices } = input;
+  const usage = byResource(input.facts).flatMap((facts) => linesOfSlot(hoursOf(facts, prices, period)));
+  const owed = [...usage, ...linesOfAdjustments(input.adjustments, period)];
+  const untaxed = [...owed, ...linesOfPromotions(input.promotions, sum(owed), period)];
+  const { lines, summary } = tax(untaxed, taxesFor(input));
+  const [subtotal, taxed] = [sum(lines), lines.reduce((total, line) => total + line.tax_micros, 0)];
+  return {
+    lines,
+    subtotal_micros: subtotal,
+    tax_micros: taxed,
+    total_micros: subtotal + taxed,
+    tax_summary: summary,
+  };
+}
+
+const sum = (lines: readonly UntaxedLine[]): number => lines.reduce((total, line) => total + line.amount_micros, 0);
+
+/** In the order of their ids, whatever the order of the facts: the same invoice must come out every time. */
+function byResource(facts: readonly UsageFactRow[]): UsageFactRow[][] {
+  const resources = new Map<number, UsageFactRow[]>();
+  for (const fact of facts) {
+    const known = resources.get(fact.resource_id);
+    if (known === undefined) resources.set(fact.resource_id, [fact]);
+    else known.push(fact);
+  }
+  for (const known of resources.values()) known.sort((a, b) => a.sequence - b.sequence);
+  return [...resources].sort(([a], [b]) => a - b).map(([, known]) => known);
+}
+
+const linesOfAdjustments = (adjustments: readonly Adjustment[], { from, until }: Period): UntaxedLine[] =>
+  adjustments
+    .filter(({ at }) => at >= from && at < until)
+    .sort((a, b) => a.at.getTime() - b.at.getTime() || a.id - b.id)
+    .map(({ id, at, label, amount_micros }) => ({
+      label,
+      type: "misc",
+      from_at: at,
+      to_at: at,
+      quantity: 1,
+      unit_price_micros: amount_micros,
+      amount_micros,
+      region: null,
+      resource_type: null,
+      resource_id: null,
+      promotion_id: null,
+      adjustment_id: id,
+    }));

@@ -1,0 +1,36 @@
+import { downloadInvoiceCsv, downloadInvoicePdf, listInvoiceItems, listInvoices, viewInvoice } from "@moorage/contract";
+import type { FastifyInstance } from "fastify";
+import { type Principal, type RouteDeps, route } from "#identity/index.ts";
+import { toPage } from "#platform/http/page.ts";
+import { csvOf } from "./invoice-csv.ts";
+import { type Issuer, pdfOf } from "./invoice-pdf.ts";
+import { findInvoice, findItems, listInvoicePage, listItemPage } from "./invoice-store.ts";
+import { viewOfInvoice, viewOfItem } from "./view.ts";
+
+export type BillingRouteDeps = RouteDeps & { issuer: Issuer };
+type Call = { principal: Principal; params: { invoiceId: number } };
+
+export function billingRoutes(app: FastifyInstance, deps: BillingRouteDeps): void {
+  const { db, issuer } = deps;
+  const requireInvoice = ({ principal, params }: Call) => findInvoice(db, principal.accountId, params.invoiceId);
+
+  route(app, deps, listInvoices, async ({ principal, page, filter }) => {
+    const { rows, results } = await listInvoicePage(db, principal.accountId, page, filter);
+    return toPage(page, results, rows.map(viewOfInvoice));
+  });
+
+  route(app, deps, viewInvoice, async (call) => viewOfInvoice(await requireInvoice(call)));
+
+  route(app, deps, listInvoiceItems, async ({ principal, params, page, filter }) => {
+    const { id } = await requireInvoice({ principal, params });
+    const { rows, results } = await listItemPage(db, principal.accountId, id, page, filter);
+    return toPage(page, results, rows.map(viewOfItem));
+  });
+
+  route(app, deps, downloadInvoicePdf, async (call) => {
+    const invoice = await requireInvoice(call);
+    return pdfOf(invoice, await findItems(db, invoice), issuer);
+  });
+
+  route(app, deps, downloadInvoiceCsv, async (call) => csvOf(await findItems(db, await requireInvoice(call))));
+}

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { addPaymentMethod, type Card, updateCreditCard } from "@moorage/contract";
+import {
+  Admission,
+  type AskedToAdd,
+  type CardVault,
+  Declined,
+  type KeptCard,
+  OutcomeUnknown,
+  SETTLE_PATH,
+  type Settlement,
+} from "#payment-provider/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import { DomainError, type ErrorDetail } from "#platform/errors.ts";
+import { validate } from "#platform/http/validate.ts";
+import type { Log } from "#platform/log.ts";
+import type { Caller } from "./caller.ts";
+import { type Desk, type DeskReply, DeskSilent } from "./desk.ts";
+import { brandOf, judgeAnyCard } from "./judge-card.ts";
+
+export type AddCardDeps = {
+  desk: Desk;
+  /** Undefined: there is no payment provider. */
+  vault: CardVault | undefined;
+  clock: Clock;
+  log: Log;
+  /** How long to wait before the desk is told again what the provider said. */
+  tellAgainMs?: readonly number[];
+};
+
+/** Where the two operations have the card in their body. */
+type Way = {
+  operation: typeof addPaymentMethod | typeof updateCreditCard;
+  cardIn(body: unknown): unknown;
+  within: string;
+  isDefault(body: unknown): boolean;
+};
+export const asPaymentMethod: Way = {
+  operation: addPaymentMethod,
+  cardIn: (body) => (body as { data?: unknown } | undefined)?.data,
+  within: "data.",
+  isDefault: (body) => (body as { is_default: boolean }).is_default,
+};
+export const asCreditCard: Way = {
+  operation: updateCreditCard,
+  cardIn: (body) => body,
+  within: "",
+  isDefault: () => true,
+};
+
+/**
+ * The order of refusals is that of every operation: the desk judges the caller before anybody hears what is wrong with
+ * the body. It learns that the body is not valid, and never why: a reason may repeat what was sent.
+ */
+export async function addCard(deps: AddCardDeps, way: Way, caller: Caller, body: unknown): Promise<object> {
+  const faults = faultsOf(way, caller, body, deps.clock());
+  const card = way.cardIn(body) as Card;
+  const asked: AskedToAdd =
+    faults.length > 0 ? { is_default: false, card: null } : { is_default: way.isDefault(body), card: factsOf(card) };
+  const admitted = await ask(deps, caller, way.operation.path, asked);
+  if (faults.length > 0) throw new DomainError("invalid", ...faults);
+  const { attempt } = Admission.parse(admitted.body);
+  if (attempt === undefined) return {};
+  const outcome = await keep(deps, card, attempt);
+  const settlement: Settlement = {
+    operation: way.operation.id,
+    attempt: attempt.id,
+    asked,
+    outcome: outcome instanceof Declined ? { is: "declined" } : { is: "kept", card: outcome },
+  };
+  const told = tell(deps, caller, settlement);
+  if (outcome instanceof Declined) {
+    // Its only use is to be counted.
+    await told.catch(() => undefined);
+    throw new DomainError("invalid", { reason: outcome.message });
+  }
+  caller.passOn(await told);
+  return {};
+}
+
+function faultsOf({ operation, cardIn, within }: Way, { key }: Caller, body: unknown, now: Date): ErrorDetail[] {
+  const card = cardIn(body);
+  const number = (card as Partial<Card> | undefined | null)?.card_number;
+  const inKey = typeof number === "string" && number !== "" && key?.includes(number) === true;
+  return [
+    ...formFaultsOf(operation.body, body),
+    ...judgeAnyCard(card, now, within),
+    // A key is kept, as a hash, and a hash of a card number can be undone by trying them all.
+    ...(inKey ? [{ field: "Idempotency-Key", reason: "Idempotency-Key must not hold the number of the card." }] : []),
+  ];
+}
+
+function formFaultsOf(schema: Way["operation"]["body"], body: unknown): readonly ErrorDetail[] {
+  try {
+    validate(schema, body ?? {});
+    return [];
+  } catch (error) {
+    if (error instanceof DomainError) return error.errors.map(withoutStrangeName);
+    throw error;
+  }
+}
+
+/** A name of our own has no digits in it; what has is not told again, though only to whom it came from. */
+const withoutStrangeName = (error: ErrorDetail): ErrorDetail =>
+  /\d{4}/.test(error.field ?? "") ? { reason: "The body has a field whose name is not valid text." } : error;
+
+const factsOf = (card: Card): AskedToAdd["card"] => ({
+  card_type: brandOf(card),
+  last_four: card.card_number.slice(-4),
+  expiry_month: card.expiry_month,
+  expiry_year: card.expiry_year,
+});
+
+async function ask({ desk }: AddCardDeps, caller: Caller, path: string, asked: AskedToAdd): Promise<DeskReply> {
+  try {
+    return caller.passOn(await desk.ask({ path, headers: caller.headers, body: asked }));
+  } catch (error) {
+    throw error instanceof DeskSilent
+      ? unavailable("Cards cannot be taken at this moment. Nothing was done: try again in a moment.")
+      : error;
+  }
+}
+
+async function keep(
+  { vault, log }: AddCardDeps,
+  card: Card,
+  attempt: NonNullable<Admission["attempt"]>,
+): Promise<KeptCard | Declined> {
+  if (vault === undefined) throw unavailable("There is no payment provider here that could keep a card.");
+  try {
+    return await vault.keep(card, attempt.holder, keyOf(attempt));
+  } catch (error) {
+    if (error instanceof Declined) return error;
+    if (!(error instanceof OutcomeUnknown)) throw error;
+    log.warn({ attempt: attempt.id, outcome: error.message }, "the provider did not say whether it keeps a card");
+    throw unavailable(
+      "The payment provider did not answer, and the card was not added. Try again in a moment; with the same Idempotency-Key it cannot be added twice.",
+    );
+  }
+}
+
+/** Another installation may use the same provider, and the same numbers. */
+const keyOf = ({ id, holder }: NonNullable<Admission["attempt"]>): string => `card-${holder.accountUuid}-${id}`;
+
+const TELL_AGAIN_MS = [250, 1000, 3000];
+
+/** The provider has decided: what it said is told until somebody hears it. Told twice, it counts once. */
+async function tell(
+  { desk, tellAgainMs = TELL_AGAIN_MS }: AddCardDeps,
+  caller: Caller,
+  body: Settlement,
+): Promise<DeskReply> {
+  for (const waitMs of [...tellAgainMs, undefined]) {
+    const reply = await desk.ask({ path: SETTLE_PATH, headers: caller.headers, body }).catch((error: unknown) => {
+      if (error instanceof DeskSilent) return undefined;
+      throw error;
+    });
+    if (reply !== undefined && reply.status < 500) return reply;
+    if (waitMs !== undefined) await sleep(waitMs);
+  }
+  throw unavailable(
+    "It is not known whether the card was added. Look at GET /v4/account/payment-methods before you send it again; with the same Idempotency-Key it cannot be added twice.",
+  );
+}
+
+export const unavailable = (reason: string): DomainError => new DomainError("unavailable", { reason });

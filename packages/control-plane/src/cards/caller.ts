@@ -1,0 +1,47 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { DeskReply } from "./desk.ts";
+
+/** Who asks, as far as the desk must know; and what the desk answers for them. */
+export type Caller = {
+  headers: Record<string, string>;
+  key: string | undefined;
+  /** Hands a refusal of the desk on as it is; with any other answer, its headers. */
+  passOn(reply: DeskReply): DeskReply;
+};
+
+const told = ["authorization", "idempotency-key"];
+const handedOn = [
+  ...["x-oauth-scopes", "x-accepted-oauth-scopes", "x-customer-uuid"],
+  ...["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after"],
+];
+
+/** A refusal that is the desk's own, word for word. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  readonly reply: DeskReply;
+  constructor(reply: DeskReply) {
+    super("The desk refused.");
+    this.reply = reply;
+  }
+}
+
+export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
+  const given = told.flatMap((name) => {
+    const value = request.headers[name];
+    return value === undefined ? [] : [[name, [value].flat().join(",")] as const];
+  });
+  const headers: Record<string, string> = {
+    ...Object.fromEntries(given),
+    "x-request-id": request.id,
+    "x-forwarded-for": request.ip,
+  };
+  return {
+    headers,
+    key: headers["idempotency-key"],
+    passOn(answer) {
+      for (const name of handedOn) if (answer.headers[name] !== undefined) reply.header(name, answer.headers[name]);
+      if (answer.status !== 200) throw new Refused(answer);
+      return answer;
+    },
+  };
+}

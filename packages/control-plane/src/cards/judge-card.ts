@@ -1,0 +1,29 @@
+import { Card } from "@moorage/contract";
+import cardValidator from "card-validator";
+import { type ErrorDetail, invalidReason } from "#platform/errors.ts";
+
+/** Whether it can be a card at all, and is good this month: what a bank would refuse anyway. */
+export function judgeCard(card: Card, now: Date, within = ""): ErrorDetail[] {
+  const fault = (name: keyof Card, valid: string): ErrorDetail => {
+    const field = `${within}${name}`;
+    return { field, reason: invalidReason(field, valid) };
+  };
+  const { isValid, card: brand } = cardValidator.number(card.card_number, { luhnValidateUnionPay: true });
+  const faults: ErrorDetail[] = [];
+  if (!isValid) faults.push(fault("card_number", "the number of a card, with its check digit"));
+  if (brand !== null && !cardValidator.cvv(card.cvv, brand.code.size).isValid)
+    faults.push(fault("cvv", `${brand.code.size} digits, for a card of ${brand.niceType}`));
+  const month = card.expiry_year * 12 + card.expiry_month - 1;
+  if (month < now.getUTCFullYear() * 12 + now.getUTCMonth())
+    faults.push(fault(card.expiry_year < now.getUTCFullYear() ? "expiry_year" : "expiry_month", "this month or later"));
+  return faults;
+}
+
+/** As far as it is a card by its form; what is wrong with that is the schema's to say. */
+export function judgeAnyCard(body: unknown, now: Date, within?: string): ErrorDetail[] {
+  const parsed = Card.safeParse(body);
+  return parsed.success ? judgeCard(parsed.data, now, within) : [];
+}
+
+/** As the provider's answer will name it, nearly always. */
+export const brandOf = ({ card_number }: Card): string => cardValidator.number(card_number).card?.niceType ?? "";

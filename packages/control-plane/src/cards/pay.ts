@@ -1,0 +1,25 @@
+import { createPayment, NewPayment } from "@moorage/contract";
+import type { Caller } from "./caller.ts";
+import { unavailable } from "./add-card.ts";
+import { type Desk, DeskSilent } from "./desk.ts";
+
+/** A payment names a card that is kept already. What else was sent, such as its code, ends here. */
+export async function pay(desk: Desk, caller: Caller, body: unknown): Promise<unknown> {
+  try {
+    const reply = await desk.ask({ path: createPayment.path, headers: caller.headers, body: knownOf(body) });
+    return caller.passOn(reply).body;
+  } catch (error) {
+    throw error instanceof DeskSilent
+      ? unavailable(
+          "It is not known whether the payment was made. Look at GET /v4/account/payments before you send it again; with the same Idempotency-Key it is not made twice.",
+        )
+      : error;
+  }
+}
+
+/** What is no object stays none, so that it is refused for that. */
+function knownOf(body: unknown): unknown {
+  if (body === undefined) return {};
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return [];
+  return Object.fromEntries(Object.entries(body).filter(([name]) => Object.hasOwn(NewPayment.shape, name)));
+}

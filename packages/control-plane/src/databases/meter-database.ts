@@ -1,0 +1,23 @@
+import { meter } from "#metering/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import type { DatabaseRow } from "./database-store.ts";
+
+type Metered = Pick<
+  DatabaseRow,
+  "account_id" | "id" | "plan" | "cluster_size" | "region" | "label" | "powered" | "status" | "deleted_at"
+>;
+
+/**
+ * What a database costs from now on, in the transaction that settles what it is: one that was asked for and is not there
+ * yet costs what it did before, and one that could not be made costs nothing. It locks the account's row.
+ */
+export async function meterDatabase(tx: Tx, database: Metered, at: Date): Promise<void> {
+  const { account_id, id, plan, cluster_size, region, label, powered, status, deleted_at } = database;
+  if (status === "failed" && deleted_at === null) return;
+  const state = deleted_at !== null ? "ended" : powered ? "running" : "suspended";
+  await meter(
+    tx,
+    { account_id, resource_type: "database", resource_id: id, state, plan, nodes: cluster_size, region, label },
+    at,
+  );
+}

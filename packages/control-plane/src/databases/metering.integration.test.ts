@@ -1,0 +1,139 @@
+/** What the life of a database leaves for its bill. */
+import { expect, test } from "vitest";
+import { aMinuteLater, INSTANCES, staged, wantedSpec } from "#testing/active-database.ts";
+import { archivedThrough, later } from "#testing/past.ts";
+import { newWorld, PLAN, REGION, type World } from "#testing/world.ts";
+
+const LARGE = { id: "m1-large", label: "Large", class: "standard", memory_mb: 4096, disk_mb: 40_960, vcpus: 2 };
+
+const factsOf = async (world: World, { id }: { id: number }) =>
+  (
+    await world.db.selectFrom("usage_facts").selectAll().where("resource_id", "=", id).orderBy("sequence").execute()
+  ).map(({ state, plan, at }) => ({ state, plan, at }));
+const statesOf = async (world: World, database: { id: number }) =>
+  (await factsOf(world, database)).map(({ state, plan }) => `${state} ${plan}`);
+
+async function change(world: World, ask: () => Promise<{ status: number }>, done = true): Promise<void> {
+  expect(await ask()).toMatchObject({ status: 200 });
+  const { id } = await world.lastOperation();
+  await world.activities.wantChange(id);
+  aMinuteLater(world);
+  await world.activities.settleChange(id, { done });
+}
+
+test("a database costs something from when it is active to when its deletion is accepted, each time as it is then", async () => {
+  await using world = await newWorld();
+  await world.operator.post("/admin/plans", LARGE);
+  const { alice, database } = await staged(world);
+  const active = world.time.now;
+
+  await change(world, () => alice.put(database.url, { type: LARGE.id }));
+  const resized = world.time.now;
+  await change(world, () => alice.post(`${database.url}/suspend`));
+  const suspended = world.time.now;
+  await change(world, () => alice.post(`${database.url}/resume`));
+  const resumed = world.time.now;
+  aMinuteLater(world);
+  await alice.delete(database.url);
+
+  expect(await factsOf(world, database)).toEqual([
+    { state: "running", plan: PLAN, at: active },
+    { state: "running", plan: LARGE.id, at: resized },
+    { state: "suspended", plan: LARGE.id, at: suspended },
+    { state: "running", plan: LARGE.id, at: resumed },
+    { state: "ended", plan: LARGE.id, at: world.time.now },
+  ]);
+});
+
+test("a database that could not be made costs nothing, nor does its deletion say anything", async () => {
+  await using world = await newWorld();
+  const [alice] = [await world.customer(), await world.host()];
+  const { body } = await alice.create();
+  expect(await factsOf(world, body)).toEqual([]);
+  const { id } = await world.lastOperation();
+  await world.activities.wantNodes(id);
+
+  await world.activities.settleProvision(id, { done: false, message: "exit 1" });
+  await alice.delete(`${INSTANCES}/${body.id}`);
+
+  expect(await factsOf(world, body)).toEqual([]);
+});
+
+test.each([
+  ["resize", (url: string) => ({ method: "put" as const, url, body: { type: LARGE.id } })],
+  ["suspend", (url: string) => ({ method: "post" as const, url: `${url}/suspend`, body: undefined })],
+])("a %s that is given up costs what it did before", async (_what, asking) => {
+  await using world = await newWorld();
+  await world.operator.post("/admin/plans", LARGE);
+  const { alice, database } = await staged(world);
+  const { method, url, body } = asking(database.url);
+
+  await change(world, () => alice[method](url, body), false);
+
+  expect(await statesOf(world, database)).toEqual([`running ${PLAN}`]);
+});
+
+test("a patch, a new password and a step that is repeated say nothing new", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await staged(world);
+
+  await change(world, () => alice.post(`${database.url}/credentials/reset`));
+  await world.activities.settleChange((await world.lastOperation()).id, { done: true });
+
+  expect(await statesOf(world, database)).toEqual([`running ${PLAN}`]);
+});
+
+test("a new label is on the bill", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await staged(world);
+
+  expect(await alice.put(database.url, { label: "renamed" })).toMatchObject({ status: 200 });
+
+  const facts = await world.db.selectFrom("usage_facts").selectAll().orderBy("sequence").execute();
+  expect(facts).toMatchObject([
+    { label: database.label, state: "running", region: REGION, nodes: 1 },
+    { label: "renamed", state: "running", region: REGION, nodes: 1 },
+  ]);
+});
+
+test("a fork is metered as any other database, from when it is active; its source goes on as it was", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await staged(world);
+  await archivedThrough(world, database);
+  const { body } = await alice.create({ fork: { source: database.id } });
+  const { id } = await world.lastOperation();
+  await world.activities.wantNodes(id);
+  await host.report(await wantedSpec(world), "running");
+  expect(await factsOf(world, body)).toEqual([]);
+  aMinuteLater(world);
+
+  await world.activities.settleProvision(id, { done: true });
+
+  expect(await factsOf(world, body)).toEqual([{ state: "running", plan: PLAN, at: world.time.now }]);
+  expect(await statesOf(world, database)).toEqual([`running ${PLAN}`]);
+});
+
+test("a database that the operator brings back is metered again, from when it is active", async () => {
+  await using world = await newWorld();
+  const { alice, host, database } = await staged(world);
+  await archivedThrough(world, database);
+  later(world, 5);
+  await alice.delete(database.url);
+  const deletion = await world.lastOperation();
+  await world.activities.wantTombstones(deletion.id);
+  await host.report(await wantedSpec(world), "gone");
+  await world.activities.settleDelete(deletion.id, { done: true });
+  aMinuteLater(world);
+
+  await world.operator.post(`/admin/databases/${database.id}/undelete`, {});
+  const { id } = await world.lastOperation();
+  await world.activities.wantNodes(id);
+  expect(await statesOf(world, database)).toEqual([`running ${PLAN}`, `ended ${PLAN}`]);
+  aMinuteLater(world);
+  await world.activities.settleProvision(id, { done: true });
+
+  expect((await factsOf(world, database)).slice(1)).toMatchObject([
+    { state: "ended" },
+    { state: "running", at: world.time.now },
+  ]);
+});

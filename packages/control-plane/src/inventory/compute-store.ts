@@ -1,0 +1,118 @@
+import { type Selectable, sql } from "kysely";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import { offsetOf, type PageRequest } from "#platform/http/page.ts";
+
+export type ComputeRow = Selectable<Tables["computes"]>;
+
+export const hasCompute = async (db: Db, accountId: number, id: number): Promise<boolean> =>
+  (await db
+    .selectFrom("computes")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .where("deleted_at", "is", null)
+    .executeTakeFirst()) !== undefined;
+
+/**
+ * Whatever became of them, in one order: who changes several waits for nobody who waits for them. Whose they are and
+ * whether they are still there is judged with the lock in hand.
+ */
+export const lockComputes = (tx: Tx, ids: readonly number[]): Promise<ComputeRow[]> =>
+  tx
+    .selectFrom("computes")
+    .selectAll()
+    .where("id", "=", sql<number>`any(${ids}::bigint[])`)
+    .orderBy("id")
+    .forUpdate()
+    .execute();
+
+/** One that is there, for the operator. */
+export const lockCompute = async (tx: Tx, id: number): Promise<ComputeRow | undefined> =>
+  (await lockComputes(tx, [id])).find(({ deleted_at }) => deleted_at === null);
+
+export type NewCompute = {
+  accountId: number;
+  label: string;
+  region: string;
+  plan?: string | undefined;
+  hostId?: number | undefined;
+};
+
+/** Repeatable by account and label: one that exists gets what is named, and keeps the rest. */
+export const saveCompute = (tx: Tx, compute: NewCompute, now: Date): Promise<ComputeRow> => {
+  const named = {
+    region: compute.region,
+    ...(compute.plan !== undefined && { plan: compute.plan }),
+    ...(compute.hostId !== undefined && { host_id: compute.hostId }),
+  };
+  return tx
+    .insertInto("computes")
+    .values({
+      ...{ account_id: compute.accountId, label: compute.label, plan: null, host_id: null, deleted_at: null },
+      ...{ ...named, created_at: now, updated_at: now },
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["account_id", "label"])
+        .where("deleted_at", "is", null)
+        .doUpdateSet({ ...named, updated_at: now }),
+    )
+    .returningAll()
+    .executeTakeFirstOrThrow();
+};
+
+export const markComputeDeleted = (tx: Tx, { account_id, id }: ComputeRow, now: Date): Promise<unknown> =>
+  tx
+    .updateTable("computes")
+    .set({ deleted_at: now, updated_at: now })
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .execute();
+
+/** Disks and maintenance refer to their instance by owner and id, and follow it. */
+export const saveOwner = (
+  tx: Tx,
+  computes: readonly { id: number; label: string }[],
+  { from, to, at }: { from: number; to: number; at: Date },
+): Promise<unknown> =>
+  sql`
+    update computes set account_id = ${to}::bigint, label = moved.label, updated_at = ${at}
+    from unnest(${computes.map(({ id }) => id)}::bigint[], ${computes.map(({ label }) => label)}::text[])
+      as moved (id, label)
+    where computes.account_id = ${from} and computes.id = moved.id`.execute(tx);
+
+export const labelsOf = async (tx: Tx, accountId: number): Promise<Set<string>> => {
+  const rows = await tx
+    .selectFrom("computes")
+    .select("label")
+    .where("account_id", "=", accountId)
+    .where("deleted_at", "is", null)
+    .execute();
+  return new Set(rows.map(({ label }) => label));
+};
+
+const computesToShow = (db: Db | Tx) =>
+  db
+    .selectFrom("computes")
+    .leftJoin("hosts", "hosts.id", "computes.host_id")
+    .select(["computes.id", "computes.account_id as account", "computes.label", "computes.region", "computes.plan"])
+    .select(["hosts.name as host", "computes.created_at", "computes.updated_at"])
+    .where("computes.deleted_at", "is", null);
+export type ComputeToShow = NonNullable<Awaited<ReturnType<typeof findComputeToShow>>>;
+
+export const findComputeToShow = (db: Db | Tx, id: number) =>
+  computesToShow(db).where("computes.id", "=", id).executeTakeFirst();
+
+/** For the operator: everybody's, or one account's. */
+export async function listComputesToShow(db: Db, page: PageRequest, accountId: number | undefined) {
+  const found = computesToShow(db).$if(accountId !== undefined, (query) =>
+    query.where("computes.account_id", "=", accountId as number),
+  );
+  const rows = await found.orderBy("computes.id").limit(page.pageSize).offset(offsetOf(page)).execute();
+  const { results } = await found
+    .clearSelect()
+    .select(({ fn }) => fn.countAll<number>().as("results"))
+    .executeTakeFirstOrThrow();
+  return { rows, results };
+}

@@ -1,0 +1,10 @@
+export const LONGEST_LABEL = 64;
+
+/** The label, or with the lowest number behind it that makes it one which is not taken. */
+export function freeLabel(label: string, taken: ReadonlySet<string>): string {
+  for (let n = 1; ; n++) {
+    const suffix = n === 1 ? "" : `-${n}`;
+    const candidate = `${label.slice(0, LONGEST_LABEL - suffix.length)}${suffix}`;
+    if (!taken.has(candidate)) return candidate;
+  }
+}

@@ -1,0 +1,27 @@
+import type { Selectable } from "kysely";
+import type { Tables } from "#platform/db/tables.ts";
+import { DomainError } from "#platform/errors.ts";
+
+export type MaintenanceRow = Selectable<Tables["maintenance"]>;
+export type MaintenanceStatus = MaintenanceRow["status"];
+
+const before: Record<MaintenanceStatus, readonly MaintenanceStatus[]> = {
+  pending: [],
+  started: ["pending"],
+  completed: ["pending", "started"],
+  canceled: ["pending", "started"],
+};
+
+/** False: it is so already, and nothing is to be done. */
+export function isChange({ id, status }: MaintenanceRow, to: MaintenanceStatus): boolean {
+  if (status === to) return false;
+  if (before[to].includes(status)) return true;
+  throw new DomainError("wrong-state", {
+    reason: `Maintenance ${id} is ${status}; only what is ${before[to].join(" or ")} can be ${to}.`,
+  });
+}
+
+const DAY_MS = 86_400_000;
+/** What is done is shown for so long, so that somebody who finds an instance rebooted finds out why. */
+const SHOWN_DAYS = 7;
+export const shownSince = (now: Date): Date => new Date(now.getTime() - SHOWN_DAYS * DAY_MS);

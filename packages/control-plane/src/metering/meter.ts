@@ -1,0 +1,33 @@
+import { type Insertable, type Selectable, sql } from "kysely";
+import type { Tx } from "#platform/db/database.ts";
+import type { Tables } from "#platform/db/tables.ts";
+
+export type UsageFactRow = Selectable<Tables["usage_facts"]>;
+export type UsageFact = Omit<Insertable<Tables["usage_facts"]>, "sequence" | "at">;
+
+/**
+ * What a resource is from now on, in the transaction that makes it so. The caller holds the resource's row, and after
+ * this the account's. What is said already is not written again, what never ran does not end, and in a closed account
+ * nothing costs anything.
+ *
+ * The account's row is locked by the statement that reads how far it was invoiced: a fact is written before its month
+ * is rated, or it counts from that month's end.
+ */
+export async function meter(tx: Tx, fact: UsageFact, at: Date): Promise<void> {
+  const { account_id, resource_type, resource_id, state, plan, nodes, region, label } = fact;
+  await sql`
+    with account as (
+      select invoiced_through from accounts where id = ${account_id} and closed_at is null for no key update
+    ), last as (
+      select * from usage_facts
+      where account_id = ${account_id} and resource_type = ${resource_type} and resource_id = ${resource_id}
+      order by sequence desc limit 1
+    )
+    insert into usage_facts (account_id, resource_type, resource_id, sequence, at, state, plan, nodes, region, label)
+    select ${account_id}, ${resource_type}, ${resource_id}, coalesce(last.sequence, 0) + 1,
+      greatest(${at}::timestamptz, last.at, account.invoiced_through), ${state}, ${plan}, ${nodes}, ${region}, ${label}
+    from account left join last on true
+    where case when ${state} = 'ended' then last.state <> 'ended'
+      else (last.state, last.plan, last.nodes, last.region, last.label)
+        is distinct from (${state}, ${plan}, ${nodes}::integer, ${region}, ${label}) end`.execute(tx);
+}

@@ -1,0 +1,62 @@
+import type { Tx } from "#platform/db/database.ts";
+import { invalid } from "#platform/errors.ts";
+import { pricesAt, type PriceVersion } from "./price-book.ts";
+
+const HOUR_MS = 3_600_000;
+/** A plan's first price holds as long as there is anything: nothing can have been of this plan before. */
+const EVER = new Date("2000-01-01T00:00:00Z");
+
+export type Price = Omit<PriceVersion, "plan" | "valid_from">;
+export const free: Price = {
+  hourly_micros: 0,
+  monthly_micros: 0,
+  suspended_hourly_micros: 0,
+  suspended_monthly_micros: 0,
+};
+
+/**
+ * What a node of a plan costs from a full hour on: the next one, or a later one. What has begun keeps its price, so that
+ * an invoice that was made comes out the same for ever. A price that is to come can be set again.
+ */
+export async function setPrice(
+  tx: Tx,
+  plan: string,
+  price: Price,
+  { from, now }: { from?: Date | undefined; now: Date },
+): Promise<PriceVersion> {
+  requireSensible(price);
+  const next = nextHour(now);
+  const isFirst = (await findPrice(tx, plan, now)) === undefined;
+  if (from !== undefined && isFirst)
+    throw invalid("from", "nothing; the first price of a plan holds from its beginning");
+  if (from !== undefined && (from < next || from.getTime() % HOUR_MS !== 0))
+    throw invalid("from", `a full hour, ${next.toISOString()} or later`);
+  const version = { plan, valid_from: from ?? (isFirst ? EVER : next), ...price };
+  await tx
+    .insertInto("prices")
+    .values(version)
+    .onConflict((conflict) => conflict.columns(["plan", "valid_from"]).doUpdateSet(price))
+    .execute();
+  return version;
+}
+
+/** For who says a plan again: without a price it keeps its own, and one that it will have anyway is not a new one. */
+export async function keepPrice(tx: Tx, plan: string, price: Price | undefined, now: Date): Promise<void> {
+  const coming = await findPrice(tx, plan, nextHour(now));
+  const wanted = price ?? coming ?? free;
+  const keys = Object.keys(wanted) as (keyof Price)[];
+  if (coming === undefined || keys.some((key) => coming[key] !== wanted[key]))
+    await setPrice(tx, plan, wanted, { now });
+}
+
+const findPrice = (tx: Tx, plan: string, at: Date): Promise<PriceVersion | undefined> =>
+  pricesAt(tx, at).where("plan", "=", plan).executeTakeFirst();
+
+const nextHour = (now: Date): Date => new Date((Math.floor(now.getTime() / HOUR_MS) + 1) * HOUR_MS);
+
+/** The most for a month may not undercut an hour: what has a price would be free. */
+function requireSensible(price: Price): void {
+  if (price.monthly_micros < price.hourly_micros) throw invalid("monthly", "at least the price of an hour");
+  if (price.suspended_monthly_micros < price.suspended_hourly_micros)
+    throw invalid("suspended_monthly", "at least the price of a suspended hour");
+}

@@ -1,0 +1,72 @@
+import { type Selectable, sql } from "kysely";
+import { mayView, type Principal } from "#identity/index.ts";
+import type { Db } from "#platform/db/database.ts";
+import { listPage } from "#platform/db/list-page.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import type { Filter } from "#platform/filter.ts";
+import type { PageRequest } from "#platform/http/page.ts";
+
+export type NotificationRow = Omit<Selectable<Tables["notifications"]>, "account_id" | "id" | "cause">;
+/** What is worst for most comes first, then by age. */
+type Placed = NotificationRow & { place: number; number: number };
+
+/**
+ * Outages, scheduled maintenance and pending patches are read where they are known, for each reader anew: an outage of a
+ * region concerns as many accounts as it has, and none of them gets a row.
+ */
+export const listNotificationPage = (db: Db, principal: Principal, page: PageRequest, filter: Filter) => {
+  const standing = sql<Placed>`(
+    ${outages(principal)} union all ${raised(principal)} union all ${maintenance(principal)} union all ${patches(principal)}
+  )`.as<"standing">(sql`standing (place, number, type, severity, label, message, body,
+    entity_type, entity_id, entity_label, entity_url, since, until)`);
+  return listPage(db.selectFrom(standing).selectAll(), {
+    page,
+    filter,
+    columns: { type: sql.ref("type"), "entity.type": sql.ref("entity_type") },
+    lastly: { by: sql`(place, number, entity_id)` },
+  });
+};
+
+/** Regions that are down, where the reader sees something of the account's. */
+const outages = (principal: Principal) => sql`
+  select 1, 0, 'outage', 'critical', 'Outage in ' || regions.label, outages.message, null,
+    'region', regions.id, null, '/v4/regions/' || regions.id, outages.since, null
+  from outages join regions on regions.id = outages.region where (
+    exists (select from databases where databases.account_id = ${principal.accountId}
+      and databases.region = regions.id and databases.deleted_at is null
+      and ${mayView(principal, "database", "databases.id")})
+    or exists (select from computes where computes.account_id = ${principal.accountId}
+      and computes.region = regions.id and computes.deleted_at is null
+      and ${mayView(principal, "compute", "computes.id")}))`;
+
+/** A restricted reader sees those of the whole account, and of what they may view. */
+const raised = (principal: Principal) => sql`
+  select 2, id, type, severity, label, message, body, entity_type, entity_id, entity_label, entity_url, since, until
+  from notifications where account_id = ${principal.accountId}
+    and (${!principal.restricted}::boolean or entity_type = 'account'
+      or exists (select from entity_grants held where held.account_id = ${principal.accountId}
+        and held.user_id = ${principal.userId} and held.entity_type = notifications.entity_type
+        and held.entity_id::text = notifications.entity_id))`;
+
+const maintenance = (principal: Principal) => sql`
+  select 3, maintenance.id,
+    case maintenance.type when 'reboot' then 'reboot_scheduled' else 'migration_scheduled' end, 'major',
+    case maintenance.type when 'reboot' then 'Reboot scheduled' else 'Migration scheduled' end,
+    case maintenance.type
+      when 'reboot' then computes.label || ' is going to be rebooted.'
+      when 'cold_migration' then computes.label || ' is going to be shut down, moved to another host and started again.'
+      else computes.label || ' is going to be moved to another host while it runs.' end,
+    maintenance.reason, 'compute', computes.id::text, computes.label, '/v4/compute/instances/' || computes.id,
+    maintenance.when_at, null
+  from maintenance
+  join computes on computes.account_id = maintenance.account_id and computes.id = maintenance.compute_id
+  where maintenance.account_id = ${principal.accountId} and maintenance.status in ('pending', 'started')
+    and computes.deleted_at is null and ${mayView(principal, "compute", "computes.id")}`;
+
+const patches = (principal: Principal) => sql`
+  select 4, id, 'maintenance', 'minor', 'Database patch pending',
+    label || ' takes a newer image of its engine in its next maintenance window, or when you ask for it.', null,
+    'database', id::text, label, '/v4/databases/mysql/instances/' || id, patch_due_at, null
+  from databases
+  where account_id = ${principal.accountId} and deleted_at is null and patch_due_at is not null
+    and ${mayView(principal, "database", "databases.id")}`;

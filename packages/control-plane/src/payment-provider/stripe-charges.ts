@@ -1,0 +1,108 @@
+import type { Stripe } from "stripe";
+import type { Charged, ChargeProvider, ProviderCharge } from "./provider.ts";
+import { Declined, OutcomeUnknown } from "./provider.ts";
+import { customerOf } from "./stripe-customer.ts";
+import { outcomeOf, reasonOf } from "./stripe-errors.ts";
+import { createEventReader } from "./stripe-events.ts";
+
+type Settings = {
+  stripe: Stripe;
+  webhookSecret: string;
+  /** Where a browser goes once the card is added. */
+  returnUrl: string;
+};
+
+/** Money through Stripe: a charge of ours is a PaymentIntent, which names it. */
+export function createStripeCharges({ stripe, webhookSecret, returnUrl }: Settings): ChargeProvider {
+  const decide = (intent: Stripe.PaymentIntent) => decided(stripe, intent);
+  return {
+    charge: (charge, key) =>
+      known(async () =>
+        decide(
+          await stripe.paymentIntents.create(
+            {
+              amount: charge.amountCents,
+              currency: "usd",
+              customer: charge.customer,
+              payment_method: charge.token,
+              allowed_payment_method_types: ["card"],
+              description: charge.description,
+              metadata: metadataOf(charge),
+              // Nobody is there to answer the bank's questions.
+              off_session: true,
+              confirm: true,
+            },
+            { idempotencyKey: key },
+          ),
+        ),
+      ),
+
+    async find(charge) {
+      const intent = await intentOf(stripe, charge).catch((error: unknown) => {
+        // To be refused a list says nothing of what is in it.
+        throw new OutcomeUnknown(outcomeOf(error).message);
+      });
+      return intent === undefined ? undefined : known(() => decide(intent));
+    },
+
+    async forget(token) {
+      await known(() => stripe.paymentMethods.detach(token)).catch((error: unknown) => {
+        // One that is not there, or not attached any more, is forgotten.
+        if (!(error instanceof Declined)) throw error;
+      });
+    },
+
+    linkToAddCard: (holder) =>
+      known(async () => {
+        const customer = await customerOf(stripe, holder);
+        const session = await stripe.checkout.sessions.create({
+          mode: "setup",
+          currency: "usd",
+          customer,
+          allowed_payment_method_types: ["card"],
+          metadata: { account: holder.accountUuid },
+          success_url: returnUrl,
+          cancel_url: returnUrl,
+        });
+        if (session.url === null) throw new OutcomeUnknown("a session without an address");
+        return { url: session.url, customer };
+      }),
+
+    readEvent: createEventReader(stripe, webhookSecret),
+  };
+}
+
+const metadataOf = ({ chargeId, accountUuid, opened }: ProviderCharge) => ({
+  charge: String(chargeId),
+  account: accountUuid,
+  opened,
+});
+
+/** Stripe's search is minutes behind; its list is not. */
+async function intentOf(stripe: Stripe, charge: ProviderCharge): Promise<Stripe.PaymentIntent | undefined> {
+  for await (const intent of stripe.paymentIntents.list({ customer: charge.customer, limit: 100 }))
+    if (isOf(intent, charge)) return intent;
+  return undefined;
+}
+
+const isOf = ({ metadata }: Stripe.PaymentIntent, charge: ProviderCharge): boolean =>
+  Object.entries(metadataOf(charge)).every(([name, value]) => metadata[name] === value);
+
+/** An intent that waits for somebody is ended: no one will come, and it must not take money later. */
+async function decided(stripe: Stripe, intent: Stripe.PaymentIntent): Promise<Charged> {
+  if (intent.status === "succeeded") return { providerId: intent.id };
+  if (intent.status === "processing") throw new OutcomeUnknown("processing");
+  if (intent.status !== "canceled" && intent.last_payment_error === null)
+    await stripe.paymentIntents.cancel(intent.id).catch((error: unknown) => {
+      throw new OutcomeUnknown(`an intent that ${intent.status} and could not be ended: ${outcomeOf(error).message}`);
+    });
+  throw new Declined(reasonOf(intent.last_payment_error ?? {}));
+}
+
+async function known<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw error instanceof Declined || error instanceof OutcomeUnknown ? error : outcomeOf(error);
+  }
+}

@@ -1,0 +1,63 @@
+import type { Principal } from "#identity/index.ts";
+import type { Admission, AskedToAdd, ChargeProvider } from "#payment-provider/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import type { Once } from "#platform/http/once.ts";
+import { noProvider } from "./charge.ts";
+import { countAttempts, findOpenAttempt, insertAttempt } from "./card-attempt-store.ts";
+import { MOST_METHODS, rawCardsOff, requireFewerPerDay, requireZip, tooManyMethods } from "./card-rules.ts";
+import { lockHolder } from "./holder-store.ts";
+import { countMethods } from "./method-store.ts";
+
+export type CardDeskDeps = {
+  db: Db;
+  clock: Clock;
+  provider: ChargeProvider | undefined;
+  /** Whether card numbers are taken at all. */
+  cardsRaw: boolean;
+  cardsPerDay: number;
+};
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Says whether a card may be given to the provider for this account, and as whose. */
+export async function admitCard(
+  { db, clock, provider, cardsRaw, cardsPerDay }: CardDeskDeps,
+  by: Principal,
+  { card }: AskedToAdd,
+  once: Once,
+): Promise<Admission> {
+  if (provider === undefined) throw noProvider();
+  if (!cardsRaw) throw rawCardsOff();
+  // What is wrong with it is known where it came from.
+  if (card === null) return {};
+  return db.transaction().execute(async (tx) => {
+    const now = clock();
+    await once.requireNotDone(tx);
+    const holder = await lockHolder(tx, by.accountId);
+    const request = nameOf(once);
+    const open = request === null ? undefined : await findOpenAttempt(tx, by.accountId, request);
+    const admit = (id: number): Admission => ({
+      attempt: {
+        id,
+        holder: {
+          accountUuid: holder.euuid,
+          customer: holder.provider_customer,
+          zip: holder.zip,
+          country: holder.country,
+        },
+      },
+    });
+    if (open !== undefined) return admit(open.id);
+    requireZip(holder);
+    if ((await countMethods(tx, by.accountId)) >= MOST_METHODS) throw tooManyMethods();
+    requireFewerPerDay(cardsPerDay, await countAttempts(tx, by.accountId, new Date(now.getTime() - DAY_MS)));
+    return admit((await insertAttempt(tx, { account_id: by.accountId, at: now, request })).id);
+  });
+}
+
+/** Under one key the provider is asked once, also when the answer to the first request was lost. */
+function nameOf(once: Once): string | null {
+  const { onceUser, onceOperation, keySha256 } = once.columns({});
+  return keySha256 === null ? null : `${onceUser} ${onceOperation} ${keySha256.toString("base64url")}`;
+}

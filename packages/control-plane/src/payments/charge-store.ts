@@ -1,0 +1,122 @@
+import { type Insertable, type Selectable, sql } from "kysely";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import { notFound } from "#platform/errors.ts";
+import { offsetOf, type PageRequest } from "#platform/http/page.ts";
+import { type ChargeRow, leaseUntil, nextTry } from "./charge.ts";
+
+export const findPending = (db: Db | Tx, accountId: number): Promise<ChargeRow | undefined> =>
+  db
+    .selectFrom("charges")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("status", "=", "pending")
+    .executeTakeFirst();
+
+/** Undefined: another one of this account is pending. */
+export const insertCharge = (tx: Tx, row: Insertable<Tables["charges"]>): Promise<ChargeRow | undefined> =>
+  tx
+    .insertInto("charges")
+    .values(row)
+    .onConflict((conflict) => conflict.column("account_id").where("status", "=", sql.lit("pending")).doNothing())
+    .returningAll()
+    .executeTakeFirst();
+
+export const findCharge = (db: Db | Tx, id: number): Promise<ChargeRow> =>
+  db.selectFrom("charges").selectAll().where("id", "=", id).executeTakeFirstOrThrow(notFound);
+
+/** Who settles it holds it, so that it is settled once. */
+export const lockCharge = (tx: Tx, id: number): Promise<ChargeRow | undefined> =>
+  tx.selectFrom("charges").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
+
+/** Counted before the provider is asked: the first time is surely the first. */
+export const takeCharge = (db: Db, id: number, now: Date, { ifDue }: { ifDue: boolean }) =>
+  db
+    .updateTable("charges")
+    .set({ attempts: sql`attempts + 1`, due_at: leaseUntil(now) })
+    .where("id", "=", id)
+    .where("status", "=", "pending")
+    .$if(ifDue, (query) => query.where("due_at", "<=", now))
+    .returning("attempts")
+    .executeTakeFirst();
+
+export const postpone = (db: Db, { id, attempts }: Pick<ChargeRow, "id" | "attempts">, now: Date): Promise<unknown> =>
+  db
+    .updateTable("charges")
+    .set({ due_at: nextTry(attempts, now) })
+    .where("id", "=", id)
+    .where("status", "=", "pending")
+    .execute();
+
+export const listDue = (db: Db, now: Date, most: number): Promise<{ id: number }[]> =>
+  db
+    .selectFrom("charges")
+    .select("id")
+    .where("status", "=", "pending")
+    .where("due_at", "<=", now)
+    .orderBy("due_at")
+    .limit(most)
+    .execute();
+
+/** A charge, and what the provider must be told with it. */
+export const findToAsk = (db: Db, id: number) =>
+  db
+    .selectFrom("charges")
+    .innerJoin("accounts", "accounts.id", "charges.account_id")
+    .innerJoin("payment_methods", (join) =>
+      join
+        .onRef("payment_methods.account_id", "=", "charges.account_id")
+        .onRef("payment_methods.id", "=", "charges.payment_method_id"),
+    )
+    .selectAll("charges")
+    .select(["accounts.euuid", "accounts.provider_customer", "payment_methods.provider_token"])
+    .where("charges.id", "=", id)
+    .executeTakeFirstOrThrow();
+export type ChargeToAsk = Awaited<ReturnType<typeof findToAsk>>;
+
+export const saveOutcome = (
+  tx: Tx,
+  { account_id, id }: ChargeRow,
+  outcome: Pick<ChargeRow, "status" | "reason" | "provider_id"> & { settled_at: Date },
+): Promise<ChargeRow> =>
+  tx
+    .updateTable("charges")
+    .set(outcome)
+    .where("account_id", "=", account_id)
+    .where("id", "=", id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+
+/** For the operator: of one account, or of all, the newest first. */
+export async function listCharges(db: Db, page: PageRequest, accountId: number | undefined) {
+  const there = db
+    .selectFrom("charges")
+    .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as number));
+  const rows = await there.selectAll().orderBy("id", "desc").limit(page.pageSize).offset(offsetOf(page)).execute();
+  const { results } = await there.select(({ fn }) => fn.countAll<number>().as("results")).executeTakeFirstOrThrow();
+  return { rows, results };
+}
+
+export type AccountOfCharge = Pick<Selectable<Tables["accounts"]>, "id" | "euuid" | "company">;
+
+/** Locked, so that balances are told in the order in which they come about. After every other lock but the event's. */
+export const lockAccount = (tx: Tx, id: number): Promise<AccountOfCharge> =>
+  tx
+    .selectFrom("accounts")
+    .select(["id", "euuid", "company"])
+    .where("id", "=", id)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+
+export const findAccountUuid = async (tx: Tx, id: number): Promise<string> =>
+  (await tx.selectFrom("accounts").select("euuid").where("id", "=", id).executeTakeFirstOrThrow()).euuid;
+
+/** Nothing is charged in an account that was closed meanwhile, and none is closed while a charge is opened. */
+export const holdOpenAccount = async (tx: Tx, id: number): Promise<boolean> =>
+  (await tx
+    .selectFrom("accounts")
+    .select("id")
+    .where("id", "=", id)
+    .where("closed_at", "is", null)
+    .forShare()
+    .executeTakeFirst()) !== undefined;

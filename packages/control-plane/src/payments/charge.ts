@@ -1,0 +1,71 @@
+import type { Selectable } from "kysely";
+import { inDollars } from "#billing/index.ts";
+import type { ChargeName } from "#payment-provider/index.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import { DomainError, invalid } from "#platform/errors.ts";
+
+export type ChargeRow = Selectable<Tables["charges"]>;
+export type Purpose = ChargeRow["purpose"];
+
+const DOLLAR = 1_000_000;
+const CENT = 10_000;
+const LEAST = 5 * DOLLAR;
+const USUAL_MOST = 2_000 * DOLLAR;
+const MOST = 50_000 * DOLLAR;
+
+/** Providers charge no less: it costs more than it brings. */
+export const LEAST_CHARGE_MICROS = 500_000;
+
+/** From what clients send, such as `120.5` or `$120.50`. */
+export const microsOf = (usd: string): number => Math.round(Number(usd.replace("$", "")) * 100) * CENT;
+export const centsOf = (micros: number): number => micros / CENT;
+export const microsOfCents = (cents: number): number => cents * CENT;
+
+/** What is owed can always be paid, if it is not beyond all measure; little more, and little less, is refused. */
+export function requirePayable(amountMicros: number, balanceMicros: number): void {
+  const least = balanceMicros > 0 ? Math.min(LEAST, balanceMicros) : LEAST;
+  const most = Math.min(MOST, Math.max(USUAL_MOST, balanceMicros));
+  if (amountMicros < least || amountMicros > most)
+    throw invalid("usd", `an amount from ${inDollars(least)} to ${inDollars(most)}`);
+}
+
+/** By this the provider knows a charge again. */
+export const nameOf = ({ id, created_at }: Pick<ChargeRow, "id" | "created_at">, accountUuid: string): ChargeName => ({
+  chargeId: id,
+  accountUuid,
+  opened: created_at.toISOString(),
+});
+export const keyOf = ({ accountUuid, chargeId, opened }: ChargeName): string =>
+  `charge-${accountUuid}-${chargeId}-${opened}`;
+
+const HOUR_MS = 3_600_000;
+/** The provider remembers a key for a day. After that the same key would be a second charge: it is never sent again. */
+const KEY_HOURS = 20;
+export const isKeyStillKnown = (createdAt: Date, now: Date): boolean =>
+  now.getTime() - createdAt.getTime() < KEY_HOURS * HOUR_MS;
+
+/** Longer than any pursuit takes: within it nobody else begins one. */
+const LEASE_SECONDS = 90;
+export const leaseUntil = (now: Date): Date => new Date(now.getTime() + LEASE_SECONDS * 1000);
+
+const FIRST_WAIT_SECONDS = 10;
+const LONGEST_WAIT_SECONDS = 900;
+/** When an outcome that was not known is asked for again. */
+export const nextTry = (attempts: number, now: Date): Date =>
+  new Date(now.getTime() + Math.min(FIRST_WAIT_SECONDS * 2 ** (attempts - 1), LONGEST_WAIT_SECONDS) * 1000);
+
+export const noProvider = (): DomainError =>
+  new DomainError("wrong-state", { reason: "This installation takes no cards: its operator has no payment provider." });
+
+export const beingMade = ({ amount_micros }: Pick<ChargeRow, "amount_micros">): DomainError =>
+  new DomainError("wrong-state", {
+    reason: `A payment of ${inDollars(amount_micros)} is being made for this account. Wait until it is settled, and see it with GET /v4/account/payments.`,
+  });
+
+export const declined = ({ reason }: Pick<ChargeRow, "reason">): DomainError =>
+  new DomainError("wrong-state", { reason: reason ?? "The payment was declined." });
+
+export const notKnownYet = ({ amount_micros }: Pick<ChargeRow, "amount_micros">): DomainError =>
+  new DomainError("unavailable", {
+    reason: `The payment provider has not said yet whether the payment of ${inDollars(amount_micros)} was made. It is being asked until it does, and charges once: see GET /v4/account/payments, or send the same request with the same Idempotency-Key.`,
+  });

@@ -1,0 +1,86 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { NewPayment, Payment } from "@moorage/contract";
+import { balanceOf } from "#billing/index.ts";
+import { invalidToken, type Principal } from "#identity/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import { DomainError, invalid } from "#platform/errors.ts";
+import { type Once, Replayed } from "#platform/http/once.ts";
+import { declined, microsOf, noProvider, notKnownYet, requirePayable } from "./charge.ts";
+import { findCharge, holdOpenAccount } from "./charge-store.ts";
+import type { ChargeDeps } from "./deps.ts";
+import { findDefaultMethod, lockMethod, type MethodRow } from "./method-store.ts";
+import { openCharge } from "./open-charge.ts";
+import { findPaymentOf } from "./payment-store.ts";
+import { type Pursued, pursueCharge } from "./pursue-charge.ts";
+import { viewOfPayment } from "./view.ts";
+
+/**
+ * A payment is two transactions with the provider between them, so that its Idempotency-Key keeps no reply but the
+ * charge that it made. A repeated request finds that charge, and answers by what became of it.
+ */
+export async function createPayment(deps: ChargeDeps, by: Principal, body: NewPayment, once: Once): Promise<Payment> {
+  const { id, isRepeated } = await openOnce(deps, by, body, once);
+  const outcome = isRepeated ? await joinCharge(deps, id) : await pursueCharge(deps, id);
+  const charge = await findCharge(deps.db, id);
+  if (outcome === "unknown") throw notKnownYet(charge);
+  if (outcome === "declined") throw declined(charge);
+  return viewOfPayment(await findPaymentOf(deps.db, charge));
+}
+
+async function openOnce(
+  { db, clock, provider }: ChargeDeps,
+  by: Principal,
+  body: NewPayment,
+  once: Once,
+): Promise<{ id: number; isRepeated: boolean }> {
+  try {
+    const id = await db.transaction().execute(async (tx) => {
+      await once.claim(tx);
+      if (provider === undefined) throw noProvider();
+      const method = await chosenMethod(tx, by.accountId, body.payment_method_id);
+      if (!(await holdOpenAccount(tx, by.accountId))) throw invalidToken();
+      const amountMicros = microsOf(body.usd);
+      requirePayable(amountMicros, await balanceOf(tx, by.accountId));
+      const charge = await openCharge(tx, {
+        accountId: by.accountId,
+        purpose: "payment",
+        amountMicros,
+        methodId: method.id,
+        username: by.username,
+        at: clock(),
+      });
+      await once.keep(tx, { charge: charge.id });
+      return charge.id;
+    });
+    return { id, isRepeated: false };
+  } catch (error) {
+    if (!(error instanceof Replayed)) throw error;
+    const { charge } = JSON.parse(error.reply) as { charge: number };
+    return { id: charge, isRepeated: true };
+  }
+}
+
+/** Held: it is not removed while a charge is made with it. */
+async function chosenMethod(tx: Tx, accountId: number, id: number | undefined): Promise<MethodRow> {
+  const chosen = id ?? (await findDefaultMethod(tx, accountId))?.id;
+  const method = chosen === undefined ? undefined : await lockMethod(tx, accountId, chosen);
+  if (method !== undefined) return method;
+  if (id !== undefined)
+    throw invalid("payment_method_id", "the id of one of your payment methods: see GET /v4/account/payment-methods");
+  throw new DomainError("wrong-state", {
+    reason: "The account has no payment method. Add one with POST /v4/account/payment-methods.",
+  });
+}
+
+const PATIENCE_MS = 10_000;
+const LOOK_MS = 200;
+
+/** The first request is still under way, or nobody is: then this one asks. */
+async function joinCharge(deps: ChargeDeps, id: number): Promise<Pursued> {
+  const until = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const outcome = await pursueCharge(deps, id, { ifDue: true });
+    if (outcome !== "unknown" || Date.now() >= until) return outcome;
+    await pause(LOOK_MS);
+  }
+}

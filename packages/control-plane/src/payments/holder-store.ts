@@ -1,0 +1,24 @@
+import type { Selectable } from "kysely";
+import type { Tx } from "#platform/db/database.ts";
+import type { Tables } from "#platform/db/tables.ts";
+
+export type Holder = Pick<
+  Selectable<Tables["accounts"]>,
+  "id" | "euuid" | "company" | "zip" | "country" | "provider_customer"
+>;
+
+/** Who holds an account's cards. Locked, so that cards are counted one after the other. */
+export const lockHolder = (tx: Tx, accountId: number): Promise<Holder> =>
+  tx
+    .selectFrom("accounts")
+    .select(["id", "euuid", "company", "zip", "country", "provider_customer"])
+    .where("id", "=", accountId)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+
+/** The provider knows an account by one customer: a card of another could not be charged. */
+export async function saveCustomer(tx: Tx, { id, provider_customer }: Holder, customer: string): Promise<void> {
+  if (provider_customer === customer) return;
+  if (provider_customer !== null) throw new Error(`The card belongs to another customer than the account ${id}.`);
+  await tx.updateTable("accounts").set({ provider_customer: customer }).where("id", "=", id).execute();
+}

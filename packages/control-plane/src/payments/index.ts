@@ -1,0 +1,15 @@
+export { createCardAttemptSweep } from "./card-attempt-store.ts";
+export type { CardDeskDeps } from "./admit-card.ts";
+export { cardDeskRoutes, requireDeskKey } from "./card-desk.ts";
+export { type PaymentRouteDeps, paymentRoutes } from "./routes.ts";
+export { openInvoiceCharges } from "./autopay.ts";
+export { beingMade, type ChargeRow } from "./charge.ts";
+export { createChargeChore } from "./charge-chore.ts";
+export { findCharge, findPending, listCharges } from "./charge-store.ts";
+export { type ChargeDeps, chargeSteps, type WhenSettled } from "./deps.ts";
+export { createProviderEventSweep } from "./event-store.ts";
+export { findDefaultMethod, type MethodRow } from "./method-store.ts";
+export { type NewCharge, openCharge } from "./open-charge.ts";
+export { listEveryPayment } from "./payment-store.ts";
+export { type Pursued, pursueCharge } from "./pursue-charge.ts";
+export { expiryOf } from "./view.ts";

@@ -1,0 +1,62 @@
+import { step } from "@moorage/crash-points";
+import { Declined, OutcomeUnknown, type ProviderCharge } from "#payment-provider/index.ts";
+import { centsOf, isKeyStillKnown, keyOf, nameOf, noProvider } from "./charge.ts";
+import { type ChargeToAsk, findToAsk, postpone, takeCharge } from "./charge-store.ts";
+import type { ChargeDeps } from "./deps.ts";
+import { type Outcome, settleCharge } from "./settle-charge.ts";
+
+export type Pursued = "succeeded" | "declined" | "unknown";
+
+/**
+ * Asks the provider for the outcome of a charge, and settles it. It may be called again, by anybody and at the same
+ * time: the key makes the provider charge once, and the lock on the row lets one of them settle.
+ */
+export async function pursueCharge(deps: ChargeDeps, id: number, { ifDue = false } = {}): Promise<Pursued> {
+  const { db, clock, log } = deps;
+  if (deps.provider === undefined) throw noProvider();
+  const taken = await takeCharge(db, id, clock(), { ifDue });
+  const charge = await findToAsk(db, id);
+  if (charge.status !== "pending") return charge.status;
+  if (taken === undefined) return "unknown";
+  const outcome = await step("charge.ask", () => ask(deps, charge, taken.attempts === 1));
+  if (outcome instanceof OutcomeUnknown) {
+    log.warn({ charge: id, attempts: taken.attempts, why: outcome.message }, "the outcome of a charge is not known");
+    await postpone(db, charge, clock());
+    return "unknown";
+  }
+  const settled = await settleCharge(deps, id, outcome);
+  return settled.status === "pending" ? "unknown" : settled.status;
+}
+
+async function ask(
+  { provider, clock }: ChargeDeps,
+  charge: ChargeToAsk,
+  isFirst: boolean,
+): Promise<Outcome | OutcomeUnknown> {
+  if (provider === undefined) throw noProvider();
+  const asked = toProvider(charge);
+  try {
+    // A key can hold an answer that says nothing, and be forgotten: what was made is looked for first.
+    const found = isFirst ? undefined : await provider.find(asked);
+    if (found !== undefined) return { status: "succeeded", ...found };
+    if (!isKeyStillKnown(charge.created_at, clock()))
+      return { status: "declined", reason: "The payment provider could not be reached. Nothing was charged." };
+    return { status: "succeeded", ...(await provider.charge(asked, keyOf(asked))) };
+  } catch (error) {
+    if (error instanceof Declined) return { status: "declined", reason: error.message };
+    if (error instanceof OutcomeUnknown) return error;
+    throw error;
+  }
+}
+
+/** The same each time: a key goes with what was asked. */
+function toProvider(charge: ChargeToAsk): ProviderCharge {
+  if (charge.provider_customer === null) throw new Error(`The account of charge ${charge.id} has no customer.`);
+  return {
+    ...nameOf(charge, charge.euuid),
+    amountCents: centsOf(charge.amount_micros),
+    customer: charge.provider_customer,
+    token: charge.provider_token,
+    description: `Payment ${charge.id}`,
+  };
+}

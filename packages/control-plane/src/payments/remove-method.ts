@@ -1,0 +1,50 @@
+import { accountEntity } from "@moorage/contract";
+import { step } from "@moorage/crash-points";
+import { recordChange } from "#events/index.ts";
+import type { Principal } from "#identity/index.ts";
+import { DomainError, notFound } from "#platform/errors.ts";
+import { beingMade } from "./charge.ts";
+import { findPending, lockAccount } from "./charge-store.ts";
+import type { ChargeDeps } from "./deps.ts";
+import { lockMethod, markDeleted, markForgotten, type MethodRow } from "./method-store.ts";
+
+/** Gone for the account at once; the provider forgets the card after the commit, or when the chore asks again. */
+export async function removeMethod(deps: ChargeDeps, by: Principal, id: number): Promise<void> {
+  const { db, clock, log } = deps;
+  const removed = await db.transaction().execute(async (tx) => {
+    const at = clock();
+    const method = await lockMethod(tx, by.accountId, id);
+    if (method === undefined) throw notFound();
+    if (method.is_default)
+      throw new DomainError("wrong-state", {
+        reason: "This is the default payment method. Make another one the default first.",
+      });
+    const pending = await findPending(tx, by.accountId);
+    if (pending?.payment_method_id === id) throw beingMade(pending);
+    await markDeleted(tx, method, at);
+    const { company } = await lockAccount(tx, by.accountId);
+    await recordChange(tx, by, {
+      audited: "delete_payment_method",
+      event: "account_update",
+      target: `payment-methods/${id}`,
+      entity: accountEntity(company),
+      at,
+    });
+    return method;
+  });
+  await forget(deps, removed).catch((error: unknown) =>
+    log.warn({ err: error, method: id }, "the provider still has a card; it is asked again"),
+  );
+}
+
+/** Repeatable: a card that the provider has forgotten is forgotten. */
+export async function forget(
+  { db, clock, provider }: ChargeDeps,
+  method: Pick<MethodRow, "account_id" | "id" | "provider_token">,
+): Promise<void> {
+  if (provider === undefined) return;
+  await step("charge.forget", async () => {
+    await provider.forget(method.provider_token);
+    await markForgotten(db, method, clock());
+  });
+}

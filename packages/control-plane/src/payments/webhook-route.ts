@@ -1,0 +1,41 @@
+import type { FastifyInstance } from "fastify";
+import { NotFromProvider, OutcomeUnknown } from "#payment-provider/index.ts";
+import { DomainError, notFound } from "#platform/errors.ts";
+import { readFiles } from "#platform/http/upload-body.ts";
+import { applyEvent } from "./apply-event.ts";
+import type { ChargeDeps } from "./deps.ts";
+
+const MOST_BYTES = 256 * 1024;
+
+/**
+ * Where the provider tells us what happened. No tenant's operation: its signature over the bytes is all that counts.
+ * Whatever is not 200 it sends again, for days.
+ */
+export function webhookRoute(app: FastifyInstance, deps: ChargeDeps): void {
+  void app.register(async (scope) => {
+    readFiles(scope);
+    scope.post("/webhooks/stripe", { bodyLimit: MOST_BYTES }, async ({ body, headers }) => {
+      const { provider } = deps;
+      if (provider === undefined) throw notFound();
+      const signature = headers["stripe-signature"];
+      const event = await provider
+        .readEvent(
+          Buffer.isBuffer(body) ? body : Buffer.alloc(0),
+          typeof signature === "string" ? signature : undefined,
+        )
+        .catch((error: unknown) => {
+          throw refusalOf(error);
+        });
+      if (event !== undefined) await applyEvent(deps, event);
+      return {};
+    });
+  });
+}
+
+function refusalOf(error: unknown): unknown {
+  if (error instanceof NotFromProvider)
+    return new DomainError("invalid", { reason: "The signature is not the payment provider's, or it is too old." });
+  if (error instanceof OutcomeUnknown)
+    return new DomainError("unavailable", { reason: "The payment provider could not be asked about this event." });
+  return error;
+}

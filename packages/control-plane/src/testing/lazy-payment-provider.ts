@@ -1,0 +1,45 @@
+import {
+  type CardVault,
+  type ChargeProvider,
+  createStripe,
+  createStripeCharges,
+  createStripeVault,
+} from "#payment-provider/index.ts";
+import {
+  FAKE_KEY,
+  FAKE_WEBHOOK_SECRET,
+  type FakePaymentProvider,
+  startFakePaymentProvider,
+} from "./fake-payment-provider.ts";
+
+/** What is slower than this is silent. */
+const TIMEOUT_MS = 5000;
+
+/** The fake provider with our adapters to it, started by the first who asks it for something: most worlds never do. */
+export function createLazyPaymentProvider() {
+  let started: Promise<FakePaymentProvider> | undefined;
+  const fake = (): Promise<FakePaymentProvider> => (started ??= startFakePaymentProvider());
+  const stripe = async () => createStripe({ key: FAKE_KEY, url: (await fake()).url, timeoutMs: TIMEOUT_MS });
+  const charges = async () =>
+    createStripeCharges({
+      stripe: await stripe(),
+      webhookSecret: FAKE_WEBHOOK_SECRET,
+      returnUrl: "https://login.moorage.test",
+    });
+  const provider: ChargeProvider = {
+    charge: async (...asked) => (await charges()).charge(...asked),
+    find: async (...asked) => (await charges()).find(...asked),
+    forget: async (...asked) => (await charges()).forget(...asked),
+    linkToAddCard: async (...asked) => (await charges()).linkToAddCard(...asked),
+    readEvent: async (...asked) => (await charges()).readEvent(...asked),
+  };
+  const vault: CardVault = { keep: async (...asked) => createStripeVault(await stripe()).keep(...asked) };
+  return {
+    fake,
+    provider,
+    vault,
+    close: async (): Promise<void> => {
+      await (await started)?.close();
+    },
+  };
+}

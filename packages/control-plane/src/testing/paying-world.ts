@@ -1,0 +1,71 @@
+import { createStripe, createStripeCharges, createStripeVault, type ChargeProvider } from "#payment-provider/index.ts";
+import { createChargeChore, type ChargeDeps } from "#payments/index.ts";
+import { createWhenCancelled } from "#account/index.ts";
+import { createLog } from "#platform/log.ts";
+import { FAKE_KEY, FAKE_WEBHOOK_SECRET, signed, startFakePaymentProvider } from "./fake-payment-provider.ts";
+import type { FakeEvent } from "./fake-payment-wire.ts";
+import { CLOSED_ACCOUNT_DAYS, newWorld, type World, type WorldSettings } from "./world.ts";
+
+export const GOOD_CARD = "4242424242424242";
+/** Taken, and declined when it is charged. */
+export const EMPTY_CARD = "4000000000000341";
+
+type Settings = WorldSettings & {
+  chargeMs?: () => number;
+  timeoutMs?: number;
+  /** Between the provider's adapter and us, for what only a test does. */
+  around?: (provider: ChargeProvider) => ChargeProvider;
+};
+
+/** A world with the fake payment provider behind Stripe's own client and our adapters. */
+export async function newPayingWorld({ chargeMs, timeoutMs, around = (same) => same, ...settings }: Settings = {}) {
+  const fake = await startFakePaymentProvider(chargeMs === undefined ? {} : { chargeMs });
+  const stripe = createStripe({ key: FAKE_KEY, url: fake.url, ...(timeoutMs !== undefined && { timeoutMs }) });
+  const provider = around(
+    createStripeCharges({ stripe, webhookSecret: FAKE_WEBHOOK_SECRET, returnUrl: "https://moorage.test" }),
+  );
+  const world = await newWorld({ ...settings, provider, vault: createStripeVault(stripe) });
+  const deps: ChargeDeps = {
+    db: world.db,
+    clock: world.clock,
+    log: createLog("test", "silent"),
+    provider,
+    whenSettled: { cancel: createWhenCancelled({ closedAccountDays: CLOSED_ACCOUNT_DAYS }) },
+  };
+  const addCard = async ({ post }: Pick<Awaited<ReturnType<World["customer"]>>, "post">, card_number: string) => {
+    const data = { card_number, cvv: "123", expiry_month: 12, expiry_year: world.time.now.getFullYear() + 2 };
+    const added = await post("/v4/account/payment-methods", { type: "credit_card", is_default: false, data });
+    if (added.status !== 200) throw new Error(JSON.stringify(added.body));
+  };
+  return {
+    ...world,
+    fake,
+    provider,
+    chargeDeps: deps,
+    chargeChore: createChargeChore(deps),
+    /** As the provider does. */
+    deliver: (event: FakeEvent) => deliver(world, event),
+    async deliverAll() {
+      for (const event of fake.takeEvents()) await deliver(world, event);
+    },
+    addCard,
+    /** A customer with a billing address and these cards, the first of which is the default. */
+    async payer(...cards: string[]) {
+      const customer = await world.customer();
+      await customer.put("/v4/account", { zip: "10115", country: "DE" });
+      for (const card of cards.length === 0 ? [GOOD_CARD] : cards) await addCard(customer, card);
+      return customer;
+    },
+    async [Symbol.asyncDispose]() {
+      await world[Symbol.asyncDispose]();
+      await fake.close();
+    },
+  };
+}
+export type PayingWorld = Awaited<ReturnType<typeof newPayingWorld>>;
+
+const deliver = async (world: World, event: FakeEvent): Promise<number> => {
+  const { payload, headers } = signed(event);
+  const reply = await world.send({ method: "POST", url: "/webhooks/stripe", payload, headers });
+  return reply.statusCode;
+};

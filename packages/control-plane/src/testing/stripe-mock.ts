@@ -1,0 +1,31 @@
+import { spawn } from "node:child_process";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "./free-port.ts";
+
+/** The real stripe-mock: it knows the shape of every request and answer of Stripe, and remembers nothing. */
+export async function startStripeMock() {
+  const parts =
+    process.env["MOORAGE_PARTS"] ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "moorage-parts");
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const server = spawn(join(parts, "bin/stripe-mock"), ["-http-addr", `127.0.0.1:${port}`], { stdio: "ignore" });
+  const ended = new Promise((resolve) => server.once("exit", resolve));
+  // It reads the whole description of Stripe first.
+  for (let n = 0; ; n++) {
+    const answered = await fetch(url).then(
+      () => true,
+      () => false,
+    );
+    if (answered) break;
+    if (n === 600 || server.exitCode !== null) throw new Error("stripe-mock does not answer.");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return {
+    url,
+    async close() {
+      server.kill();
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { emit } from "#events/index.ts";
+import type { Principal } from "#identity/index.ts";
+import { lockComputes } from "#inventory/index.ts";
+import { linkEvents, openOperation } from "#operations/index.ts";
+import { audit } from "#platform/audit.ts";
+import type { Tx } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { DomainError, notFound } from "#platform/errors.ts";
+import type { Once } from "#platform/http/once.ts";
+import type { TransferDeps } from "./create-transfer.ts";
+import { entityOf, openToken, targetOf } from "./entity.ts";
+import { maySee, partiesOf, requireAcceptable, type TransferRow, whyNot } from "./transfer.ts";
+import { findTransfer, lockAccounts, lockTransfer, saveTransfer } from "./transfer-store.ts";
+
+export type AcceptDeps = TransferDeps & { nudgeRelay: () => void };
+
+/** What the interface allows for the handing over. It is one transaction, so only a control plane that is down is late. */
+const DEADLINE_SECONDS = 3 * 3600;
+
+export const acceptSteps = ["api.acceptServiceTransfer"] as const;
+
+/** Nobody else can have it from now on; whose it is changes when the operation is done. */
+export async function acceptTransfer(deps: AcceptDeps, by: Principal, token: string, once: Once): Promise<void> {
+  const { db, clock, sealer } = deps;
+  await transact(db, acceptSteps[0], async (tx) => {
+    await once.claim(tx);
+    const found = await findTransfer(tx, token);
+    if (found === undefined) throw notFound();
+    const computes = await lockComputes(tx, found.computes);
+    const transfer = await lockTransfer(tx, found.id);
+    const now = clock();
+    if (!maySee(transfer, by.accountId, now)) throw notFound();
+    requireAcceptable(transfer, by.accountId, now);
+    const reason = whyNot(transfer, computes);
+    if (reason !== undefined) throw new DomainError("wrong-state", { reason });
+
+    const accepted = await saveTransfer(tx, transfer, {
+      ...{ status: "accepted", receiver_account_id: by.accountId, receiver: by.username, updated_at: now },
+    });
+    await requireOpenAccounts(tx, accepted);
+    const operation = await openOperation(tx, {
+      ...{ accountId: by.accountId, kind: "moveEntities", entityId: transfer.id },
+      ...{ at: now, deadlineSeconds: DEADLINE_SECONDS },
+    });
+    await audit(tx, {
+      ...{ at: now, account: by.accountId, actor: by.username, action: "accept_transfer", target: targetOf(transfer) },
+      detail: by.clientId === null ? {} : { client: by.clientId },
+    });
+    await once.keep(tx, {});
+    const events: number[] = [];
+    for (const accountId of partiesOf(accepted))
+      events.push(
+        await emit(tx, {
+          ...{ accountId, action: "entity_transfer_accept", status: "started", operationId: operation.id, at: now },
+          // The other account's users are its own affair.
+          username: accountId === by.accountId ? by.username : null,
+          entity: entityOf(openToken(sealer, transfer)),
+        }),
+      );
+    await linkEvents(tx, operation.id, events);
+  });
+  deps.nudgeRelay();
+}
+
+async function requireOpenAccounts(tx: Tx, transfer: TransferRow): Promise<void> {
+  if ((await lockAccounts(tx, partiesOf(transfer))).some(({ closed_at }) => closed_at !== null))
+    throw new DomainError("wrong-state", { reason: "The account that offered this transfer, or yours, is closed." });
+}

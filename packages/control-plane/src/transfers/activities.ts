@@ -1,0 +1,32 @@
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import { notify } from "#platform/db/notifications.ts";
+import type { Sealer } from "#platform/seal.ts";
+import { AccountClosed, endTransfer, type Judge } from "./end-transfer.ts";
+import { whyNot } from "./transfer.ts";
+
+export type TransferActivityDeps = { db: Db; clock: Clock; sealer: Sealer };
+
+const end = (deps: TransferActivityDeps, operationId: number, judge: Judge): Promise<void> =>
+  deps.db.transaction().execute((tx) => endTransfer(deps, tx, operationId, judge));
+
+/** Repeatable: it may have been done before. */
+export const createTransferActivities = (deps: TransferActivityDeps) => ({
+  /** Hands over everything, or nothing. */
+  async moveOwnership(operationId: number): Promise<void> {
+    await end(deps, operationId, whyNot).catch((error: unknown) => {
+      if (!(error instanceof AccountClosed)) throw error;
+      return end(deps, operationId, () => error.message);
+    });
+    // Grants ended with it.
+    await notify(deps.db, "identity");
+  },
+});
+export type TransferActivities = ReturnType<typeof createTransferActivities>;
+
+const TOO_LATE = "It could not be handed over in time. Nothing was transferred; make a new transfer.";
+
+/** Ends an operation whose workflow could not, when its deadline has passed. */
+export const createTransferExpiry = (deps: TransferActivityDeps) => ({
+  moveEntities: (operationId: number): Promise<void> => end(deps, operationId, () => TOO_LATE),
+});

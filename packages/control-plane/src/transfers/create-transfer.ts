@@ -1,0 +1,84 @@
+import { randomUUID } from "node:crypto";
+import { type EntityTransfer, type NewEntityTransfer, toTimestamp } from "@moorage/contract";
+import { recordChange } from "#events/index.ts";
+import type { Principal } from "#identity/index.ts";
+import { lockComputes } from "#inventory/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
+import type { Once } from "#platform/http/once.ts";
+import type { Sealer } from "#platform/seal.ts";
+import { endStale } from "./end-stale.ts";
+import { pendingEntity, sealToken, targetOf } from "./entity.ts";
+import { expiryOf, statusAt } from "./transfer.ts";
+import { hashOf, insertTransfer, transfersOf } from "./transfer-store.ts";
+import { viewOfTransfer } from "./view.ts";
+
+export type TransferDeps = { db: Db; clock: Clock; sealer: Sealer };
+
+export const createTransfer = (
+  { db, clock, sealer }: TransferDeps,
+  by: Principal,
+  { entities }: NewEntityTransfer,
+  once: Once,
+): Promise<EntityTransfer> =>
+  db.transaction().execute(async (tx) => {
+    await once.claim(tx);
+    const computes = entities.computes ?? entities.linodes ?? [];
+    const field = entities.computes === undefined ? "entities.linodes" : "entities.computes";
+    const own = new Set(
+      (await lockComputes(tx, computes))
+        .filter((each) => each.account_id === by.accountId && each.deleted_at === null)
+        .map(({ id }) => id),
+    );
+    const now = clock();
+    const offered = await offeredOf(tx, sealer, by.accountId, computes, now);
+    const faults = computes.flatMap((id, index) => faultsOf(`${field}[${index}]`, id, { own, offered }));
+    if (faults.length > 0) throw new DomainError("invalid", ...faults);
+
+    const token = randomUUID();
+    const place = { account_id: by.accountId, token_sha256: hashOf(token) };
+    const expires = expiryOf(now);
+    const transfer = await insertTransfer(tx, {
+      ...place,
+      token: sealToken(sealer, place, token),
+      computes: computes.toSorted((a, b) => a - b),
+      ...{ created_at: now, updated_at: now, expires_at: expires },
+    });
+    const view = viewOfTransfer(transfer, { sealer, reader: by.accountId, now });
+    await once.keep(tx, view);
+    await recordChange(tx, by, {
+      ...{ audited: "create_transfer", event: "entity_transfer_create", at: now },
+      ...{ target: targetOf(transfer), entity: pendingEntity, detail: { computes } },
+    });
+    return view;
+  });
+
+/** What is in a transfer that can still be accepted, or is being handed over. What has expired meanwhile ends here. */
+async function offeredOf(
+  tx: Tx,
+  sealer: Sealer,
+  accountId: number,
+  computes: readonly number[],
+  now: Date,
+): Promise<Map<number, string>> {
+  const offered = new Map<number, string>();
+  for (const transfer of await transfersOf(tx, accountId, computes)) {
+    const status = statusAt(transfer, now);
+    if (status === "stale") await endStale(tx, sealer, transfer, now);
+    else for (const id of transfer.computes) offered.set(id, `${status} since ${toTimestamp(transfer.updated_at)}`);
+  }
+  return offered;
+}
+
+type Known = { own: ReadonlySet<number>; offered: ReadonlyMap<number, string> };
+
+/** Another account's instance is refused like one that does not exist. */
+function faultsOf(field: string, id: number, { own, offered }: Known): ErrorDetail[] {
+  if (!own.has(id))
+    return [{ field, reason: invalidReason(field, `the id of a compute instance of this account; ${id} is none`) }];
+  const other = offered.get(id);
+  if (other === undefined) return [];
+  const valid = `an instance that is in no other transfer; ${id} is in one that is ${other}. A pending one can be canceled`;
+  return [{ field, reason: invalidReason(field, valid) }];
+}

@@ -1,0 +1,96 @@
+import { emit, endEvent } from "#events/index.ts";
+import { type ComputeRow, lockComputes, moveComputes, type Renamed } from "#inventory/index.ts";
+import { findOperation, type OperationRow, settleOperation } from "#operations/index.ts";
+import { audit } from "#platform/audit.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Tx } from "#platform/db/database.ts";
+import type { Sealer } from "#platform/seal.ts";
+import { entityOf, openToken, targetOf } from "./entity.ts";
+import { partiesOf, type TransferRow } from "./transfer.ts";
+import { findTransferById, lockAccounts, lockTransfer, saveTransfer } from "./transfer-store.ts";
+
+/** Why it cannot be handed over; undefined when it can. */
+export type Judge = (transfer: TransferRow, computes: readonly ComputeRow[]) => string | undefined;
+
+/** Seen only after everything was moved, because accounts are locked last: the transaction is lost. */
+export class AccountClosed extends Error {
+  override readonly name = "AccountClosed";
+}
+
+type Ended = { transfer: TransferRow; failure: string | undefined; renamed: readonly Renamed[]; at: Date };
+
+/** Ownership, grants, the transfer's status, its operation and what both accounts are told: together, and once. */
+export async function endTransfer(
+  { clock, sealer }: { clock: Clock; sealer: Sealer },
+  tx: Tx,
+  operationId: number,
+  judge: Judge,
+): Promise<void> {
+  const { entity_id } = await findOperation(tx, operationId);
+  const computes = await lockComputes(tx, (await findTransferById(tx, entity_id)).computes);
+  const transfer = await lockTransfer(tx, entity_id);
+  if (transfer.status !== "accepted") return;
+
+  const at = clock();
+  const failure = judge(transfer, computes);
+  const renamed = failure === undefined ? await moveAll(tx, transfer, computes, at) : [];
+  const ended = { transfer, failure, renamed, at };
+  await saveTransfer(tx, transfer, {
+    ...{ status: failure === undefined ? "completed" : "failed", message: failure ?? null, updated_at: at },
+  });
+  const operation = await settleOperation(tx, operationId, {
+    ...{ outcome: failure === undefined ? "done" : "failed", at },
+    ...(failure !== undefined && { message: failure }),
+  });
+  if (operation === undefined) throw new Error(`Operation ${operationId} had ended, and its transfer had not.`);
+  await writeDown(tx, operation, ended);
+  await tellBoth(tx, operation, sealer, ended);
+}
+
+async function moveAll(tx: Tx, transfer: TransferRow, computes: readonly ComputeRow[], at: Date): Promise<Renamed[]> {
+  const { account_id: from, receiver_account_id } = transfer;
+  const renamed = await moveComputes(tx, computes, { from, to: receiver_account_id as number, at });
+  const closed = (await lockAccounts(tx, partiesOf(transfer))).find(({ closed_at }) => closed_at !== null);
+  if (closed !== undefined)
+    throw new AccountClosed(
+      `The account that ${closed.id === from ? "offered" : "accepted"} it was closed meanwhile. Nothing was transferred.`,
+    );
+  return renamed;
+}
+
+const writeDown = (tx: Tx, { id, kind, outcome }: OperationRow, { transfer, failure, renamed, at }: Ended) =>
+  audit(tx, {
+    ...{ at, account: transfer.receiver_account_id, actor: "worker", action: `${kind}.${outcome}` },
+    target: targetOf(transfer),
+    detail: {
+      ...{ operation: id, from: transfer.account_id, computes: transfer.computes, renamed },
+      ...(failure !== undefined && { message: failure }),
+    },
+  });
+
+/** The acceptance was told to both, in the order of `partiesOf`; it ends for both. */
+async function tellBoth(
+  tx: Tx,
+  { event_id, input }: OperationRow,
+  sealer: Sealer,
+  { transfer, failure, renamed, at }: Ended,
+): Promise<void> {
+  const events = [event_id as number, ...((input["further_events"] as number[] | undefined) ?? [])];
+  const parties = partiesOf(transfer);
+  for (const [index, eventId] of events.entries()) {
+    const message = failure ?? (parties[index] === transfer.account_id ? undefined : inWords(renamed));
+    const status = failure === undefined ? "finished" : "failed";
+    await endEvent(tx, { eventId, status, at, ...(message !== undefined && { message }) });
+  }
+  if (failure === undefined) return;
+  for (const accountId of parties)
+    await emit(tx, {
+      ...{ accountId, username: null, action: "entity_transfer_fail", status: "notification", message: failure, at },
+      entity: entityOf(openToken(sealer, transfer)),
+    });
+}
+
+const inWords = (renamed: readonly Renamed[]): string | undefined =>
+  renamed.length === 0
+    ? undefined
+    : `Labels that your account had already got a number: ${renamed.map(({ was, is }) => `${was} is ${is}`).join(", ")}.`;

@@ -1,0 +1,141 @@
+import { expect, test } from "vitest";
+import { transferStage as stage } from "#testing/transfer-stage.ts";
+import { newWorld } from "#testing/world.ts";
+
+const ROUNDS = 15;
+const statusesOf = (replies: readonly { status: number }[]): number[] =>
+  replies.map(({ status }) => status).toSorted((a, b) => a - b);
+
+test("of two accounts that accept at once, one gets it", async () => {
+  await using world = await newWorld();
+  const { sender, receiver, stranger, offer, accept, move, compute, view } = await stage(world);
+  for (let round = 0; round < ROUNDS; round++) {
+    const one = await world.compute(sender.accountId);
+    const transfer = await offer(one);
+
+    const replies = await Promise.all([accept(receiver, transfer), accept(stranger, transfer)]);
+
+    expect(statusesOf(replies)).toEqual([200, 404]);
+    await move();
+    const winner = replies[0]?.status === 200 ? receiver : stranger;
+    expect(await compute(one)).toMatchObject({ account_id: winner.accountId });
+    expect(await view(winner, transfer)).toBe("completed");
+  }
+});
+
+test("of two requests of one account that accept at once, one does it", async () => {
+  await using world = await newWorld();
+  const { sender, receiver, offer, accept } = await stage(world);
+  for (let round = 0; round < ROUNDS; round++) {
+    const transfer = await offer(await world.compute(sender.accountId));
+
+    const replies = await Promise.all(Array.from({ length: 4 }, () => accept(receiver, transfer)));
+
+    expect(statusesOf(replies)).toEqual([200, 400, 400, 400]);
+  }
+  expect(await world.openOperations()).toHaveLength(ROUNDS);
+});
+
+test("of an acceptance and a cancelation at once, one happens", async () => {
+  await using world = await newWorld();
+  const { sender, receiver, offer, accept, cancel, view } = await stage(world);
+  for (let round = 0; round < ROUNDS; round++) {
+    const transfer = await offer(await world.compute(sender.accountId));
+
+    const [accepted, canceled] = await Promise.all([accept(receiver, transfer), cancel(sender, transfer)]);
+
+    expect([accepted.status, canceled.status, await view(sender, transfer)]).toBeOneOf([
+      [200, 400, "accepted"],
+      [404, 200, "canceled"],
+    ]);
+  }
+});
+
+test("what is offered twice at once is offered once, also while the first one is accepted", async () => {
+  await using world = await newWorld();
+  const { sender, receiver, ask, accept } = await stage(world);
+  for (let round = 0; round < ROUNDS; round++) {
+    const [one, other] = [await world.compute(sender.accountId), await world.compute(sender.accountId)];
+
+    const offers = await Promise.all([ask(sender, one, other), ask(sender, other, one), ask(sender, other)]);
+
+    expect(statusesOf(offers)).toEqual([200, 400, 400]);
+    const first = offers.find(({ status }) => status === 200)?.body ?? { token: "" };
+    const [accepted, again] = await Promise.all([accept(receiver, first), ask(sender, other)]);
+    expect([accepted.status, again.status]).toEqual([200, 400]);
+  }
+});
+
+test("of an acceptance and a removal at once, an instance is either gone or handed over, never both", async () => {
+  await using world = await newWorld();
+  const { sender, receiver, offer, accept, move, compute, view } = await stage(world);
+  for (let round = 0; round < ROUNDS; round++) {
+    const one = await world.compute(sender.accountId);
+    const transfer = await offer(one);
+
+    const [accepted, removed] = await Promise.all([
+      accept(receiver, transfer),
+      world.operator.post(`/admin/computes/${one.id}/remove`, {}),
+    ]);
+
+    expect(removed.status).toBe(200);
+    if (accepted.status === 200) await move();
+    expect([accepted.status, await view(sender, transfer)]).toBeOneOf([
+      [200, "failed"],
+      [400, "pending"],
+    ]);
+    expect(await compute(one)).toMatchObject({ account_id: sender.accountId, deleted_at: expect.any(Date) });
+  }
+});
+
+test("of a handing over and a removal at once, the instance is removed from whoever had it then", async () => {
+  await using world = await newWorld();
+  const { sender, receiver, offer, accept, move, compute, view } = await stage(world);
+  for (let round = 0; round < ROUNDS; round++) {
+    const one = await world.compute(sender.accountId);
+    const transfer = await offer(one);
+    await accept(receiver, transfer);
+
+    await Promise.all([move(), world.operator.post(`/admin/computes/${one.id}/remove`, {})]);
+
+    expect([await view(sender, transfer), (await compute(one)).account_id]).toBeOneOf([
+      ["completed", receiver.accountId],
+      ["failed", sender.accountId],
+    ]);
+  }
+});
+
+test("what is granted while it is handed over leaves no grant behind", async () => {
+  await using world = await newWorld();
+  const { sender, receiver, offer, accept, move } = await stage(world);
+  const clerk = await world.colleague(sender.accountId, { restricted: true });
+  for (let round = 0; round < ROUNDS; round++) {
+    const one = await world.compute(sender.accountId);
+    await accept(receiver, await offer(one));
+
+    const [given] = await Promise.all([
+      sender.put(`/v4/account/users/${clerk.username}/grants`, {
+        linode: [{ id: one.id, permissions: "read_write" }],
+      }),
+      move(),
+    ]);
+
+    expect([200, 400]).toContain(given.status);
+    expect(await world.db.selectFrom("entity_grants").selectAll().execute()).toEqual([]);
+  }
+});
+
+test("transfers in both directions at once wait for each other, and none is lost", async () => {
+  await using world = await newWorld();
+  const { sender, receiver, ask, accept } = await stage(world);
+  for (let round = 0; round < ROUNDS; round++) {
+    const [ours, theirs] = [await world.compute(sender.accountId), await world.compute(receiver.accountId)];
+    const [there, back] = await Promise.all([ask(sender, ours), ask(receiver, theirs)]);
+    const replies = await Promise.all([accept(receiver, there.body), accept(sender, back.body)]);
+    expect(replies.map(({ status }) => status)).toEqual([200, 200]);
+    const open = await world.db.selectFrom("operations").select("id").where("settled_at", "is", null).execute();
+    await Promise.all(open.map(({ id }) => world.activities.moveOwnership(id)));
+  }
+  const ends = await world.db.selectFrom("transfers").select("status").execute();
+  expect(ends).toEqual(Array.from({ length: 2 * ROUNDS }, () => ({ status: "completed" })));
+});

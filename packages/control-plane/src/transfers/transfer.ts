@@ -1,0 +1,52 @@
+import type { TransferStatus } from "@moorage/contract";
+import type { Selectable } from "kysely";
+import type { Tables } from "#platform/db/tables.ts";
+import { DomainError } from "#platform/errors.ts";
+
+export type TransferRow = Selectable<Tables["transfers"]>;
+
+const LIFE_MS = 24 * 3_600_000;
+export const expiryOf = (created: Date): Date => new Date(created.getTime() + LIFE_MS);
+
+/** One that nobody accepted in time is stale from that moment on, whether or not somebody has written it down. */
+export const statusAt = (
+  { status, expires_at }: Pick<TransferRow, "status" | "expires_at">,
+  now: Date,
+): TransferStatus => (status === "pending" && expires_at <= now ? "stale" : status);
+
+/** Those between whom it is; and while it can be accepted, whoever has the token. */
+export const maySee = (transfer: TransferRow, accountId: number, now: Date): boolean =>
+  [transfer.account_id, transfer.receiver_account_id].includes(accountId) || statusAt(transfer, now) === "pending";
+
+/** Of one that was accepted: in the order in which accounts are locked. */
+export const partiesOf = ({ account_id, receiver_account_id }: TransferRow): number[] =>
+  [account_id, receiver_account_id as number].toSorted((a, b) => a - b);
+
+export function requireCancelable(transfer: TransferRow, now: Date): void {
+  const status = statusAt(transfer, now);
+  if (status !== "pending")
+    throw new DomainError("wrong-state", { reason: `This transfer is ${status}; only a pending one can be canceled.` });
+}
+
+export function requireAcceptable(transfer: TransferRow, accountId: number, now: Date): void {
+  const status = statusAt(transfer, now);
+  if (transfer.account_id === accountId)
+    throw new DomainError("wrong-state", {
+      reason: "Your account offers this transfer; another account must accept it.",
+    });
+  if (status !== "pending")
+    throw new DomainError("wrong-state", { reason: `This transfer is ${status}; only a pending one can be accepted.` });
+}
+
+type Compute = { id: number; account_id: number; deleted_at: Date | null };
+
+/** Why what was promised cannot be handed over any more; undefined when all of it is there. */
+export function whyNot(
+  transfer: Pick<TransferRow, "account_id" | "computes">,
+  computes: readonly Compute[],
+): string | undefined {
+  const own = computes.filter((each) => each.account_id === transfer.account_id && each.deleted_at === null);
+  const gone = transfer.computes.filter((id) => !own.some((compute) => compute.id === id));
+  if (gone.length === 0) return undefined;
+  return `Compute ${gone.length === 1 ? "instance" : "instances"} ${gone.join(", ")} of this transfer no longer ${gone.length === 1 ? "belongs" : "belong"} to the account that offered it. Nothing was transferred.`;
+}

@@ -1,0 +1,29 @@
+/**
+ * The stack's payment provider, which is none: see packages/control-plane/src/testing/fake-payment-provider.ts. What it
+ * remembers outlives it in a file, in which there is no card number.
+ */
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createFakeLedger } from "../../packages/control-plane/src/testing/fake-payment-ledger.ts";
+import type { FakeMemory } from "../../packages/control-plane/src/testing/fake-payment-wire.ts";
+import { startFakePaymentProvider } from "../../packages/control-plane/src/testing/fake-payment-provider.ts";
+
+const env = (name: string): string => {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} must be set.`);
+  return value;
+};
+const file = env("FAKE_PAYMENTS_FILE");
+const ledger = createFakeLedger(existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as FakeMemory) : undefined);
+
+const fake = await startFakePaymentProvider({
+  port: Number(env("FAKE_PAYMENTS_PORT")),
+  webhookUrl: env("FAKE_PAYMENTS_WEBHOOK_URL"),
+  webhookSecret: env("FAKE_PAYMENTS_WEBHOOK_SECRET"),
+  ledger,
+  changed: () => {
+    writeFileSync(`${file}.new`, JSON.stringify(ledger.memory()));
+    renameSync(`${file}.new`, file);
+  },
+});
+for (const signal of ["SIGTERM", "SIGINT"] as const)
+  process.on(signal, () => void fake.close().then(() => process.exit(0)));
