@@ -7,6 +7,7 @@ import { inDollars } from "./money.ts";
 
 /** Whose invoices these are. */
 export type Issuer = { name: string; address: readonly string[] };
+export type PdfOrder = { invoice: InvoiceRow; items: readonly InvoiceItemRow[]; issuer: Issuer };
 
 type Doc = InstanceType<typeof Pdf>;
 type Column = { title: string; width: number; align: "left" | "right"; of: (item: InvoiceItemRow) => string };

@@ -3,7 +3,8 @@ import type { FastifyInstance } from "fastify";
 import { type Principal, type RouteDeps, route } from "#identity/index.ts";
 import { toPage } from "#platform/http/page.ts";
 import { csvOf } from "./invoice-csv.ts";
-import { type Issuer, pdfOf } from "./invoice-pdf.ts";
+import { createPdfDrawer } from "./draw-pdf.ts";
+import type { Issuer } from "./invoice-pdf.ts";
 import { findInvoice, findItems, listInvoicePage, listItemPage } from "./invoice-store.ts";
 import { viewOfInvoice, viewOfItem } from "./view.ts";
 
@@ -12,6 +13,7 @@ type Call = { principal: Principal; params: { invoiceId: number } };
 
 export function billingRoutes(app: FastifyInstance, deps: BillingRouteDeps): void {
   const { db, issuer } = deps;
+  const drawPdf = createPdfDrawer();
   const requireInvoice = ({ principal, params }: Call) => findInvoice(db, principal.accountId, params.invoiceId);
 
   route(app, deps, listInvoices, async ({ principal, page, filter }) => {
@@ -29,7 +31,7 @@ export function billingRoutes(app: FastifyInstance, deps: BillingRouteDeps): voi
 
   route(app, deps, downloadInvoicePdf, async (call) => {
     const invoice = await requireInvoice(call);
-    return pdfOf(invoice, await findItems(db, invoice), issuer);
+    return drawPdf({ invoice, items: await findItems(db, invoice), issuer });
   });
 
   route(app, deps, downloadInvoiceCsv, async (call) => csvOf(await findItems(db, await requireInvoice(call))));
