@@ -52,7 +52,7 @@ test("with a declining card it is 409 with only a reason, and nothing has change
 
   expect(reply.status).toBe(409);
   expect(reply.body).toEqual({
-    errors: [{ reason: expect.stringMatching(/charge of \$0\.30 .* failed: .*not canceled/) }],
+    errors: [{ reason: expect.stringMatching(/charge of \$3\.00 .* failed: .*not canceled/) }],
   });
   expect(await everythingOf(world)).toEqual(before);
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
@@ -73,10 +73,10 @@ test("with a good card what is owed and what was used is charged once, and then 
 
   expect(reply).toMatchObject({ status: 200, body: { survey_link: SURVEY_URL } });
   // Charged: once, in one intent.
-  expect((await world.payments()).charged()).toMatchObject([{ cents: 30 }]);
-  expect(await chargesOf(world)).toEqual([{ purpose: "cancel", status: "succeeded", amount_micros: 300_000 }]);
+  expect((await world.payments()).charged()).toMatchObject([{ cents: 300 }]);
+  expect(await chargesOf(world)).toEqual([{ purpose: "cancel", status: "succeeded", amount_micros: 3_000_000 }]);
   // Final invoice, and even books.
-  expect(await invoicesOf(world, alice.accountId)).toMatchObject([{ total_micros: 300_000, until: cutoff }]);
+  expect(await invoicesOf(world, alice.accountId)).toMatchObject([{ total_micros: 3_000_000, until: cutoff }]);
   expect(await verifyLedger(world.db)).toMatchObject({ faults: [] });
   // Tokens dead, of everybody.
   for (const user of [alice, bob])
@@ -116,8 +116,8 @@ test("what earlier invoices left to pay is in the same charge", async () => {
 
   expect((await alice.post(CANCEL)).status).toBe(200);
 
-  expect([balance, balance_uninvoiced]).toEqual([5, 0.3]);
-  expect((await world.payments()).charged()).toMatchObject([{ cents: 530 }]);
+  expect([balance, balance_uninvoiced]).toEqual([5, 3]);
+  expect((await world.payments()).charged()).toMatchObject([{ cents: 800 }]);
 });
 
 test("where nothing is owed there is no charge, and no card is needed", async () => {
@@ -131,13 +131,34 @@ test("where nothing is owed there is no charge, and no card is needed", async ()
   expect((await world.account(alice.accountId)).closed_at).toEqual(world.time.now);
 });
 
+test("what is too little to be charged holds nobody: the account is closed without a charge, and the books tell it", async () => {
+  await using world = await newWorld({ provider: "none" });
+  const alice = await world.customer();
+  const owe = (source: number, micros: number) =>
+    world.db
+      .insertInto("ledger")
+      .values({
+        ...{ account_id: alice.accountId, at: world.time.now, kind: "invoice", source },
+        ...{ receivable_micros: micros, revenue_micros: -micros },
+      })
+      .execute();
+
+  await owe(1, 500_000);
+  expect((await alice.post(CANCEL)).status).toBe(409);
+  await owe(2, -10_000);
+  expect((await alice.post(CANCEL)).status).toBe(200);
+
+  expect(await chargesOf(world)).toEqual([]);
+  expect((await world.operator.get(`/admin/accounts/${alice.accountId}`)).body).toMatchObject({ balance: 0.49 });
+});
+
 test("owing without a card is 409, and changes nothing", async () => {
   await using world = await newWorld();
   const { alice } = await owing(world);
   const before = await everythingOf(world);
 
   expect(await alice.post(CANCEL)).toMatchObject({
-    ...{ status: 409, body: { errors: [{ reason: expect.stringContaining("owes $0.30 and has no payment method") }] } },
+    ...{ status: 409, body: { errors: [{ reason: expect.stringContaining("owes $3.00 and has no payment method") }] } },
   });
 
   expect(await everythingOf(world)).toEqual(before);
@@ -163,9 +184,9 @@ test("an outcome that is not known leaves the account open, and closes it when i
   await chargeChore(world);
 
   expect((await alice.get(ACCOUNT)).status).toBe(401);
-  expect((await world.payments()).charged()).toMatchObject([{ cents: 30 }]);
+  expect((await world.payments()).charged()).toMatchObject([{ cents: 300 }]);
   // The hour in which nobody answered is not on it.
-  expect(await invoicesOf(world, alice.accountId)).toMatchObject([{ total_micros: 300_000, until: cutoff }]);
+  expect(await invoicesOf(world, alice.accountId)).toMatchObject([{ total_micros: 3_000_000, until: cutoff }]);
   await world.closedAccountsChore();
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "suspending", powered: false });
 });

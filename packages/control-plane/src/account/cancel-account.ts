@@ -9,6 +9,7 @@ import {
   findCharge,
   findDefaultMethod,
   findPending,
+  LEAST_CHARGE_MICROS,
   openCharge,
   pursueCharge,
 } from "#payments/index.ts";
@@ -47,7 +48,7 @@ export async function cancelAccount(
   return { survey_link: deps.surveyUrl };
 }
 
-/** Undefined: nothing is owed, and the account is closed. */
+/** Undefined: nothing is owed that could be charged, and the account is closed. */
 const begin = (deps: CancelDeps, by: Principal, comments: string): Promise<ChargeRow | undefined> =>
   transact(deps.db, "api.cancelAccount", async (tx) => {
     const at = deps.clock();
@@ -57,7 +58,8 @@ const begin = (deps: CancelDeps, by: Principal, comments: string): Promise<Charg
     if (pending !== undefined) throw beingMade(pending);
     const used = await estimate(tx, accountId, at);
     const amountMicros = (await balanceOf(tx, accountId)) + used.total_micros;
-    if (amountMicros <= 0) {
+    // What is too little to be charged must not hold anybody: it stays in the books.
+    if (amountMicros < LEAST_CHARGE_MICROS) {
       await closeAccount(tx, deps, { accountId, username, cutoff: at, comments }, at);
       return undefined;
     }

@@ -219,7 +219,7 @@ test("the operator sees all of an account, also of one that is closed", async ()
 
   expect((await show()).body).toMatchObject({
     contact: { email: "bills@harbour.example", city: "Hamburg", country: "DE", zip: "20457" },
-    ...{ billing_source: "operator", balance: 0, balance_uninvoiced: 0.3, closed: null, sees_availability: true },
+    ...{ billing_source: "operator", balance: 0, balance_uninvoiced: 3, closed: null, sees_availability: true },
     card: { type: "Visa", last_four: "4242" },
   });
   await alice.post("/v4/account/cancel", { comments: "bye" });

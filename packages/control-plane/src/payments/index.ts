@@ -3,7 +3,7 @@ export type { CardDeskDeps } from "./admit-card.ts";
 export { cardDeskRoutes, requireDeskKey } from "./card-desk.ts";
 export { type PaymentRouteDeps, paymentRoutes } from "./routes.ts";
 export { openInvoiceCharges } from "./autopay.ts";
-export { beingMade, type ChargeRow } from "./charge.ts";
+export { beingMade, type ChargeRow, LEAST_CHARGE_MICROS } from "./charge.ts";
 export { createChargeChore } from "./charge-chore.ts";
 export { findCharge, findPending, listCharges } from "./charge-store.ts";
 export { type ChargeDeps, chargeSteps, type WhenSettled } from "./deps.ts";

@@ -15,6 +15,9 @@ import {
   wireMethod,
 } from "./fake-payment-wire.ts";
 
+/** As at the real one. */
+const LEAST_CENTS = 50;
+
 /** What the fake provider remembers. Nowhere a card's number: see fake-cards.ts. */
 export function createFakeLedger(before: FakeMemory = { methods: [], intents: [], setups: [] }) {
   const methods = byId(before.methods);
@@ -51,9 +54,11 @@ export function createFakeLedger(before: FakeMemory = { methods: [], intents: []
     const customer = form.get("customer") ?? "";
     if (method.customer !== customer)
       throw new FakeRefusal(400, { type: "invalid_request_error", code: "payment_method_unexpected_state" });
+    const amount = Number(form.get("amount"));
+    if (amount < LEAST_CENTS) throw new FakeRefusal(400, { type: "invalid_request_error", code: "amount_too_small" });
     const isDeclined = method.does === "is declined when charged";
     const intent: Intent = {
-      ...{ id: newId("pi"), amount: Number(form.get("amount")), customer, metadata: metadataOf(form), refunded: 0 },
+      ...{ id: newId("pi"), amount, customer, metadata: metadataOf(form), refunded: 0 },
       status: isDeclined ? "requires_payment_method" : "succeeded",
       last_payment_error: isDeclined ? declinedCard().error : null,
     };
