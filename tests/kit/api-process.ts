@@ -11,6 +11,8 @@ export async function startApi(port: number, settings: Record<string, string> = 
       ...controlPlaneEnv(),
       MOORAGE_API_LISTEN: `127.0.0.1:${port}`,
       MOORAGE_ADMIN_LISTEN: `127.0.0.1:${port + 1}`,
+      // Apart from the others: tests start their processes at every second port.
+      MOORAGE_CARDS_DESK_LISTEN: `127.0.0.1:${port + 100}`,
       ...settings,
     },
     stdio: "ignore",
