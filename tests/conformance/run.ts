@@ -3,7 +3,7 @@
  *   pnpm test:conformance                 all of them; Schemathesis with 5,000 cases
  *   pnpm test:conformance --only NAME     linode-cli | linodego | schemathesis
  *   pnpm test:conformance --cases N       so many cases of Schemathesis
- *   pnpm test:conformance --ci            the short form: 300 cases
+ *   pnpm test:conformance --ci            the short form: 1,000 cases
  *   pnpm test:conformance --document FILE an OpenAPI document from disk instead of the served one
  */
 import { resolve } from "node:path";
@@ -23,7 +23,7 @@ const { values } = parseArgs({
     document: { type: "string" },
   },
 });
-const cases = Number(values.cases ?? (values.ci ? 300 : 5000));
+const cases = Number(values.cases ?? (values.ci ? 1000 : 5000));
 const checks = newChecks();
 
 const suites: Record<string, () => Promise<void>> = {
