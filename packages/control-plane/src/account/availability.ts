@@ -29,7 +29,6 @@ export async function listAvailability(
   const { rows, results } = await listPage(regions(deps.db), {
     page,
     filter,
-    columns: {},
     lastly: { by: "regions.id" },
   });
   return toPage(

@@ -4,7 +4,7 @@ import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { notFound } from "#platform/errors.ts";
 import type { Filter } from "#platform/filter.ts";
-import { offsetOf, type PageRequest } from "#platform/http/page.ts";
+import type { PageRequest } from "#platform/http/page.ts";
 
 export type InvoiceRow = Selectable<Tables["invoices"]>;
 export type InvoiceItemRow = Selectable<Tables["invoice_items"]>;
@@ -37,20 +37,20 @@ export const findAnyInvoice = (db: Db | Tx, id: number): Promise<InvoiceRow | un
   db.selectFrom("invoices").selectAll().where("id", "=", id).executeTakeFirst();
 
 /** For the operator: of one account, or of all, the newest first. */
-export async function listEveryInvoice(db: Db, page: PageRequest, accountId: number | undefined) {
-  const there = db
-    .selectFrom("invoices")
-    .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as number));
-  const rows = await there.selectAll().orderBy("id", "desc").limit(page.pageSize).offset(offsetOf(page)).execute();
-  const { results } = await there.select(({ fn }) => fn.countAll<number>().as("results")).executeTakeFirstOrThrow();
-  return { rows, results };
-}
+export const listEveryInvoice = (db: Db, page: PageRequest, accountId: number | undefined) =>
+  listPage(
+    db
+      .selectFrom("invoices")
+      .selectAll()
+      .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as number)),
+    { page, lastly: { by: "id", direction: "desc" } },
+  );
 
 const itemsOf = (db: Db, accountId: number, invoiceId: number) =>
   db.selectFrom("invoice_items").selectAll().where("account_id", "=", accountId).where("invoice_id", "=", invoiceId);
 
 export const listItemPage = (db: Db, accountId: number, invoiceId: number, page: PageRequest, filter: Filter) =>
-  listPage(itemsOf(db, accountId, invoiceId), { page, filter, columns: {}, lastly: { by: "ordinal" } });
+  listPage(itemsOf(db, accountId, invoiceId), { page, filter, lastly: { by: "ordinal" } });
 
 export const findItems = (db: Db, { account_id, id }: InvoiceRow): Promise<InvoiceItemRow[]> =>
   itemsOf(db, account_id, id).orderBy("ordinal").execute();

@@ -53,7 +53,7 @@ export const findLogin = (db: Db, whose: WhoseLogins, id: number, now: Date): Pr
   loginsOf(db, whose, now).where("id", "=", id).executeTakeFirstOrThrow(notFound);
 
 export const listLoginPage = (db: Db, whose: WhoseLogins, page: PageRequest, filter: Filter, now: Date) =>
-  listPage(loginsOf(db, whose, now), { page, filter, columns: {}, lastly: { by: "id" } });
+  listPage(loginsOf(db, whose, now), { page, filter, lastly: { by: "id" } });
 
 /** Removes logins that are shown no more. */
 export const createLoginSweep =

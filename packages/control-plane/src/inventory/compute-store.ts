@@ -1,7 +1,8 @@
 import { type Selectable, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
+import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
-import { offsetOf, type PageRequest } from "#platform/http/page.ts";
+import type { PageRequest } from "#platform/http/page.ts";
 
 export type ComputeRow = Selectable<Tables["computes"]>;
 
@@ -105,14 +106,10 @@ export const findComputeToShow = (db: Db | Tx, id: number) =>
   computesToShow(db).where("computes.id", "=", id).executeTakeFirst();
 
 /** For the operator: everybody's, or one account's. */
-export async function listComputesToShow(db: Db, page: PageRequest, accountId: number | undefined) {
-  const found = computesToShow(db).$if(accountId !== undefined, (query) =>
-    query.where("computes.account_id", "=", accountId as number),
+export const listComputesToShow = (db: Db, page: PageRequest, accountId: number | undefined) =>
+  listPage(
+    computesToShow(db).$if(accountId !== undefined, (query) =>
+      query.where("computes.account_id", "=", accountId as number),
+    ),
+    { page, lastly: { by: "computes.id" } },
   );
-  const rows = await found.orderBy("computes.id").limit(page.pageSize).offset(offsetOf(page)).execute();
-  const { results } = await found
-    .clearSelect()
-    .select(({ fn }) => fn.countAll<number>().as("results"))
-    .executeTakeFirstOrThrow();
-  return { rows, results };
-}

@@ -3,7 +3,7 @@ import { mayView, type Principal } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { listPage } from "#platform/db/list-page.ts";
 import type { Filter } from "#platform/filter.ts";
-import { offsetOf, type PageRequest } from "#platform/http/page.ts";
+import type { PageRequest } from "#platform/http/page.ts";
 import type { ComputeRow } from "./compute-store.ts";
 import { type MaintenanceRow, type MaintenanceStatus, shownSince } from "./maintenance.ts";
 
@@ -43,17 +43,11 @@ export const listMaintenancePage = (db: Db, principal: Principal, page: PageRequ
   );
 
 /** For the operator: what is open, or everything that ever was. */
-export async function listEveryMaintenance(db: Db, page: PageRequest, which: "open" | "all") {
-  const found = withCompute(db).$if(which === "open", (query) =>
-    query.where("maintenance.status", "in", ["pending", "started"]),
+export const listEveryMaintenance = (db: Db, page: PageRequest, which: "open" | "all") =>
+  listPage(
+    withCompute(db).$if(which === "open", (query) => query.where("maintenance.status", "in", ["pending", "started"])),
+    { page, lastly: { by: "maintenance.id" } },
   );
-  const rows = await found.orderBy("maintenance.id").limit(page.pageSize).offset(offsetOf(page)).execute();
-  const { results } = await found
-    .clearSelect()
-    .select(({ fn }) => fn.countAll<number>().as("results"))
-    .executeTakeFirstOrThrow();
-  return { rows, results };
-}
 
 type NewMaintenance = Pick<MaintenanceRow, "type" | "reason" | "when_at">;
 

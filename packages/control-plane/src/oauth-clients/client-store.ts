@@ -5,7 +5,7 @@ import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { notFound } from "#platform/errors.ts";
 import type { Filter } from "#platform/filter.ts";
-import { offsetOf, type PageRequest } from "#platform/http/page.ts";
+import type { PageRequest } from "#platform/http/page.ts";
 
 /** Never the hash of its secret: nobody who reads a client needs it. */
 const shown = [
@@ -25,12 +25,14 @@ const clientsOf = (db: Db | Tx, accountId: number) =>
 const columns = { label: sql.ref("oauth_clients.label"), public: sql.ref("oauth_clients.public") };
 
 /** In the order in which they were made: their ids have none. */
+const inOrder = { by: sql`(oauth_clients.created_at, oauth_clients.id)` };
+
 export const listClientPage = (db: Db, accountId: number, page: PageRequest, filter: Filter) =>
   listPage(clientsOf(db, accountId).select(shown), {
     page,
     filter,
     columns,
-    lastly: { by: sql`(oauth_clients.created_at, oauth_clients.id)` },
+    lastly: inOrder,
   });
 
 export const findClient = (db: Db | Tx, accountId: number, id: string): Promise<OAuthClientRow> =>
@@ -79,21 +81,15 @@ export const markDeleted = (tx: Tx, { account_id, id }: OAuthClientRow, at: Date
     .execute();
 
 /** For the operator: of one account, or of all. */
-export async function listEveryClient(db: Db, page: PageRequest, accountId: number | undefined) {
-  const there = db
-    .selectFrom("oauth_clients")
-    .where("deleted_at", "is", null)
-    .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as number));
-  const rows = await there
-    .select(shown)
-    .orderBy("created_at")
-    .orderBy("id")
-    .limit(page.pageSize)
-    .offset(offsetOf(page))
-    .execute();
-  const { results } = await there.select(({ fn }) => fn.countAll<number>().as("results")).executeTakeFirstOrThrow();
-  return { rows, results };
-}
+export const listEveryClient = (db: Db, page: PageRequest, accountId: number | undefined) =>
+  listPage(
+    db
+      .selectFrom("oauth_clients")
+      .select(shown)
+      .where("deleted_at", "is", null)
+      .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as number)),
+    { page, lastly: inOrder },
+  );
 
 /** For the operator, who knows no account of it. Undefined: there is none, or none any more. */
 export const setStatus = (tx: Tx, id: string, status: OAuthClient["status"]): Promise<OAuthClientRow | undefined> =>

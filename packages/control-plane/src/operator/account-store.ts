@@ -2,9 +2,10 @@ import { Id, toTimestamp } from "@moorage/contract";
 import { type Selectable, sql } from "kysely";
 import type { AccountLimits } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
+import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { DomainError } from "#platform/errors.ts";
-import { offsetOf, type Page, type PageRequest, toPage } from "#platform/http/page.ts";
+import { type Page, type PageRequest, toPage } from "#platform/http/page.ts";
 
 type AccountRow = Selectable<Tables["accounts"]>;
 export type AccountView = ReturnType<typeof viewOf>;
@@ -45,17 +46,7 @@ export const findAccount = async (db: Db | Tx, id: string | number | undefined):
   viewOf(await findAccountRow(db, id));
 
 export async function listAccounts(db: Db, page: PageRequest): Promise<Page<AccountView>> {
-  const rows = await db
-    .selectFrom("accounts")
-    .selectAll()
-    .orderBy("id")
-    .limit(page.pageSize)
-    .offset(offsetOf(page))
-    .execute();
-  const { results } = await db
-    .selectFrom("accounts")
-    .select(({ fn }) => fn.countAll<number>().as("results"))
-    .executeTakeFirstOrThrow();
+  const { rows, results } = await listPage(db.selectFrom("accounts").selectAll(), { page, lastly: { by: "id" } });
   return toPage(page, results, rows.map(viewOf));
 }
 

@@ -1,17 +1,16 @@
 import { toTimestamp } from "@moorage/contract";
+import { sql } from "kysely";
 import type { Db } from "#platform/db/database.ts";
-import { offsetOf, type Page, type PageRequest, toPage } from "#platform/http/page.ts";
+import { listPage } from "#platform/db/list-page.ts";
+import { type Page, type PageRequest, toPage } from "#platform/http/page.ts";
 
 /** Every database that its tenant sees. */
 export async function listDatabases(db: Db, page: PageRequest): Promise<Page<object>> {
-  const there = db.selectFrom("databases").where("deleted_at", "is", null);
-  const rows = await there
+  const there = db
+    .selectFrom("databases")
     .select(["id", "account_id as account", "label", "region", "plan", "engine_version as engine", "status"])
-    .orderBy("id")
-    .limit(page.pageSize)
-    .offset(offsetOf(page))
-    .execute();
-  const { results } = await there.select(({ fn }) => fn.countAll<number>().as("results")).executeTakeFirstOrThrow();
+    .where("deleted_at", "is", null);
+  const { rows, results } = await listPage(there, { page, lastly: { by: "id" } });
   return toPage(page, results, rows);
 }
 
@@ -20,17 +19,14 @@ export async function listDeletedDatabases(db: Db, now: Date, page: PageRequest)
   const kept = db
     .selectFrom("databases")
     .innerJoin("timelines", "timelines.id", "databases.timeline_id")
-    .where("databases.deleted_at", "is not", null)
-    .where("databases.purge_at", ">", now);
-  const rows = await kept
     .select(["databases.id", "databases.account_id", "databases.label", "databases.deleted_at", "databases.purge_at"])
     .select("timelines.archived_through")
-    .orderBy("databases.purge_at")
-    .orderBy("databases.id")
-    .limit(page.pageSize)
-    .offset(offsetOf(page))
-    .execute();
-  const { results } = await kept.select(({ fn }) => fn.countAll<number>().as("results")).executeTakeFirstOrThrow();
+    .where("databases.deleted_at", "is not", null)
+    .where("databases.purge_at", ">", now);
+  const { rows, results } = await listPage(kept, {
+    page,
+    lastly: { by: sql`(databases.purge_at, databases.id)` },
+  });
   return toPage(
     page,
     results,

@@ -1,8 +1,9 @@
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
+import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { notFound } from "#platform/errors.ts";
-import { offsetOf, type PageRequest } from "#platform/http/page.ts";
+import type { PageRequest } from "#platform/http/page.ts";
 import { type ChargeRow, leaseUntil, nextTry } from "./charge.ts";
 
 export const findPending = (db: Db | Tx, accountId: number): Promise<ChargeRow | undefined> =>
@@ -88,14 +89,14 @@ export const saveOutcome = (
     .executeTakeFirstOrThrow();
 
 /** For the operator: of one account, or of all, the newest first. */
-export async function listCharges(db: Db, page: PageRequest, accountId: number | undefined) {
-  const there = db
-    .selectFrom("charges")
-    .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as number));
-  const rows = await there.selectAll().orderBy("id", "desc").limit(page.pageSize).offset(offsetOf(page)).execute();
-  const { results } = await there.select(({ fn }) => fn.countAll<number>().as("results")).executeTakeFirstOrThrow();
-  return { rows, results };
-}
+export const listCharges = (db: Db, page: PageRequest, accountId: number | undefined) =>
+  listPage(
+    db
+      .selectFrom("charges")
+      .selectAll()
+      .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as number)),
+    { page, lastly: { by: "id", direction: "desc" } },
+  );
 
 export type AccountOfCharge = Pick<Selectable<Tables["accounts"]>, "id" | "euuid" | "company">;
 

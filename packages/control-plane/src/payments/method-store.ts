@@ -13,7 +13,7 @@ const methodsOf = (db: Db | Tx, accountId: number) =>
   db.selectFrom("payment_methods").selectAll().where("account_id", "=", accountId).where("deleted_at", "is", null);
 
 export const listMethodPage = (db: Db, accountId: number, page: PageRequest, filter: Filter) =>
-  listPage(methodsOf(db, accountId), { page, filter, columns: {}, lastly: { by: "id" } });
+  listPage(methodsOf(db, accountId), { page, filter, lastly: { by: "id" } });
 
 export const findMethod = (db: Db | Tx, accountId: number, id: number): Promise<MethodRow> =>
   methodsOf(db, accountId).where("id", "=", id).executeTakeFirstOrThrow(notFound);

@@ -4,7 +4,7 @@ import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { notFound } from "#platform/errors.ts";
 import type { Filter } from "#platform/filter.ts";
-import { offsetOf, type PageRequest } from "#platform/http/page.ts";
+import type { PageRequest } from "#platform/http/page.ts";
 import type { ChargeRow } from "./charge.ts";
 
 export type PaymentRow = Selectable<Tables["payments"]>;
@@ -43,11 +43,11 @@ export const insertPayment = (tx: Tx, { account_id, id, amount_micros }: ChargeR
     .executeTakeFirstOrThrow();
 
 /** For the operator: of one account, or of all, the newest first. */
-export async function listEveryPayment(db: Db, page: PageRequest, accountId: number | undefined) {
-  const there = db
-    .selectFrom("payments")
-    .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as number));
-  const rows = await there.selectAll().orderBy("id", "desc").limit(page.pageSize).offset(offsetOf(page)).execute();
-  const { results } = await there.select(({ fn }) => fn.countAll<number>().as("results")).executeTakeFirstOrThrow();
-  return { rows, results };
-}
+export const listEveryPayment = (db: Db, page: PageRequest, accountId: number | undefined) =>
+  listPage(
+    db
+      .selectFrom("payments")
+      .selectAll()
+      .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as number)),
+    { page, lastly: { by: "id", direction: "desc" } },
+  );

@@ -4,17 +4,20 @@ import { offsetOf, type PageRequest } from "#platform/http/page.ts";
 
 type List<DB, TB extends keyof DB> = {
   page: PageRequest;
-  filter: Filter;
+  /** Without one: all that the query finds. */
+  filter?: Filter;
   /** What each filterable field is in SQL. */
-  columns: FilterColumns;
+  columns?: FilterColumns;
   /** The order of what the filter leaves equal, so that pages never overlap. */
   lastly: { by: OrderByExpression<DB, TB, object>; direction?: "asc" | "desc" };
 };
 
+const all: Filter = { where: undefined, order: undefined };
+
 /** One page of what a query finds, filtered and in order, and how much there is in all. */
 export async function listPage<DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,
-  { page, filter, columns, lastly }: List<DB, TB>,
+  { page, filter = all, columns = {}, lastly }: List<DB, TB>,
 ): Promise<{ rows: Row[]; results: number }> {
   const found = query.where(whereOf(filter, columns));
   const order = orderOf(filter, columns);
