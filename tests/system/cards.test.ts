@@ -25,16 +25,21 @@ async function newTenant() {
 /** As it is: `fetch` would tidy the path up. */
 async function send(token: string, path: string, body: object, at: Partial<{ port: number; method: string }> = {}) {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; allow: string | undefined }>();
+  const text = JSON.stringify(body);
   const call = request({
     ...{ host: "127.0.0.1", port: at.port ?? ports.front, method: at.method ?? "POST", path },
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    headers: {
+      ...{ authorization: `Bearer ${token}`, "content-type": "application/json" },
+      // Node frames no body of a GET or OPTIONS by itself: its bytes would begin the next request.
+      "content-length": Buffer.byteLength(text),
+    },
   });
   call.on("response", (reply) => {
     reply.resume();
     reply.on("end", () => resolve({ status: reply.statusCode ?? 0, allow: reply.headers.allow }));
   });
   call.on("error", reject);
-  call.end(JSON.stringify(body));
+  call.end(text);
   return promise;
 }
 
