@@ -1,5 +1,6 @@
 import type { Tx } from "#platform/db/database.ts";
-import { DomainError, notFound } from "#platform/errors.ts";
+import { DomainError } from "#platform/errors.ts";
+import { lockBooks } from "./lock-books.ts";
 import type { Adjustment } from "./rating.ts";
 
 export type NewAdjustment = { accountId: number; invoiceId: number | null; label: string; amountMicros: number };
@@ -13,12 +14,7 @@ export async function adjust(
   { accountId, invoiceId, label, amountMicros }: NewAdjustment,
   now: Date,
 ): Promise<Adjustment> {
-  const account = await tx
-    .selectFrom("accounts")
-    .select(["invoiced_through", "closed_at"])
-    .where("id", "=", accountId)
-    .forNoKeyUpdate()
-    .executeTakeFirstOrThrow(notFound);
+  const { at, closed } = await lockBooks(tx, accountId, now);
   const said = await tx
     .selectFrom("adjustments")
     .selectAll()
@@ -31,16 +27,13 @@ export async function adjust(
     throw new DomainError("wrong-state", {
       reason: `"${label}" was written before, with another amount, and stays. Write the rest under another label.`,
     });
-  if (account.closed_at !== null)
+  if (closed)
     throw new DomainError("wrong-state", {
       reason: `Account ${accountId} is closed and gets no more invoices. Give money back at the payment provider.`,
     });
   return tx
     .insertInto("adjustments")
-    .values({
-      ...{ account_id: accountId, invoice_id: invoiceId, label, amount_micros: amountMicros },
-      at: now > account.invoiced_through ? now : account.invoiced_through,
-    })
+    .values({ account_id: accountId, invoice_id: invoiceId, label, amount_micros: amountMicros, at })
     .returningAll()
     .executeTakeFirstOrThrow();
 }

@@ -1,8 +1,7 @@
-const MICROS = 1_000_000;
-const CENT = 10_000;
+import { CENT, DOLLAR } from "#platform/money.ts";
 
 /** For the wire. Exact: of all numbers, a quotient is the one nearest to what was divided. */
-export const toDollars = (micros: number): number => micros / MICROS;
+export const toDollars = (micros: number): number => micros / DOLLAR;
 
 /** For people: with cents, such as -$1,204.50. More decimals only where there are any, as in a price. */
 export function inDollars(micros: number): string {

@@ -2,6 +2,7 @@ import type { Insertable, Selectable } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { DomainError } from "#platform/errors.ts";
+import { lockBooks } from "./lock-books.ts";
 import type { Promotion } from "./rating.ts";
 import { readPromotions } from "./rating-input-store.ts";
 
@@ -18,26 +19,19 @@ type NewPromotion = Omit<Insertable<Tables["promotions"]>, "id" | "granted_at">;
 /** Once per account and summary, so that the command can be repeated. A month that was invoiced does not get it. */
 export async function grantPromotion(tx: Tx, promotion: NewPromotion, now: Date): Promise<PromotionRow> {
   const { account_id, summary, credit_micros, monthly_cap_micros, expires_at } = promotion;
-  const { invoiced_through } = await tx
-    .selectFrom("accounts")
-    .select("invoiced_through")
-    .where("id", "=", account_id)
-    .forNoKeyUpdate()
-    .executeTakeFirstOrThrow();
+  const { at } = await lockBooks(tx, account_id, now);
   const granted = await tx
     .selectFrom("promotions")
     .selectAll()
     .where("account_id", "=", account_id)
     .where("summary", "=", summary)
     .executeTakeFirst();
-  if (granted === undefined) {
-    const granted_at = now > invoiced_through ? now : invoiced_through;
+  if (granted === undefined)
     return tx
       .insertInto("promotions")
-      .values({ ...promotion, granted_at })
+      .values({ ...promotion, granted_at: at })
       .returningAll()
       .executeTakeFirstOrThrow();
-  }
   const isSame =
     granted.credit_micros === credit_micros &&
     granted.monthly_cap_micros === monthly_cap_micros &&

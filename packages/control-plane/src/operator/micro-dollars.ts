@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { DOLLAR } from "#platform/money.ts";
 
 const DIGITS = 6;
-const MICROS = 10 ** DIGITS;
 
 /** As people write a price. A JSON number would have been rounded before we see it. */
 export const Dollars = z
@@ -11,11 +11,11 @@ export const Dollars = z
 /** Exact: both parts are whole numbers, and all of it is far below 2^53. */
 export function toMicros(dollars: string): number {
   const [whole = "", fraction = ""] = dollars.split(".");
-  return Number(whole) * MICROS + Number(fraction.padEnd(DIGITS, "0"));
+  return Number(whole) * DOLLAR + Number(fraction.padEnd(DIGITS, "0"));
 }
 
 /** With cents, and more decimals only where there are any. */
 export function toDollars(micros: number): string {
-  const fraction = String(micros % MICROS).padStart(DIGITS, "0");
-  return `${Math.floor(micros / MICROS)}.${fraction.replace(/0{1,4}$/, "")}`;
+  const fraction = String(micros % DOLLAR).padStart(DIGITS, "0");
+  return `${Math.floor(micros / DOLLAR)}.${fraction.replace(/0{1,4}$/, "")}`;
 }

@@ -3,18 +3,17 @@ import { inDollars } from "#billing/index.ts";
 import type { ChargeName } from "#payment-provider/index.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
+import { CENT, DOLLAR } from "#platform/money.ts";
 
 export type ChargeRow = Selectable<Tables["charges"]>;
 export type Purpose = ChargeRow["purpose"];
 
-const DOLLAR = 1_000_000;
-const CENT = 10_000;
 const LEAST = 5 * DOLLAR;
 const USUAL_MOST = 2_000 * DOLLAR;
 const MOST = 50_000 * DOLLAR;
 
 /** Providers charge no less: it costs more than it brings. */
-export const LEAST_CHARGE_MICROS = 500_000;
+export const LEAST_CHARGE_MICROS = DOLLAR / 2;
 
 /** From what clients send, such as `120.5` or `$120.50`. */
 export const microsOf = (usd: string): number => Math.round(Number(usd.replace("$", "")) * 100) * CENT;

@@ -1,4 +1,5 @@
 import type { ComputeType, Region } from "@moorage/contract";
+import { DOLLAR } from "#platform/money.ts";
 import type { PricedPlan, Region as RegionRow } from "./catalogue.ts";
 
 /** Decides what the forms of clients offer there. */
@@ -13,10 +14,9 @@ export const viewOfRegion = (row: RegionRow): Region => ({
   resolvers: { ipv4: "", ipv6: "" },
 });
 
-const MICROS = 1_000_000;
 export const priceOf = (plan: Pick<PricedPlan, "hourly_micros" | "monthly_micros">) => ({
-  hourly: plan.hourly_micros / MICROS,
-  monthly: plan.monthly_micros / MICROS,
+  hourly: plan.hourly_micros / DOLLAR,
+  monthly: plan.monthly_micros / DOLLAR,
 });
 
 /** We run no virtual machines; clients read this list before they do anything else. */
