@@ -30,6 +30,8 @@ const capabilities: Record<string, readonly string[]> = {
   account: ["identity", "events", "regions", "billing", "payments", "databases"],
   inventory: ["identity", "notifications"],
   transfers: ["identity", "events", "operations", "inventory"],
+  images: ["identity", "events", "operations", "fleet", "inventory", "regions"],
+  depot: ["images"],
   "oauth-clients": ["identity", "events"],
   auth: [],
   "sign-in": ["auth", "identity", "events", "mail"],
@@ -37,7 +39,7 @@ const capabilities: Record<string, readonly string[]> = {
   profile: ["identity", "events", "mail", "oauth-clients", "users"],
   operator: [
     ...["identity", "mail", "oauth-clients", "regions", "events", "operations", "fleet", "databases", "users"],
-    ...["account", "metering", "billing", "payments", "inventory", "notifications"],
+    ...["account", "metering", "billing", "payments", "inventory", "notifications", "images", "depot"],
   ],
 };
 /** Folders that put capabilities together and are no capability: each process loads only the files that it runs. */
@@ -49,12 +51,19 @@ const forWorkflows = ["fleet/workflows/until-observed.ts", "operations/workflow-
 const packages: Record<string, readonly string[]> = {
   "packages/contract/": ["zod", "ipaddr.js"],
   "packages/crash-points/": ["node:"],
+  "packages/disk-image/": ["node:", "zod"],
   // The first row that fits is taken.
   [`${agent}testing/`]: [
     ...["@moorage/contract/agent", "node:", ...dependenciesOf("packages/agent")],
     ...["@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner"],
   ],
-  [agent]: ["@moorage/contract/agent", "@moorage/crash-points", "node:", ...dependenciesOf("packages/agent")],
+  [agent]: [
+    "@moorage/contract/agent",
+    "@moorage/crash-points",
+    "@moorage/disk-image",
+    "node:",
+    ...dependenciesOf("packages/agent"),
+  ],
 };
 
 /** What Temporal's sandbox can replay: no clock, no socket, no file. */

@@ -1,7 +1,7 @@
 /**
  * `pnpm bench [--only NAME] [--events N] [--megabytes N] [--accounts N]`: figures for docs/performance.md, against the running stack, on an otherwise
  * idle machine. NAME: provision | reads | creates | flood | events | month-end | backup
- * (a host of its own, and `--megabytes` of data).
+ * (a host of its own, and `--megabytes` of data) | images (an upload of `--megabytes`).
  */
 import { parseArgs } from "node:util";
 import { chosen } from "../kit/chosen.ts";
@@ -10,6 +10,7 @@ import { benchBackup } from "../../packages/agent/src/testing/bench-backup.ts";
 import { benchCreates } from "./creates.ts";
 import { benchEvents } from "./events.ts";
 import { benchFlood } from "./flood.ts";
+import { benchImages } from "./images.ts";
 import { benchMonthEnd } from "./month-end.ts";
 import { benchProvision } from "./provision.ts";
 import { benchReads } from "./reads.ts";
@@ -18,7 +19,7 @@ const { values } = parseArgs({
   options: {
     only: { type: "string" },
     events: { type: "string", default: "5000000" },
-    megabytes: { type: "string", default: "2048" },
+    megabytes: { type: "string" },
     accounts: { type: "string", default: "10000" },
   },
 });
@@ -29,7 +30,8 @@ const benches: Record<string, () => Promise<boolean>> = {
   flood: benchFlood,
   events: () => benchEvents(Number(values.events)),
   "month-end": () => benchMonthEnd(Number(values.accounts)),
-  backup: () => benchBackup(Number(values.megabytes)),
+  backup: () => benchBackup(Number(values.megabytes ?? 2048)),
+  images: () => benchImages(Number(values.megabytes ?? 5000)),
 };
 const asked = chosen("bench", benches, values.only);
 await allowDeletions(500);

@@ -12,6 +12,7 @@ import { createTenantApi } from "../../packages/control-plane/src/api.ts";
 import { composeBase, composeSealer } from "../../packages/control-plane/src/compose.ts";
 import { findDatabase } from "../../packages/control-plane/src/databases/database-store.ts";
 import { createAuthenticate, createTokenCache } from "../../packages/control-plane/src/identity/index.ts";
+import { createImageStores, imageSettingsOf } from "../../packages/control-plane/src/images/index.ts";
 import { readConfig, readKeyRing } from "../../packages/control-plane/src/platform/config.ts";
 import { createDb, createPool } from "../../packages/control-plane/src/platform/db/database.ts";
 import { createOnceSecrets } from "../../packages/control-plane/src/platform/http/once.ts";
@@ -70,10 +71,15 @@ async function server() {
       cardsPerDay: 1,
       closedAccountDays: 1,
       surveyUrl: "",
+      images: imageSettingsOf(config),
+      imageStores: createImageStores({ none: { ...NO_STORE, access_key: "", secret_key: "" } }, 1),
     },
     { trustedProxies: false, maxInFlight: 500, maxLagMs: 500, drainMs: 0, check: async () => {} },
   );
 }
+
+/** No data of images are asked for. */
+const NO_STORE = { regions: [], url: "http://127.0.0.1:9", region: "us-east-1", bucket: "images" };
 
 /** The very statement that our view runs, seen on its way to the server. */
 async function viewStatement(): Promise<string> {

@@ -27,6 +27,7 @@ export async function accountOf(name: string, url?: string): Promise<{ id: numbe
 
 async function empty(owner: Tenant, token: string): Promise<void> {
   await emptyIdentity(owner, token);
+  await deleteAll(owner, "/v4/images", "id", (image) => image["is_public"] === false);
   await deleteAll(owner, "/v4/account/payment-methods", "id", (method) => method["is_default"] !== true);
   await until("the fuzz account has no database", 180, async () => {
     const left = await owner.list();
@@ -55,5 +56,6 @@ export async function deleteAll(
   which: (item: Item) => boolean,
 ): Promise<void> {
   const { body } = await owner.call<{ data: Item[] }>("GET", `${path}?page_size=500`);
-  for (const item of body.data.filter(which)) await owner.call("DELETE", `${path}/${String(item[name])}`);
+  for (const item of body.data.filter(which))
+    await owner.call("DELETE", `${path}/${encodeURIComponent(String(item[name]))}`);
 }

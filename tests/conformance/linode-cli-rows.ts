@@ -1,6 +1,8 @@
 export type Row = Record<string, unknown>;
 /** Runs a verb, and returns what it prints. */
 export type Cli = (...args: string[]) => Promise<Row[]>;
+/** The same for people: what it says. */
+export type PlainCli = (...args: string[]) => Promise<string>;
 
 export const lacks = (key: string, value: unknown) => (rows: Row[]) =>
   rows.some((row) => row[key] === value) ? undefined : `no ${key} ${String(value)} among ${rows.length}`;

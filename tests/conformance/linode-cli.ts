@@ -10,13 +10,23 @@ import { type Checks, leaveOut } from "./checks.ts";
 import { accountOf } from "./fuzz-account.ts";
 import { account } from "./linode-cli-account.ts";
 import { identity } from "./linode-cli-identity.ts";
-import { type Cli, lacks, oneOf, type Row } from "./linode-cli-rows.ts";
+import { images, type Machines } from "./linode-cli-images.ts";
+import { type Cli, lacks, oneOf, type PlainCli, type Row } from "./linode-cli-rows.ts";
 
 const WAIT_SECONDS = 180;
 
 /** The published program, with nothing but its documented settings. A verb that does not exit with 0 throws. */
 function linodeCli(folder: string, token = env("MOORAGE_TOKEN")): Cli {
-  const { host, protocol } = new URL(env("MOORAGE_URL"));
+  const said = plainCli(folder, token);
+  return async (...args) => {
+    const stdout = await said(...args, "--json", "--all-columns", "--suppress-warnings");
+    return stdout.trim() === "" ? [] : (JSON.parse(stdout) as Row[]);
+  };
+}
+
+/** As people see it, of whom each takes every default that they are asked for. */
+export function plainCli(folder: string, token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")): PlainCli {
+  const { host, protocol } = new URL(url);
   const settings = {
     PATH: process.env["PATH"],
     HOME: folder,
@@ -27,12 +37,9 @@ function linodeCli(folder: string, token = env("MOORAGE_TOKEN")): Cli {
     LINODE_CLI_API_VERSION: "v4",
   };
   return async (...args) => {
-    const { stdout } = await promisify(execFile)(
-      inParts("bin", "linode-cli"),
-      [...args, "--json", "--all-columns", "--suppress-warnings"],
-      { env: settings },
-    );
-    return stdout.trim() === "" ? [] : (JSON.parse(stdout) as Row[]);
+    const running = promisify(execFile)(inParts("bin", "linode-cli"), args, { env: settings });
+    running.child.stdin?.end("\n".repeat(20));
+    return (await running).stdout;
   };
 }
 
@@ -44,6 +51,9 @@ export async function withLinodeCli({ check }: Checks): Promise<void> {
     await identity(cli, check);
     const passing = await accountOf(`cli-${Date.now().toString(36)}`);
     await account(linodeCli(folder, passing.token), cli, passing, check);
+    // What it keeps would be the other verbs' defaults.
+    const plain = plainCli(await mkdtemp(join(folder, "plain-")));
+    await images({ cli, plain, other: linodeCli(folder, env("MOORAGE_OTHER_TOKEN")) }, machinesIn(folder), check);
     const database = await create(cli, check);
     if (database === undefined) return;
     await events(cli, check, database);
@@ -54,6 +64,11 @@ export async function withLinodeCli({ check }: Checks): Promise<void> {
 }
 
 type Check = Checks["check"];
+
+const machinesIn = (folder: string): Machines => ({
+  ...{ folder, region: env("MOORAGE_REGION"), compute: env("MOORAGE_COMPUTE") },
+  ...{ disk: env("MOORAGE_DISK"), swap: env("MOORAGE_SWAP_DISK") },
+});
 
 async function catalogue(cli: Cli, check: Check): Promise<void> {
   const [engine, type, region] = [env("MOORAGE_ENGINE"), env("MOORAGE_TYPE"), env("MOORAGE_REGION")];

@@ -10,6 +10,7 @@ import type { Checks } from "./checks.ts";
 import { type Answer, answered, type Count, countingProxy, OTHER } from "./counting-proxy.ts";
 import { type FuzzAccount, fuzzAccount } from "./fuzz-account.ts";
 import { actingTokenId, aDayOfIdentity, identityBodies, type IdentityThings, identityThings } from "./fuzz-identity.ts";
+import { aDayOfImages, imageBodies, imageThings } from "./fuzz-images.ts";
 import { aDayOfMoney, moneyBodies, moneyInstead, moneyThings } from "./fuzz-money.ts";
 import { newCompute } from "./money-things.ts";
 import { type DocumentedOperation, documentedOperations, servedDocument } from "./openapi-document.ts";
@@ -55,8 +56,7 @@ async function knownThings(account: FuzzAccount): Promise<Known> {
   await owner.untilStatus(kept, "active", 180);
   const [region, type, engine] = [env("MOORAGE_REGION"), env("MOORAGE_TYPE"), env("MOORAGE_ENGINE")];
   const eventId = (await owner.events(kept))[0]?.id;
-  const things = { ...(await identityThings(account)), ...(await moneyThings(account)) };
-  const victims = { ...(await identityThings(account)), ...(await moneyThings(account)) };
+  const [things, victims] = [await thingsOf(account), await thingsOf(account)];
   return {
     path: { ...things, instanceId: kept, eventId, engineId: engine, typeId: type, regionId: region },
     body: {
@@ -66,6 +66,7 @@ async function knownThings(account: FuzzAccount): Promise<Known> {
       },
       ...identityBodies(kept),
       ...moneyBodies(await newCompute(account.id)),
+      ...imageBodies(things.diskId),
     },
     filters: Object.fromEntries(
       operations.flatMap(({ id, filterable }) => (filterable === undefined ? [] : [[id, Object.keys(filterable)]])),
@@ -75,6 +76,12 @@ async function knownThings(account: FuzzAccount): Promise<Known> {
     instead: await moneyInstead(),
   };
 }
+
+const thingsOf = async (account: FuzzAccount) => ({
+  ...(await identityThings(account)),
+  ...(await moneyThings(account)),
+  ...(await imageThings(account)),
+});
 
 const lists = (things: object): Record<string, unknown[]> =>
   Object.fromEntries(Object.entries(things).map(([name, value]) => [name, [value]]));
@@ -109,6 +116,7 @@ async function fuzz(
   const owner = tenant(target.token, proxy.url);
   await aDayOfIdentity(owner, spent);
   await aDayOfMoney(owner, accountId, proxy.url);
+  await aDayOfImages(owner, accountId);
   await aDay(owner, Number(target.known.path["instanceId"]));
   let generated = 0;
   for (let seed = 1; generated < cases && seed <= MOST_ROUNDS; seed++) {

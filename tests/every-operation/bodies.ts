@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { ENGINE, PLAN, REGION, type World } from "../../packages/control-plane/src/testing/world.ts";
 import { CARD } from "./limits.ts";
+import { newInstance } from "./machines.ts";
 import { newCompute } from "./money.ts";
 import type { Target } from "./stage.ts";
 
@@ -25,6 +26,11 @@ export const bodies: Readonly<Record<string, Body>> = {
   createMysqlDatabase: { body: () => ({ label: name(), region: REGION, type: PLAN, engine: ENGINE }) },
   updateMysqlDatabase: { body: () => ({ label: name(), updates: { hour_of_day: 3 } }) },
   createMysqlBackup: { body: () => ({ label: name() }) },
+  uploadImage: { body: () => ({ label: name(), region: REGION }) },
+  captureImage: {
+    body: async (_target, world, accountId) => ({ disk_id: (await newInstance(world, accountId)).diskId }),
+  },
+  updateImage: { body: () => ({ label: name() }) },
   createUser: {
     body: () => ({ username: name(), email: "planted@test.example", restricted: true }),
     taken: ["restricted"],

@@ -2,7 +2,7 @@ import type { Operation } from "@moorage/contract";
 import type { Person } from "./apps.ts";
 import { type ExpectedAccess, everyGrant, everyScope, everyScopeBut, gives } from "./expected-access.ts";
 import type { Outcome } from "./outcome.ts";
-import { type Held, namesAnObject, type Stage, type Target, tokenKinds, type Wanted } from "./stage.ts";
+import { type Entity, type Held, namesAnObject, type Stage, type Target, tokenKinds, type Wanted } from "./stage.ts";
 
 /** One request by one principal, and what must come of it. */
 export type Cell = { who: string; authorization: string | undefined; expected: Outcome; target: Target };
@@ -27,22 +27,30 @@ const byScopes = (needed: readonly string[], held: readonly string[], next: Outc
   return missing.length === 0 ? next : `lacks ${missing.join(" ")}`;
 };
 
+/** Whoever sends no token at all. What belongs to an account is never theirs. */
+export const ofNobody = (access: ExpectedAccess, names: readonly string[]): Outcome =>
+  access === "public" || (access.operatorsForAll === true && !namesAnObject(names)) ? "allowed" : "no token";
+
 type Needs = Exclude<ExpectedAccess, "public">;
 
 /** What must come of it when a restricted user holds this, on `it` or elsewhere. */
-export function ofRestricted({ unrestrictedOnly, grant, object }: Needs, held: Held, it?: number): Outcome {
+export function ofRestricted({ unrestrictedOnly, grant, object }: Needs, held: Held, it?: Entity): Outcome {
   if (unrestrictedOnly === true) return "forbidden";
   // Writing gives reading.
   const globals = (held.grants ?? []).flatMap((each) => [each, each.replace("_write", "_read")]);
   if (grant !== undefined && !globals.includes(grant)) return "forbidden";
   if (object === undefined || object === "own" || object === "bearer") return "allowed";
-  const permission = held.on?.[0] === it ? held.on?.[1] : undefined;
+  const permission = held.on !== undefined && isSame(held.on[0], it) ? held.on[1] : undefined;
   if (permission === undefined) return "not found";
   return object === "read_write" && permission === "read_only" ? "forbidden" : "allowed";
 }
 
-/** Every state of a restricted user's grants that an operation could ask about; `it` is the database that it is about. */
-const grantStates = (another: number, hasIt: boolean): ((it: number) => Held)[] => [
+const isSame = (one: Entity, other: Entity | undefined): boolean => one.type === other?.type && one.id === other.id;
+
+const kinds = ["compute", "database", "image"] as const;
+
+/** Every state of a restricted user's grants that an operation could ask about; `it` is what it is about. */
+const grantStates = (another: Entity, hasIt: boolean): ((it: Entity) => Held)[] => [
   () => ({}),
   ...everyGrant.map((grant) => () => ({ grants: [grant] })),
   ...everyGrant.map((grant) => () => ({ grants: everyGrant.filter((each) => each !== grant) })),
@@ -52,14 +60,18 @@ const grantStates = (another: number, hasIt: boolean): ((it: number) => Held)[] 
   () => ({ grants: everyGrant, on: [another, "read_write"] }),
   ...(hasIt ? grantsOnIt : []),
 ];
-const grantsOnIt: ((it: number) => Held)[] = [
+const grantsOnIt: ((it: Entity) => Held)[] = [
+  // Numbers are given out by kind: something else may have the same.
+  ...kinds.map(
+    (type) =>
+      (it: Entity): Held => ({ on: [{ type, id: it.id }, "read_write"] }),
+  ),
   (it) => ({ on: [it, "read_only"] }),
-  (it) => ({ on: [it, "read_write"] }),
   (it) => ({ grants: everyGrant, on: [it, "read_write"] }),
 ];
 
-const said = ({ grants = [], on }: Held, it: number | undefined): string =>
-  `restricted with [${grants.join(" ")}]${on === undefined ? "" : ` and ${on[1]} on ${on[0] === it ? "it" : "another"}`}`;
+const said = ({ grants = [], on }: Held, it: Entity | undefined): string =>
+  `restricted with [${grants.join(" ")}]${on === undefined ? "" : ` and ${on[1]} on ${isSame(on[0], it) ? "it" : `another ${on[0].type}`}`}`;
 
 /** Everything else is possible with an active database, and with a transfer of one's own. */
 const wantedBy: Readonly<Record<string, Wanted>> = {
@@ -83,8 +95,7 @@ export async function cellsOf(operation: Operation, access: ExpectedAccess, stag
 
   const first = await lasting(stage.owner);
   const cells = nobodies(stage, first);
-  const nobody: Outcome = access === "public" ? "allowed" : "no token";
-  cells.push({ who: "nobody", authorization: undefined, expected: nobody, target: first });
+  cells.push({ who: "nobody", authorization: undefined, expected: ofNobody(access, names), target: first });
   /** By a token of their own, and by one of an app that they let in: the two may do the same. */
   const add = async (
     who: string,
@@ -113,16 +124,17 @@ export async function cellsOf(operation: Operation, access: ExpectedAccess, stag
   else await add("another account", stage.stranger, ["*"], namesAnObject(names) ? "not found" : "allowed", first);
   await add("a colleague", stage.colleague, ["*"], own ? "not found" : "allowed", own ? first : undefined);
 
-  const another = (await stage.shared(["instanceId"])).databaseId ?? 0;
-  const it = first.databaseId ?? 0;
-  for (const state of grantStates(another, it > 0)) {
+  const nothing: Entity = { type: "database", id: 0 };
+  const it = first.entity ?? nothing;
+  const another = (await stage.another(it.type)).entity ?? nothing;
+  for (const state of grantStates(another, it.id > 0)) {
     const expected = ofRestricted(access, state(it), it);
     for (const kind of tokenKinds) {
       const target = own ? undefined : await spent(stage.owner, expected);
-      const held = state(target?.databaseId ?? 0);
+      const held = state(target?.entity ?? nothing);
       const person = await stage.restricted(held);
       const authorization = bearer(await stage.token(person, ["*"], kind));
-      const who = `${said(held, target?.databaseId)}, ${kind}`;
+      const who = `${said(held, target?.entity)}, ${kind}`;
       cells.push({ who, authorization, expected, target: target ?? (await spent(person, expected)) });
     }
   }

@@ -1,19 +1,25 @@
 import { EventAction } from "@moorage/contract";
 import { Secret, TOTP } from "otpauth";
 import { expect, test } from "vitest";
-import { newWorld, type World } from "../../packages/control-plane/src/testing/world.ts";
+import { newWorld, REGION, type World } from "../../packages/control-plane/src/testing/world.ts";
 import { everyGrant } from "./expected-access.ts";
 import { addCard, CARD, ZIP } from "./limits.ts";
+import { newInstance } from "./machines.ts";
 import { newCompute } from "./money.ts";
-import { newStage, type Stage, tokenKinds } from "./stage.ts";
+import { type Entity, newStage, type Stage, tokenKinds } from "./stage.ts";
 
-type Visible = "account" | "database" | "unrestricted";
+type Visible = "account" | "compute" | "database" | "image" | "unrestricted";
 
 /** Whose business an event of somebody else's doing is, by hand. An action that is not here is a database's. */
 const business: Partial<Record<EventAction, Visible>> = {
   account_settings_update: "account",
   account_update: "account",
   credit_card_updated: "account",
+  // What becomes of a disk is its instance's.
+  disk_imagize: "compute",
+  image_delete: "image",
+  image_update: "image",
+  image_upload: "image",
   payment_method_add: "account",
   payment_submitted: "account",
   // What leaves or comes is the business of those who may send and take it.
@@ -41,8 +47,15 @@ const business: Partial<Record<EventAction, Visible>> = {
 
 const businessOf = (action: EventAction): Visible => business[action] ?? "database";
 
-/** Everything that a person can do through the tenants' interface, and that leaves an event which is no database's. */
-async function doEverything(world: World, token: string, accountId: number): Promise<void> {
+/**
+ * Everything that a person can do through the tenants' interface, and that leaves an event which is no database's. What
+ * it was done to, of what can be granted.
+ */
+async function doEverything(
+  world: World,
+  token: string,
+  accountId: number,
+): Promise<{ compute: Entity; image: Entity }> {
   const person = world.as(token);
   await person.put("/v4/account", ZIP);
   await person.put("/v4/account/settings", { network_helper: false });
@@ -62,6 +75,22 @@ async function doEverything(world: World, token: string, accountId: number): Pro
   await person.post(`${path}/reset-secret`);
   await person.delete(path);
   await doOwn(world, token);
+  return { image: await uploaded(world, token), compute: await captured(world, token, accountId) };
+}
+
+async function uploaded(world: World, token: string): Promise<Entity> {
+  const person = world.as(token);
+  const wanted = { label: "Uploaded", region: REGION };
+  const { image } = (await person.post<{ image: { id: string } }>("/v4/images/upload", wanted)).body;
+  await person.put(`/v4/images/${image.id}`, { label: "Renamed" });
+  await person.delete(`/v4/images/${image.id}`);
+  return { type: "image", id: Number(image.id.replace("private/", "")) };
+}
+
+async function captured(world: World, token: string, accountId: number): Promise<Entity> {
+  const { computeId, diskId } = await newInstance(world, accountId);
+  await world.as(token).post("/v4/images", { disk_id: diskId });
+  return { type: "compute", id: computeId };
 }
 
 /** One that is withdrawn, and one of somebody else's that is accepted. */
@@ -116,8 +145,9 @@ test("every event is seen by those whose business it is, in lists, views and cou
   await using world = await newWorld();
   await world.host();
   const stage = await newStage(world);
-  const { databaseId = 0 } = await stage.target(["instanceId"], stage.owner);
-  await doEverything(world, stage.ownersToken, stage.owner.accountId);
+  const { entity } = await stage.target(["instanceId"], stage.owner);
+  const database = entity as Entity;
+  const { compute, image } = await doEverything(world, stage.ownersToken, stage.owner.accountId);
   const done = await world.db
     .selectFrom("events")
     .select(["id", "action"])
@@ -130,7 +160,7 @@ test("every event is seen by those whose business it is, in lists, views and cou
   const byPeople = EventAction.options.filter(
     (action) => businessOf(action) !== "database" && !elsewhere.includes(action),
   );
-  expect(new Set(of("account", "unrestricted"))).toEqual(new Set(byPeople));
+  expect(new Set(of("account", "compute", "image", "unrestricted"))).toEqual(new Set(byPeople));
 
   const expected: [reader: Stage["owner"], sees: EventAction[]][] = [
     [stage.owner, actions],
@@ -140,8 +170,12 @@ test("every event is seen by those whose business it is, in lists, views and cou
     [await stage.restricted({ grants: ["account_read"] }), of("account")],
     [await stage.restricted({ grants: ["account_write"] }), of("account")],
     [await stage.restricted({ grants: everyGrant }), of("account")],
-    [await stage.restricted({ on: [databaseId, "read_only"] }), of("database")],
-    [await stage.restricted({ grants: everyGrant, on: [databaseId, "read_write"] }), of("account", "database")],
+    [await stage.restricted({ on: [database, "read_only"] }), of("database")],
+    [await stage.restricted({ on: [compute, "read_only"] }), of("compute")],
+    [await stage.restricted({ on: [image, "read_only"] }), of("image")],
+    // Something else of the same number.
+    [await stage.restricted({ on: [{ type: "image", id: compute.id }, "read_write"] }), []],
+    [await stage.restricted({ grants: everyGrant, on: [database, "read_write"] }), of("account", "database")],
   ];
   for (const [reader, sees] of expected) expect(await seenBy(world, stage, reader, done)).toEqual(sees);
 });

@@ -2,7 +2,7 @@ import { type Operation, operations, pathsOf } from "@moorage/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPrometheus } from "../../packages/control-plane/src/testing/prometheus.ts";
 import { newWorld, type World } from "../../packages/control-plane/src/testing/world.ts";
-import { type Cell, cellsOf, namesIn, nobodies } from "./cells.ts";
+import { type Cell, cellsOf, namesIn, nobodies, ofNobody } from "./cells.ts";
 import { type ExpectedAccess, everyGrant, expectedAccess } from "./expected-access.ts";
 import { listed, type Reader, sees } from "./lists.ts";
 import { ask, BAD_BODY, fillPath, faultOf } from "./outcome.ts";
@@ -63,10 +63,14 @@ test.each(byName)("%s: the table says what the fixture says", (name, operation) 
 });
 
 /** An object that the table does not name, such as an event, is judged by its capability: only the cells can tell. */
-function saidOf({ access }: Operation, expected: ExpectedAccess): ExpectedAccess {
-  if (access === "public") return access;
+function saidOf({ access, scopesIfSent }: Operation, expected: ExpectedAccess): ExpectedAccess {
+  const judged = expected === "public" ? undefined : expected.object;
+  if (access === "public")
+    return scopesIfSent === undefined
+      ? access
+      : { scopes: scopesIfSent, ...(judged === undefined ? {} : { object: judged }), operatorsForAll: true };
   const { scopes, unrestrictedOnly, grant, entity } = access;
-  const object = entity?.permission ?? (expected === "public" ? undefined : expected.object);
+  const object = entity?.permission ?? judged;
   return {
     scopes,
     ...(unrestrictedOnly === undefined ? {} : { unrestrictedOnly }),
@@ -93,8 +97,8 @@ const otherPaths = byName.flatMap(([name, operation]) =>
 );
 test.each(otherPaths)("%s is no way around", async (_title, name, operation, path) => {
   const target = await stage.shared(namesIn(path));
-  const nobody = { who: "nobody", authorization: undefined, expected: "no token", target } as const;
-  const cells = [...nobodies(stage, target), ...(expectedOf(name) === "public" ? [] : [nobody])];
+  const expected = ofNobody(expectedOf(name), namesIn(path));
+  const cells = [...nobodies(stage, target), { who: "nobody", authorization: undefined, expected, target }];
 
   expect(await faultsOf(operation, cells, path)).toEqual([]);
 });
@@ -139,7 +143,7 @@ test.each(lists)("%s shows exactly what its reader may view", async (name, opera
   const small = await newStage(world);
   const [one, other] = [await small.target([param], small.owner), await small.target([param], small.owner)];
   const states: Held[] = [{}, { grants: everyGrant }];
-  if (one.databaseId !== undefined) states.push({ on: [one.databaseId, "read_only"] });
+  if (one.entity !== undefined) states.push({ on: [one.entity, "read_only"] });
   const readers: Reader[] = [{ person: small.owner }, { person: small.colleague }, { person: small.stranger }];
   for (const held of states) readers.push({ person: await small.restricted(held), held });
 
@@ -174,9 +178,9 @@ test("maintenance is shown to those who may view its compute instance", async ()
     [await small.restricted(), []],
     [await small.restricted({ grants: everyGrant }), []],
     // A grant on something else of the same number.
-    [await small.restricted({ on: [one, "read_write", "database"] }), []],
-    [await small.restricted({ on: [one, "read_only", "compute"] }), [first]],
-    [await small.restricted({ on: [other, "read_write", "compute"] }), [second]],
+    [await small.restricted({ on: [{ type: "database", id: one }, "read_write"] }), []],
+    [await small.restricted({ on: [{ type: "compute", id: one }, "read_only"] }), [first]],
+    [await small.restricted({ on: [{ type: "compute", id: other }, "read_write"] }), [second]],
   ];
 
   for (const [reader, shown] of expected)

@@ -16,6 +16,8 @@ export type ExpectedAccess =
        * the path holds a secret, and whoever has it may.
        */
       object?: "read_only" | "read_write" | "own" | "bearer";
+      /** What is the operator's needs no token; one that is sent is checked, and must carry the scopes. */
+      operatorsForAll?: true;
     };
 
 export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
@@ -73,6 +75,18 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
     scopes: ["databases:read_only"],
     object: "read_only",
   },
+
+  "GET /v4/compute/instances": { scopes: ["computes:read_only"] },
+  "GET /v4/compute/instances/:computeId": { scopes: ["computes:read_only"], object: "read_only" },
+  "GET /v4/compute/instances/:computeId/disks": { scopes: ["computes:read_only"], object: "read_only" },
+  "GET /v4/compute/instances/:computeId/disks/:diskId": { scopes: ["computes:read_only"], object: "read_only" },
+
+  "GET /v4/images": { scopes: ["images:read_only"], operatorsForAll: true },
+  "GET /v4/images/:imageId": { scopes: ["images:read_only"], object: "read_only", operatorsForAll: true },
+  "POST /v4/images": { scopes: ["images:read_write", "computes:read_only"], grant: "add_images" },
+  "POST /v4/images/upload": { scopes: ["images:read_write"], grant: "add_images" },
+  "PUT /v4/images/:imageId": { scopes: ["images:read_write"], object: "read_write" },
+  "DELETE /v4/images/:imageId": { scopes: ["images:read_write"], object: "read_write" },
 
   "GET /v4/account": { scopes: ["account:read_only"], grant: "account_read" },
   "PUT /v4/account": { scopes: ["account:read_write"], grant: "account_write" },

@@ -1,10 +1,17 @@
-import { operations } from "@moorage/contract";
+import type { ImageUpload } from "@moorage/contract";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createImageStores } from "../../packages/control-plane/src/images/index.ts";
+import { rateLimitsOf, readConfig } from "../../packages/control-plane/src/platform/config.ts";
+import { createRateLimiter } from "../../packages/control-plane/src/platform/limits/rate-limiter.ts";
+import { createLog } from "../../packages/control-plane/src/platform/log.ts";
 import { staged } from "../../packages/control-plane/src/testing/active-database.ts";
+import { importAll, uploaded } from "../../packages/control-plane/src/testing/import-stage.ts";
+import { startObjectStore } from "../../packages/control-plane/src/testing/object-store.ts";
 import { archivedThrough, later, midnightAfter } from "../../packages/control-plane/src/testing/past.ts";
-import { newWorld, type World } from "../../packages/control-plane/src/testing/world.ts";
-import { addCard, cardNumber, type Limit, limits, notYet, ZIP } from "./limits.ts";
+import { newValkey } from "../../packages/control-plane/src/testing/valkey.ts";
+import { newWorld, REGION, type World } from "../../packages/control-plane/src/testing/world.ts";
+import { addCard, cardNumber, type Limit, limits, ZIP } from "./limits.ts";
 import { newCompute } from "./money.ts";
 
 const DAY_SECONDS = 86_400;
@@ -37,10 +44,6 @@ test.each(each("outside"))("%s: %s is refused, by its field", async (_name, _sho
 
   expect([status, errors.map((error) => error.field)]).toEqual([400, [field]]);
   expect(errors[0]?.reason).toMatch(new RegExp(`^${field} must be a valid value: .`));
-});
-
-test(`there are no images yet: ${notYet.join(", ")} wait for them`, () => {
-  expect(operations.filter(({ path }) => path.startsWith("/v4/images"))).toEqual([]);
 });
 
 /** A customer of a world of its own, whose clock can be moved. */
@@ -143,6 +146,76 @@ test("transfer lifetime: accepted in the last second of 24 hours, and not after 
   later(own, 1);
   expect(await accept(other.token)).not.toMatchObject({ status: 200 });
   expect((await giver.get(`/v4/account/service-transfers/${other.token}`)).body).toMatchObject({ status: "stale" });
+});
+
+/** A world whose images lie in a real store. */
+async function imageWorld() {
+  const parts = new AsyncDisposableStack();
+  const store = parts.use(await startObjectStore());
+  const stores = createImageStores({ default: { regions: [], ...store.settings } }, 24);
+  const imageStores = parts.adopt(stores, async ({ close }) => close());
+  const own = parts.use(await newWorld({ imageStores }));
+  return { own, store, [Symbol.asyncDispose]: () => parts.disposeAsync() };
+}
+type Told = { data: { status: string; message: string }[] };
+const lastEvent = async (who: { get: World["anonymous"]["get"] }) =>
+  (await who.get<Told>("/v4/account/events")).body.data[0];
+
+// One more byte is refused without reading any; what is refused otherwise was read.
+test.each([
+  [5_000_000_000, /gzip/],
+  [5_000_000_001, /5000000001 bytes.*5000000000 bytes/],
+])("image upload size: %i bytes end with %s", async (bytes, reason) => {
+  await using staging = await imageWorld();
+  const { own, store } = staging;
+  const alice = await own.customer();
+  const { id } = await uploaded(own, alice, Buffer.from("no disk"));
+  store.stretch(`uploads/${id}`, bytes);
+
+  await importAll(own);
+
+  expect(await lastEvent(alice)).toMatchObject({ status: "failed", message: expect.stringMatching(reason) });
+  expect((await alice.get(`/v4/images/private/${id}`)).body).toMatchObject({ status: "pending_upload", size: 0 });
+});
+
+test("image upload window: waited for to the last second of 24 hours, and gone with it", async () => {
+  await using staging = await imageWorld();
+  const { own } = staging;
+  const alice = await own.customer();
+  const body = { label: "late", region: REGION };
+  const { image, upload_to } = (await alice.post<ImageUpload>("/v4/images/upload", body)).body;
+  expect(new URL(upload_to).searchParams.get("X-Amz-Expires")).toBe(String(DAY_SECONDS));
+
+  later(own, DAY_SECONDS - 1);
+  await own.removeImagesChore();
+  expect((await alice.get(`/v4/images/${image.id}`)).body).toMatchObject({ status: "pending_upload" });
+  later(own, 1);
+  await own.removeImagesChore();
+  expect((await alice.get(`/v4/images/${image.id}`)).status).toBe(404);
+  expect(await lastEvent(alice)).toMatchObject({ status: "failed", message: expect.stringContaining("24 hours") });
+});
+
+test("images list: twenty in a minute for a token and for an address, while other lists go on", async () => {
+  await using valkey = await newValkey();
+  const defaults = rateLimitsOf(readConfig({ DATABASE_URL: "postgres://nowhere" }));
+  const log = createLog("test", "silent");
+  const limiter = createRateLimiter({ limits: defaults, shared: await valkey.limits(), log });
+  await using own = await newWorld({ limiter });
+  const alice = await own.customer();
+
+  for (const who of [alice, own.anonymous]) {
+    const begun = performance.now();
+    const replies = await Promise.all(Array.from({ length: 60 }, () => who.get("/v4/images")));
+    const earned = Math.ceil((performance.now() - begun) / 3000);
+    const served = replies.filter(({ status }) => status === 200);
+    expect(served.length).toBeGreaterThanOrEqual(20);
+    expect(served.length).toBeLessThanOrEqual(20 + earned);
+    expect(replies.find(({ status }) => status === 429)).toMatchObject({
+      headers: { "retry-after": expect.stringMatching(/^\d+$/), "x-ratelimit-limit": "20" },
+      body: { errors: [{ reason: "Too many requests" }] },
+    });
+    expect((await who.get("/v4/regions")).status).toBe(200);
+  }
 });
 
 test("event history: shown for 90 days, and not for 91", async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Reply, World } from "../../packages/control-plane/src/testing/world.ts";
+import { REGION, type Reply, type World } from "../../packages/control-plane/src/testing/world.ts";
 
 type Customer = Awaited<ReturnType<World["customer"]>>;
 
@@ -22,6 +22,13 @@ const account =
     who.put("/v4/account", { ...beside, [field]: value });
 const app = (who: Customer, value: never) =>
   who.post("/v4/account/oauth-clients", { label: value, redirect_uri: "https://app.test/back" });
+
+const image = (field: string) => (who: Customer, value: never) =>
+  who.post<{ image: { id: string } }>("/v4/images/upload", { label: "disk", region: REGION, [field]: value });
+const changedImage = (field: string) => async (who: Customer, value: never) => {
+  const { id } = (await image("label")(who, "disk" as never)).body.image;
+  return who.put(`/v4/images/${id}`, { [field]: value });
+};
 
 /** Digits that begin as a brand's numbers do, with the check digit that makes them one. */
 export function cardNumber(length: number, begin: string): string {
@@ -167,12 +174,35 @@ export const limits: Readonly<Record<string, Limit>> = {
     outside: ["1000", "100011", "10001-123", "ABCDE"],
   },
 
+  "image description": {
+    field: "description",
+    send: image("description"),
+    inside: ["a", letters(65_000), "é\n".repeat(32_500)],
+    outside: ["", letters(65_001), 7, null],
+  },
+  "image description, of one that is there": {
+    field: "description",
+    send: changedImage("description"),
+    // Nothing, and what an SDK makes of it.
+    inside: ["a", letters(65_000), null, ""],
+    outside: [letters(65_001), 7],
+  },
+  "image label": {
+    field: "label",
+    send: image("label"),
+    inside: ["a", label(50)],
+    outside: ["", label(51), "a\u0007", 7],
+  },
+  "image label, of one that is there": {
+    field: "label",
+    send: changedImage("label"),
+    inside: ["a", label(50)],
+    outside: ["", label(51), null],
+  },
+
   "OAuth label": { field: "label", send: app, inside: ["a", label(512)], outside: ["", label(513)] },
 };
 
 function sources(count: number): string[] {
   return Array.from({ length: count }, (_, n) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`);
 }
-
-/** What the interface limits in things that are not there yet. */
-export const notYet = ["image description", "image upload size", "image upload window"];

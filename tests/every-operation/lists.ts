@@ -15,6 +15,8 @@ export const listed: Readonly<Record<string, { param: string; key: string; view:
     key: "id",
     view: "/v4/databases/mysql/instances/:instanceId",
   },
+  "GET /v4/compute/instances": { param: "computeId", key: "id", view: "/v4/compute/instances/:computeId" },
+  "GET /v4/images": { param: "imageId", key: "id", view: "/v4/images/:imageId" },
   "GET /v4/account/events": { param: "eventId", key: "id", view: "/v4/account/events/:eventId" },
   "GET /v4/account/users": { param: "username", key: "username", view: "/v4/account/users/:username" },
   "GET /v4/account/logins": { param: "loginId", key: "id", view: "/v4/account/logins/:loginId" },
@@ -43,5 +45,5 @@ export function sees(access: ExpectedAccess, stage: Stage, { person, held }: Rea
   if (access === "public") return true;
   if (person.accountId !== stage.owner.accountId) return false;
   if (access.object === "own") return person.userId === stage.owner.userId;
-  return held === undefined || ofRestricted(access, held, target.databaseId) === "allowed";
+  return held === undefined || ofRestricted(access, held, target.entity) === "allowed";
 }

@@ -1,19 +1,22 @@
 import { randomBytes } from "node:crypto";
-import type { DatabaseStatus } from "@moorage/contract";
+import type { DatabaseStatus, EntityType } from "@moorage/contract";
 import { sha256 } from "../../packages/control-plane/src/platform/sha256.ts";
 import { ENGINE, PLAN, REGION, type World } from "../../packages/control-plane/src/testing/world.ts";
 import { changeClient, consent, newClient, type Person } from "./apps.ts";
+import { newImage, newInstance } from "./machines.ts";
 import { newInvoice, newPayment, newPaymentMethod } from "./money.ts";
 import { backupOf, clientWithThumbnail, closedAccount, loginOf, newTransfer, tokenIdOf } from "./things.ts";
 
 export type Permission = "read_only" | "read_write";
-export type Target = { params: Record<string, string>; databaseId?: number };
+/** Something that grants name. */
+export type Entity = { type: EntityType; id: number };
+export type Target = { params: Record<string, string>; entity?: Entity };
 /** What the thing that is named must be like. `offered`: a transfer of somebody else's, to accept. */
 export type Wanted = { status?: DatabaseStatus; offered?: true };
 /** What a restricted user was given. */
 export type Held = {
   grants?: readonly string[];
-  on?: readonly [id: number, permission: Permission, type?: "compute" | "database"];
+  on?: readonly [what: Entity, permission: Permission];
 };
 export type Stage = Awaited<ReturnType<typeof newStage>>;
 
@@ -23,6 +26,7 @@ export type TokenKind = (typeof tokenKinds)[number];
 
 const LIMITS = { databases: 10_000, nodes: 10_000, memory_mb: 102_400_000, disk_mb: 1_024_000_000 };
 const catalogue = { engineId: ENGINE, typeId: PLAN, regionId: REGION, metric: "connections" };
+const paramOf: Record<EntityType, string> = { compute: "computeId", database: "instanceId", image: "imageId" };
 let users = 0;
 
 /** Whether a path names something that belongs to somebody. */
@@ -97,6 +101,15 @@ export async function newStage(world: World) {
     const made = await Promise.all(makers.map(async ([name, make]) => [name, String(await make())]));
     const params: Record<string, string> = { ...catalogue, ...Object.fromEntries(made) };
     if (names.every((name) => name in params)) return { params };
+    if (names.includes("computeId")) {
+      const { computeId, diskId } = await newInstance(world, owner.accountId);
+      const named = { computeId: String(computeId), diskId: String(diskId) };
+      return { params: { ...params, ...named }, entity: { type: "compute", id: computeId } };
+    }
+    if (names.includes("imageId")) {
+      const id = await newImage(world, owner.accountId);
+      return { params: { ...params, imageId: `private/${id}` }, entity: { type: "image", id } };
+    }
 
     const { id } = (await owner.create()).body;
     const backup = names.includes("backupId") ? { backupId: await backupOf(world, id) } : {};
@@ -109,7 +122,8 @@ export async function newStage(world: World) {
       .where("entity_type", "=", "database")
       .where("entity_id", "=", String(id))
       .executeTakeFirstOrThrow();
-    return { params: { ...params, ...backup, instanceId: String(id), eventId: String(eventId) }, databaseId: id };
+    const named = { instanceId: String(id), eventId: String(eventId) };
+    return { params: { ...params, ...backup, ...named }, entity: { type: "database", id } };
   };
 
   return {
@@ -150,7 +164,7 @@ export async function newStage(world: World) {
           .where("id", "=", person.userId)
           .execute();
         if (held.on !== undefined) {
-          const [entity_id, permission, entity_type = "database"] = held.on;
+          const [{ type: entity_type, id: entity_id }, permission] = held.on;
           await world.db
             .insertInto("entity_grants")
             .values({
@@ -170,6 +184,8 @@ export async function newStage(world: World) {
         .set({ deleted_at: world.time.now, is_default: false })
         .where("account_id", "=", owner.accountId)
         .execute(),
+    /** One of the owner's of this kind, which no operation is about. */
+    another: (type: EntityType): Promise<Target> => once(`another ${type}`, () => target([paramOf[type]], owner)),
     /** One of the owner's, to look at. */
     shared: (names: readonly string[]): Promise<Target> =>
       once(`target ${names.join(" ")}`, () => target(names, owner)),
@@ -180,6 +196,7 @@ export async function newStage(world: World) {
 export function absent({ params }: Target): Target {
   const other = (value: string): string => {
     if (/^\d+$/.test(value)) return String(BigInt(value) + 1_000_003n);
+    if (value.startsWith("private/")) return `private/${other(value.slice("private/".length))}`;
     const last = isUuid.test(value) ? (value.endsWith("0") ? "1" : "0") : "~";
     return value.slice(0, -1) + last;
   };

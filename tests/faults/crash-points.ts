@@ -1,9 +1,9 @@
 import type { FaultMode } from "@moorage/crash-points";
 import { services, waitHealthy } from "../../tools/stack/control.ts";
-import { tenant } from "../kit/tenant.ts";
 import { until } from "../kit/until.ts";
 import { announcedSteps, arm, disarm, fired, traced } from "./crash-dir.ts";
-import { chores, type Flow, type FlowName, flows, type Stage } from "./flows.ts";
+import { chores, type Flow, type FlowName, flows, newStage, type Stage } from "./flows.ts";
+import { imageFlows, isImageStep, removeImage } from "./image-flows.ts";
 import { type Run, trial } from "./trial.ts";
 
 type Point = { flow: FlowName; step: string; mode: FaultMode };
@@ -21,27 +21,44 @@ const OTHER_FLOWS = [
 /** A repeated accept is a second request, which the interface refuses or accepts by its own rules. */
 const isAccept = (step: string): boolean => step.startsWith("api.");
 
-const names = Object.keys(flows) as FlowName[];
+const isImageFlow = (name: FlowName): boolean => name in imageFlows;
+/** What is struck together, and the announced steps that are theirs. */
+const lifeGroups = {
+  databases: {
+    names: (Object.keys(flows) as FlowName[]).filter((name) => !isImageFlow(name)),
+    has: (step: string) => !isImageStep(step),
+  },
+  images: { names: (Object.keys(flows) as FlowName[]).filter(isImageFlow), has: isImageStep },
+};
 
 /**
- * Kills (or repeats, or lies about) every step that the flows of a database's life pass through. The steps come from
- * the code: the processes announce what they have, and a traced run shows which of them a flow passes.
+ * Kills (or repeats, or lies about) every step that the flows of a life pass through. The steps come from the code: the
+ * processes announce what they have, and a traced run shows which of them a flow passes.
  */
 export async function crashPoints(
   run: Run,
-  options: { modes: FaultMode[]; sample?: number; seed: number; everyPair?: boolean },
+  options: {
+    of: keyof typeof lifeGroups;
+    modes: FaultMode[];
+    /** In the name of each step that is struck. */
+    step: string;
+    sample?: number;
+    seed: number;
+    everyPair?: boolean;
+  },
 ): Promise<void> {
-  const passed = await (traces ??= tracedFlows());
-  const announced = announcedSteps();
+  const { names, has } = lifeGroups[options.of];
+  const passed = await (traces[options.of] ??= tracedFlows(names));
+  const announced = announcedSteps().filter(has);
   const untested = announced.filter(
-    (step) => !OTHER_FLOWS.includes(step) && !names.some((flow) => passed[flow].includes(step)),
+    (step) => !OTHER_FLOWS.includes(step) && !names.some((flow) => passed[flow]?.includes(step)),
   );
-  await trial(run, "every announced step is passed by a flow", async () => {
+  await trial(run, `every announced step of ${options.of} is passed by a flow`, async () => {
     if (untested.length > 0) throw new Error(`no flow passes ${untested.join(", ")}`);
     return `${announced.length} steps announced`;
   });
 
-  const all = pointsOf(passed, options.modes);
+  const all = pointsOf(passed, options.modes).filter(({ step }) => step.includes(options.step));
   const chosen = options.everyPair
     ? all
     : options.sample === undefined
@@ -53,17 +70,16 @@ export async function crashPoints(
     if (ok) firedCount++;
   }
   console.log(
-    `crash points (${options.modes.join(", ")}): named ${all.length}, chosen ${chosen.length}, fired ${firedCount}`,
+    `crash points of ${options.of} (${options.modes.join(", ")}): named ${all.length}, chosen ${chosen.length}, fired ${firedCount}`,
   );
 }
 
-/** Both drills of one run strike the same steps. */
-let traces: Promise<Record<FlowName, string[]>> | undefined;
+type Passed = Partial<Record<FlowName, string[]>>;
+/** All drills of one run strike the same steps. */
+const traces: Partial<Record<keyof typeof lifeGroups, Promise<Passed>>> = {};
 
-const newStage = (): Stage => ({ alice: tenant(), label: `fault-${Date.now()}`, databases: [] });
-
-async function tracedFlows(): Promise<Record<FlowName, string[]>> {
-  const passed: Partial<Record<FlowName, string[]>> = {};
+async function tracedFlows(names: readonly FlowName[]): Promise<Passed> {
+  const passed: Passed = {};
   for (const name of names) {
     disarm();
     const stage = newStage();
@@ -72,12 +88,12 @@ async function tracedFlows(): Promise<Record<FlowName, string[]>> {
     passed[name] = steps.filter(flows[name].owns);
     await clear(stage);
   }
-  return passed as Record<FlowName, string[]>;
+  return passed;
 }
 
-const pointsOf = (passed: Record<FlowName, string[]>, modes: readonly FaultMode[]): Point[] =>
-  names.flatMap((flow) =>
-    passed[flow].flatMap((step) =>
+const pointsOf = (passed: Passed, modes: readonly FaultMode[]): Point[] =>
+  (Object.entries(passed) as [FlowName, string[]][]).flatMap(([flow, steps]) =>
+    steps.flatMap((step) =>
       modes.filter((mode) => !(mode === "repeat" && isAccept(step))).map((mode) => ({ flow, step, mode })),
     ),
   );
@@ -97,7 +113,10 @@ async function strike({ flow, step, mode }: Point): Promise<string> {
   return `pid ${struck.pid}`;
 }
 
-async function clear({ alice, databases }: Stage): Promise<void> {
+async function clear(stage: Stage): Promise<void> {
+  const { alice, databases } = stage;
+  if (stage.image !== undefined) await removeImage(stage);
+  await stage.afterwards?.();
   for (const id of databases) await alice.deleteSurely(id);
   for (const id of databases) {
     await alice.untilEvent(id, "database_create", 120);

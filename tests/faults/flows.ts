@@ -5,14 +5,25 @@ import { query } from "../kit/records.ts";
 import { secondImage } from "../kit/second-image.ts";
 import { reach, sql } from "../kit/sql.ts";
 import { env } from "../kit/stack-env.ts";
-import type { Tenant } from "../kit/tenant.ts";
+import { type Tenant, tenant } from "../kit/tenant.ts";
 import { until } from "../kit/until.ts";
+import { type ImageStage, imageFlows } from "./image-flows.ts";
 import { acceptSurely, type Offer, offerACompute } from "./transfer-flow.ts";
 
-/** What a trial works on. `databases` are deleted at its end. */
-export type Stage = { alice: Tenant; label: string; databases: number[]; offer?: Offer };
+/** What a trial works on. `databases` and `image` are deleted at its end. */
+export type Stage = {
+  alice: Tenant;
+  label: string;
+  databases: number[];
+  offer?: Offer;
+  image?: ImageStage;
+  /** Takes away what the trial laid somewhere itself. */
+  afterwards?: () => Promise<unknown>;
+};
 
-/** A piece of a database's life that can be struck at each of its steps. */
+export const newStage = (): Stage => ({ alice: tenant(), label: `fault-${Date.now()}`, databases: [] });
+
+/** A piece of the life of a database or an image that can be struck at each of its steps. */
 export type Flow = {
   /** Made without faults. */
   prepare: (stage: Stage) => Promise<void>;
@@ -85,7 +96,7 @@ export const chores = [
   "worker.endStaleTransfer",
   // Of a cancelled account.
   ...["api.cancelAccount", "api.stopClosedDatabase"],
-  ...["stopClosedDatabase", "deleteClosedDatabase", "endClosedData"].map((name) => `worker.${name}`),
+  ...["stopClosedDatabase", "deleteClosedDatabase", "endClosedData", "endClosedImages"].map((name) => `worker.${name}`),
   // By the drill of a month's end.
   ...["cut-month", "start-run", "invoiceRun", "invoice-batch", "finish-run"].map((name) => `worker.${name}`),
   ...["ask", "settle", "event", "autopay", "forget"].map((name) => `charge.${name}`),
@@ -238,6 +249,7 @@ export const flows = {
     run: (stage) => acceptSurely(stage.offer as Offer),
     owns: owning(),
   },
+  ...imageFlows,
 } satisfies Record<string, Flow>;
 export type FlowName = keyof typeof flows;
 

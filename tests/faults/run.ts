@@ -1,8 +1,9 @@
 /**
  * Fault drills against the running stack (`pnpm stack up --hosts 3`).
  *   pnpm test:faults                  all of them, every step
- *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | names-alone | host-restarted | stack-down-up | month-end
+ *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | names-alone | host-restarted | stack-down-up | month-end | images | image-stores
  *   pnpm test:faults --every-pair     each step in every flow that passes it, which takes hours; else in one, by --seed
+ *   pnpm test:faults --step TEXT      only the steps that have this in their name
  *   pnpm test:faults --trials N       a sample of N points of each kind, chosen by --seed
  *   pnpm test:faults --ci             the short form
  */
@@ -10,6 +11,7 @@ import { parseArgs } from "node:util";
 import { chosen } from "../kit/chosen.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { crashPoints } from "./crash-points.ts";
+import { imageStores } from "./image-stores.ts";
 import { openLedger } from "./ledger.ts";
 import { controlPlaneDown, hostRestarted, setBack, temporalLost, temporalStopped } from "./outages.ts";
 import { monthEnd } from "./month-end.ts";
@@ -21,6 +23,7 @@ const { values } = parseArgs({
   options: {
     only: { type: "string" },
     trials: { type: "string" },
+    step: { type: "string", default: "" },
     seed: { type: "string", default: "1" },
     ci: { type: "boolean", default: false },
     "every-pair": { type: "boolean", default: false },
@@ -29,12 +32,15 @@ const { values } = parseArgs({
 const seed = Number(values.seed);
 const everyPair = values["every-pair"];
 const sample = values.trials === undefined ? (values.ci ? 12 : undefined) : Number(values.trials);
-const chosenPoints = { seed, everyPair, ...(sample === undefined ? {} : { sample }) };
+const chosenPoints = { seed, everyPair, step: values.step, ...(sample === undefined ? {} : { sample }) };
 const run: Run = { ledger: openLedger(), tally: { passed: 0, failed: 0, again: 0 } };
 
 const drills: Record<string, () => Promise<unknown>> = {
-  repeats: () => crashPoints(run, { modes: ["repeat", "timeout"], ...chosenPoints }),
-  "crash-points": () => crashPoints(run, { modes: ["kill-before", "kill-after"], ...chosenPoints }),
+  repeats: () => crashPoints(run, { of: "databases", modes: ["repeat", "timeout"], ...chosenPoints }),
+  "crash-points": () => crashPoints(run, { of: "databases", modes: ["kill-before", "kill-after"], ...chosenPoints }),
+  images: () =>
+    crashPoints(run, { of: "images", modes: ["kill-before", "kill-after", "repeat", "timeout"], ...chosenPoints }),
+  "image-stores": () => imageStores(run, values.ci ? { seconds: 5, seeds: 1 } : { seconds: 40, seeds: 10 }),
   "temporal-stopped": () => temporalStopped(run, values.ci ? 10 : 60),
   "temporal-lost": () => temporalLost(run),
   "set-back": () => setBack(run),

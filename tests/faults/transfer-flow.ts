@@ -21,7 +21,7 @@ export async function offerACompute(alice: Tenant, label: string): Promise<Offer
   return { compute, token: body.token, ...(await aReceiver()) };
 }
 
-const ownAccount = async (): Promise<number> => {
+export const ownAccount = async (): Promise<number> => {
   const sha256 = createHash("sha256").update(env("MOORAGE_TOKEN")).digest();
   const [row] = await query<{ account_id: number }>("select account_id from tokens where sha256 = $1", [sha256]);
   return Number(row?.account_id);

@@ -13,6 +13,8 @@ export const kindsOfSecret = [
   "scratch code",
   "password link",
   "session cookie",
+  "upload address",
+  "image link",
 ] as const;
 export type KindOfSecret = (typeof kindsOfSecret)[number];
 

@@ -12,7 +12,9 @@ import {
 } from "./host.ts";
 import { sourcesOf } from "../../packages/control-plane/src/databases/allow-list.ts";
 import { primaryName, privateName } from "../../packages/control-plane/src/databases/names.ts";
+import { brokenImages } from "../../packages/control-plane/src/testing/broken-images.ts";
 import { zone } from "../../tools/stack/addresses.ts";
+import { stackImageStores } from "./images.ts";
 import { query } from "./records.ts";
 import { env } from "./stack-env.ts";
 import { storedObjects } from "./stored-objects.ts";
@@ -25,6 +27,7 @@ export async function brokenInvariants(): Promise<string[]> {
     ...(await brokenGates()),
     ...(await brokenNames()),
     ...(await brokenObjects()),
+    ...(await brokenImages(query, stackImageStores().all)),
   ];
 }
 

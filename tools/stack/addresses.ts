@@ -5,6 +5,7 @@ export const ports = {
   temporalHttp: 17243,
   valkey: 16379,
   s3: 17070,
+  s3West: 17071,
   dns: 15353,
   dnsApi: 18081,
   front: 18080,
@@ -21,6 +22,9 @@ export const ports = {
   cardDesk: 18100,
   payments: 18101,
   traces: 18102,
+  depot: 18103,
+  depotMetrics: 18104,
+  hints: 18105,
   smtp: 18025,
   fleet: 18443,
 } as const;
@@ -36,6 +40,11 @@ export const inNetwork6 = (group: "a" | "c", number: number): string => `${netwo
 
 export const zone = "moorage.test";
 export const region = "eu-central";
+/** Without hosts: images lie there in a store of its own. */
+export const secondRegion = "eu-west";
+/** Reads what images there are, and nothing else. */
+export const depotRole = "moorage_depot";
+export const depotDatabaseUrl = `postgres://${depotRole}@${loopback(ports.postgres)}/moorage`;
 export const databaseUrl = `postgres://moorage@${loopback(ports.postgres)}/moorage`;
 /** As browsers see it. By name: a passkey is bound to one, never to an address. */
 export const authUrl = `http://localhost:${ports.frontAuth}`;
@@ -48,6 +57,16 @@ export const prometheusUrl = `http://${loopback(ports.prometheus)}`;
 /** On the bridge: hosts put copies there and get them back, by addresses that the control plane signs. */
 export const s3Url = `http://${bridgeAddress}:${ports.s3}`;
 export const s3Bucket = "moorage-archive";
+/** Tenants put their images there too, from wherever they are. */
+export const imageStores = {
+  central: { url: s3Url, region },
+  west: { url: `http://${bridgeAddress}:${ports.s3West}`, region: secondRegion },
+};
+export const imageBucket = "moorage-images";
+/** Where the stores tell of what was put there. The front passes it on: they do not start while nobody listens. */
+export const hintsUrl = `http://${loopback(ports.hints)}/hints/objects`;
+/** On the bridge: hosts deploy from it. */
+export const depotUrl = `http://${bridgeAddress}:${ports.depot}`;
 
 /** Stands for a payment provider. */
 export const paymentsUrl = `http://${loopback(ports.payments)}`;

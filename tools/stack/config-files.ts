@@ -1,5 +1,5 @@
 import { operations } from "@moorage/contract";
-import { bridgeAddress, dnsApiKey, loopback, ports, zone } from "./addresses.ts";
+import { bridgeAddress, dnsApiKey, imageBucket, imageStores, loopback, ports, s3Keys, zone } from "./addresses.ts";
 import { keyFile } from "./keys.ts";
 import { inStack } from "./places.ts";
 import { writeIfChanged } from "./write-if-changed.ts";
@@ -10,6 +10,8 @@ export const configFile = {
   temporalDynamic: inStack("config", "temporal-dynamic.yaml"),
   dns: inStack("config", "pdns.conf"),
   prometheus: inStack("config", "prometheus.yaml"),
+  imageStores: inStack("config", "image-stores.json"),
+  storeEvents: inStack("config", "store-events.json"),
 };
 
 export async function writeConfigFiles(): Promise<void> {
@@ -18,6 +20,8 @@ export async function writeConfigFiles(): Promise<void> {
   await writeIfChanged(configFile.temporalDynamic, temporalDynamic);
   await writeIfChanged(configFile.dns, dns());
   await writeIfChanged(configFile.prometheus, prometheus());
+  await writeIfChanged(configFile.imageStores, imageStoresFile(), 0o600);
+  await writeIfChanged(configFile.storeEvents, storeEvents);
 }
 
 /**
@@ -90,6 +94,16 @@ ${refusalPages()}
   http-request set-header X-Forwarded-For %[src]
   default_backend auth
 
+frontend hints
+  bind ${loopback(ports.hints)}
+  # The stores do not close what they opened.
+  option httpclose
+  http-request deny status 404 unless { method POST } { path /hints/objects }
+  default_backend worker
+
+backend worker
+  server worker ${loopback(ports.worker)}
+
 backend api
   server api ${loopback(ports.api)}
 
@@ -147,6 +161,21 @@ const temporalDynamic = `matching.numTaskqueueReadPartitions: [{ value: 1 }]
 matching.numTaskqueueWritePartitions: [{ value: 1 }]
 `;
 
+const imageStoresFile = (): string =>
+  JSON.stringify(
+    Object.fromEntries(
+      Object.entries(imageStores).map(([name, { url, region }]) => [
+        name,
+        { regions: [region], url, bucket: imageBucket, access_key: s3Keys.access, secret_key: s3Keys.secret },
+      ]),
+    ),
+    undefined,
+    2,
+  );
+
+/** Of what the stores could tell, all that is asked for. */
+const storeEvents = JSON.stringify({ "s3:ObjectCreated:Put": true, "s3:ObjectCreated:CompleteMultipartUpload": true });
+
 export const dnsDatabase = inStack("data", "dns", "pdns.sqlite3");
 
 // Caches off: a changed record shows at once.
@@ -181,7 +210,7 @@ scrape_configs:
     static_configs: [{ targets: ["${loopback(ports.fleetMetrics)}"] }]
   - job_name: moorage
     static_configs:
-      - targets: [${[ports.worker, ports.fleetMetrics, ports.authMetrics, ports.cardsMetrics].map((port) => `"${loopback(port)}"`).join(", ")}]
+      - targets: [${[ports.worker, ports.fleetMetrics, ports.authMetrics, ports.cardsMetrics, ports.depotMetrics].map((port) => `"${loopback(port)}"`).join(", ")}]
   - job_name: moorage-api
     authorization: { credentials_file: "${keyFile.operatorToken}" }
     static_configs: [{ targets: ["${loopback(ports.admin)}"] }]

@@ -5,7 +5,10 @@ import {
   authUrl,
   databaseUrl,
   dnsApiKey,
+  depotUrl,
   dnsApiUrl,
+  imageBucket,
+  imageStores,
   loopback,
   ports,
   prometheusUrl,
@@ -14,27 +17,30 @@ import {
   s3Bucket,
   s3Keys,
   s3Url,
+  secondRegion,
 } from "./addresses.ts";
 import { clients } from "./clients.ts";
 import { keyFile, operatorToken } from "./keys.ts";
 import { enginesDir, inStack, mailDir, partsDir } from "./places.ts";
 import type { Seed } from "./seed.ts";
+import type { Compute } from "./seed-compute.ts";
 
 export const envFile = inStack("env");
 
 /** Everything that a person or a test needs to talk to the stack. */
-export const stackEnv = ({ plan, engine, image, tokens, owner }: Seed, hostCount: number): Record<string, string> => ({
+export const stackEnv = (seed: Seed & { compute: Compute }, hostCount: number): Record<string, string> => ({
   MOORAGE_URL: publicUrl,
   MOORAGE_AUTH_URL: authUrl,
-  MOORAGE_USERNAME: owner.username,
-  MOORAGE_PASSWORD: owner.password,
-  MOORAGE_TOKEN: tokens.owner,
-  MOORAGE_RESTRICTED_TOKEN: tokens.restricted,
-  MOORAGE_OTHER_TOKEN: tokens.other,
+  MOORAGE_USERNAME: seed.owner.username,
+  MOORAGE_PASSWORD: seed.owner.password,
+  MOORAGE_TOKEN: seed.tokens.owner,
+  MOORAGE_RESTRICTED_TOKEN: seed.tokens.restricted,
+  MOORAGE_OTHER_TOKEN: seed.tokens.other,
   MOORAGE_REGION: region,
-  MOORAGE_TYPE: plan,
-  MOORAGE_ENGINE: engine,
-  MOORAGE_IMAGE: image,
+  MOORAGE_SECOND_REGION: secondRegion,
+  MOORAGE_TYPE: seed.plan,
+  MOORAGE_ENGINE: seed.engine,
+  MOORAGE_IMAGE: seed.image,
   MOORAGE_MYSQL: join(enginesDir, "mysql", "mysql-client"),
   MOORAGE_CLIENT_A: clients.a.namespace,
   MOORAGE_CLIENT_A_ADDR: clients.a.address,
@@ -45,6 +51,11 @@ export const stackEnv = ({ plan, engine, image, tokens, owner }: Seed, hostCount
   MOORAGE_ADMIN_URL: adminUrl,
   MOORAGE_OPERATOR_TOKEN: operatorToken(),
   MOORAGE_OPERATOR_KEY: keyFile.operatorPrivate,
+  MOORAGE_DEPOT_URL: depotUrl,
+  MOORAGE_COMPUTE: String(seed.compute.id),
+  MOORAGE_DISK: String(seed.compute.disk),
+  MOORAGE_SWAP_DISK: String(seed.compute.swap),
+  MOORAGE_DISK_FILE: seed.compute.device,
   MOORAGE_HOSTS: String(hostCount),
   MOORAGE_STACK: inStack(),
   MOORAGE_MAIL_DIR: mailDir,
@@ -57,12 +68,14 @@ export const stackEnv = ({ plan, engine, image, tokens, owner }: Seed, hostCount
   S3_ACCESS_KEY: s3Keys.access,
   S3_SECRET_KEY: s3Keys.secret,
   S3_BUCKET: s3Bucket,
+  S3_WEST_URL: imageStores.west.url,
+  S3_IMAGE_BUCKET: imageBucket,
   PDNS_URL: dnsApiUrl,
   PDNS_KEY: dnsApiKey,
   PROMETHEUS_URL: prometheusUrl,
 });
 
-export function writeEnvFile(seed: Seed, hostCount: number): Promise<void> {
+export function writeEnvFile(seed: Seed & { compute: Compute }, hostCount: number): Promise<void> {
   const lines = Object.entries(stackEnv(seed, hostCount)).map(([name, value]) => `export ${name}='${value}'\n`);
   return writeFile(envFile, lines.join(""), { mode: 0o600 });
 }

@@ -39,4 +39,7 @@ export const hostsUpTo = (count: number): Host[] => Array.from({ length: count }
 /** More would run into the clients' addresses (10.127.1.x). */
 export const mostHosts = 200;
 
+/** Where the disks of its compute instances are: files, and the only ones that its agent may capture. */
+export const disksOf = (host: Host): string => join(host.dir, "disks");
+
 export const runFolderOf = (host: Host): string => join(volatileDir, host.name);

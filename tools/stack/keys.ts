@@ -14,6 +14,7 @@ export const keyFile = {
   operatorPublic: inStack("operator.pub"),
   operatorToken: inStack("operator-token"),
   cardDesk: inStack("card-desk-key"),
+  depot: inStack("depot-key"),
 };
 
 /** Made once and kept: hosts trust the CA, and records are sealed with the keys. */
@@ -26,6 +27,7 @@ export async function ensureKeys(): Promise<void> {
   }
   if (!existsSync(keyFile.operatorToken)) await writeSecret(keyFile.operatorToken, randomBytes(32).toString("hex"));
   if (!existsSync(keyFile.cardDesk)) await writeSecret(keyFile.cardDesk, randomBytes(32).toString("hex"));
+  if (!existsSync(keyFile.depot)) await writeSecret(keyFile.depot, randomBytes(32).toString("hex"));
   if (!existsSync(keyFile.operatorPublic)) {
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
     await writeSecret(keyFile.operatorPrivate, privateKey.export({ type: "pkcs8", format: "pem" }));
@@ -34,6 +36,7 @@ export async function ensureKeys(): Promise<void> {
 }
 
 export const operatorToken = (): string => readFileSync(keyFile.operatorToken, "utf8").trim();
+export const depotKey = (): string => readFileSync(keyFile.depot, "utf8").trim();
 export const cardDeskKey = (): string => readFileSync(keyFile.cardDesk, "utf8").trim();
 export const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex");
 

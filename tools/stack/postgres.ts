@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { loopback, ports } from "./addresses.ts";
+import { depotRole, loopback, ports } from "./addresses.ts";
 import { inParts, inStack } from "./places.ts";
 import { run } from "./run.ts";
 
@@ -75,6 +75,13 @@ export async function ensureDatabase(): Promise<void> {
   const role = await psql("postgres", "select 1 from pg_roles where rolname = 'moorage'");
   if (role === "") await psql("postgres", "create role moorage login createdb");
   if (!(await databaseExists("moorage"))) await psql("postgres", "create database moorage owner moorage");
+}
+
+/** The depot may read what images there are and where they lie, and nothing else. After the migrations. */
+export async function ensureDepotRole(): Promise<void> {
+  const role = await psql("postgres", `select 1 from pg_roles where rolname = '${depotRole}'`);
+  if (role === "") await psql("postgres", `create role ${depotRole} login`);
+  await psql("moorage", `grant select on images, image_copies to ${depotRole}`);
 }
 
 export const databaseExists = async (name: string): Promise<boolean> =>

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { adminUrl, publicUrl, region } from "./addresses.ts";
+import { adminUrl, publicUrl, region, secondRegion } from "./addresses.ts";
 import { choosePassword } from "./choose-password.ts";
 import type { Host } from "./hosts.ts";
 import { operatorToken } from "./keys.ts";
@@ -38,7 +38,7 @@ const addresses = {
 };
 
 /** The operator's own way in: every call may be repeated, since things are found again by their natural key. */
-async function admin<T>(method: "GET" | "POST", path: string, body?: unknown): Promise<T> {
+export async function admin<T>(method: "GET" | "POST", path: string, body?: unknown): Promise<T> {
   const headers = { authorization: `Bearer ${operatorToken()}`, "content-type": "application/json" };
   const reply = await fetch(`${adminUrl}${path}`, {
     method,
@@ -52,6 +52,7 @@ async function admin<T>(method: "GET" | "POST", path: string, body?: unknown): P
 
 export async function seedCatalogue(): Promise<Seed> {
   await admin("POST", "/admin/regions", { id: region, label: "Frankfurt", country: "de" });
+  await admin("POST", "/admin/regions", { id: secondRegion, label: "Paris", country: "fr" });
   const standard = { class: "standard" };
   await admin("POST", "/admin/plans", {
     ...{ ...standard, id: plan, label: "Small 1 GB" },
@@ -96,7 +97,7 @@ async function setAddress(token: string, address: object): Promise<void> {
 
 /** As an operator and the user do it: a link, and a password chosen by it. */
 async function seedPassword(): Promise<string> {
-  const bakery = await account("Harbour Bakery", "owner@bakery.test");
+  const bakery = await bakeryAccount();
   const made = await admin<{ link: string }>("POST", `/admin/accounts/${bakery}/users/${OWNER}/password-link`, {});
   const password = `harbour ${randomBytes(12).toString("base64url")}`;
   await choosePassword(made.link, password);
@@ -104,7 +105,7 @@ async function seedPassword(): Promise<string> {
 }
 
 async function seedAccounts(): Promise<Seed["tokens"]> {
-  const bakery = await account("Harbour Bakery", "owner@bakery.test");
+  const bakery = await bakeryAccount();
   const other = await account("Other Company", "owner@other.test");
   return {
     owner: await userToken(bakery, OWNER, "owner@bakery.test", false),
@@ -112,6 +113,9 @@ async function seedAccounts(): Promise<Seed["tokens"]> {
     other: await userToken(other, "other", "owner@other.test", false),
   };
 }
+
+/** Whose unrestricted user the stack's own token is of. */
+export const bakeryAccount = (): Promise<number> => account("Harbour Bakery", "owner@bakery.test");
 
 async function account(company: string, email: string): Promise<number> {
   const { id } = await admin<{ id: number }>("POST", "/admin/accounts", { company, email, limits });

@@ -4,14 +4,18 @@ import {
   authUrl,
   bridgeAddress,
   databaseUrl,
+  depotDatabaseUrl,
+  depotUrl,
   dnsApiKey,
   dnsApiUrl,
   fleetUrl,
+  hintsUrl,
   loopback,
   paymentsUrl,
   ports,
   prometheusUrl,
   publicUrl,
+  region,
   s3Bucket,
   s3Keys,
   s3Url,
@@ -21,8 +25,8 @@ import {
 } from "./addresses.ts";
 import { configFile } from "./config-files.ts";
 import { answers, converses, type Probe } from "./health.ts";
-import { type Host, hostsUpTo } from "./hosts.ts";
-import { cardDeskKey, keyFile, operatorToken, sha256Hex } from "./keys.ts";
+import { disksOf, type Host, hostsUpTo } from "./hosts.ts";
+import { cardDeskKey, depotKey, keyFile, operatorToken, sha256Hex } from "./keys.ts";
 import { enginesDir, inParts, inStack, mailDir, node, repo } from "./places.ts";
 import { podmanEnv, podmanOptions } from "./podman.ts";
 import { isReady, postgresCommand } from "./postgres.ts";
@@ -63,6 +67,23 @@ const mailSink = stackProgram("mail-sink");
 const fakePayments = stackProgram("fake-payments");
 const fakeSource = (name: string): string => join(packageSource("control-plane"), "testing", `fake-${name}.ts`);
 
+/** Any S3 would do. To this one a folder is a bucket. */
+const objectStore = (name: string, port: number): Service => ({
+  name,
+  kind: "part",
+  command: [
+    ...[inParts("bin", "versitygw"), "--port", `${bridgeAddress}:${port}`, "--quiet"],
+    ...["--event-webhook-url", hintsUrl, "--event-filter", configFile.storeEvents],
+    ...["posix", "--sidecar", inStack("data", name, "sidecar"), inStack("data", name, "objects")],
+  ],
+  env: { ROOT_ACCESS_KEY: s3Keys.access, ROOT_SECRET_KEY: s3Keys.secret },
+  address: `${bridgeAddress}:${port}`,
+  healthy: answers(`http://${bridgeAddress}:${port}/`, 403), // it refuses a call without a signature
+  sources: [configFile.storeEvents],
+});
+const objectStores = [objectStore("s3", ports.s3), objectStore("s3-west", ports.s3West)];
+export const objectFolders = objectStores.flatMap(({ name }) => [`data/${name}/objects`, `data/${name}/sidecar`]);
+
 const parts: Service[] = [
   {
     name: "postgres",
@@ -86,18 +107,7 @@ const parts: Service[] = [
     healthy: converses({ host: "127.0.0.1", port: ports.valkey }, "PING\r\n", "PONG"),
     sources: [],
   },
-  {
-    name: "s3",
-    kind: "part",
-    command: [
-      ...[inParts("bin", "versitygw"), "--port", `${bridgeAddress}:${ports.s3}`, "--quiet"],
-      ...["posix", "--sidecar", inStack("data", "s3", "sidecar"), inStack("data", "s3", "objects")],
-    ],
-    env: { ROOT_ACCESS_KEY: s3Keys.access, ROOT_SECRET_KEY: s3Keys.secret },
-    address: `${bridgeAddress}:${ports.s3}`,
-    healthy: answers(`${s3Url}/`, 403), // it refuses a call without a signature
-    sources: [],
-  },
+  ...objectStores,
   {
     name: "dns",
     kind: "part",
@@ -166,7 +176,7 @@ const parts: Service[] = [
   },
 ];
 
-export const controlPlaneSources = ["control-plane", "contract", "crash-points"].map(packageSource);
+export const controlPlaneSources = ["control-plane", "contract", "crash-points", "disk-image"].map(packageSource);
 export const workflowBundle = inStack("workflow-bundle.js");
 export const controlPlaneProgram = (name: string): string => join(packageSource("control-plane"), "bin", `${name}.ts`);
 
@@ -200,6 +210,9 @@ export const controlPlaneEnv = (): Record<string, string> => ({
   MOORAGE_S3_ACCESS_KEY: s3Keys.access,
   MOORAGE_S3_SECRET_KEY: s3Keys.secret,
   MOORAGE_S3_BUCKET: s3Bucket,
+  MOORAGE_IMAGE_STORES_FILE: configFile.imageStores,
+  MOORAGE_DEPOT_URL: depotUrl,
+  MOORAGE_DEPOT_KEY: depotKey(),
   MOORAGE_PROMETHEUS_URL: prometheusUrl,
   MOORAGE_OPERATOR_TOKEN_SHA256: sha256Hex(operatorToken()),
   MOORAGE_WORKFLOW_BUNDLE: workflowBundle,
@@ -239,6 +252,25 @@ const cards = (): Service => ({
   sources: controlPlaneSources,
 });
 
+/** It reads rows and chunks, and has no other key than the one that addresses are signed with. */
+const depot = (): Service => ({
+  name: "depot",
+  kind: "control-plane",
+  command: [node, controlPlaneProgram("depot")],
+  env: {
+    DATABASE_URL: depotDatabaseUrl,
+    MOORAGE_IMAGE_STORES_FILE: configFile.imageStores,
+    MOORAGE_DEPOT_LISTEN: `${bridgeAddress}:${ports.depot}`,
+    MOORAGE_DEPOT_METRICS_LISTEN: loopback(ports.depotMetrics),
+    MOORAGE_DEPOT_KEY: depotKey(),
+    MOORAGE_DEPOT_REGION: region,
+    LOG_LEVEL: "info",
+  },
+  address: `${bridgeAddress}:${ports.depot}`,
+  healthy: answers(`${depotUrl}/ready`, 200),
+  sources: [...controlPlaneSources, configFile.imageStores],
+});
+
 function controlPlane(): Service[] {
   const probes = {
     api: { address: loopback(ports.api), healthy: bothHealthy(ports.api, ports.admin) },
@@ -256,7 +288,7 @@ function controlPlane(): Service[] {
       sources: controlPlaneSources,
     }),
   );
-  return [...processes, cards()];
+  return [...processes, cards(), depot()];
 }
 
 const bothHealthy =
@@ -294,9 +326,10 @@ const agent = (host: Host): Service => ({
     MOORAGE_PODMAN_SOCKET: host.podmanSocket,
     MOORAGE_ENGINES_DIR: enginesDir,
     MOORAGE_OPERATOR_KEY: keyFile.operatorPublic,
+    MOORAGE_AGENT_DISKS: disksOf(host),
     MOORAGE_CRASH_DIR: inStack("crash"),
     LOG_LEVEL: "info",
   },
   address: host.address,
-  sources: ["agent", "contract", "crash-points"].map(packageSource),
+  sources: ["agent", "contract", "crash-points", "disk-image"].map(packageSource),
 });

@@ -1,21 +1,22 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { authUrl, region } from "./addresses.ts";
-import { ensureBucket } from "./bucket.ts";
+import { ensureBuckets } from "./bucket.ts";
 import { claimMachine } from "./claim.ts";
 import { writeConfigFiles } from "./config-files.ts";
 import { isHealthy, isStale, pidOf, services, start, stop, waitHealthy } from "./control.ts";
 import { ensureWorkflowBundle, migrate } from "./control-plane.ts";
 import { ensureDnsDatabase, ensureZone } from "./dns-zone.ts";
 import { envFile, writeEnvFile } from "./env-file.ts";
-import { hostsUpTo, mostHosts } from "./hosts.ts";
+import { hostOf, hostsUpTo, mostHosts } from "./hosts.ts";
 import { ensureKeys } from "./keys.ts";
 import { ensureNetwork } from "./network.ts";
 import { inParts, inStack, mailDir } from "./places.ts";
 import { engineFact, ensureImageStore } from "./podman.ts";
-import { ensureCluster, ensureDatabase } from "./postgres.ts";
+import { ensureCluster, ensureDatabase, ensureDepotRole } from "./postgres.ts";
+import { type Compute, seedCompute } from "./seed-compute.ts";
 import { keepSeed, type Seed, seedCatalogue, seedHost, waitHostsActive } from "./seed.ts";
-import { hosts, type Service } from "./services.ts";
+import { hosts, objectFolders, type Service } from "./services.ts";
 import { ensureSupervisor, logFile, writeServiceDir } from "./supervisor.ts";
 import { temporalSchema } from "./temporal-schema.ts";
 
@@ -48,7 +49,7 @@ async function makeFolders(hostCount: number | undefined): Promise<void> {
   if (hostCount !== undefined && !(hostCount >= 1 && hostCount <= mostHosts)) {
     throw new Error(`--hosts takes a number from 1 to ${mostHosts}.`);
   }
-  for (const folder of ["hosts", "crash", "mail", "data/s3/objects", "data/s3/sidecar"]) {
+  for (const folder of ["hosts", "crash", "mail", ...objectFolders]) {
     await mkdir(inStack(folder), { recursive: true });
   }
   const wanted = hostCount ?? Math.max(1, hosts().length);
@@ -68,7 +69,7 @@ async function startParts(all: readonly Service[]): Promise<void> {
   await startFresh(independent);
   for (const { name } of independent) await timed(name, waitHealthy(name));
   await timed("zone", ensureZone());
-  await timed("bucket", ensureBucket());
+  await timed("buckets", ensureBuckets());
   await timed("databases", ensureDatabase());
   const temporal = first.filter((service) => service.name === "temporal");
   if (!(await isHealthy("temporal"))) await timed("temporal-schema", temporalSchema());
@@ -80,6 +81,7 @@ async function startControlPlane(own: readonly Service[]): Promise<void> {
   if (own.some((service) => pidOf(service.name) === undefined || isStale(service))) {
     await timed("bundle", ensureWorkflowBundle());
     await timed("migrate", migrate());
+    await ensureDepotRole();
   }
   await startFresh(own);
   for (const { name } of own) await timed(name, waitHealthy(name));
@@ -92,11 +94,11 @@ async function startFresh(some: readonly Service[]): Promise<void> {
   await start(some.map((service) => service.name));
 }
 
-async function seedAll(): Promise<Seed> {
+async function seedAll(): Promise<Seed & { compute: Compute }> {
   const seed = await seedCatalogue();
   await keepSeed(seed);
   for (const host of hosts()) await seedHost(host);
-  return seed;
+  return { ...seed, compute: await seedCompute(hostOf(1)) };
 }
 
 async function startAgents(agents: readonly Service[]): Promise<void> {

@@ -9,6 +9,9 @@ import { copySteps } from "./archive/copy.ts";
 import { endJobStep } from "./archive/jobs.ts";
 import { shipSteps } from "./archive/ship-logs.ts";
 import { tellSteps } from "./archive/tell-archived.ts";
+import { createTurns } from "./archive/turns.ts";
+import { captureDisk, captureSteps } from "./capture/capture-disk.ts";
+import { createCaptures } from "./capture/captures.ts";
 import type { Config } from "./config.ts";
 import { diskSteps, watchDisks } from "./disk/watch-disks.ts";
 import { writeKeyringComponent } from "./encryption/keyring-component.ts";
@@ -48,6 +51,8 @@ export const agentVersion = "0.1.0";
 
 const purgeEveryMs = 3_600_000;
 const firstLookMs = 3000;
+/** Nightly copies, the trying of restores, captures: the host has tenants. */
+const heavyAtOnce = 1;
 
 /** Brings the host's nodes back from its own disk first; then, and for as long as it runs, talks to the gateway. */
 export async function startAgent(config: Config, log: Logger, clock = () => new Date()): Promise<Agent> {
@@ -62,7 +67,10 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     tombstoneSteps,
   ] as const;
   const archiveSteps = [...copySteps, ...shipSteps, ...tellSteps, endJobStep];
-  announceSteps("agent", [...tables.flatMap(stepNames), reachedStep, tellVerifiedStep, ...diskSteps, ...archiveSteps]);
+  announceSteps("agent", [
+    ...[...tables.flatMap(stepNames), reachedStep, tellVerifiedStep, ...diskSteps, ...archiveSteps],
+    ...captureSteps,
+  ]);
   const host = hostPaths(config.dir);
   await makeHostFolders(host);
   await writeSeccompProfile(host.seccomp);
@@ -128,7 +136,23 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     log,
   };
   const tellVerified = (message: VerifiedRequest) => connected().verified(message);
+  const heavyWork = createTurns(heavyAtOnce);
+  const captures = createCaptures({
+    captureOnce: (capture, order) =>
+      captureDisk(
+        {
+          folders: config.diskFolders,
+          imageUploads: (message, signal) => connected().imageUploads(message, signal),
+        },
+        capture,
+        order,
+      ),
+    inTurn: heavyWork.run,
+    report: reporter.setCaptures,
+    log,
+  });
   const archiver = createArchiver({
+    inTurn: heavyWork.run,
     verification: createVerification({ ...nodeDeps, agentVersion, tellVerified }),
     host,
     store,
@@ -179,6 +203,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
         store,
         record,
         reporter,
+        captures,
         reconciler,
         boot,
         version: agentVersion,
@@ -207,7 +232,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   return {
     async close(): Promise<void> {
       stop.abort();
-      await Promise.all([reconciler.close(), archiver.close()]);
+      await Promise.all([reconciler.close(), archiver.close(), captures.close()]);
       await gate.stop();
       await reporter.close();
       await Promise.all(background);

@@ -16,6 +16,11 @@ const Environment = z.object({
   MOORAGE_DELETIONS_PER_WINDOW: Count.default(5),
   MOORAGE_DELETION_WINDOW_SECONDS: Count.default(600),
   MOORAGE_TRASH_HOURS: Count.default(72),
+  MOORAGE_AGENT_DISKS: z
+    .string()
+    .default("/dev:/var/lib/moorage/disks")
+    .transform((text) => text.split(":").filter((folder) => folder !== ""))
+    .pipe(z.array(z.string().startsWith("/"))),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]).default("info"),
 });
 
@@ -30,6 +35,8 @@ export type Config = {
   deletionsPerWindow: number;
   deletionWindowMs: number;
   trashMs: number;
+  /** Below which disks may be read, to be kept as images. */
+  diskFolders: string[];
   logLevel: string;
 };
 
@@ -49,6 +56,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     deletionsPerWindow: env.MOORAGE_DELETIONS_PER_WINDOW,
     deletionWindowMs: env.MOORAGE_DELETION_WINDOW_SECONDS * 1000,
     trashMs: env.MOORAGE_TRASH_HOURS * 3_600_000,
+    diskFolders: env.MOORAGE_AGENT_DISKS,
     logLevel: env.LOG_LEVEL,
   };
 }

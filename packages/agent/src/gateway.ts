@@ -5,6 +5,7 @@ import {
   type CertificateRequest,
   EnrolReply,
   type EnrolRequest,
+  type ImageUploadsRequest,
   KeyringReply,
   type KeyringRequest,
   ObservedReply,
@@ -78,6 +79,8 @@ export function connectGateway(url: string, ca: string, identity?: Identity) {
     verified: (message: VerifiedRequest) => call("/v1/verified", message, VerifiedReply),
     samples: (message: SamplesRequest, signal?: AbortSignal) => call("/v1/samples", message, SamplesReply, signal),
     uploads: (message: UploadsRequest, signal?: AbortSignal) => call("/v1/uploads", message, UploadsReply, signal),
+    imageUploads: (message: ImageUploadsRequest, signal?: AbortSignal) =>
+      call("/v1/image-uploads", message, UploadsReply, signal),
     archived: (message: ArchivedRequest, signal?: AbortSignal) => call("/v1/archived", message, ArchivedReply, signal),
     secrets: (message: SecretsRequest) => call("/v1/secrets", message, SecretsReply),
     close: (): Promise<void> => dispatcher.destroy(),

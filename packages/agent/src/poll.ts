@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type NodeReport, PROTOCOL, type WantedReply, type WantedRequest } from "@moorage/contract/agent";
 import type { Logger } from "pino";
+import type { Captures } from "./capture/captures.ts";
 import type { HostRecord, HostRecordFile } from "./host-record.ts";
 import type { Reporter } from "./reporter.ts";
 import { networkDelayMs } from "./retry-delay.ts";
@@ -12,6 +13,7 @@ export type PollDeps = {
   store: SpecStore;
   record: HostRecordFile;
   reporter: Reporter;
+  captures: Pick<Captures, "known" | "take">;
   reconciler: { wake: (node: string) => void; wakeTombstones: () => void };
   boot: string;
   version: string;
@@ -34,12 +36,13 @@ export async function keepPolling(deps: PollDeps, signal: AbortSignal): Promise<
           boot: deps.boot,
           now: deps.clock().toISOString(),
           trash_mb: await deps.trashMb(),
+          captures: deps.captures.known(),
         },
         signal,
       );
       attempt = 0;
-      // A gateway that was set back answers at once, every time.
-      if ((await take(deps, reply)) === "set back") await sleep(1000, undefined, { signal });
+      // A gateway that was set back, or asks for what has no name, answers at once, every time.
+      if ((await take(deps, reply)) !== "taken") await sleep(1000, undefined, { signal });
     } catch (error) {
       if (signal.aborted) return;
       deps.log.warn({ error: String(error) }, "poll failed");
@@ -49,7 +52,7 @@ export async function keepPolling(deps: PollDeps, signal: AbortSignal): Promise<
 }
 
 /** Specs first, then the revision: after a crash between the two the same specs come again, and are not newer. */
-async function take(deps: PollDeps, reply: WantedReply): Promise<"taken" | "set back"> {
+async function take(deps: PollDeps, reply: WantedReply): Promise<"taken" | "set back" | "unreadable"> {
   const { store, record, reconciler, reporter, log } = deps;
   if (reply.digest) reporter.askDigest(reply.epoch);
   if (isSetBack(reply, record.get())) {
@@ -61,7 +64,9 @@ async function take(deps: PollDeps, reply: WantedReply): Promise<"taken" | "set 
     await record.update((before) => ({ ...before, allowance }));
     reconciler.wakeTombstones();
   }
-  if (reply.nodes === undefined) return "taken";
+  const captures = deps.captures.take(reply.captures);
+  if (captures === "unreadable") log.error("a wanted capture has no readable id; it is left out");
+  if (reply.nodes === undefined) return captures;
   const woken: string[] = [];
   for (const raw of reply.nodes) {
     const acceptance = await store.offer(raw);
@@ -73,7 +78,7 @@ async function take(deps: PollDeps, reply: WantedReply): Promise<"taken" | "set 
     before.epoch === epoch && before.revision === revision ? before : { ...before, epoch, revision },
   );
   for (const node of woken) reconciler.wake(node);
-  return "taken";
+  return captures;
 }
 
 /** Reports what needs no work, and returns the node that does. */

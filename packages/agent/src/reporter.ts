@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  type CaptureReport,
   type DiskState,
   isNewer,
   type JobReport,
@@ -33,6 +34,8 @@ export function createReporter(deps: ReporterDeps) {
   const disks = new Map<string, Disk>();
   const jobs = new Map<string, JobReport[]>();
   const changed = new Set<string>();
+  let captures: CaptureReport[] = [];
+  let capturesChanged = false;
   const stop = new AbortController();
   let completeDue = 0;
   let digestEpoch: number | undefined;
@@ -51,14 +54,16 @@ export function createReporter(deps: ReporterDeps) {
 
   async function message(): Promise<ObservedRequest | undefined> {
     const complete = Date.now() >= completeDue || digestEpoch !== undefined;
-    if (!complete && changed.size === 0) return undefined;
+    if (!complete && changed.size === 0 && !capturesChanged) return undefined;
     const unknown = await deps.unknown();
     const nodes =
       digestEpoch !== undefined
         ? deps.digest()
         : [...(complete ? current.keys() : changed)].flatMap((node) => reportOf(node) ?? []);
     changed.clear();
-    return { protocol: PROTOCOL, complete, ...(digestEpoch !== undefined && { digest: digestEpoch }), nodes, unknown };
+    capturesChanged = false;
+    const digest = digestEpoch !== undefined && { digest: digestEpoch };
+    return { protocol: PROTOCOL, complete, ...digest, nodes, ...(captures.length > 0 && { captures }), unknown };
   }
 
   async function tell(): Promise<void> {
@@ -70,6 +75,7 @@ export function createReporter(deps: ReporterDeps) {
       if (digestEpoch === next.digest) digestEpoch = undefined;
     } catch (error) {
       for (const { node } of next.nodes) changed.add(node);
+      capturesChanged = true;
       throw error;
     }
   }
@@ -87,7 +93,7 @@ export function createReporter(deps: ReporterDeps) {
         await sleep(networkDelayMs(attempt++), undefined, { signal: stop.signal }).catch(() => {});
         continue;
       }
-      const idle = changed.size > 0 ? progressEveryMs : 1000;
+      const idle = changed.size > 0 || capturesChanged ? progressEveryMs : 1000;
       if (!urgent)
         await Promise.race([wakeUp.promise, sleep(idle, undefined, { signal: stop.signal }).catch(() => {})]);
     }
@@ -133,6 +139,16 @@ export function createReporter(deps: ReporterDeps) {
       const hasEnded = ({ id, state }: JobReport) =>
         state !== "working" && before?.find((job) => job.id === id)?.state !== state;
       if (reports.some(hasEnded)) wake();
+    },
+    /** All captures of the host. Progress waits for the next beat; an end is told at once. */
+    setCaptures(reports: CaptureReport[]): void {
+      if (JSON.stringify(captures) === JSON.stringify(reports)) return;
+      const hasEnded = ({ id, state }: CaptureReport) =>
+        state !== "working" && captures.find((known) => known.id === id)?.state !== state;
+      const isUrgent = reports.some(hasEnded);
+      captures = reports;
+      capturesChanged = true;
+      if (isUrgent) wake();
     },
     askDigest(epoch: number): void {
       digestEpoch = epoch;

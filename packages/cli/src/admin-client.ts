@@ -10,6 +10,7 @@ export type AdminClient = {
   /** Everything in a list, however many pages it has. */
   all<T>(path: string): Promise<T[]>;
   post<T>(path: string, body: object): Promise<T>;
+  put<T>(path: string, body: object): Promise<T>;
 };
 
 type Page<T> = { data: T[]; pages?: number };
@@ -44,6 +45,7 @@ export function createAdminClient(url: string, token: string): AdminClient {
       return found;
     },
     post: (path, body) => call(path, { method: "POST", body: JSON.stringify(body) }),
+    put: (path, body) => call(path, { method: "PUT", body: JSON.stringify(body) }),
   };
 }
 

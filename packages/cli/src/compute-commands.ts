@@ -14,6 +14,10 @@ type Compute = {
   created: string;
 };
 type Shown = Compute & { disks: Disk[] };
+type Removed = Compute & {
+  images: { id: string; disk: number; label: string; expiry: string }[];
+  not_kept: { disk: number; label: string; reason: string }[];
+};
 
 const COMPUTES = "/admin/computes";
 const pathOf = (id: string): string => `${COMPUTES}/${segment(id)}`;
@@ -58,13 +62,30 @@ export function computeCommands(program: Command, output: Output): void {
 
   compute
     .command("remove <id>")
-    .description("forget a compute instance, with its disks, the grants on it and what was planned for it")
-    .action(async (id: string) => {
-      const removed = await adminClient().post<Compute>(`${pathOf(id)}/remove`, {});
-      output.said(removed, `Compute ${removed.label} (${removed.id}) of account ${removed.account} is removed.`);
+    .description(
+      "forget a compute instance, with the grants on it and what was planned for it; its disks become images",
+    )
+    .option("--no-image", "make no images of its disks")
+    .action(async (id: string, { image }: { image: boolean }) => {
+      const removed = await adminClient().post<Removed>(`${pathOf(id)}/remove`, { image });
+      output.said(removed, sayRemoved(removed));
     });
 
   diskCommands(program, output);
+}
+
+function sayRemoved({ id, label, account, images, not_kept }: Removed): string {
+  return [
+    `Compute ${label} (${id}) of account ${account} is removed.`,
+    ...images.map(
+      (image) =>
+        `Disk ${image.label} (${image.disk}) becomes ${image.id}, which its account has until ${image.expiry}.`,
+    ),
+    ...not_kept.map((disk) => `Disk ${disk.label} (${disk.disk}) is not kept: ${disk.reason}`),
+    ...(images.length === 0
+      ? []
+      : [`Keep the disks on their host until these are available: moorage image list --account ${account}`]),
+  ].join("\n");
 }
 
 type DiskOptions = { sizeMb: number; filesystem: string; device: string };

@@ -5,11 +5,11 @@ type Value = string | number | boolean | null;
 type Comparison = { [Operator in "+gt" | "+gte" | "+lt" | "+lte" | "+neq" | "+contains"]?: Value };
 type Condition = Value | Comparison | { "+and": Condition[] } | { "+or": Condition[] };
 
-/** X-Filter over the fields of one collection. */
-export type FilterOver<Field extends string> = { [Name in Field]?: Condition } & {
+/** X-Filter over the fields of one collection, which can be ordered by some of them. */
+export type FilterOver<Field extends string, Orderable extends string = Field> = { [Name in Field]?: Condition } & {
   "+and"?: FilterOver<Field>[];
   "+or"?: FilterOver<Field>[];
-  "+order_by"?: Field;
+  "+order_by"?: Orderable;
   "+order"?: "asc" | "desc";
 };
 
@@ -25,8 +25,9 @@ type Query<O extends Operation> = O["paged"] extends true
     ? { query?: z.input<O["query"]> }
     : object;
 type Filter<O extends Operation> = O extends { filterable: infer Fields }
-  ? { filter?: FilterOver<keyof Fields & string> }
+  ? { filter?: FilterOver<keyof Fields & string, Exclude<keyof Fields & string, Unorderable<O>>> }
   : object;
+type Unorderable<O> = O extends { unorderable: readonly (infer Field)[] } ? Field : never;
 type Key<O extends Operation> = O["method"] extends "POST" ? { idempotencyKey?: string } : object;
 
 /** What a call of an operation takes: nothing that the operation does not know. */

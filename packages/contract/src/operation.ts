@@ -28,16 +28,20 @@ export const entityAliases = { "entity.type": { linode: "compute" } } as const;
 export type FilterKind = "string" | "number" | "boolean" | "date";
 
 /** How often a caller may use an operation; the figures are the operator's settings. */
-export type RateClass = "single" | "collection" | "accept";
+export type RateClass = "single" | "collection" | "accept" | "images";
 
 export type Operation = {
   id: string;
   summary: string;
+  /** What a caller must know besides, and no other field says. */
+  note?: string;
   tag:
     | "Account"
     | "Billing"
+    | "Compute"
     | "Databases"
     | "Events"
+    | "Images"
     | "OAuth clients"
     | "Profile"
     | "Regions and types"
@@ -52,6 +56,8 @@ export type Operation = {
   /** Still published, but something else should be used. */
   deprecated?: true;
   access: Access | "public";
+  /** A public operation shows more to a token, which must carry these. */
+  scopesIfSent?: readonly Scope[];
   params?: z.ZodObject;
   /** A parameter whose value holds a slash, such as `mysql/9.7.4`: clients send it raw or encoded. */
   slashParam?: string;
@@ -71,6 +77,8 @@ export type Operation = {
   /** A collection answers in the page envelope, takes `page` and `page_size`, and X-Filter over these fields. */
   paged?: true;
   filterable?: Readonly<Record<string, FilterKind>>;
+  /** Filterable fields that a list cannot be ordered by. */
+  unorderable?: readonly string[];
   /** By field: what clients of this family call a value that has another name here. */
   filterAliases?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   rate: RateClass;

@@ -1,9 +1,11 @@
 import * as account from "./account.ts";
+import * as computes from "./computes.ts";
 import * as databaseBackups from "./database-backups.ts";
 import * as databaseLife from "./database-life.ts";
 import * as databaseMetrics from "./database-metrics.ts";
 import * as databases from "./databases.ts";
 import * as events from "./events.ts";
+import * as images from "./images.ts";
 import * as invoices from "./invoices.ts";
 import * as logins from "./logins.ts";
 import * as notifications from "./notifications.ts";
@@ -21,11 +23,13 @@ const isOperation = (value: unknown): value is Operation =>
 /** Every operation of the interface. Routes, the OpenAPI document, the client and the every-operation test come from it. */
 export const operations: readonly Operation[] = [
   account,
+  computes,
   databases,
   databaseBackups,
   databaseLife,
   databaseMetrics,
   events,
+  images,
   invoices,
   logins,
   notifications,

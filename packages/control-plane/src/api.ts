@@ -4,6 +4,7 @@ import { type AccountRouteDeps, accountRoutes, createWhenCancelled } from "#acco
 import { type BillingRouteDeps, billingRoutes } from "#billing/index.ts";
 import { type DatabaseRouteDeps, databaseRoutes, hasDatabase } from "#databases/index.ts";
 import { eventRoutes } from "#events/index.ts";
+import { hasImage, type ImageRouteDeps, imageRoutes } from "#images/index.ts";
 import { hasCompute, inventoryRoutes } from "#inventory/index.ts";
 import { createLetters } from "#mail/index.ts";
 import { notificationRoutes } from "#notifications/index.ts";
@@ -32,6 +33,7 @@ type TenantDeps = AccountRouteDeps &
   BillingRouteDeps &
   CardDeskDeps &
   DatabaseRouteDeps &
+  ImageRouteDeps &
   OAuthClientRouteDeps &
   PaymentRouteDeps &
   ProfileRouteDeps &
@@ -52,6 +54,7 @@ export function createTenantApi(log: Log, given: GivenDeps, serving: Serving): F
   billingRoutes(app, deps);
   databaseRoutes(app, deps);
   eventRoutes(app, deps);
+  imageRoutes(app, deps);
   inventoryRoutes(app, deps);
   notificationRoutes(app, deps);
   oauthClientRoutes(app, deps);
@@ -84,7 +87,7 @@ const wholeOf = (given: GivenDeps): TenantDeps => ({
   exists: {
     compute: (accountId, id) => hasCompute(given.db, accountId, id),
     database: (accountId, id) => hasDatabase(given.db, accountId, id),
-    image: async () => false,
+    image: (accountId, id) => hasImage(given.db, accountId, id),
   },
 });
 

@@ -5,15 +5,20 @@ import {
   createMysqlDatabase,
   createOAuthClient,
   createPayment,
+  deleteImage,
   downloadInvoiceCsv,
   downloadInvoicePdf,
   listDatabaseEngines,
+  listImages,
   listInvoices,
   listMysqlDatabases,
   updateAccount,
+  updateImage,
   updateOAuthClientThumbnail,
+  uploadImage,
   viewAccount,
   viewDatabaseEngine,
+  viewImage,
   viewMysqlDatabase,
   viewOAuthClientThumbnail,
   viewProfileGrants,
@@ -38,6 +43,31 @@ test("operations are called by the table, with ids that hold a slash, and withou
   expect(viewed).toEqual(created);
   expect((await anonymous.call(listDatabaseEngines)).results).toBe(1);
   expect((await anonymous.call(viewDatabaseEngine, { params: { engineId: ENGINE } })).version).toBe("9.7.4");
+});
+
+test("images are uploaded, found by filter and changed by their ids, and the operator's are seen without a token", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { token, username } = await world.customer();
+  const [client, anonymous] = [createClient({ url: api.url, token }), createClient({ url: api.url })];
+
+  const body = { label: "disk", region: REGION };
+  const { image, upload_to } = await client.call(uploadImage, { body });
+  const params = { imageId: image.id };
+  const renamed = await client.call(updateImage, { params, body: { label: "boot", description: null } });
+  const found = await client.call(listImages, { filter: { is_public: false, "+order_by": "size" } });
+  // @ts-expect-error: the status is no order.
+  const disordered = client.call(listImages, { filter: { "+order_by": "status" } });
+
+  expect(image).toMatchObject({ status: "pending_upload", label: "disk", created_by: username, size: 0 });
+  expect(new URL(upload_to).searchParams.get("X-Amz-SignedHeaders")).toBe("host");
+  expect(renamed.label).toBe("boot");
+  expect(found.data).toEqual([renamed]);
+  await expect(disordered).rejects.toMatchObject({ status: 400 });
+  expect(await client.call(viewImage, { params })).toEqual(renamed);
+  expect((await anonymous.call(listImages)).results).toBe(0);
+  await expect(anonymous.call(viewImage, { params })).rejects.toMatchObject({ status: 401 });
+  expect(await client.call(deleteImage, { params })).toEqual({});
 });
 
 test("a refusal names every field", async () => {

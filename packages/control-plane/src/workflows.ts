@@ -11,4 +11,6 @@ export { restoreDatabase } from "./databases/workflows/restore-database.ts";
 export { resumeDatabase } from "./databases/workflows/resume-database.ts";
 export { suspendDatabase } from "./databases/workflows/suspend-database.ts";
 export { updateDatabase } from "./databases/workflows/update-database.ts";
+export { captureImage } from "./images/workflows/capture-image.ts";
+export { importImage } from "./images/workflows/import-image.ts";
 export { moveEntities } from "./transfers/workflows/move-entities.ts";

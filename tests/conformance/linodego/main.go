@@ -3,6 +3,7 @@
 //	LINODE_URL, LINODE_API_VERSION, LINODE_TOKEN  as linodego itself reads them
 //	OTHER_TOKEN                                   a token of another account
 //	REGION, TYPE, ENGINE, LABEL                   what to create
+//	IMAGE_FILE, IMAGE_MB, MACHINE, MACHINE_DISK   a disk to upload, and one to capture
 //	ACCOUNT_TOKEN, INVOICE, COMPUTE, OTHER_COMPUTE  an account whose money is looked at, and what it has
 package main
 
@@ -77,6 +78,7 @@ func main() {
 	catalogue(ctx, client)
 	identity(ctx, client, clientWith(os.Getenv("OTHER_TOKEN")))
 	account(ctx, clientWith(os.Getenv("OTHER_TOKEN")))
+	images(ctx, client, clientWith(os.Getenv("OTHER_TOKEN")))
 	database, ok := create(ctx, client)
 	if !ok {
 		os.Exit(1)

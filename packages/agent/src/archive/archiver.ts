@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { SpecStore } from "../spec-store.ts";
 import { type ArchivedNode, archivedNode, isOnItsTimeline, overtaken } from "./archived-node.ts";
 import { type CopyOrder, copyOnce } from "./copy.ts";
-import { createHeavyWork } from "./heavy-work.ts";
+import { createHeavyWork, type HeavyDeps } from "./heavy-work.ts";
 import { createJobs, type JobDeps } from "./jobs.ts";
 import { prepareScratch, sweepScratch } from "./scratch.ts";
 import { purgeShipped, type ShipDeps, shipLogs } from "./ship-logs.ts";
@@ -14,6 +14,7 @@ import { createTurns } from "./turns.ts";
 export type ArchiverDeps = ShipDeps & {
   store: Pick<SpecStore, "all" | "get">;
   reporter: JobDeps["reporter"];
+  inTurn?: HeavyDeps["inTurn"];
   /** The trying of restores, which shares the place of the nightly copies. */
   verification?: {
     isDue: (spec: NodeSpec) => Promise<boolean>;
@@ -45,6 +46,7 @@ export function createArchiver(deps: ArchiverDeps) {
     copy: (node, order) => copy(node, order),
     verify: (node) => watch(node, "heavy", async (signal) => deps.verification?.run(node.spec, signal)),
     verifyIsDue: async (spec) => (await deps.verification?.isDue(spec)) ?? false,
+    inTurn: deps.inTurn ?? ((_key, work) => work()),
     clock: deps.clock,
     log: deps.log,
   });

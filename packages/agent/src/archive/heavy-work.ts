@@ -17,6 +17,8 @@ export type HeavyDeps = {
   copy: (node: ArchivedNode, order: { id: string }) => Promise<void>;
   verify: (node: ArchivedNode) => Promise<void>;
   verifyIsDue: (spec: NodeSpec) => Promise<boolean>;
+  /** The host's one place for heavy work, which is not of nodes alone. */
+  inTurn: <T>(key: string, work: () => Promise<T>) => Promise<T>;
   clock: () => Date;
   log: Logger;
 };
@@ -75,7 +77,7 @@ export function createHeavyWork(deps: HeavyDeps) {
       const [work] = dueWork(deps.clock(), await Promise.all(ready.map(factsOf)));
       const node = ready.find(({ spec }) => spec.node === work?.node);
       if (work === undefined || node === undefined) return false;
-      await attempt(work, node);
+      await deps.inTurn(keyOf(work), () => attempt(work, node));
       return true;
     },
   };

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { setImmediate as later } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { partBytes } from "./manifest.ts";
-import type { Body } from "./upload.ts";
+import type { Body } from "../put-objects.ts";
 import { uploadParts } from "./upload-parts.ts";
 
 const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");

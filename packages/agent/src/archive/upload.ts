@@ -1,73 +1,14 @@
-import { createReadStream } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { PROTOCOL, type UploadsReply, type UploadsRequest } from "@moorage/contract/agent";
-import { Agent, request } from "undici";
-import { networkDelayMs } from "../retry-delay.ts";
+import { createPuts } from "../put-objects.ts";
 import type { ArchivedNode } from "./archived-node.ts";
-
-export class UploadFailed extends Error {
-  override readonly name = "UploadFailed";
-}
-
-/** Bytes in memory, or a file of ours that nobody changes. `md5` is for the store, which refuses what arrived broken. */
-export type Body = { bytes: number; md5: string } & ({ buffer: Buffer } | { path: string });
 
 export type UploadDeps = { uploads: (message: UploadsRequest, signal: AbortSignal) => Promise<UploadsReply> };
 
-const tries = 6;
-/** Addresses that are asked for at once: names that a copy then does not need cost nothing. */
-const askedAhead = 8;
-
-/**
- * Puts objects of one node's timeline into the store, by addresses that the gateway gives for each. The host has no
- * credentials of the store; whoever is behind, by the gateway's knowledge, gets no address.
- */
-export function createUpload(deps: UploadDeps, { spec, data }: ArchivedNode, signal: AbortSignal) {
-  const dispatcher = new Agent({ connections: 2, connect: { timeout: 5000 }, headersTimeout: 120_000 });
-  const known = new Map<string, Promise<string>>();
-
-  function ask(names: readonly string[]): void {
-    const asked = deps.uploads(
-      { protocol: PROTOCOL, node: spec.node, timeline: data.timeline, names: [...names] },
-      signal,
-    );
-    for (const [index, name] of names.entries()) {
-      const url = asked.then(({ urls }) => urls[index] ?? Promise.reject(new UploadFailed(`No address for ${name}.`)));
-      url.catch(() => {}); // of a name that is not used in the end
-      known.set(name, url);
-    }
-  }
-
-  async function put(name: string, body: Body): Promise<void> {
-    const url = known.get(name);
-    known.delete(name);
-    const { statusCode, body: answer } = await request((await url) as string, {
-      dispatcher,
-      method: "PUT",
-      headers: { "content-length": `${body.bytes}`, "content-md5": body.md5 },
-      body: "buffer" in body ? body.buffer : createReadStream(body.path),
-      signal,
-    });
-    const text = await answer.text();
-    if (statusCode !== 200) throw new UploadFailed(`The object store answered ${statusCode}: ${text.slice(0, 200)}`);
-  }
-
-  return {
-    /** `ahead`: names that will probably come next. */
-    async put(name: string, body: Body, ahead: (n: number) => string[] = () => []): Promise<void> {
-      for (let attempt = 0; ; attempt++) {
-        try {
-          // Asked anew after each failure: the address may have been too old.
-          if (!known.has(name)) ask([name, ...(attempt === 0 ? ahead(askedAhead - 1) : [])]);
-          return await put(name, body);
-        } catch (error) {
-          signal.throwIfAborted();
-          if (attempt + 1 >= tries) throw error;
-          await sleep(networkDelayMs(attempt), undefined, { signal });
-        }
-      }
-    },
-    close: (): Promise<void> => dispatcher.destroy(),
-  };
-}
+/** Puts objects of one node's timeline into the store. */
+export const createUpload = (deps: UploadDeps, { spec, data }: ArchivedNode, signal: AbortSignal) =>
+  createPuts(async (names) => {
+    const { node } = spec;
+    const { urls } = await deps.uploads({ protocol: PROTOCOL, node, timeline: data.timeline, names }, signal);
+    return urls;
+  }, signal);
 export type Upload = ReturnType<typeof createUpload>;

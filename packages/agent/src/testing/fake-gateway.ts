@@ -5,9 +5,12 @@ import { json } from "node:stream/consumers";
 import type { TLSSocket } from "node:tls";
 import {
   ArchivedRequest,
+  type Capture,
+  type CaptureReport,
   CertificateRequest,
   type DeletionAllowance,
   EnrolRequest,
+  ImageUploadsRequest,
   KeyringRequest,
   type NodeReport,
   type NodeSpec,
@@ -50,6 +53,8 @@ export async function startFakeGateway(address: string, port: number, token: str
     digest: false,
     allowance: undefined as DeletionAllowance | undefined,
   };
+  /** All that are wanted. Undefined: a gateway of before, which knows nothing of them. */
+  const captures = { wanted: undefined as Capture[] | undefined, reports: [] as CaptureReport[] };
   const reports: NodeReport[] = [];
   const messages: ObservedRequest[] = [];
   const asked: string[] = [];
@@ -72,19 +77,30 @@ export async function startFakeGateway(address: string, port: number, token: str
     }
     if (path === "/v1/renew") return { certificate: await signRequest(authority, RenewRequest.parse(body).csr) };
     if (path === "/v1/wanted") {
-      const { epoch, revision } = WantedRequest.parse(body);
+      const { epoch, revision, captures: known = [] } = WantedRequest.parse(body);
       const until = Date.now() + pollMs;
-      while (Date.now() < until && wanted.revision === revision && wanted.epoch === epoch && !wanted.digest)
+      const isNews = () => wanted.revision !== revision || wanted.epoch !== epoch;
+      const areOther = () =>
+        captures.wanted !== undefined &&
+        new Set(captures.wanted.map(({ id }) => id)).symmetricDifference(new Set(known)).size > 0;
+      while (Date.now() < until && !isNews() && !areOther() && !wanted.digest)
         await new Promise((resolve) => setTimeout(resolve, 10));
-      const changed = wanted.revision !== revision || wanted.epoch !== epoch;
       const { nodes, ...rest } = wanted;
-      return { ...rest, ...(changed && { nodes }) };
+      return { ...rest, ...(isNews() && { nodes }), ...(areOther() && { captures: captures.wanted }) };
     }
     if (path === "/v1/observed") {
       const message = ObservedRequest.parse(body);
       messages.push(message);
       reports.push(...message.nodes);
+      if (captures.wanted !== undefined) captures.reports.push(...(message.captures ?? []));
       return {};
+    }
+    if (path === "/v1/image-uploads") {
+      const { capture, content, names } = ImageUploadsRequest.parse(body);
+      if (!captures.wanted?.some(({ id }) => id === capture)) throw new Error("nobody wants that");
+      if (archive.store === undefined) throw new Error("there is no object store");
+      const { presignPut } = archive.store;
+      return { urls: await Promise.all(names.map((name) => presignPut(`${capture}/${content}/${name}`))) };
     }
     if (path === "/v1/uploads") {
       const { names, timeline } = UploadsRequest.parse(body);
@@ -155,6 +171,7 @@ export async function startFakeGateway(address: string, port: number, token: str
     asked,
     archive,
     archived,
+    captures,
     keyrings,
     messages,
     reports,

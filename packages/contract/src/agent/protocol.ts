@@ -13,6 +13,7 @@
  *   POST /v1/verified  what came of trying such a restore
  *   POST /v1/keyring   the encryption keys of one node of this host, before anything is written with them
  *   POST /v1/samples   figures of the nodes, for their tenants' plots
+ *   POST /v1/image-uploads  names of one capture in, addresses to PUT them to out
  *
  * Every message carries `protocol`. The gateway serves this version and the one before it.
  */
@@ -58,8 +59,14 @@ export const WantedRequest = z.object({
   boot: z.string(),
   now: z.string(),
   trash_mb: z.int(),
+  /** The captures that it knows of: an agent that was started anew knows none. Absent: it cannot capture. */
+  captures: z.array(z.uuid()).optional(),
 });
 export type WantedRequest = z.output<typeof WantedRequest>;
+
+/** A disk of the host to be kept as an image. Asked for until its end was heard. */
+export const Capture = z.object({ id: z.uuid(), device: z.string(), max_bytes: z.int().positive() });
+export type Capture = z.output<typeof Capture>;
 
 /**
  * The whole wanted state of a host. A node that is missing here is left as it is: absence never deletes.
@@ -71,6 +78,8 @@ export const WantedReply = z.object({
   revision: z.int(),
   nodes: z.array(z.unknown()).optional(),
   allowance: DeletionAllowance.optional(),
+  /** All that are wanted now; one that is missing is dropped. Undefined: as the agent knows them. */
+  captures: z.array(z.unknown()).optional(),
   /** Asks for a report of every node with its spec, for `moorage recover`. */
   digest: z.boolean(),
 });
@@ -94,6 +103,10 @@ export const JobReport = z.object({
   message: z.string().max(1000).optional(),
 });
 export type JobReport = z.output<typeof JobReport>;
+
+/** `content`, when it is done: the folder that holds the disk, its manifest last. */
+export const CaptureReport = JobReport.extend({ content: z.uuid().optional() });
+export type CaptureReport = z.output<typeof CaptureReport>;
 
 export const DiskState = z.enum([
   "ok",
@@ -127,6 +140,7 @@ export const ObservedRequest = z.object({
   /** The epoch of the digest that this answers, when it is one. */
   digest: z.int().optional(),
   nodes: z.array(NodeReport),
+  captures: z.array(CaptureReport).optional(),
   /** Containers and volumes on the host that no spec explains. They are left alone, and shown to the operator. */
   unknown: z.array(z.string()),
 });
@@ -268,3 +282,15 @@ export const SamplesRequest = z.object({
 });
 export type SamplesRequest = z.output<typeof SamplesRequest>;
 export const SamplesReply = z.object({ protocol: Protocol });
+
+/** Each try of a capture is a folder of its own, so that two of them never mix. */
+export const ImageUploadsRequest = z.object({
+  protocol: Protocol,
+  capture: z.uuid(),
+  content: z.uuid(),
+  names: z
+    .array(z.string().regex(/^(manifest\.json|chunk-\d{6})$/))
+    .min(1)
+    .max(100),
+});
+export type ImageUploadsRequest = z.output<typeof ImageUploadsRequest>;

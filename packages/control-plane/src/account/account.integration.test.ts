@@ -24,7 +24,7 @@ test("a new account owes nothing, has no card, and is as the operator made it", 
       balance: 0,
       balance_uninvoiced: 0,
       billing_source: "operator",
-      capabilities: ["Managed Databases"],
+      capabilities: ["Managed Databases", "Machine Images"],
       company: row.company,
       country: "",
       credit_card: { expiry: null, last_four: null },
@@ -130,16 +130,16 @@ test("an account that databases are not open to lacks the capability until it ha
   const alice = await world.customer();
   const capabilities = async () => (await alice.get<Account>(ACCOUNT)).body.capabilities;
 
-  expect(await capabilities()).toEqual([]);
+  expect(await capabilities()).toEqual(["Machine Images"]);
   await world.operator.post(`/admin/accounts/${alice.accountId}/capabilities`, {
     ...{ capability: "Managed Databases", granted: true },
   });
-  expect(await capabilities()).toEqual(["Managed Databases"]);
+  expect(await capabilities()).toEqual(["Managed Databases", "Machine Images"]);
   await activeDatabase(world, alice, await world.host());
   await world.operator.post(`/admin/accounts/${alice.accountId}/capabilities`, {
     ...{ capability: "Managed Databases", granted: false },
   });
-  expect(await capabilities()).toEqual(["Managed Databases"]);
+  expect(await capabilities()).toEqual(["Managed Databases", "Machine Images"]);
 });
 
 test("settings are kept, and what is not ours to set is left out", async () => {

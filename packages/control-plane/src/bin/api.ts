@@ -1,8 +1,17 @@
 import { announceSteps } from "@moorage/crash-points";
 import { cancelSteps } from "#account/index.ts";
 import { apiSteps, createPrometheus } from "#databases/index.ts";
+import { imageApiSteps, imageSettingsOf, imageStoresOf } from "#images/index.ts";
 import { createAuthenticate, createTokenCache } from "#identity/index.ts";
-import { archiveSettingsOf, issuerOf, readConfig, readDatabaseCa, readKeyRing, required } from "#platform/config.ts";
+import {
+  archiveSettingsOf,
+  depotAddressOf,
+  issuerOf,
+  readConfig,
+  readDatabaseCa,
+  readKeyRing,
+  required,
+} from "#platform/config.ts";
 import { createOnceSecrets } from "#platform/http/once.ts";
 import { composeRateLimiter } from "#platform/limits/compose-rate-limiter.ts";
 import { createNudge, listen } from "#platform/db/notifications.ts";
@@ -56,6 +65,8 @@ const given: GivenDeps = {
   provider: composeProvider(config),
   cardsRaw: config.MOORAGE_CARDS_RAW,
   cardsPerDay: config.MOORAGE_CARDS_PER_DAY,
+  images: imageSettingsOf(config),
+  imageStores: imageStoresOf(config),
 };
 const tenants = createTenantApi(log, given, serving);
 const deskKey = config.MOORAGE_CARDS_DESK_KEY;
@@ -73,6 +84,8 @@ const operators = createOperatorApi(log, {
       ? undefined
       : createPasswordLinks({ clock, authUrl: config.MOORAGE_AUTH_URL }),
   operatorTokenSha256: required(config, "MOORAGE_OPERATOR_TOKEN_SHA256"),
+  depot: depotAddressOf(config),
+  images: given.images,
 });
 
 for (const app of [tenants, operators, ...(desk === undefined ? [] : [desk])]) {
@@ -81,7 +94,7 @@ for (const app of [tenants, operators, ...(desk === undefined ? [] : [desk])]) {
 }
 serveMetrics(operators, metrics);
 
-announceSteps("api", [...apiSteps, ...cancelSteps, ...acceptSteps, ...chargeSteps]);
+announceSteps("api", [...apiSteps, ...cancelSteps, ...acceptSteps, ...chargeSteps, ...imageApiSteps]);
 await tenants.listen(config.MOORAGE_API_LISTEN);
 await operators.listen(config.MOORAGE_ADMIN_LISTEN);
 await desk?.listen(config.MOORAGE_CARDS_DESK_LISTEN);

@@ -7,6 +7,7 @@ import { createCertificateAuthority } from "#fleet/certificate-authority.ts";
 import { gatewayRoutes, gatewaySteps } from "#fleet/gateway.ts";
 import { createSamples } from "#fleet/samples.ts";
 import { createWakeups } from "#fleet/wakeups.ts";
+import { createCaptureCalls, imageStoresOf } from "#images/index.ts";
 import { readConfig, required } from "#platform/config.ts";
 import { createNudge, listen } from "#platform/db/notifications.ts";
 import { createServer } from "#platform/http/server.ts";
@@ -26,6 +27,7 @@ const tls = reader(required(config, "MOORAGE_FLEET_TLS_DIR"));
 const databaseCa = reader(required(config, "MOORAGE_DATABASE_CA_DIR"));
 const sealer = composeSealer(config);
 const objects = objectsOf(config);
+const imageStores = imageStoresOf(config);
 const closing = new AbortController();
 const wakeups = createWakeups();
 const samples = createSamples({ db, clock });
@@ -55,6 +57,7 @@ gatewayRoutes(app, {
   closing: closing.signal,
   secretsOf: createSecretsOf({ db, sealer }),
   archive: createArchiveCalls({ db, clock, objects, sealer }),
+  captures: createCaptureCalls({ db, clock, imageStores }),
 });
 
 metrics.watch(app);
@@ -71,6 +74,7 @@ onShutdown(log, async () => {
   await Promise.all([app.close(), scraped.close()]);
   await heard.close();
   objects.close();
+  imageStores.close();
   await db.destroy();
   await tracing?.close();
 });

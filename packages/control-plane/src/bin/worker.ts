@@ -36,6 +36,29 @@ import { createEventPartitionsChore } from "#events/index.ts";
 import { createFleetActivities } from "#fleet/index.ts";
 import { createProveCurrentChore } from "#fleet/prove-current.ts";
 import { createLoginSweep } from "#identity/index.ts";
+import {
+  beginSteps,
+  clearSteps,
+  copySteps,
+  createCaptureActivities,
+  createCaptureExpiry,
+  createClearImagesChore,
+  createEndImages,
+  createImportActivities,
+  createImportExpiry,
+  createRemoveImagesChore,
+  createSweepImagesChore,
+  endImagesSteps,
+  hintRoute,
+  imageSettingsOf,
+  imageStoresOf,
+  removeSteps,
+  requireImporter,
+  runImporter,
+  startCopying,
+  startLookout,
+  sweepSteps,
+} from "#images/index.ts";
 import { createMailSweep } from "#mail/mail-sweep.ts";
 import { createSender, startSending } from "#mail/send-mails.ts";
 import { createPowerDns } from "#names/index.ts";
@@ -79,6 +102,7 @@ Runtime.install({
   ),
 });
 
+await requireImporter();
 const temporal = countStarts(metrics.registry, await connectClient(config.TEMPORAL_ADDRESS, config.TEMPORAL_NAMESPACE));
 const zone = config.MOORAGE_ZONE;
 const sealer = composeSealer(config);
@@ -93,6 +117,10 @@ const names = createPowerDns({
   zone,
 });
 const objects = objectsOf(config);
+const imageStores = imageStoresOf(config);
+const imageDeps = { db, clock, log, images: imageSettingsOf(config), imageStores };
+const importActivities = createImportActivities({ ...imageDeps, runImporter });
+const captureActivities = createCaptureActivities(imageDeps);
 const nameDeps = { db, clock, names, zone };
 const activities = {
   ...databaseActivities,
@@ -100,13 +128,16 @@ const activities = {
   ...backupActivities,
   ...timelineActivities,
   ...createTransferActivities(activityDeps),
+  ...importActivities,
   ...createNameActivities(nameDeps),
   ...createFleetActivities({ db }),
+  ...captureActivities,
   ...createInvoiceActivities({ db, clock, afterInvoices: openInvoiceCharges }),
 };
 const choreSteps = [
   ...[...dailyPointSteps, ...patchSteps, ...objectsSteps, ...purgeSteps, ...findingSteps, ...staleSteps],
-  ...[...closedAccountSteps, ...monthEndSteps, ...runSteps, ...chargeSteps],
+  ...[...beginSteps, ...removeSteps, ...clearSteps, ...sweepSteps, ...copySteps],
+  ...[...closedAccountSteps, ...endImagesSteps, ...monthEndSteps, ...runSteps, ...chargeSteps],
 ];
 announceSteps("worker", [...Object.keys(activities).map(activityStep), ...Object.keys(relaySteps), ...choreSteps]);
 
@@ -123,6 +154,8 @@ const sweeper = startSweeper({
     ...createBackupExpiry(backupActivities),
     ...createTimelineExpiry(timelineActivities),
     ...createTransferExpiry(activityDeps),
+    ...createImportExpiry(importActivities),
+    ...createCaptureExpiry(captureActivities),
   },
   everySeconds: config.MOORAGE_SWEEP_SECONDS,
   chores: [
@@ -132,6 +165,7 @@ const sweeper = startSweeper({
     createClosedAccountsChore({
       ...{ db, clock, deleteDeadlineSeconds: config.MOORAGE_DELETE_DEADLINE_SECONDS },
       undeleteDays: config.MOORAGE_UNDELETE_DAYS,
+      endOthers: createEndImages({ db, clock }),
     }),
     createFindingsChore({ db, clock }),
     createEventPartitionsChore({ db, clock }),
@@ -155,8 +189,13 @@ const sweeper = startSweeper({
     createNamesChore(nameDeps),
     createObjectsChore({ db, clock, objects }),
     createPurgeChore({ db, clock, objects }),
+    createRemoveImagesChore(imageDeps),
+    createClearImagesChore(imageDeps),
+    createSweepImagesChore(imageDeps),
   ],
 });
+const lookout = startLookout(imageDeps);
+const copying = startCopying(imageDeps);
 
 const sending = startMail();
 function startMail() {
@@ -179,11 +218,13 @@ const health = createServer(log);
 health.get("/health", async (_request, reply) =>
   worker?.getState() === "RUNNING" ? { status: "ok" } : reply.status(503).send({ status: "waiting for Temporal" }),
 );
+hintRoute(health, lookout.hint);
 serveMetrics(health, metrics);
 await health.listen(config.MOORAGE_WORKER_LISTEN);
 onShutdown(log, async () => {
   wanted = false;
   await Promise.all([relay.close(), sweeper.close(), sending?.close(), health.close()]);
+  await Promise.all([lookout.close(), copying.close()]);
   // The signal may have reached Temporal's runtime first.
   if (worker?.getState() === "RUNNING") worker.shutdown();
   await tracing?.close();

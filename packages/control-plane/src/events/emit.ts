@@ -9,6 +9,8 @@ export type NewEvent = {
   action: EventAction;
   status: EventStatus;
   entity: EventEntity;
+  /** What else it is about, such as the image that a disk becomes. */
+  secondaryEntity?: EventEntity;
   operationId?: number;
   message?: string;
   at: Date;
@@ -29,34 +31,45 @@ export async function emit(tx: Tx, event: NewEvent): Promise<number> {
       operationId: event.operationId ?? null,
       message: event.message ?? null,
       entityType: event.entity.type,
-      entityId: event.entity.id === null ? null : String(event.entity.id),
+      entityId: textOf(event.entity.id),
       entityLabel: event.entity.label,
       entityUrl: event.entity.url,
+      secondary: event.secondaryEntity,
       finishedAt: event.status === "started" || event.status === "scheduled" ? null : event.at,
     })}`.execute(tx);
   if (rows[0] === undefined) throw invalidToken();
   return rows[0].id;
 }
 
-type EventColumns = Omit<NewEvent, "entity" | "operationId" | "message" | "asked"> & {
+type EventColumns = Omit<NewEvent, "entity" | "secondaryEntity" | "operationId" | "message" | "asked"> & {
   operationId: number | null;
   message: string | null;
   entityType: string;
   entityId: string | RawBuilder<unknown> | null;
   entityLabel: string | null;
   entityUrl: string | null;
+  secondary?: EventEntity | undefined;
   finishedAt: Date | null;
 };
 
 /** The part of a statement that writes an event in the place that its part `account` has taken in the account's order. */
 export const emitting = (event: EventColumns) => sql`
-  insert into events (id, account_id, seq, action, status, entity_type, entity_id, entity_label, entity_url, username,
-    message, operation_id, created_at, finished_at)
+  insert into events (id, account_id, seq, action, status, entity_type, entity_id, entity_label, entity_url,
+    secondary_type, secondary_id, secondary_label, secondary_url, username, message, operation_id, created_at,
+    finished_at)
   select next_event_id(${event.at}::timestamptz), ${event.accountId}::bigint, account.event_seq, ${event.action}::text,
     ${event.status}::text, ${event.entityType}::text, ${event.entityId}::text, ${event.entityLabel}::text,
-    ${event.entityUrl}::text, ${event.username}::text, ${event.message}::text, ${event.operationId}::bigint,
-    ${event.at}::timestamptz, ${event.finishedAt}::timestamptz
+    ${event.entityUrl}::text, ${event.secondary?.type ?? null}::text, ${textOf(event.secondary?.id)}::text,
+    ${event.secondary?.label ?? null}::text, ${event.secondary?.url ?? null}::text, ${event.username}::text,
+    ${event.message}::text, ${event.operationId}::bigint, ${event.at}::timestamptz, ${event.finishedAt}::timestamptz
   from account returning id`;
+
+const textOf = (id: EventEntity["id"] | undefined): string | null =>
+  id === null || id === undefined ? null : String(id);
+
+/** The event was there first; its progress is the operation's from now on. */
+export const joinOperation = (tx: Tx, eventId: number, operationId: number): Promise<unknown> =>
+  tx.updateTable("events").set({ operation_id: operationId }).where("id", "=", eventId).execute();
 
 /** Ends the event of an operation. The caller holds the operation, so it happens once. */
 export async function endEvent(

@@ -39,6 +39,9 @@ const visible = (principal: Principal) => sql<boolean>`(
   (events.username = ${principal.username} and events.created_at >= ${principal.nameSince})
   or exists (select from entity_grants g where g.account_id = events.account_id and g.user_id = ${principal.userId}
        and g.entity_type = events.entity_type and g.entity_id::text = events.entity_id)
+  or (events.secondary_type is not null and exists (select from entity_grants g
+       where g.account_id = events.account_id and g.user_id = ${principal.userId}
+       and g.entity_type = events.secondary_type and g.entity_id::text = events.secondary_id))
   or (events.entity_type in ('account', 'oauth_client') and ${isGranted(principal, "account_read")}))`;
 
 export type EventRow = Awaited<ReturnType<typeof findEvent>>;

@@ -3,6 +3,7 @@ import {
   ArchivedRequest,
   CertificateRequest,
   EnrolRequest,
+  ImageUploadsRequest,
   KeyringRequest,
   ObservedRequest,
   PROTOCOL,
@@ -24,6 +25,7 @@ import { transact } from "#platform/db/transact.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import { validate } from "#platform/http/validate.ts";
 import type { ArchiveCalls } from "./archive-calls.ts";
+import type { CaptureCalls } from "./capture-calls.ts";
 import type { CertificateAuthority } from "./certificate-authority.ts";
 import { enrolHost, renewCertificate } from "./enrol.ts";
 import { dropPreviousCertificate, findHostByCertificate, type HostRow } from "./host-store.ts";
@@ -51,6 +53,8 @@ export type GatewayDeps = {
   }) => Promise<Omit<SecretsReply, "protocol">>;
   /** Given by the same. */
   archive: ArchiveCalls;
+  /** Given by the capability that owns images. */
+  captures: CaptureCalls;
 };
 
 /** The transactions of this process, by name: where it can die. */
@@ -66,6 +70,8 @@ export const gatewaySteps = [
   "fleet.recipe",
   "fleet.verified",
   "fleet.keyring",
+  "fleet.captures",
+  "fleet.image-uploads",
 ] as const;
 
 /** A digest holds every spec of the host, and a spec every address of its list: some 700 KB for 10,000 of them. */
@@ -92,7 +98,9 @@ export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
     const host = await callingHost(db, request);
     const reports = message(ObservedRequest, request);
     if (reports.digest !== undefined) await storeDigest(db, host, reports, clock());
-    if (await observe(db, host, reports, clock())) deps.nudgeRelay();
+    const observed = await observe(db, host, reports, clock());
+    const captured = await deps.captures.observed(host.id, reports.captures ?? []);
+    if (observed || captured) deps.nudgeRelay();
     return { protocol: PROTOCOL };
   });
 
@@ -130,6 +138,7 @@ export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
   app.post("/v1/recipe", fromHost(RecipeRequest, archive.recipe));
   app.post("/v1/verified", fromHost(VerifiedRequest, archive.verified));
   app.post("/v1/keyring", fromHost(KeyringRequest, archive.keyring));
+  app.post("/v1/image-uploads", fromHost(ImageUploadsRequest, deps.captures.uploads));
 
   app.post("/v1/samples", async (request) => {
     const { id } = await callingHost(db, request);

@@ -1,5 +1,6 @@
-import { PROTOCOL, type WantedReply, type WantedRequest } from "@moorage/contract/agent";
+import { type Capture, PROTOCOL, type WantedReply, type WantedRequest } from "@moorage/contract/agent";
 import type { Db } from "#platform/db/database.ts";
+import type { CaptureCalls } from "./capture-calls.ts";
 import { findHost, type HostRow, readInstallation, renewLease } from "./host-store.ts";
 import { nodesSince } from "./node-store.ts";
 import type { Wakeups } from "./wakeups.ts";
@@ -7,16 +8,18 @@ import type { Wakeups } from "./wakeups.ts";
 /** A poll is also the host's lease. */
 const POLL_MS = 10_000;
 
+export type WantedDeps = { db: Db; wakeups: Wakeups; closing: AbortSignal; captures: Pick<CaptureCalls, "wanted"> };
+
 /** Answers at once if there is news for this host, else when there is some, else after ten seconds without any. */
 export async function answerWanted(
-  deps: { db: Db; wakeups: Wakeups; closing: AbortSignal },
+  deps: WantedDeps,
   host: HostRow,
   request: WantedRequest,
   now: Date,
 ): Promise<WantedReply> {
   // Waiting begins before the look, so that a change between the two is heard.
   const news = deps.wakeups.wait(host.id, POLL_MS, deps.closing);
-  const first = await wantedSince(deps.db, host.id, request, now);
+  const first = await wantedSince(deps, host.id, request, now);
   // After the look: a host that was seen is one that was not ahead of us.
   await renewLease(deps.db, {
     host_id: host.id,
@@ -26,13 +29,15 @@ export async function answerWanted(
     boot: request.boot,
     clock_offset_ms: clockOffset(request.now, now),
     trash_mb: request.trash_mb,
+    captures: request.captures !== undefined,
   });
-  if (first.nodes !== undefined || first.digest) return first;
+  if (first.nodes !== undefined || first.captures !== undefined || first.digest) return first;
   await news;
-  return wantedSince(deps.db, host.id, request, now);
+  return wantedSince(deps, host.id, request, now);
 }
 
-async function wantedSince(db: Db, hostId: number, request: WantedRequest, now: Date): Promise<WantedReply> {
+async function wantedSince(deps: WantedDeps, hostId: number, request: WantedRequest, now: Date): Promise<WantedReply> {
+  const { db } = deps;
   const { epoch, recovery_epoch } = await readInstallation(db);
   const host = await findHost(db, hostId);
   const reply: WantedReply = {
@@ -48,11 +53,25 @@ async function wantedSince(db: Db, hostId: number, request: WantedRequest, now: 
   }
   // Until recovery has compared, our rows may ask for nodes whose data are lost: an empty one must not take their place.
   if (reply.digest || recovery_epoch !== null) return reply;
+  const captures = await unknownCaptures(deps, hostId, request);
+  if (captures !== undefined) reply.captures = captures;
   // In a new epoch the host's revision says nothing: it gets everything.
   const since = request.epoch === epoch ? request.revision : -1;
   if (host.revision <= since) return reply;
   const nodes = await nodesSince(db, hostId, since);
   return { ...reply, nodes: nodes.map(({ wanted }) => wanted) };
+}
+
+/** All that are wanted, if they are not those that the agent knows. One that cannot capture is asked for none. */
+async function unknownCaptures(
+  { captures }: WantedDeps,
+  hostId: number,
+  { captures: known }: WantedRequest,
+): Promise<Capture[] | undefined> {
+  if (known === undefined) return undefined;
+  const wanted = await captures.wanted(hostId);
+  const isAsKnown = new Set(wanted.map(({ id }) => id)).symmetricDifference(new Set(known)).size === 0;
+  return isAsKnown ? undefined : wanted;
 }
 
 /** As much as its column holds: a host whose clock is decades off, or says no time at all, must still be heard. */

@@ -54,14 +54,14 @@ export function route<const O extends Operation>(
 ): void {
   const { access } = operation;
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const accepted = access === "public" ? [] : access.scopes;
+    const accepted = access === "public" ? (operation.scopesIfSent ?? []) : access.scopes;
     scopeHeaders(reply, { held: undefined, accepted, accountUuid: undefined });
     const principal = await identifyWithinLimits(deps.limiter, operation, request, reply, () =>
       principalOf(deps, operation, request),
     );
     if (principal !== undefined)
       scopeHeaders(reply, { held: principal.scopes, accepted, accountUuid: principal.accountUuid });
-    if (principal !== undefined && access !== "public") requireAccess(principal, access);
+    if (principal !== undefined) requireAccess(principal, access === "public" ? { scopes: accepted } : access);
     const params = paramsOf(operation, request.params as Record<string, string>);
     if (principal !== undefined) await requireEntity(deps, operation, principal, params);
     await findObject({ principal, params } as Call<O>);
@@ -72,7 +72,10 @@ export function route<const O extends Operation>(
       page: operation.paged === true ? readPage(request.query as Record<string, unknown>) : undefined,
       filter:
         operation.paged === true
-          ? readFilter(header(request, "x-filter"), operation.filterable ?? {}, { aliases: operation.filterAliases })
+          ? readFilter(header(request, "x-filter"), operation.filterable ?? {}, {
+              aliases: operation.filterAliases,
+              unorderable: operation.unorderable,
+            })
           : undefined,
       body: bodyOf(operation, request),
       once:

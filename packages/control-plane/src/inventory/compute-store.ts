@@ -1,7 +1,10 @@
 import { type Selectable, sql } from "kysely";
+import { mayView, type Principal } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
+import { notFound } from "#platform/errors.ts";
+import type { Filter } from "#platform/filter.ts";
 import type { PageRequest } from "#platform/http/page.ts";
 
 export type ComputeRow = Selectable<Tables["computes"]>;
@@ -14,6 +17,21 @@ export const hasCompute = async (db: Db, accountId: number, id: number): Promise
     .where("id", "=", id)
     .where("deleted_at", "is", null)
     .executeTakeFirst()) !== undefined;
+
+const computesOf = (db: Db, accountId: number) =>
+  db.selectFrom("computes").selectAll().where("account_id", "=", accountId).where("deleted_at", "is", null);
+
+export const findCompute = (db: Db, accountId: number, id: number): Promise<ComputeRow> =>
+  computesOf(db, accountId).where("id", "=", id).executeTakeFirstOrThrow(notFound);
+
+/** What the reader may see of the account's. */
+export const listComputePage = (db: Db, principal: Principal, page: PageRequest, filter: Filter) =>
+  listPage(computesOf(db, principal.accountId).where(mayView(principal, "compute", "computes.id")), {
+    page,
+    filter,
+    columns: { id: "id", label: "label", region: "region" },
+    lastly: { by: "id" },
+  });
 
 /**
  * Whatever became of them, in one order: who changes several waits for nobody who waits for them. Whose they are and

@@ -1,6 +1,10 @@
 import type { Selectable } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
+import { listPage } from "#platform/db/list-page.ts";
 import type { Tables } from "#platform/db/tables.ts";
+import { notFound } from "#platform/errors.ts";
+import type { Filter } from "#platform/filter.ts";
+import type { PageRequest } from "#platform/http/page.ts";
 import type { ComputeRow } from "./compute-store.ts";
 
 export type DiskRow = Selectable<Tables["disks"]>;
@@ -31,6 +35,37 @@ export const listDisks = (db: Db | Tx, computeId?: number): Promise<DiskRow[]> =
     .$if(computeId !== undefined, (query) => query.where("compute_id", "=", computeId as number))
     .orderBy("id")
     .execute();
+
+type OfCompute = Pick<ComputeRow, "account_id" | "id">;
+
+const disksOf = (db: Db, { account_id, id }: OfCompute) =>
+  db
+    .selectFrom("disks")
+    .selectAll()
+    .where("account_id", "=", account_id)
+    .where("compute_id", "=", id)
+    .where("deleted_at", "is", null);
+
+export const findDisk = (db: Db, compute: OfCompute, id: number): Promise<DiskRow> =>
+  disksOf(db, compute).where("id", "=", id).executeTakeFirstOrThrow(notFound);
+
+export const listDiskPage = (db: Db, compute: OfCompute, page: PageRequest, filter: Filter) =>
+  listPage(disksOf(db, compute), {
+    page,
+    filter,
+    columns: { id: "id", label: "label", size: "size_mb" },
+    lastly: { by: "id" },
+  });
+
+/** Whatever instance it belongs to. Undefined: the account has none. */
+export const findDiskOf = (db: Db | Tx, accountId: number, id: number): Promise<DiskRow | undefined> =>
+  db
+    .selectFrom("disks")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .where("deleted_at", "is", null)
+    .executeTakeFirst();
 
 /** Undefined: there is none. */
 export const markDiskDeleted = (tx: Tx, id: number, now: Date): Promise<DiskRow | undefined> =>

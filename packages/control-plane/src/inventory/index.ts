@@ -8,7 +8,8 @@ export {
   lockComputes,
   saveCompute,
 } from "./compute-store.ts";
-export { type DiskRow, listDisks, markDiskDeleted, saveDisk } from "./disk-store.ts";
+export { type DiskRow, findDiskOf, listDisks, markDiskDeleted, saveDisk } from "./disk-store.ts";
+export { entityOfCompute } from "./entity.ts";
 export { LONGEST_LABEL } from "./free-label.ts";
 export { isChange, type MaintenanceRow, type MaintenanceStatus } from "./maintenance.ts";
 export {

@@ -1,16 +1,24 @@
 import { dropGrants } from "#identity/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { type ComputeRow, lockCompute, markComputeDeleted } from "./compute-store.ts";
-import { markDisksDeleted } from "./disk-store.ts";
+import { type DiskRow, listDisks, markDisksDeleted } from "./disk-store.ts";
 import { cancelMaintenanceOf } from "./maintenance-store.ts";
 
-/** With its disks, what anybody held on it, and what was planned for it. Undefined: there is none. */
-export async function removeCompute(tx: Tx, id: number, now: Date): Promise<ComputeRow | undefined> {
+/**
+ * With its disks, what anybody held on it, and what was planned for it. Undefined: there is none. Returns what there was:
+ * whoever keeps something of the disks does so in this transaction.
+ */
+export async function removeCompute(
+  tx: Tx,
+  id: number,
+  now: Date,
+): Promise<{ compute: ComputeRow; disks: DiskRow[] } | undefined> {
   const compute = await lockCompute(tx, id);
   if (compute === undefined) return undefined;
+  const disks = await listDisks(tx, id);
   await markComputeDeleted(tx, compute, now);
   await markDisksDeleted(tx, compute, now);
   await cancelMaintenanceOf(tx, compute, now);
   await dropGrants(tx, compute.account_id, "compute", id);
-  return compute;
+  return { compute, disks };
 }

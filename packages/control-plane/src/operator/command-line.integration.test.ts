@@ -7,6 +7,7 @@ import { createLog } from "#platform/log.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { createPasswordLinks } from "#sign-in/index.ts";
 import { staged, wantedSpec } from "#testing/active-database.ts";
+import { availableImage } from "#testing/image-stage.ts";
 import { endMonth, setPrice, used } from "#testing/invoiced.ts";
 import { ARCHIVE, AUTH_URL, newWorld, type World, ZONE } from "#testing/world.ts";
 import { createOperatorApi } from "../api.ts";
@@ -22,11 +23,11 @@ const run = (args: readonly string[], env: Record<string, string>): Promise<Outc
     ),
   );
 
-async function startConsole({ db, clock, sealer }: World) {
+async function startConsole({ db, clock, sealer, images }: World) {
   const operatorTokenSha256 = sha256(TOKEN).toString("hex");
   const settings = { zone: ZONE, archive: ARCHIVE, undeleteDays: 7, restoreDeadlineSeconds: 3600, operatorTokenSha256 };
   const makePasswordLink = createPasswordLinks({ clock, authUrl: AUTH_URL });
-  const deps = { db, clock, sealer, makePasswordLink, ...settings };
+  const deps = { db, clock, sealer, images, makePasswordLink, depot: undefined, ...settings };
   const api = createOperatorApi(createLog("test", "silent"), deps);
   await api.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
@@ -284,6 +285,30 @@ test("an operator registers compute instances and disks, plans what is done to t
   expect((await type(`compute remove ${id}`)).refused).toContain("moorage compute list");
 });
 
+test("an operator who removes an instance reads which images are made of it, and what to keep until then", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { type, json } = terminal;
+  const [owner, host] = [await world.customer(), await world.host()];
+  await world.db.updateTable("host_leases").set({ captures: true }).execute();
+  const made = async (label: string): Promise<number> => {
+    const add = `compute add ${owner.accountId} ${label} --region eu-central --host ${host.name}`;
+    const { id } = await json<{ id: number }>(add);
+    await type(`disk add ${id} root --size-mb 10 --device /dev/vg/${label}`);
+    await type(`disk add ${id} swap --size-mb 10 --filesystem swap --device /dev/vg/${label}-swap`);
+    return id;
+  };
+
+  const { said } = await type(`compute remove ${await made("web")}`);
+  expect(said).toMatch(/Disk root \(\d+\) becomes private\/\d+, which its account has until /);
+  expect(said).toMatch(/Disk swap \(\d+\) is not kept: /);
+  expect(said).toContain(
+    `Keep the disks on their host until these are available: moorage image list --account ${owner.accountId}`,
+  );
+  expect((await type(`compute remove ${await made("db")} --no-image`)).said).toMatch(/^Compute db .* is removed\.\n$/);
+  expect(await world.openOperations()).toEqual(["captureImage"]);
+});
+
 test("an operator tells of an outage, and that it is over", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
@@ -351,4 +376,32 @@ test("an operator looks at an account, takes a view from it, and opens it again 
   expect(shown).toContain(`${alice.username}: moving on`);
   expect((await type(`account reopen ${id}`)).said).toContain(`Account ${id} is open.`);
   expect((await type(`account show ${id}`)).said).not.toContain("closed:");
+});
+
+test("an operator publishes an image, takes it back step by step, and gives an account more room", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { type, json } = terminal;
+  expect((await type("image list")).said).toContain("No image yet.");
+  const alice = await world.customer();
+  const { id } = await availableImage(world, alice, { label: "golden" });
+
+  expect((await type(`image list --account ${alice.accountId}`)).said).toMatch(/ golden +manual +available +100 /);
+  expect((await type(`image publish ${id} --name debian-12 --label Debian --vendor Debian`)).said).toBe(
+    "Debian is operator/debian-12 now, for everybody.\n",
+  );
+  const other = await availableImage(world, alice);
+  const again = `image publish ${other.id} --name debian-12 --label Debian`;
+  expect(await type(again)).toMatchObject({ code: 1, refused: expect.stringContaining("already") });
+  expect((await type(`${again} --replace`)).code).toBe(0);
+  expect((await type("image deprecate operator/debian-12 --eol 2028-06-30T00:00:00")).said).toContain("2028-06-30");
+  expect(await json("image list")).toMatchObject([{ id: "operator/debian-12", deprecated: true }]);
+  expect((await type("image retire operator/debian-12")).said).toContain("operator/debian-12 is retired");
+  expect((await type("image retire operator/debian-12")).refused).toContain("moorage image list");
+
+  const limits = `image limits ${alice.accountId}`;
+  expect((await type(`${limits} --images 30 --raw-mb 8000`)).said).toContain("0 of 30 images");
+  expect((await type(limits)).said).toContain("0 of 30 images and 0 of 153600 MB; each may have 8000 MB");
+  expect((await type(`${limits} --images default`)).said).toContain("0 of 25 images");
+  expect((await type(`${limits} --images many`)).refused).toContain("a whole number, or default");
 });

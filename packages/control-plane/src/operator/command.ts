@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { audit } from "#platform/audit.ts";
 import type { Clock } from "#platform/clock.ts";
@@ -10,9 +10,10 @@ export type CommandDeps = { db: Db; clock: Clock };
 
 type Command<Schema extends z.ZodType> = {
   path: `/admin/${string}`;
+  method?: "POST" | "PUT";
   body: Schema;
   /** Who must hear of it, once it is committed. */
-  tells?: Channel;
+  tells?: Channel | readonly Channel[];
 };
 type Params = Readonly<Record<string, string>>;
 
@@ -20,10 +21,10 @@ type Params = Readonly<Record<string, string>>;
 export function command<Schema extends z.ZodType>(
   app: FastifyInstance,
   { db, clock }: CommandDeps,
-  { path, body: schema, tells }: Command<Schema>,
+  { path, method = "POST", body: schema, tells }: Command<Schema>,
   run: (tx: Tx, body: z.output<Schema>, params: Params) => Promise<object>,
 ): void {
-  app.post(path, async (request) => {
+  const handler = async (request: FastifyRequest): Promise<object> => {
     const body = validate(schema, request.body ?? {});
     const reply = await db.transaction().execute(async (tx) => {
       const done = await run(tx, body, request.params as Params);
@@ -31,13 +32,14 @@ export function command<Schema extends z.ZodType>(
         at: clock(),
         account: null,
         actor: "operator",
-        action: `POST ${path}`,
+        action: `${method} ${path}`,
         target: request.url,
         detail: body as object,
       });
       return done;
     });
-    if (tells !== undefined) await notify(db, tells);
+    for (const channel of [tells ?? []].flat()) await notify(db, channel);
     return reply;
-  });
+  };
+  app.route({ method, url: path, handler });
 }

@@ -1,6 +1,7 @@
 import { Id, toTimestamp } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { type ImageSettings, type KeptDisks, keepDisks } from "#images/index.ts";
 import {
   type ComputeToShow,
   type DiskRow,
@@ -38,13 +39,17 @@ const Disk = z.object({
   device: z.string().startsWith("/", "the path of a block device or a file on its host").max(4096),
 });
 
+const Removal = z.object({ image: z.boolean().default(true) });
+
 const COMPUTES = "/admin/computes";
 const COMPUTE = `${COMPUTES}/:id` as const;
 type OfCompute = { Params: { id: string } };
 
+export type ComputeCommandDeps = CommandDeps & { images: ImageSettings };
+
 /** What runs elsewhere and is known here: whose it is, where it stands, what its disks are. */
-export function computeCommands(app: FastifyInstance, deps: CommandDeps): void {
-  const { db, clock } = deps;
+export function computeCommands(app: FastifyInstance, deps: ComputeCommandDeps): void {
+  const { db, clock, images } = deps;
 
   app.get<{ Querystring: { account?: string } }>(COMPUTES, async ({ query }) => {
     const account = query.account === undefined ? undefined : await findAccount(db, query.account);
@@ -65,10 +70,13 @@ export function computeCommands(app: FastifyInstance, deps: CommandDeps): void {
     return showCompute(tx, saved.id);
   });
 
-  // Who held a grant on it holds none.
-  command(app, deps, { path: `${COMPUTE}/remove`, body: Nothing, tells: "identity" }, async (tx, _, { id }) => {
-    const removed = (await removeCompute(tx, idOf(id), clock())) ?? missing(id);
-    return { id: removed.id, account: removed.account_id, label: removed.label };
+  // Who held a grant on it holds none. The disks of an instance become images, which its account has for some days.
+  const removal = { path: `${COMPUTE}/remove`, body: Removal, tells: ["identity", "relay", "host"] } as const;
+  command(app, deps, removal, async (tx, { image }, { id }) => {
+    const at = clock();
+    const { compute, disks } = (await removeCompute(tx, idOf(id), at)) ?? missing(id);
+    const kept = await keepDisks(tx, images, { compute, disks: image ? disks : [], at });
+    return { id: compute.id, account: compute.account_id, label: compute.label, ...viewOfKept(kept) };
   });
 
   app.get<OfCompute>(`${COMPUTE}/disks`, async ({ params }) => {
@@ -119,6 +127,11 @@ const viewOf = ({ created_at, updated_at, ...compute }: ComputeToShow) => ({
   ...compute,
   created: toTimestamp(created_at),
   updated: toTimestamp(updated_at),
+});
+
+const viewOfKept = ({ images, not_kept }: KeptDisks) => ({
+  images: images.map(({ expiry, ...image }) => ({ ...image, expiry: toTimestamp(expiry) })),
+  not_kept,
 });
 
 const viewOfDisk = ({ id, compute_id, label, size_mb, filesystem, device }: DiskRow) => ({

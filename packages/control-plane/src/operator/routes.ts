@@ -6,10 +6,12 @@ import { validate } from "#platform/http/validate.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { accountCommands } from "./accounts.ts";
 import { catalogueCommands } from "./catalogue.ts";
-import { computeCommands } from "./computes.ts";
+import { type ComputeCommandDeps, computeCommands } from "./computes.ts";
 import { type DatabaseCommandDeps, databaseCommands } from "./databases.ts";
 import { Name } from "./fields.ts";
 import { hostCommands } from "./hosts.ts";
+import { imageCommands } from "./images.ts";
+import { type ImageLinkDeps, imageLinkCommands } from "./image-links.ts";
 import { invoiceCommands } from "./invoices.ts";
 import { maintenanceCommands } from "./maintenance.ts";
 import { oauthClientCommands } from "./oauth-clients.ts";
@@ -21,7 +23,11 @@ import { taxCommands } from "./taxes.ts";
 import { tokenCommands } from "./tokens.ts";
 import { userCommands } from "./users.ts";
 
-export type OperatorDeps = DatabaseCommandDeps & RecoverDeps & SignInCommandDeps & { operatorTokenSha256: string };
+export type OperatorDeps = ComputeCommandDeps &
+  DatabaseCommandDeps &
+  ImageLinkDeps &
+  RecoverDeps &
+  SignInCommandDeps & { operatorTokenSha256: string };
 
 const Recover = z.object({ wait_seconds: z.number().min(0).max(300).default(30), without: z.array(Name).default([]) });
 
@@ -45,6 +51,8 @@ export function operatorRoutes(app: FastifyInstance, deps: OperatorDeps): void {
   computeCommands(app, deps);
   maintenanceCommands(app, deps);
   databaseCommands(app, deps);
+  imageCommands(app, deps);
+  imageLinkCommands(app, deps);
   app.post("/admin/recover", async (request) => recover(deps, validate(Recover, request.body ?? {})));
 }
 

@@ -63,6 +63,7 @@ const Environment = z.object({
   MOORAGE_RATE_SINGLE: Rate.prefault("400/60"),
   MOORAGE_RATE_COLLECTION: Rate.prefault("200/60"),
   MOORAGE_RATE_ACCEPT: Rate.prefault("2/60"),
+  MOORAGE_RATE_IMAGES: Rate.prefault("20/60"),
   /** Whose X-Forwarded-For is believed: addresses and networks, with commas. */
   MOORAGE_TRUSTED_PROXIES: Addresses.optional(),
   MOORAGE_MAX_IN_FLIGHT: z.coerce.number().int().positive().default(500),
@@ -124,6 +125,41 @@ const Environment = z.object({
   MOORAGE_S3_ACCESS_KEY: z.string().min(1).optional(),
   MOORAGE_S3_SECRET_KEY: z.string().min(1).optional(),
   MOORAGE_S3_BUCKET: z.string().min(3).default("moorage-archive"),
+  /** Of images, where there is one store for all regions. */
+  MOORAGE_IMAGE_BUCKET: z.string().min(3).default("moorage-images"),
+  /** A JSON file of image stores by name, where regions have their own: see `images/stores.ts`. */
+  MOORAGE_IMAGE_STORES_FILE: z.string().optional(),
+  /** What an account may have of images, unless the operator gave it other figures. */
+  MOORAGE_IMAGES_PER_ACCOUNT: z.coerce.number().int().nonnegative().default(25),
+  MOORAGE_IMAGE_TOTAL_MB: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(150 * 1024),
+  /** Of one image: the disk, what of it is not zero, and what is uploaded. */
+  MOORAGE_IMAGE_RAW_MB: z.coerce.number().int().positive().default(6144),
+  MOORAGE_IMAGE_CONTENT_MB: z.coerce.number().int().positive().default(6144),
+  MOORAGE_IMAGE_UPLOAD_BYTES: z.coerce.number().int().positive().default(5_000_000_000),
+  MOORAGE_IMAGE_UPLOAD_HOURS: z.coerce.number().positive().default(24),
+  MOORAGE_IMPORT_DEADLINE_SECONDS: z.coerce
+    .number()
+    .positive()
+    .default(2 * 3600),
+  MOORAGE_CAPTURE_DEADLINE_SECONDS: z.coerce
+    .number()
+    .positive()
+    .default(6 * 3600),
+  /** How long the images of a removed compute instance are kept. */
+  MOORAGE_AUTOMATIC_IMAGE_DAYS: z.coerce.number().positive().default(7),
+  /** `depot` streams images to hypervisors, by addresses that are signed with this key. */
+  MOORAGE_DEPOT_LISTEN: Listen.prefault("127.0.0.1:18103"),
+  MOORAGE_DEPOT_METRICS_LISTEN: Listen.prefault("127.0.0.1:18104"),
+  MOORAGE_DEPOT_URL: z.url({ protocol: /^https?$/ }).optional(),
+  MOORAGE_DEPOT_KEY: z.string().min(32).optional(),
+  /** Where it stands: it reads from this region's store first. */
+  MOORAGE_DEPOT_REGION: z.string().optional(),
+  /** How many images it sends at once: each takes about 40 MB of memory. */
+  MOORAGE_DEPOT_STREAMS: z.coerce.number().int().positive().default(8),
   MOORAGE_PROMETHEUS_URL: z.url().optional(),
   /** The mail server that takes our letters: `smtp://name:password@host:587` or `smtps://…`; without it they wait. */
   MOORAGE_SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
@@ -170,8 +206,32 @@ export type CardsConfig = z.output<typeof CardsEnvironment>;
 
 export const readCardsConfig = (env: NodeJS.ProcessEnv = process.env): CardsConfig => readBy(CardsEnvironment, env);
 
+/** All that `depot` is told: where rows and chunks are, and what addresses are signed with. */
+const DepotEnvironment = Environment.pick({
+  DATABASE_URL: true,
+  LOG_LEVEL: true,
+  MOORAGE_DRAIN_NOTICE_SECONDS: true,
+  MOORAGE_DRAIN_SECONDS: true,
+  MOORAGE_S3_URL: true,
+  MOORAGE_S3_REGION: true,
+  MOORAGE_S3_ACCESS_KEY: true,
+  MOORAGE_S3_SECRET_KEY: true,
+  MOORAGE_IMAGE_BUCKET: true,
+  MOORAGE_IMAGE_STORES_FILE: true,
+  MOORAGE_IMAGE_UPLOAD_HOURS: true,
+  MOORAGE_DEPOT_LISTEN: true,
+  MOORAGE_DEPOT_METRICS_LISTEN: true,
+  MOORAGE_DEPOT_REGION: true,
+  MOORAGE_DEPOT_STREAMS: true,
+  OTEL_EXPORTER_OTLP_ENDPOINT: true,
+  OTEL_TRACES_SAMPLER_ARG: true,
+}).extend({ MOORAGE_DEPOT_KEY: z.string().min(32) });
+export type DepotConfig = z.output<typeof DepotEnvironment>;
+
+export const readDepotConfig = (env: NodeJS.ProcessEnv = process.env): DepotConfig => readBy(DepotEnvironment, env);
+
 /** A setting that only some processes need. */
-export function required<Key extends keyof Config>(config: Config, key: Key): NonNullable<Config[Key]> {
+export function required<Key extends keyof Config>(config: Pick<Config, Key>, key: Key): NonNullable<Config[Key]> {
   const value = config[key];
   if (value === undefined || value === null) throw new Error(`${key} must be set for this process.`);
   return value;
@@ -206,8 +266,13 @@ export function rateLimitsOf(config: Config): Record<RateClass | "overall", { re
     single: times(config.MOORAGE_RATE_SINGLE),
     collection: times(config.MOORAGE_RATE_COLLECTION),
     accept: times(config.MOORAGE_RATE_ACCEPT),
+    images: times(config.MOORAGE_RATE_IMAGES),
   };
 }
+
+/** Undefined: nobody is given an address to get an image by. */
+export const depotAddressOf = ({ MOORAGE_DEPOT_URL: url, MOORAGE_DEPOT_KEY: key }: Config) =>
+  url === undefined || key === undefined ? undefined : { url, key };
 
 export function readKeyRing(config: Config): z.output<typeof KeyRing> {
   return KeyRing.parse(JSON.parse(readFileSync(required(config, "MOORAGE_KEYS_FILE"), "utf8")));

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
 import {
   DeleteObjectsCommand,
   GetObjectCommand,
@@ -9,9 +10,13 @@ import {
 } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { type Config, required } from "./config.ts";
+import { readToEnd } from "./read-to-end.ts";
+import { sha256 } from "./sha256.ts";
 
 export type ObjectsSettings = {
   url: string;
+  /** Where those who are given an address reach it, if that is another one. */
+  publicUrl?: string;
   region: string;
   accessKey: string;
   secretKey: string;
@@ -20,10 +25,14 @@ export type ObjectsSettings = {
   putSeconds: number;
   getSeconds: number;
 };
-export type StoredObject = { key: string; at: Date };
+export type StoredObject = { key: string; at: Date; bytes: number };
+/** Which content of a key is meant: its ETag, whatever the store makes of it. */
+export type Head = { bytes: number; etag: string };
 
 /** The most that one listing returns and one deletion takes. */
 const PAGE = 1000;
+/** Read ahead of whoever takes a stream. */
+const AHEAD_BYTES = 1024 * 1024;
 
 /**
  * One bucket of any S3. It relies on nothing that only some of them have: no versions, no lifecycle rules, no
@@ -31,17 +40,28 @@ const PAGE = 1000;
  */
 export function createObjects(settings: ObjectsSettings) {
   const { bucket: Bucket, putSeconds, getSeconds } = settings;
-  const client = new S3Client({
-    endpoint: settings.url,
-    region: settings.region,
-    credentials: { accessKeyId: settings.accessKey, secretAccessKey: settings.secretKey },
-    forcePathStyle: true,
-    // Otherwise an address to PUT to demands a checksum that belongs to no content yet.
-    requestChecksumCalculation: "WHEN_REQUIRED",
-    responseChecksumValidation: "WHEN_REQUIRED",
-    requestHandler: { connectionTimeout: 3000, requestTimeout: 30_000, throwOnRequestTimeout: true },
-  });
+  const clientAt = (endpoint: string): S3Client =>
+    new S3Client({
+      endpoint,
+      region: settings.region,
+      credentials: { accessKeyId: settings.accessKey, secretAccessKey: settings.secretKey },
+      forcePathStyle: true,
+      // Otherwise an address to PUT to demands a checksum that belongs to no content yet.
+      requestChecksumCalculation: "WHEN_REQUIRED",
+      responseChecksumValidation: "WHEN_REQUIRED",
+      // It would open a connection of its own for every chunk.
+      expectContinueHeader: false,
+      requestHandler: {
+        connectionTimeout: 3000,
+        requestTimeout: 30_000,
+        throwOnRequestTimeout: true,
+        socketTimeout: 60_000,
+      },
+    });
+  const client = clientAt(settings.url);
+  const signer = settings.publicUrl === undefined ? client : clientAt(settings.publicUrl);
   addContentMd5(client);
+  signKnownDigests(client);
 
   const list = async function* (prefix: string): AsyncGenerator<StoredObject[]> {
     let after: string | undefined;
@@ -49,7 +69,11 @@ export function createObjects(settings: ObjectsSettings) {
       const page = await client.send(
         new ListObjectsV2Command({ Bucket, Prefix: prefix, MaxKeys: PAGE, ContinuationToken: after }),
       );
-      yield (page.Contents ?? []).map(({ Key = "", LastModified = new Date(0) }) => ({ key: Key, at: LastModified }));
+      yield (page.Contents ?? []).map(({ Key = "", LastModified = new Date(0), Size = 0 }) => ({
+        key: Key,
+        at: LastModified,
+        bytes: Size,
+      }));
       after = page.IsTruncated === true ? page.NextContinuationToken : undefined;
     } while (after !== undefined);
   };
@@ -65,27 +89,64 @@ export function createObjects(settings: ObjectsSettings) {
     }
   };
 
+  /** From a place in it to its end. Undefined: the object is gone, or another has its place. */
+  const openFrom = async (key: string, etag: string, from: number, signal?: AbortSignal) => {
+    const range = from === 0 ? {} : { Range: `bytes=${from}-` };
+    const found = await client
+      .send(new GetObjectCommand({ Bucket, Key: key, IfMatch: etag, ...range }), abortedBy(signal))
+      .catch(replaced);
+    const body = found?.Body;
+    if (body !== undefined && !(body instanceof Readable))
+      throw new Error("The object store answered without a stream.");
+    return body;
+  };
+
   return {
     getSeconds,
     putSeconds,
-    presignPut: (key: string): Promise<string> =>
-      getSignedUrl(client, new PutObjectCommand({ Bucket, Key: key }), { expiresIn: putSeconds }),
+    /** No header is signed but the host: whoever has the address sends what it likes beside the content. */
+    presignPut: (key: string, seconds = putSeconds): Promise<string> =>
+      getSignedUrl(signer, new PutObjectCommand({ Bucket, Key: key }), { expiresIn: seconds }),
     presignGet: (key: string): Promise<string> =>
-      getSignedUrl(client, new GetObjectCommand({ Bucket, Key: key }), { expiresIn: getSeconds }),
+      getSignedUrl(signer, new GetObjectCommand({ Bucket, Key: key }), { expiresIn: getSeconds }),
 
     async put(key: string, body: Uint8Array | string): Promise<void> {
       await client.send(new PutObjectCommand({ Bucket, Key: key, Body: body }));
     },
 
+    /** The store refuses it if a byte was lost or changed on the way. */
+    async putWhole(
+      key: string,
+      body: Uint8Array,
+      options: { digest?: Buffer; signal?: AbortSignal } = {},
+    ): Promise<void> {
+      const { digest = sha256(body), signal } = options;
+      const put = new PutObjectCommand({ Bucket, Key: key, Body: body, ChecksumSHA256: digest.toString("base64") });
+      await client.send(put, abortedBy(signal));
+    },
+
     /** For small ones: the whole of it is in memory. */
     async get(key: string): Promise<Buffer | undefined> {
-      const found = await client.send(new GetObjectCommand({ Bucket, Key: key })).catch(absent);
+      // Compared with the checksum that it was put with, if the store keeps those.
+      const command = new GetObjectCommand({ Bucket, Key: key, ChecksumMode: "ENABLED" });
+      const found = await client.send(command).catch(absent);
       return found?.Body === undefined ? undefined : Buffer.from(await found.Body.transformToByteArray());
     },
 
-    async head(key: string): Promise<{ bytes: number } | undefined> {
+    async head(key: string): Promise<Head | undefined> {
       const found = await client.send(new HeadObjectCommand({ Bucket, Key: key })).catch(absent);
-      return found === undefined ? undefined : { bytes: found.ContentLength ?? 0 };
+      return found === undefined ? undefined : { bytes: found.ContentLength ?? 0, etag: found.ETag ?? "" };
+    },
+
+    /** For large ones: as a stream of exactly the content that was seen. Undefined: it is not that one any more. */
+    async open(key: string, { etag, bytes }: Head, signal?: AbortSignal): Promise<Readable | undefined> {
+      const openAt = (from: number) => openFrom(key, etag, from, signal);
+      const first = await openAt(0);
+      if (first === undefined) return undefined;
+      return Readable.from(readToEnd({ bytes, first, openAt, signal }), {
+        objectMode: false,
+        highWaterMark: AHEAD_BYTES,
+      });
     },
 
     list,
@@ -95,7 +156,10 @@ export function createObjects(settings: ObjectsSettings) {
       for await (const page of list(prefix)) await deleteMany(page.map(({ key }) => key));
     },
 
-    close: (): void => client.destroy(),
+    close: (): void => {
+      client.destroy();
+      signer.destroy();
+    },
   };
 }
 export type Objects = ReturnType<typeof createObjects>;
@@ -112,9 +176,18 @@ export const objectsOf = (config: Config): Objects =>
     getSeconds: config.MOORAGE_RESTORE_DEADLINE_SECONDS,
   });
 
-function absent(error: Error & { $metadata?: { httpStatusCode?: number } }): undefined {
+const abortedBy = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { abortSignal: signal });
+
+type Refusal = Error & { $metadata?: { httpStatusCode?: number } };
+
+function absent(error: Refusal): undefined {
   if (error.$metadata?.httpStatusCode === 404) return undefined;
   throw error;
+}
+
+function replaced(error: Refusal): undefined {
+  if (error.$metadata?.httpStatusCode === 412) return undefined;
+  return absent(error);
 }
 
 /** A deletion of many must carry a checksum. Stores that are older than the SDK's CRC32 take this one alone. */
@@ -128,5 +201,18 @@ function addContentMd5(client: S3Client): void {
         return next(call);
       },
     { step: "build", name: "contentMd5", priority: "low" },
+  );
+}
+
+/** Where the checksum of a body is known, it is also what is signed: large bodies are not hashed twice. */
+function signKnownDigests(client: S3Client): void {
+  client.middlewareStack.add(
+    (next) => (call) => {
+      const { headers } = call.request as { headers: Record<string, string> };
+      const known = headers["x-amz-checksum-sha256"];
+      if (known !== undefined) headers["x-amz-content-sha256"] = Buffer.from(known, "base64").toString("hex");
+      return next(call);
+    },
+    { step: "build", name: "knownDigest", priority: "low" },
   );
 }

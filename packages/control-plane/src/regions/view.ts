@@ -3,7 +3,7 @@ import { DOLLAR } from "#platform/money.ts";
 import type { PricedPlan, Region as RegionRow } from "./catalogue.ts";
 
 /** Decides what the forms of clients offer there. */
-const CAPABILITIES = ["Managed Databases"];
+const CAPABILITIES = ["Managed Databases", "Machine Images"];
 
 export const viewOfRegion = (row: RegionRow): Region => ({
   id: row.id,

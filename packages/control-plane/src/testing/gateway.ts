@@ -5,6 +5,7 @@ import { createCertificateAuthority } from "#fleet/certificate-authority.ts";
 import { gatewayRoutes } from "#fleet/gateway.ts";
 import { createSamples } from "#fleet/samples.ts";
 import { createWakeups } from "#fleet/wakeups.ts";
+import { createCaptureCalls } from "#images/index.ts";
 import { listen } from "#platform/db/notifications.ts";
 import { createServer } from "#platform/http/server.ts";
 import { createObjects, type Objects } from "#platform/objects.ts";
@@ -67,6 +68,7 @@ export async function startGateway(world: World, settings: { databaseCa?: string
     closing: closing.signal,
     secretsOf: createSecretsOf(world),
     archive: createArchiveCalls({ ...world, objects: settings.objects ?? noObjects() }),
+    captures: createCaptureCalls(world),
   });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createObjects } from "#platform/objects.ts";
@@ -60,6 +60,8 @@ export async function startObjectStore() {
   const fileOf = (key: string): string => join(folder, "objects", BUCKET, key);
   return {
     objects,
+    /** As a file of image stores names it. */
+    settings: { url, region: "us-east-1", access_key: ACCESS, secret_key: SECRET, bucket: BUCKET },
     start,
     stop,
     /** Every object below a prefix. */
@@ -74,6 +76,8 @@ export async function startObjectStore() {
       bytes[at] = (bytes[at] ?? 0) ^ 0xff;
       writeFileSync(fileOf(key), bytes);
     },
+    /** Makes an object so long, with zeros that take no room. */
+    stretch: (key: string, bytes: number): void => truncateSync(fileOf(key), bytes),
     async [Symbol.asyncDispose]() {
       objects.close();
       await stop();

@@ -22,11 +22,28 @@ import {
 } from "#databases/index.ts";
 import { observe } from "#fleet/observe.ts";
 import { checkPhase } from "#fleet/want.ts";
+import {
+  createCaptureActivities,
+  createCaptureExpiry,
+  copyNext,
+  createClearImagesChore,
+  createEndImages,
+  createImportActivities,
+  createImportExpiry,
+  createRemoveImagesChore,
+  createSweepImagesChore,
+  lookOnce,
+  runImporter,
+  createImageStores,
+  type ImageSettings,
+  type ImageStores,
+  imageSettingsOf,
+} from "#images/index.ts";
 import { createAuthenticate, createTokenCache } from "#identity/index.ts";
 import { createDb, createPool } from "#platform/db/database.ts";
 import { rateLimitsOf, readConfig } from "#platform/config.ts";
 import { createOnceSecrets } from "#platform/http/once.ts";
-import { createNoRateLimiter } from "#platform/limits/rate-limiter.ts";
+import { createNoRateLimiter, type RateLimiter } from "#platform/limits/rate-limiter.ts";
 import { createLog } from "#platform/log.ts";
 import { createSealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
@@ -45,6 +62,7 @@ export const PUBLIC_URL = "https://api.moorage.test";
 export const AUTH_URL = "https://login.moorage.test";
 const OPERATOR_TOKEN = "operator";
 const CHANGE_SECONDS = 900;
+export const DEPOT = { url: "https://depot.moorage.test", key: "a key of the depot, for tests alone" };
 export const SURVEY_URL = "https://survey.moorage.test";
 export const CLOSED_ACCOUNT_DAYS = 30;
 export const ARCHIVE = { log_seconds: 60, copy_hours: { from: 18, to: 24 }, verify_days: 7 };
@@ -71,7 +89,26 @@ export type WorldSettings = {
   vault?: CardVault;
   cardsRaw?: boolean;
   cardsPerDay?: number;
+  images?: Partial<ImageSettings>;
+  /** In place of one that only signs addresses. */
+  imageStores?: ImageStores;
+  depot?: "none";
+  /** In place of none. */
+  limiter?: RateLimiter;
+  /** In place of the process that reads uploads. */
+  runImporter?: typeof runImporter;
 };
+
+const nowhere = (): ImageStores =>
+  createImageStores(
+    {
+      default: {
+        ...{ regions: [], url: "http://127.0.0.1:9", region: "us-east-1", bucket: "images" },
+        ...{ access_key: "nobody", secret_key: "nothing" },
+      },
+    },
+    24,
+  );
 
 export async function newWorld(settings: WorldSettings = {}) {
   const url = inject("postgresUrl");
@@ -116,11 +153,13 @@ export async function newWorld(settings: WorldSettings = {}) {
     databaseCa: settings.databaseCa ?? databaseCa.certificate,
     prometheus: createPrometheus(settings.prometheusUrl),
     issuer: { name: "Harbour Hosting", address: ["Quay 1", "20457 Hamburg"] },
-    limiter: createNoRateLimiter(rateLimitsOf(readConfig({ DATABASE_URL: databaseUrl }))),
+    limiter: settings.limiter ?? createNoRateLimiter(rateLimitsOf(readConfig({ DATABASE_URL: databaseUrl }))),
     onceSecrets: createOnceSecrets({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } }),
     provider: settings.provider === "none" ? undefined : (settings.provider ?? payments.provider),
     cardsRaw: settings.cardsRaw ?? true,
     cardsPerDay: settings.cardsPerDay ?? 60,
+    images: { ...imageSettingsOf(readConfig({ DATABASE_URL: databaseUrl })), ...settings.images },
+    imageStores: settings.imageStores ?? nowhere(),
   };
   const bounds = { maxInFlight: 500, maxLagMs: 60_000, drainMs: 1000, trustedProxies: false as const };
   const tenants = createTenantApi(log, given, { ...bounds, check: () => sql`select 1`.execute(db) });
@@ -137,6 +176,8 @@ export async function newWorld(settings: WorldSettings = {}) {
     restoreDeadlineSeconds: 3600,
     makePasswordLink: createPasswordLinks({ clock, authUrl: AUTH_URL }),
     operatorTokenSha256: sha256(OPERATOR_TOKEN).toString("hex"),
+    depot: settings.depot === "none" ? undefined : DEPOT,
+    images: given.images,
   });
 
   const call = async <Body>(
@@ -166,6 +207,8 @@ export async function newWorld(settings: WorldSettings = {}) {
     post: <Body = Record<string, unknown>>(path: string, body: object) =>
       call<Body>("operators", OPERATOR_TOKEN, "POST", path, body),
     get: <Body = Record<string, unknown>>(path: string) => call<Body>("operators", OPERATOR_TOKEN, "GET", path),
+    put: <Body = Record<string, unknown>>(path: string, body: object) =>
+      call<Body>("operators", OPERATOR_TOKEN, "PUT", path, body),
   };
   await operator.post("/admin/regions", { id: REGION, label: "Frankfurt", country: "de" });
   await operator.post("/admin/plans", {
@@ -236,6 +279,8 @@ export async function newWorld(settings: WorldSettings = {}) {
     ...createBackupActivities(activityDeps),
     ...createTimelineActivities(activityDeps),
     ...createTransferActivities(activityDeps),
+    ...createCaptureActivities(given),
+    ...createImportActivities({ ...given, runImporter: settings.runImporter ?? runImporter }),
   };
 
   return {
@@ -244,6 +289,8 @@ export async function newWorld(settings: WorldSettings = {}) {
     clock,
     sealer,
     databaseCa,
+    images: given.images,
+    imageStores: given.imageStores,
     time,
     nudges,
     operator,
@@ -274,7 +321,7 @@ export async function newWorld(settings: WorldSettings = {}) {
     registerHost,
 
     /** A compute instance of an account, as the operator registers it. */
-    async compute(accountId: number, change: { label?: string; region?: string } = {}) {
+    async compute(accountId: number, change: { label?: string; region?: string; host?: string } = {}) {
       const body = { label: `compute-${++people}`, region: REGION, ...change };
       const reply = await operator.post<{ id: number; label: string }>(`/admin/accounts/${accountId}/computes`, body);
       return reply.body;
@@ -316,6 +363,8 @@ export async function newWorld(settings: WorldSettings = {}) {
       ...createBackupExpiry(activities),
       ...createTimelineExpiry(activities),
       ...createTransferExpiry(activityDeps),
+      ...createCaptureExpiry(activities),
+      ...createImportExpiry(activities),
     },
     patchChore: createPatchChore({ db, clock, changeDeadlineSeconds: CHANGE_SECONDS }),
     checkPhase: (operationId: number, phase: string) => checkPhase(db, operationId, phase),
@@ -323,7 +372,14 @@ export async function newWorld(settings: WorldSettings = {}) {
     releaseChore: createReleaseChore({ db, clock }),
     closedAccountsChore: createClosedAccountsChore({
       ...{ db, clock, deleteDeadlineSeconds: 86_400, undeleteDays: settings.undeleteDays ?? 7 },
+      endOthers: createEndImages({ db, clock }),
     }),
+    lookForUploads: () => lookOnce(given),
+    removeImagesChore: createRemoveImagesChore(given),
+    clearImagesChore: createClearImagesChore(given),
+    sweepImagesChore: createSweepImagesChore(given),
+    /** One image that a store lacks. */
+    copyNextImage: () => copyNext(given),
     dailyPointsChore: createDailyPointsChore({ db, clock, dailyBackupsKept: 7 }),
     openOperations: async () =>
       (await db.selectFrom("operations").select("kind").where("settled_at", "is", null).orderBy("id").execute()).map(

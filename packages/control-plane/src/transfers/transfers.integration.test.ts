@@ -1,5 +1,6 @@
 import { type EntityTransfer, toTimestamp } from "@moorage/contract";
 import { expect, test } from "vitest";
+import { availableImage, IMAGES } from "#testing/image-stage.ts";
 import { type Person, TRANSFERS, transferStage as stage } from "#testing/transfer-stage.ts";
 import { newWorld } from "#testing/world.ts";
 
@@ -307,4 +308,16 @@ test("the token of a pending transfer is nowhere in clear", async () => {
     action: "entity_transfer_create",
     entity: { type: "entity_transfer", id: null },
   });
+});
+
+test("an image that was made of an instance stays with the account that made it", async () => {
+  await using world = await newWorld();
+  const { sender, receiver, web, offer, accept, move } = await stage(world);
+  const image = await availableImage(world, sender);
+
+  await accept(receiver, await offer(web));
+  await move();
+
+  expect((await sender.get(`${IMAGES}/${image.id}`)).status).toBe(200);
+  expect((await receiver.get(`${IMAGES}/${image.id}`)).status).toBe(404);
 });

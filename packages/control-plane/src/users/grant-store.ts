@@ -10,6 +10,7 @@ type NewGrant = { id: number; permissions: Permission | null };
 /** The lists of the wire in which there can be something, with what it is called inside and where it is kept. */
 const grantable = {
   database: { type: "database", table: "databases" },
+  image: { type: "image", table: "images" },
   linode: { type: "compute", table: "computes" },
 } as const satisfies Partial<Record<GrantList, { type: EntityType; table: string }>>;
 export type GrantableList = keyof typeof grantable;

@@ -11,6 +11,7 @@ export const readGrants = async (db: Db | Tx, user: UserRow, which: "all" | "hel
   ...empty,
   global: viewOfGlobal(user.global_grants),
   database: await listGrants(db, user, "database", which),
+  image: await listGrants(db, user, "image", which),
   linode: await listGrants(db, user, "linode", which),
 });
 

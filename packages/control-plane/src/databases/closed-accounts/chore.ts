@@ -8,7 +8,14 @@ import { openDeletion } from "../delete-database.ts";
 import { lockClosedAccount } from "./closed-account.ts";
 import { stopDatabases } from "./stop-databases.ts";
 
-type Deps = { db: Db; clock: Clock; deleteDeadlineSeconds: number; undeleteDays: number };
+type Deps = {
+  db: Db;
+  clock: Clock;
+  deleteDeadlineSeconds: number;
+  undeleteDays: number;
+  /** Ends what others keep for an account whose time is over. Repeatable. */
+  endOthers: (accountId: number) => Promise<void>;
+};
 
 /** The steps at which the chore can die. */
 export const closedAccountSteps = [
@@ -46,6 +53,7 @@ async function endData(deps: Deps, accountId: number): Promise<void> {
     await transact(db, "worker.deleteClosedDatabase", async (tx) =>
       deleteIfDue(tx, deps, await lockDatabase(tx, accountId, id)),
     );
+  await deps.endOthers(accountId);
   if (kept.length > 0) return;
   await transact(db, "worker.endClosedData", async (tx) => {
     if (!(await isDue(tx, accountId, clock()))) return;

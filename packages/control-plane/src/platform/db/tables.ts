@@ -1,5 +1,6 @@
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
 import type {
+  CaptureReport,
   DeletionAllowance,
   DiskState,
   Generation,
@@ -13,6 +14,7 @@ import type {
   EntityType,
   EventAction,
   EventStatus,
+  ImageStatus,
   Invoice,
   GlobalGrant,
   GrantFlag,
@@ -240,6 +242,10 @@ export type Tables = {
     operation_id: number | null;
     created_at: Date;
     finished_at: Date | null;
+    secondary_type: Generated<string | null>;
+    secondary_id: Generated<string | null>;
+    secondary_label: Generated<string | null>;
+    secondary_url: Generated<string | null>;
   };
   audit: {
     id: Id;
@@ -310,6 +316,8 @@ export type Tables = {
     boot: string;
     clock_offset_ms: number;
     trash_mb: number;
+    /** Its agent says which captures it knows, so it can capture. */
+    captures: Generated<boolean>;
     unknown: string[];
   };
   host_digests: { host_id: number; epoch: number; nodes: Json<NodeReport[]>; at: Date };
@@ -542,6 +550,64 @@ export type Tables = {
     updated_at: Date;
     deleted_at: Date | null;
   };
+  images: {
+    id: Id;
+    account_id: number | null;
+    name: string | null;
+    label: string;
+    description: string | null;
+    capabilities: Generated<string[]>;
+    created_by: string;
+    vendor: Generated<string | null>;
+    deprecated: Generated<boolean>;
+    eol: Generated<Date | null>;
+    type: Generated<"manual" | "automatic">;
+    status: ImageStatus;
+    region: string;
+    size_mb: Generated<number>;
+    raw_bytes: Generated<number | null>;
+    stored_bytes: Generated<number | null>;
+    raw_sha256: Generated<Buffer | null>;
+    upload_sha256: Generated<Buffer | null>;
+    content: Generated<string | null>;
+    manifest_sha256: Generated<Buffer | null>;
+    event_id: Generated<number | null>;
+    operation_id: Generated<number | null>;
+    next_look_at: Generated<Date | null>;
+    upload_until: Generated<Date | null>;
+    failed_at: Generated<Date | null>;
+    expiry: Generated<Date | null>;
+    remove_at: Generated<Date | null>;
+    created_at: Date;
+    updated_at: Date;
+    deleted_at: Generated<Date | null>;
+    clear_at: Generated<Date | null>;
+    cleared_at: Generated<Date | null>;
+  };
+  image_copies: {
+    image_id: number;
+    store: string;
+    status: "pending" | "available";
+    next_try_at: Date;
+    updated_at: Date;
+  };
+  image_sweeps: { store: string; swept_at: Date };
+  captures: {
+    account_id: number;
+    id: Generated<string>;
+    image_id: number;
+    operation_id: number;
+    host_id: number;
+    device: string;
+    max_bytes: number;
+    observed_state: Generated<CaptureReport["state"] | null>;
+    observed_percent: Generated<number>;
+    observed_message: Generated<string | null>;
+    observed_content: Generated<string | null>;
+    observed_at: Generated<Date | null>;
+    created_at: Date;
+  };
+  image_limits: { account_id: number; images: number | null; total_mb: number | null; raw_mb: number | null };
   maintenance: {
     account_id: number;
     id: Id;

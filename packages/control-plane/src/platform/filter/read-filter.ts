@@ -26,7 +26,10 @@ const operators: Readonly<Record<string, Operator>> = {
 export function readFilter(
   header: string | undefined,
   fields: Fields,
-  { unorderable = [], aliases = {} }: { unorderable?: readonly string[]; aliases?: Aliases | undefined } = {},
+  {
+    unorderable = [],
+    aliases = {},
+  }: { unorderable?: readonly string[] | undefined; aliases?: Aliases | undefined } = {},
 ): Filter {
   if (header === undefined || header.trim() === "") return { where: undefined, order: undefined };
   const { "+order_by": orderBy, "+order": direction = "asc", ...asked } = parse(header);

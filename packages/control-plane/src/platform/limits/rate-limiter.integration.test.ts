@@ -13,6 +13,7 @@ const limits: RateLimits = {
   single: { requests: 10, perSeconds: 60 },
   collection: { requests: 5, perSeconds: 60 },
   accept: { requests: 2, perSeconds: 60 },
+  images: { requests: 4, perSeconds: 60 },
 };
 const view = { id: "view", rate: "single" } as const;
 const list = { id: "list", rate: "collection" } as const;

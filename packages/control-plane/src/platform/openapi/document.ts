@@ -47,8 +47,10 @@ export function openapiDocument(): object {
 const tags: Record<Operation["tag"], string> = {
   Account: "Who the account is, what it owes, and what needs its attention.",
   Billing: "Invoices, payments, and the cards that are charged. Amounts are US dollars.",
+  Compute: "Compute instances and their disks, as the operator registered them.",
   Databases: "Managed MySQL databases.",
   Events: "What happened in the account, for 90 days.",
+  Images: "Disks to deploy: the operator's, which everybody sees, and the account's own.",
   "OAuth clients": "Apps that ask people to let them in.",
   Profile: "The caller: tokens, apps, sign-in.",
   "Regions and types": "What there is to choose from.",
@@ -73,7 +75,7 @@ function operationObject(operation: Operation, schemas: Schemas, error: JsonSche
     tags: [operation.tag],
     ...(operation.deprecated === true ? { deprecated: true } : {}),
     // A public operation takes a token too, and checks it.
-    security: access === "public" ? [{}, { token: [] }] : [{ token: access.scopes }],
+    security: access === "public" ? [{}, { token: operation.scopesIfSent ?? [] }] : [{ token: access.scopes }],
     parameters: parametersOf(operation, schemas),
     ...requestBodyOf(operation, schemas),
     responses: {
@@ -130,29 +132,38 @@ function parametersOf(operation: Operation, schemas: Schemas): object[] {
     ...path,
     ...query,
     ...common.map((name) => ({ $ref: `#/components/parameters/${name}` })),
-    ...(operation.filterable === undefined ? [] : [filterParameter(operation.filterable)]),
+    ...(operation.filterable === undefined ? [] : [filterParameter(operation.filterable, operation.unorderable)]),
   ];
 }
 
-function descriptionOf({ access, aliases, emits, rate, servedBy }: Operation): string {
+function descriptionOf({ access, scopesIfSent, note, aliases, emits, rate, servedBy }: Operation): string {
   const events = emits?.map((action) => `\`${action}\``).join(", ");
   return [
-    ...(access === "public" ? ["Needs no token; one that is sent is checked."] : needsOf(access)),
+    ...(access === "public" ? [publicly(scopesIfSent)] : needsOf(access)),
+    ...(note === undefined ? [] : [note]),
     ...(servedBy === undefined ? [] : ["What is sent here is read by one process alone, and kept nowhere."]),
-    ...(rate === "accept" ? ["Has a rate limit of its own, by default 2 a minute."] : []),
+    ...(rate in ratesOfItsOwn ? [`Has a rate limit of its own, by default ${ratesOfItsOwn[rate]} a minute.`] : []),
     ...(events === undefined ? [] : [`Events: ${events}.`]),
     ...(aliases === undefined ? [] : [`Also served at ${aliases.map((alias) => `\`${alias}\``).join(", ")}.`]),
   ].join("\n\n");
 }
 
+const ratesOfItsOwn: Partial<Record<Operation["rate"], number>> = { accept: 2, images: 20 };
+
+const publicly = (scopes: Operation["scopesIfSent"] = []): string =>
+  scopes.length === 0
+    ? "Needs no token; one that is sent is checked."
+    : `Needs no token; one that is sent is checked, and must carry ${namesOf(scopes)}.`;
+
+const namesOf = (scopes: readonly string[]): string => scopes.map((scope) => `\`${scope}\``).join(" and ");
+
 function needsOf({ scopes, unrestrictedOnly, grant, entity }: Access): string[] {
-  const names = scopes.map((scope) => `\`${scope}\``).join(" and ");
   const grants = [
     ...(grant === undefined ? [] : [`the grant \`${grant}\``]),
     ...(entity === undefined ? [] : [`the grant \`${entity.permission}\` on the ${entity.type}`]),
   ];
   return [
-    scopes.length === 0 ? "Any token will do." : `Scope: ${names}.`,
+    scopes.length === 0 ? "Any token will do." : `Scope: ${namesOf(scopes)}.`,
     ...(unrestrictedOnly === true
       ? ["Only for unrestricted users."]
       : grants.length > 0

@@ -15,7 +15,10 @@ const nested = {
 };
 
 /** The header as JSON: which fields a collection can be filtered by is part of its contract. */
-export function filterParameter(fields: NonNullable<Operation["filterable"]>): object {
+export function filterParameter(
+  fields: NonNullable<Operation["filterable"]>,
+  unorderable: readonly string[] = [],
+): object {
   const names = Object.keys(fields);
   return {
     name: "X-Filter",
@@ -34,7 +37,7 @@ export function filterParameter(fields: NonNullable<Operation["filterable"]>): o
             ),
             "+and": nested,
             "+or": nested,
-            "+order_by": { type: "string", enum: names },
+            "+order_by": { type: "string", enum: names.filter((name) => !unorderable.includes(name)) },
             "+order": { type: "string", enum: ["asc", "desc"], default: "asc" },
           },
           additionalProperties: false,

@@ -12,8 +12,12 @@ const newApp = () => {
 };
 
 type Content = Record<string, { schema: object }>;
+type Filter = { properties: Record<string, { enum?: string[] }> };
 type Described = {
   operationId: string;
+  description: string;
+  security: object[];
+  parameters: { name: string; content: Content }[];
   deprecated?: boolean;
   requestBody?: { content: Content };
   responses: Record<string, { content?: Content; description?: string }>;
@@ -91,6 +95,22 @@ test("what should no longer be used is marked, and a conflict is told where ther
   ]);
   expect(all.filter(({ each }) => "409" in each.responses).map(({ path }) => path)).toEqual(["/v4/account/cancel"]);
   expect(paths["/v4/account/cancel"]?.["post"]?.responses["409"]?.description).toContain("nothing has changed");
+});
+
+test("what shows more to a token says which scope it needs, and what is no order is not offered as one", async () => {
+  await using app = newApp();
+
+  const { paths } = (await app.inject("/v4/openapi.json")).json<Document>();
+  const list = paths["/v4/images"]?.["get"];
+  const filter = list?.parameters.find(({ name }) => name === "X-Filter");
+  const described = filter?.content["application/json"]?.schema as Filter | undefined;
+
+  expect(list?.security).toEqual([{}, { token: ["images:read_only"] }]);
+  expect(list?.description).toContain("must carry `images:read_only`");
+  expect(list?.description).toContain("20 a minute");
+  expect(described?.properties).toHaveProperty("status");
+  expect(described?.properties["+order_by"]?.enum).not.toContain("status");
+  expect(paths["/v4/images/upload"]?.["post"]?.description).toContain("Content-type: application/octet-stream");
 });
 
 // Readers put their tokens into this page.

@@ -1,0 +1,166 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Capture, CaptureReport } from "@moorage/contract/agent";
+import { CHUNK_BYTES, chunkName, DiskManifest, MANIFEST, readDisk } from "@moorage/disk-image";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { agentEnvironment, enrolToken } from "../testing/agent-environment.ts";
+import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
+import { type ObjectStore, startObjectStore } from "../testing/object-store.ts";
+import { makeTestHost, type TestHost, until } from "../testing/test-host.ts";
+
+const mb = 1024 ** 2;
+const minute = 60_000;
+let host: TestHost;
+let gateway: FakeGateway;
+let store: ObjectStore;
+let environment: Record<string, string>;
+
+beforeAll(async () => {
+  host = await makeTestHost("moor-t-cap", "198.18.86");
+  gateway = await startFakeGateway(host.outside, 14_450, enrolToken);
+  store = await startObjectStore(host.outside);
+  gateway.archive.store = store;
+  gateway.captures.wanted = [];
+  environment = {
+    ...agentEnvironment(host, gateway),
+    ...{ MOORAGE_AGENT_DISKS: `/dev:${host.dir}`, MOORAGE_CRASH_DIR: host.crash },
+  };
+  host.startAgent(environment);
+}, 4 * minute);
+afterAll(async () => {
+  await host.close();
+  await gateway.close();
+  await store.close();
+});
+
+function newCapture(raw: Buffer): Capture {
+  const id = randomUUID();
+  const device = join(host.dir, `${id}.img`);
+  writeFileSync(device, raw);
+  return { id, device, max_bytes: 1024 * mb };
+}
+const latest = (id: string): CaptureReport | undefined =>
+  gateway.captures.reports.findLast((report) => report.id === id);
+const ended = (id: string, withinMs = 2 * minute) =>
+  until("the capture's end", () => (latest(id)?.state ?? "working") !== "working", withinMs);
+
+async function rawOf({ id, content }: CaptureReport): Promise<Buffer> {
+  const read = (name: string): Buffer => store.read(`${id}/${content}/${name}`);
+  const manifest = DiskManifest.parse(JSON.parse(read(MANIFEST).toString()));
+  return Buffer.concat(await Array.fromAsync(readDisk(manifest, async (index) => read(chunkName(index)))));
+}
+
+test(
+  "an agent captures the disks that its gateway wants, tells how far it is, and forgets them when they are dropped",
+  async () => {
+    const raw = Buffer.concat([randomBytes(3 * CHUNK_BYTES), Buffer.alloc(CHUNK_BYTES), randomBytes(mb)]);
+    const [good, absent] = [newCapture(raw), newCapture(Buffer.alloc(0))];
+    rmSync(absent.device);
+    gateway.captures.wanted = [absent, good];
+
+    await ended(good.id);
+    expect(latest(absent.id)).toMatchObject({
+      state: "failed",
+      message: expect.stringContaining("not where its host"),
+    });
+    expect(latest(good.id)).toMatchObject({ state: "done", percent: 100 });
+    expect((await rawOf(latest(good.id) as CaptureReport)).equals(raw)).toBe(true);
+
+    gateway.captures.wanted = [];
+    const told = gateway.captures.reports.length;
+    const asked = (): number => gateway.asked.filter((path) => path === "/v1/wanted").length;
+    const before = asked();
+    await until("two more polls", () => asked() > before + 1);
+    expect(gateway.captures.reports.slice(told).filter(({ state }) => state === "working")).toEqual([]);
+  },
+  4 * minute,
+);
+
+test(
+  "an agent that is killed in the middle begins again in another folder, and ends with the whole disk",
+  async () => {
+    const raw = randomBytes(4 * CHUNK_BYTES + 512);
+    const capture = newCapture(raw);
+    writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: "agent.capture.chunk", mode: "kill-after" }));
+    gateway.captures.wanted = [capture];
+    await host.agentExit();
+    const left = await store.list(capture.id);
+    expect(left.length).toBeGreaterThan(0);
+    expect(left.filter((key) => key.endsWith(MANIFEST))).toEqual([]);
+
+    host.startAgent(environment);
+    await ended(capture.id);
+
+    const report = latest(capture.id) as CaptureReport;
+    expect(report.state).toBe("done");
+    expect((await rawOf(report)).equals(raw)).toBe(true);
+    expect(left.some((key) => key.includes(report.content as string))).toBe(false);
+    gateway.captures.wanted = [];
+  },
+  4 * minute,
+);
+
+test(
+  "an agent that is killed after its end was told does it again, for as long as it is wanted",
+  async () => {
+    const capture = newCapture(randomBytes(mb));
+    gateway.captures.wanted = [capture];
+    await ended(capture.id);
+    const first = latest(capture.id);
+    await host.stopAgent("SIGKILL");
+    host.startAgent(environment);
+
+    await until(
+      "another end",
+      () => latest(capture.id)?.state === "done" && latest(capture.id)?.content !== first?.content,
+      minute,
+    );
+    expect(await store.list(capture.id)).toContain(`${capture.id}/${latest(capture.id)?.content}/${MANIFEST}`);
+    gateway.captures.wanted = [];
+  },
+  4 * minute,
+);
+
+test(
+  "with a gateway of before, an agent polls and reports as ever",
+  async () => {
+    const capture = newCapture(randomBytes(mb));
+    gateway.captures.wanted = [capture];
+    await ended(capture.id);
+    gateway.captures.wanted = undefined;
+    const since = gateway.messages.length;
+    const asked = (): number => gateway.asked.filter((path) => path === "/v1/wanted").length;
+    const before = asked();
+
+    await until("more polls", () => asked() > before + 2);
+    await host.stopAgent();
+    host.startAgent(environment);
+    await until("a complete report", () => gateway.messages.slice(since).some(({ complete }) => complete));
+    expect(gateway.messages.at(-1)).not.toHaveProperty("captures");
+    gateway.captures.wanted = [];
+  },
+  4 * minute,
+);
+
+test("however large a disk is, what an agent needs for it stays the same", async () => {
+  const peakMb = (): number => {
+    const [, pid] = /"pid":(\d+)/.exec(host.log().trim().split("\n").at(-1) ?? "") ?? [];
+    const [, kb] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    return Number(kb) / 1024;
+  };
+  const peakAfter = async (pieces: number): Promise<number> => {
+    const capture = newCapture(Buffer.alloc(0));
+    for (let n = 0; n < pieces; n++) writeFileSync(capture.device, randomBytes(64 * mb), { flag: "a" });
+    gateway.captures.wanted = [capture];
+    await ended(capture.id, 4 * minute);
+    expect(latest(capture.id)?.state).toBe("done");
+    rmSync(capture.device);
+    return peakMb();
+  };
+
+  const small = await peakAfter(1);
+  const large = await peakAfter(5);
+
+  expect(large - small).toBeLessThan(64);
+}, 600_000);

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Capture, type CaptureReport } from "@moorage/contract/agent";
+import type { Logger } from "pino";
+import { z } from "zod";
+import { GatewayAway } from "../gateway.ts";
+import { CannotCapture } from "./open-device.ts";
+
+export type CapturesDeps = {
+  /** One try: the folder that holds the disk then. */
+  captureOnce: (
+    capture: Capture,
+    order: { signal: AbortSignal; progress: (percent: number) => void },
+  ) => Promise<{ content: string }>;
+  /** The place of heavy work, which a host does one after the other. */
+  inTurn: <T>(key: string, work: () => Promise<T>) => Promise<T>;
+  /** All of them, whenever something about one has changed. */
+  report: (reports: CaptureReport[]) => void;
+  log: Logger;
+};
+
+/** With the delays between them about two minutes; whoever asked has a deadline of its own. */
+const triesInAll = 8;
+const delayMs = (count: number): number => Math.min(500 * 2 ** count, 30_000);
+
+type Known = { report: CaptureReport; end: AbortController };
+
+/**
+ * The disks that this host is asked to keep as images, for as long as it is asked. How one ended is known in memory alone:
+ * an agent that was started anew begins it again, in a folder of its own.
+ */
+export function createCaptures(deps: CapturesDeps) {
+  const all = new Map<string, Known>();
+  const running = new Set<Promise<void>>();
+  const stop = new AbortController();
+  const tell = (): void => deps.report([...all.values()].map(({ report }) => report));
+
+  function change(id: string, to: Partial<CaptureReport>): void {
+    const known = all.get(id);
+    if (known === undefined) return;
+    known.report = { ...known.report, ...to };
+    tell();
+  }
+
+  async function attempts(capture: Capture, signal: AbortSignal): Promise<{ content: string }> {
+    for (let count = 1; ; count++) {
+      try {
+        return await deps.inTurn(`capture ${capture.id}`, async () => {
+          signal.throwIfAborted();
+          return deps.captureOnce(capture, { signal, progress: (percent) => change(capture.id, { percent }) });
+        });
+      } catch (error) {
+        signal.throwIfAborted();
+        deps.log.warn({ capture: capture.id, device: capture.device, tries: count, err: error }, "capture failed");
+        // Without a gateway nobody could be told of an end either.
+        const isHopeless = error instanceof CannotCapture || (count >= triesInAll && !(error instanceof GatewayAway));
+        if (isHopeless) throw error;
+        change(capture.id, { percent: 0 });
+        await sleep(delayMs(count), undefined, { signal });
+      }
+    }
+  }
+
+  async function run(capture: Capture, signal: AbortSignal): Promise<void> {
+    try {
+      const { content } = await attempts(capture, signal);
+      deps.log.info({ capture: capture.id, device: capture.device, content }, "disk captured");
+      change(capture.id, { state: "done", percent: 100, content });
+    } catch (error) {
+      if (signal.aborted) return;
+      change(capture.id, { state: "failed", message: sentenceOf(error) });
+    }
+  }
+
+  function begin(raw: unknown): void {
+    const { data: named } = Named.safeParse(raw);
+    if (named === undefined || all.has(named.id)) return;
+    const capture = Capture.safeParse(raw);
+    const end = new AbortController();
+    all.set(named.id, { report: { id: named.id, state: "working", percent: 0 }, end });
+    if (!capture.success) {
+      deps.log.error({ capture: named.id, error: z.prettifyError(capture.error) }, "unsupported capture");
+      change(named.id, { state: "failed", message: TOO_OLD });
+      return;
+    }
+    const work = run(capture.data, AbortSignal.any([stop.signal, end.signal])).finally(() => running.delete(work));
+    running.add(work);
+  }
+
+  return {
+    known: (): string[] => [...all.keys()],
+    /** All that are wanted now: what is missing is dropped, what is new begins. Undefined: nothing has changed. */
+    take(wanted: readonly unknown[] | undefined): "taken" | "unreadable" {
+      if (wanted === undefined) return "taken";
+      const ids = wanted.flatMap((raw) => Named.safeParse(raw).data?.id ?? []);
+      for (const [id, { end }] of all) {
+        if (ids.includes(id)) continue;
+        all.delete(id);
+        end.abort(new Error("The capture is not wanted any more."));
+      }
+      for (const raw of wanted) begin(raw);
+      tell();
+      return ids.length === wanted.length ? "taken" : "unreadable";
+    },
+    async close(): Promise<void> {
+      stop.abort(new Error("The agent is closing."));
+      await Promise.all(running);
+    },
+  };
+}
+export type Captures = ReturnType<typeof createCaptures>;
+
+const Named = z.object({ id: z.uuid() });
+const TOO_OLD = "The agent of the disk's host is too old for what was asked of it. Ask the operator to update it.";
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof CannotCapture) return error.message;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "EIO") return "The disk's host could not read it: its device reports errors. Ask the operator.";
+  if (code === "EACCES" || code === "EPERM") return "The disk's host may not read it. Ask the operator.";
+  return "The disk's host could not bring it to the object store, however often it tried. Try again later.";
+}

@@ -1,0 +1,99 @@
+-- What an event is about besides its entity, such as the image that a disk becomes.
+alter table events
+  add column secondary_type text,
+  add column secondary_id text,
+  add column secondary_label text,
+  add column secondary_url text;
+
+create sequence images_seq;
+create table images (
+  id bigint primary key default next_id('images_seq'),
+  -- Null: the operator's, for everybody, and known by its name.
+  account_id bigint references accounts,
+  name text,
+  label text not null,
+  description text,
+  capabilities text[] not null default '{}',
+  created_by text not null,
+  vendor text,
+  deprecated boolean not null default false,
+  eol timestamptz,
+  type text not null default 'manual' check (type in ('manual', 'automatic')),
+  status text not null check (status in ('creating', 'pending_upload', 'available')),
+  region text not null references regions,
+  -- All of these are known when it is available.
+  size_mb integer not null default 0,
+  raw_bytes bigint,
+  stored_bytes bigint,
+  raw_sha256 bytea,
+  upload_sha256 bytea,
+  -- The folder of its chunks: each try to make them has its own.
+  content uuid,
+  manifest_sha256 bytea,
+  -- The event of an upload or capture, and the work that ends it once there is any.
+  event_id bigint,
+  operation_id bigint,
+  -- When the store is next asked whether the data have come.
+  next_look_at timestamptz,
+  upload_until timestamptz,
+  failed_at timestamptz,
+  -- Of automatic images: shown to the tenant. `remove_at` is when whatever ends by itself ends.
+  expiry timestamptz,
+  remove_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  deleted_at timestamptz,
+  -- Of deleted ones: when the stores are next cleared of it; null: now.
+  clear_at timestamptz,
+  -- Its objects are gone from every store, and none can come any more.
+  cleared_at timestamptz,
+  check ((account_id is null) = (name is not null)),
+  check (status <> 'available' or content is not null)
+);
+create unique index images_name on images (name) where deleted_at is null;
+create index images_by_account on images (account_id, id) where deleted_at is null;
+create index images_to_look_for on images (next_look_at) where next_look_at is not null and deleted_at is null;
+create index images_to_remove on images (remove_at) where remove_at is not null and deleted_at is null;
+create index images_to_clear on images (coalesce(clear_at, deleted_at))
+  where deleted_at is not null and cleared_at is null;
+
+-- Where an image lies. A store serves one region or several.
+create table image_copies (
+  image_id bigint not null references images,
+  store text not null,
+  status text not null check (status in ('pending', 'available')),
+  next_try_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (image_id, store)
+);
+create index image_copies_to_make on image_copies (next_try_at) where status = 'pending';
+
+-- When the whole of a store was last compared with the rows.
+create table image_sweeps (store text primary key, swept_at timestamptz not null);
+
+-- What hosts are asked to keep as an image. The row ends with the operation that waits for it.
+create table captures (
+  account_id bigint not null references accounts,
+  id uuid primary key default gen_random_uuid(),
+  image_id bigint not null references images,
+  operation_id bigint not null unique references operations,
+  host_id bigint not null references hosts,
+  device text not null,
+  max_bytes bigint not null,
+  observed_state text check (observed_state in ('working', 'done', 'failed')),
+  observed_percent integer not null default 0,
+  observed_message text,
+  observed_content uuid,
+  observed_at timestamptz,
+  created_at timestamptz not null
+);
+create index captures_by_host on captures (host_id);
+alter table host_leases add column captures boolean not null default false;
+
+-- Where an account's limits are not the operator's defaults.
+create table image_limits (
+  account_id bigint primary key references accounts,
+  images integer,
+  total_mb integer,
+  raw_mb integer
+);

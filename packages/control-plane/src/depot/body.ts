@@ -1,0 +1,57 @@
+import { createHash } from "node:crypto";
+import { promisify } from "node:util";
+import { constants, gzip, gzipSync } from "node:zlib";
+import { CHUNK_BYTES, rawLengthOf } from "@moorage/disk-image";
+import type { ImageContent } from "./image-content.ts";
+import type { ImageToSend } from "./image-to-send-store.ts";
+import type { Part } from "./range.ts";
+import { readAhead } from "./read-ahead.ts";
+
+const compress = promisify(gzip);
+const ZEROS = Buffer.alloc(CHUNK_BYTES);
+/** Most of a disk is often nothing: it is compressed once. */
+const ZERO_MEMBER = gzipSync(ZEROS, { level: constants.Z_BEST_COMPRESSION });
+/** While one chunk is sent, so many are fetched. */
+const AHEAD = 2;
+
+/** The disk, or a part of it. */
+export async function* rawBody(image: ImageToSend, content: ImageContent, { from, to }: Part): AsyncGenerator<Buffer> {
+  const first = Math.floor(from / CHUNK_BYTES);
+  const end = Math.ceil(to / CHUNK_BYTES);
+  const check = from === 0 && to === image.rawBytes ? checkOf(image) : undefined;
+  let start = first * CHUNK_BYTES;
+  for await (const read of readAhead({ first, end, ahead: AHEAD }, content.read)) {
+    const chunk = read ?? ZEROS.subarray(0, rawLengthOf(image.rawBytes, start / CHUNK_BYTES));
+    check?.(chunk);
+    yield chunk.subarray(Math.max(0, from - start), to - start);
+    start += CHUNK_BYTES;
+  }
+}
+
+/** A member for each chunk: together they are one gzip file. */
+export async function* gzipBody(image: ImageToSend, content: ImageContent): AsyncGenerator<Buffer> {
+  const check = checkOf(image);
+  const bounds = { first: 0, end: content.chunks, ahead: AHEAD };
+  const members = readAhead(bounds, async (index) => {
+    const length = rawLengthOf(image.rawBytes, index);
+    const raw = (await content.read(index)) ?? ZEROS.subarray(0, length);
+    if (raw.length === CHUNK_BYTES && raw.buffer === ZEROS.buffer) return { raw, member: ZERO_MEMBER };
+    return { raw, member: await compress(raw, { level: constants.Z_BEST_SPEED }) };
+  });
+  for await (const { raw, member } of members) {
+    check(raw);
+    yield member;
+  }
+}
+
+/** Throws before the last chunk is sent if they are not together what the disk was. */
+function checkOf({ id, rawBytes, rawSha256 }: ImageToSend): (chunk: Buffer) => void {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  return (chunk) => {
+    hash.update(chunk);
+    bytes += chunk.length;
+    if (bytes === rawBytes && !hash.digest().equals(rawSha256))
+      throw new Error(`The chunks of image ${id} are not the disk that it was made of.`);
+  };
+}

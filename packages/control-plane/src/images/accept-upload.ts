@@ -1,0 +1,64 @@
+import type { ImageUpload, NewImageUpload } from "@moorage/contract";
+import { emit } from "#events/index.ts";
+import type { Principal } from "#identity/index.ts";
+import { requireCurrent } from "#operations/index.ts";
+import { audit } from "#platform/audit.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { invalid } from "#platform/errors.ts";
+import type { Once } from "#platform/http/once.ts";
+import { entityOfImage, targetOfImage } from "./entity.ts";
+import { insertImage, nextImageId, saveImage } from "./image-store.ts";
+import { admitImage } from "./limits.ts";
+import { uploadKey } from "./object-names.ts";
+import type { ImageSettings } from "./settings.ts";
+import type { ImageStores } from "./stores.ts";
+import { imagePlaces, viewOfImage } from "./view.ts";
+
+export type ImageDeps = { db: Db; clock: Clock; images: ImageSettings; imageStores: ImageStores };
+
+const FIRST_LOOK_SECONDS = 2;
+/** Nobody knows yet how large it will be, but it will not be nothing: where nothing fits any more it is refused now. */
+const unknownSize = { addMb: 1, rawMb: 0 };
+
+/** The data go straight to the store, by an address that is good for this image and for as long as we wait for them. */
+export async function acceptUpload(
+  { db, clock, images, imageStores }: ImageDeps,
+  by: Principal,
+  { label, region, description, cloud_init }: NewImageUpload,
+  once: Once,
+): Promise<ImageUpload> {
+  const places = await imagePlaces(db, imageStores);
+  if (!places.regions.includes(region)) throw invalid("region", `one of ${places.regions.join(", ")}`);
+
+  return transact(db, "api.uploadImage", async (tx) => {
+    await once.claim(tx);
+    // An id that was given out before our database was set back has an address that may still be good.
+    await requireCurrent(tx);
+    const at = clock();
+    const id = await nextImageId(tx);
+    const until = new Date(at.getTime() + images.uploadHours * 3_600_000);
+    await admitImage(tx, by, id, images, unknownSize);
+    const image = await insertImage(tx, {
+      ...{ id, account_id: by.accountId, name: null, label, description: description ?? null, region },
+      ...{ capabilities: cloud_init ? ["cloud-init"] : [], created_by: by.username, status: "pending_upload" },
+      ...{ upload_until: until, remove_at: until, created_at: at, updated_at: at },
+      next_look_at: new Date(at.getTime() + FIRST_LOOK_SECONDS * 1000),
+    });
+    await audit(tx, {
+      ...{ at, account: by.accountId, actor: by.username, action: "upload_image", target: targetOfImage(id) },
+      detail: by.clientId === null ? {} : { client: by.clientId },
+    });
+    const eventId = await emit(tx, {
+      ...{ accountId: by.accountId, username: by.username, action: "image_upload", status: "started", asked: true },
+      ...{ entity: entityOfImage(image), at },
+    });
+    await saveImage(tx, image, { event_id: eventId });
+    // Signed here, without a word to the store.
+    const upload_to = await imageStores.of(region).presignPut(uploadKey(id));
+    const reply = { image: viewOfImage(image, places), upload_to };
+    await once.keep(tx, reply);
+    return reply;
+  });
+}

@@ -1,0 +1,204 @@
+import type { Image } from "@moorage/contract";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { captureStage } from "#testing/capture-stage.ts";
+import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
+import type { World } from "#testing/world.ts";
+
+let store: ObjectStore;
+beforeAll(async () => {
+  store = await startObjectStore();
+});
+afterAll(() => store[Symbol.asyncDispose]());
+
+const IMAGES = "/v4/images";
+type Person = Awaited<ReturnType<World["customer"]>>;
+
+const grantOn = ({ db }: World, { accountId, userId }: Person, id: number, type: "compute" | "image" = "compute") =>
+  db
+    .insertInto("entity_grants")
+    .values({ account_id: accountId, user_id: userId, entity_type: type, entity_id: id, permission: "read_only" })
+    .execute();
+const giveAddImages = ({ db }: World, { userId }: Person) =>
+  db
+    .updateTable("users")
+    .set({ global_grants: JSON.stringify({ add_images: true }) })
+    .where("id", "=", userId)
+    .execute();
+const nothingBegan = async (world: World): Promise<void> => {
+  expect(await world.openOperations()).toEqual([]);
+  expect(await world.db.selectFrom("captures").selectAll().execute()).toEqual([]);
+  expect(await world.db.selectFrom("images").selectAll().execute()).toEqual([]);
+};
+const notADisk = {
+  status: 400,
+  body: { errors: [{ field: "disk_id", reason: expect.stringContaining("the id of a disk that you may see") }] },
+};
+
+test("a capture needs both scopes, and is told which one is missing", async () => {
+  await using stage = await captureStage(store);
+  const { world, alice, own } = stage;
+  const ask = async (...scopes: string[]) =>
+    (await world.colleague(alice.accountId, { scopes })).post(IMAGES, { disk_id: own.id });
+
+  expect(await ask("images:read_write")).toMatchObject({
+    ...{ status: 401, body: { errors: [{ reason: expect.stringContaining("computes:read_only") }] } },
+  });
+  expect(await ask("computes:read_only", "images:read_only")).toMatchObject({ status: 401 });
+  await nothingBegan(world);
+  expect(await ask("images:read_write", "computes:read_only")).toMatchObject({ status: 200 });
+});
+
+test("another account's disk is as one that does not exist", async () => {
+  await using stage = await captureStage(store);
+  const bob = await stage.world.customer();
+  const foreign = await stage.disk(bob);
+
+  const replies = [await stage.capture(foreign.id), await stage.capture(999_999)];
+
+  for (const reply of replies) expect(reply).toMatchObject(notADisk);
+  expect(replies[0]?.body).toEqual(replies[1]?.body);
+  await nothingBegan(stage.world);
+});
+
+test("a disk that was removed, or handed over with its instance, is not its former owner's to capture", async () => {
+  await using stage = await captureStage(store);
+  const { world, own, alice } = stage;
+  const bob = await world.customer();
+  const removed = await stage.disk(alice);
+  await world.operator.post(`/admin/disks/${removed.id}/remove`, {});
+  expect(await stage.capture(removed.id)).toMatchObject(notADisk);
+
+  await world.db.updateTable("computes").set({ account_id: bob.accountId }).where("id", "=", own.compute.id).execute();
+
+  expect(await stage.capture(own.id)).toMatchObject(notADisk);
+  expect((await bob.post(IMAGES, { disk_id: own.id })).status).toBe(200);
+});
+
+test("a restricted user needs add_images and the disk's instance, and may use what they made", async () => {
+  await using stage = await captureStage(store);
+  const { world, alice, own } = stage;
+  const rob = await world.colleague(alice.accountId, { restricted: true });
+  const ask = () => rob.post<Image>(IMAGES, { disk_id: own.id });
+
+  await grantOn(world, rob, own.compute.id);
+  expect(await ask()).toMatchObject({
+    status: 403,
+    body: { errors: [{ reason: expect.stringContaining("add_images") }] },
+  });
+  await giveAddImages(world, rob);
+  await world.db.deleteFrom("entity_grants").execute();
+  expect(await ask()).toMatchObject(notADisk);
+  await nothingBegan(world);
+
+  await grantOn(world, rob, own.compute.id);
+  const { status, body } = await ask();
+  expect(status).toBe(200);
+  expect((await rob.put(`${IMAGES}/${body.id}`, { label: "mine" })).status).toBe(200);
+});
+
+test("of a disk's filesystems swap and initrd are no image", async () => {
+  await using stage = await captureStage(store);
+  for (const filesystem of ["swap", "initrd"]) {
+    const { id } = await stage.disk(stage.alice, { filesystem });
+    expect(await stage.capture(id)).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: "disk_id", reason: expect.stringMatching(`ext3, ext4 or raw .* has ${filesystem}`) }] },
+    });
+  }
+  await nothingBegan(stage.world);
+  for (const filesystem of ["ext3", "raw"]) {
+    const { id } = await stage.disk(stage.alice, { filesystem });
+    expect((await stage.capture(id)).status).toBe(200);
+  }
+});
+
+test("a disk that nobody could read is refused, with what would help", async () => {
+  await using stage = await captureStage(store);
+  const { world, alice, host, gateway } = stage;
+  const refused = async (id: number, says: string): Promise<void> => {
+    expect(await stage.capture(id)).toMatchObject({
+      ...{ status: 400, body: { errors: [{ field: "disk_id", reason: expect.stringContaining(says) }] } },
+    });
+  };
+
+  await refused((await stage.disk(alice, {}, {})).id, "not known which host");
+  const silent = await gateway.enrolledHost();
+  await refused((await stage.disk(alice, {}, { host: silent.name })).id, "not in service yet");
+  await host.poll({ old: true });
+  await refused(stage.own.id, "too old to capture disks");
+  await host.poll();
+  await world.db.updateTable("hosts").set({ state: "dead" }).where("id", "=", host.id).execute();
+  await refused(stage.own.id, "out of service");
+  await nothingBegan(world);
+});
+
+test("a disk that is larger than an image may be is refused by name and figure; one that just fits is not", async () => {
+  await using stage = await captureStage(store, { images: { rawMb: 100, totalMb: 150 } });
+  const disk = async (size_mb: number) => (await stage.disk(stage.alice, { size_mb })).id;
+
+  expect(await stage.capture(await disk(101))).toMatchObject({
+    ...{ status: 400, body: { errors: [{ reason: expect.stringMatching(/100 MB uncompressed.*101 MB/) }] } },
+  });
+  expect((await stage.capture(await disk(100))).status).toBe(200);
+  await stage.world.db.updateTable("images").set({ size_mb: 100 }).execute();
+  expect(await stage.capture(await disk(51))).toMatchObject({
+    ...{ status: 400, body: { errors: [{ reason: expect.stringMatching(/150 MB in all.*151 MB/) }] } },
+  });
+  expect((await stage.capture(await disk(50))).status).toBe(200);
+});
+
+test("an account whose raw limit is its own gives it to the host", async () => {
+  await using stage = await captureStage(store);
+  await stage.world.db
+    .insertInto("image_limits")
+    .values({ account_id: stage.alice.accountId, images: null, total_mb: null, raw_mb: 20 })
+    .execute();
+  await stage.capture(stage.own.id);
+
+  expect(await stage.only()).toMatchObject({ max_bytes: 20 * 1024 ** 2 });
+});
+
+test("a label that is not given is the disk's, cleaned and cut", async () => {
+  await using stage = await captureStage(store);
+  const labelled = async (label: string): Promise<string> => {
+    const { id } = await stage.disk(stage.alice, { label: "x" });
+    await stage.world.db.updateTable("disks").set({ label }).where("id", "=", id).execute();
+    return (await stage.capture(id)).body.label;
+  };
+
+  expect(await labelled("Debian\t13\u0007 disk")).toBe("Debian 13  disk");
+  expect(await labelled("é".repeat(60))).toBe("é".repeat(50));
+  expect(await labelled(`${"a".repeat(49)}🌊`)).toBe("a".repeat(49));
+  expect(await labelled("\u0001 \u0002")).toMatch(/^Disk \d+$/);
+});
+
+test("a capture that is asked for again with its key is one capture", async () => {
+  await using stage = await captureStage(store);
+  const { world, alice, own } = stage;
+  const send = () =>
+    world.send({
+      ...{ method: "POST", url: IMAGES, payload: { disk_id: own.id } },
+      headers: { authorization: `Bearer ${alice.token}`, "idempotency-key": "once" },
+    });
+
+  const [first, second] = [await send(), await send()];
+
+  expect(first.statusCode).toBe(200);
+  expect(second.json()).toEqual(first.json());
+  expect(await world.openOperations()).toEqual(["captureImage"]);
+});
+
+test("captures and the removal of their instance at the same moment leave nothing half done", async () => {
+  await using stage = await captureStage(store);
+  const { world, own } = stage;
+  const [asked, removed] = await Promise.all([
+    stage.capture(own.id),
+    world.operator.post(`/admin/computes/${own.compute.id}/remove`, {}),
+  ]);
+
+  expect(removed.status).toBe(200);
+  const images = await world.db.selectFrom("images").select(["type"]).orderBy("type").execute();
+  const own1 = asked.status === 200 ? [{ type: "manual" }] : [];
+  expect(images).toEqual([{ type: "automatic" }, ...own1]);
+  expect(await world.openOperations()).toHaveLength(images.length);
+});

@@ -1,0 +1,75 @@
+import type { Image, NewImage } from "@moorage/contract";
+import { mayUse, type Principal } from "#identity/index.ts";
+import { type ComputeRow, type DiskRow, findDiskOf, lockCompute } from "#inventory/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import { notify } from "#platform/db/notifications.ts";
+import { transact } from "#platform/db/transact.ts";
+import { DomainError, invalid } from "#platform/errors.ts";
+import type { Once } from "#platform/http/once.ts";
+import type { ImageDeps } from "../accept-upload.ts";
+import { nextImageId } from "../image-store.ts";
+import { limitsOf } from "../limit-rules.ts";
+import { admitImage, findOwnLimits } from "../limits.ts";
+import { imagePlaces, viewOfImage } from "../view.ts";
+import { isReadable, labelOf, whyUnreadable } from "./capture.ts";
+import { holdHost } from "./capture-store.ts";
+import { openCapture } from "./open-capture.ts";
+
+export type CaptureDeps = ImageDeps & { nudgeRelay: () => void };
+
+export const MB = 1024 ** 2;
+
+/** Accepted here, read by the disk's host; it is an image only when all of it is in the object store. */
+export async function acceptCapture(
+  { db, clock, images, imageStores, nudgeRelay }: CaptureDeps,
+  by: Principal,
+  { disk_id, label, description, cloud_init }: NewImage,
+  once: Once,
+): Promise<Image> {
+  const places = await imagePlaces(db, imageStores);
+  const accepted = await transact(db, "api.captureImage", async (tx) => {
+    await once.claim(tx);
+    const at = clock();
+    const { compute, disk } = await holdDisk(tx, by, disk_id);
+    const { hostId } = await requireReadable(tx, compute, disk);
+    const { rawMb } = limitsOf(await findOwnLimits(tx, by.accountId), images);
+    const id = await nextImageId(tx);
+    await admitImage(tx, by, id, images, { addMb: disk.size_mb, rawMb: disk.size_mb });
+    const image = await openCapture(tx, {
+      ...{ id, compute, disk, hostId, maxBytes: rawMb * MB, asked: by, at },
+      deadlineSeconds: images.captureDeadlineSeconds,
+      image: {
+        ...{ label: label ?? labelOf(disk), description: description ?? null, type: "manual", expiry: null },
+        ...{ capabilities: cloud_init ? ["cloud-init"] : [], created_by: by.username },
+      },
+    });
+    const view = viewOfImage(image, places);
+    await once.keep(tx, view);
+    return { view, hostId };
+  });
+  nudgeRelay();
+  await notify(db, "host", String(accepted.hostId));
+  return accepted.view;
+}
+
+const NOT_YOURS = "the id of a disk that you may see";
+
+/** With its instance, which is locked: nobody removes it, nor hands it to another account, meanwhile. */
+async function holdDisk(tx: Tx, by: Principal, id: number): Promise<{ compute: ComputeRow; disk: DiskRow }> {
+  const found = await findDiskOf(tx, by.accountId, id);
+  const compute = found && (await lockCompute(tx, found.compute_id));
+  // Once more, with the lock in hand.
+  const disk = compute && (await findDiskOf(tx, by.accountId, id));
+  if (compute === undefined || disk === undefined) throw invalid("disk_id", NOT_YOURS);
+  if (!(await mayUse(tx, by, "compute", compute.id, "read_only"))) throw invalid("disk_id", NOT_YOURS);
+  return { compute, disk };
+}
+
+async function requireReadable(tx: Tx, { host_id }: ComputeRow, disk: DiskRow): Promise<{ hostId: number }> {
+  if (!isReadable(disk))
+    throw invalid("disk_id", `a disk with ext3, ext4 or raw as its filesystem; disk ${disk.id} has ${disk.filesystem}`);
+  const why = whyUnreadable(await holdHost(tx, host_id));
+  if (host_id === null || why !== undefined)
+    throw new DomainError("wrong-state", { field: "disk_id", reason: why ?? "" });
+  return { hostId: host_id };
+}

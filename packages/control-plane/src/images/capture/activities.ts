@@ -1,0 +1,88 @@
+import { findOperation } from "#operations/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import { notify } from "#platform/db/notifications.ts";
+import type { ImageSettings } from "../settings.ts";
+import { type MadeContent, settleAvailable, settleFailed } from "../settle.ts";
+import type { ImageStores } from "../stores.ts";
+import { BrokenContent, verifyContent } from "../verify-content.ts";
+import { type CaptureFacts, progressOf, whyLate } from "./capture.ts";
+import { type CaptureWork, endCapture, findCaptureWork } from "./capture-store.ts";
+
+export type CaptureActivityDeps = { db: Db; clock: Clock; images: ImageSettings; imageStores: ImageStores };
+export type CaptureEnd = "ended" | "late" | "store away";
+
+/** The steps of a capture. Each is repeatable: it may have been done before. */
+export const createCaptureActivities = (deps: CaptureActivityDeps) => ({
+  lookAtCapture: async (operationId: number): Promise<"working" | "ended"> => {
+    const work = await findCaptureWork(deps.db, operationId);
+    return work !== undefined && progressOf(factsOf(work)).state === "working" ? "working" : "ended";
+  },
+
+  /** What its host reported is not believed: the store is asked whether the disk is there. */
+  settleCapture: async (operationId: number, end: CaptureEnd): Promise<"settled" | "working"> => {
+    const work = await findCaptureWork(deps.db, operationId);
+    if (work === undefined) return "settled";
+    const made = await madeBy(deps, work, end);
+    // Whoever said that it had ended was mistaken, or it goes on after all.
+    if (made === undefined) return "working";
+    await settle(deps, work, made);
+    // The host drops it; who held a grant on an image that is gone holds none.
+    await notify(deps.db, "host", String(work.host_id));
+    await notify(deps.db, "identity");
+    return "settled";
+  },
+});
+export type CaptureActivities = ReturnType<typeof createCaptureActivities>;
+
+/** Ends a capture whose workflow could not, when its deadline has passed. */
+export const createCaptureExpiry = ({ settleCapture }: CaptureActivities) => ({
+  captureImage: async (operationId: number): Promise<void> => void (await settleCapture(operationId, "late")),
+});
+
+const STORE_AWAY = "The disk was read, but the object store could not be asked for it in time. Try again later.";
+
+type Made = MadeContent | { failed: string };
+
+async function madeBy(
+  { db, imageStores }: CaptureActivityDeps,
+  work: CaptureWork,
+  end: CaptureEnd,
+): Promise<Made | undefined> {
+  const facts = factsOf(work);
+  const progress = progressOf(facts);
+  if (progress.state === "failed") return { failed: progress.message };
+  if (progress.state === "working") {
+    if (end === "ended") return undefined;
+    const { percent } = await findOperation(db, work.operation_id);
+    return { failed: whyLate(facts, percent) };
+  }
+  if (end !== "ended") return { failed: STORE_AWAY };
+  const { content } = progress;
+  try {
+    const verified = await verifyContent(imageStores.of(work.region), work.image_id, content);
+    if (verified.manifest.raw_bytes > work.max_bytes) throw new BrokenContent("The disk is longer than was asked for.");
+    return { content, ...verified };
+  } catch (error) {
+    if (!(error instanceof BrokenContent)) throw error;
+    return {
+      failed: `The disk's host reported it as captured, but not all of it is there: ${error.message} Try again.`,
+    };
+  }
+}
+
+const settle = ({ db, clock, ...deps }: CaptureActivityDeps, work: CaptureWork, made: Made): Promise<void> =>
+  db.transaction().execute(async (tx) => {
+    if ("failed" in made) await settleFailed(tx, work.operation_id, made.failed, clock());
+    else await settleAvailable(tx, deps, work.operation_id, made, clock());
+    await endCapture(tx, work.operation_id);
+  });
+
+const factsOf = (work: CaptureWork): CaptureFacts => ({
+  imageIsThere: work.image_deleted_at === null,
+  host: { state: work.host_state, captures: work.host_captures ?? undefined },
+  heardSince: work.seen_at !== null && work.seen_at > work.created_at,
+  state: work.observed_state,
+  message: work.observed_message,
+  content: work.observed_content,
+});

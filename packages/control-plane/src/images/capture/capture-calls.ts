@@ -1,0 +1,55 @@
+import { type CaptureReport, type ImageUploadsRequest, PROTOCOL, type UploadsReply } from "@moorage/contract/agent";
+import type { CaptureCalls } from "#fleet/index.ts";
+import { addSignal } from "#operations/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { notFound } from "#platform/errors.ts";
+import { contentKey } from "../object-names.ts";
+import type { ImageStores } from "../stores.ts";
+import { findWantedCapture, listWantedCaptures, saveProgress, saveReport } from "./capture-store.ts";
+
+export type CaptureCallDeps = { db: Db; clock: Clock; imageStores: ImageStores };
+
+/** A host asks for a few ahead, and again if one was too old. */
+const ADDRESS_SECONDS = 3600;
+
+/** What the gateway's calls about captures do. */
+export const createCaptureCalls = (deps: CaptureCallDeps): CaptureCalls => ({
+  wanted: (hostId) => listWantedCaptures(deps.db, hostId),
+  observed: (hostId, reports) => recordReports(deps, hostId, reports),
+  uploads: (hostId, request) => giveUploads(deps, hostId, request),
+});
+
+/** What a report means is decided by the workflow: here it is kept, and the workflow gets a hint at an end. */
+async function recordReports(
+  { db, clock }: CaptureCallDeps,
+  hostId: number,
+  reports: readonly CaptureReport[],
+): Promise<boolean> {
+  let hinted = false;
+  for (const report of reports) {
+    const operation = await transact(db, "fleet.captures", async (tx) => {
+      const saved = await saveReport(tx, hostId, report, clock());
+      if (saved === undefined) return undefined;
+      if (report.state !== "working" && (await addSignal(tx, saved.operation_id))) hinted = true;
+      return saved.operation_id;
+    });
+    if (operation !== undefined) await saveProgress(db, operation, report.percent);
+  }
+  return hinted;
+}
+
+/** Addresses in a folder of the image that the capture is for, in the store of its region, while somebody wants it. */
+async function giveUploads(
+  { db, imageStores }: CaptureCallDeps,
+  hostId: number,
+  { capture, content, names }: ImageUploadsRequest,
+): Promise<UploadsReply> {
+  const image = await transact(db, "fleet.image-uploads", (tx) => findWantedCapture(tx, hostId, capture));
+  if (image === undefined) throw notFound();
+  const { presignPut } = imageStores.of(image.region);
+  const keys = names.map((name) => contentKey(image.image_id, content, name));
+  const urls = await Promise.all(keys.map((key) => presignPut(key, ADDRESS_SECONDS)));
+  return { protocol: PROTOCOL, urls };
+}

@@ -1,0 +1,99 @@
+import type { Capture, CaptureReport } from "@moorage/contract/agent";
+import { type Selectable, sql } from "kysely";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import type { CaptureHost } from "./capture.ts";
+
+export type CaptureRow = Selectable<Tables["captures"]>;
+
+/** The caller has it until the end of its transaction: nobody forgets the host meanwhile. */
+export async function holdHost(tx: Tx, id: number | null): Promise<CaptureHost | undefined> {
+  const host =
+    id === null
+      ? undefined
+      : await tx.selectFrom("hosts").select("state").where("id", "=", id).forKeyShare().executeTakeFirst();
+  if (host === undefined) return undefined;
+  const lease = await tx.selectFrom("host_leases").select("captures").where("host_id", "=", id).executeTakeFirst();
+  return { state: host.state, captures: lease?.captures };
+}
+
+export const insertCapture = (
+  tx: Tx,
+  capture: Pick<
+    CaptureRow,
+    "account_id" | "image_id" | "operation_id" | "host_id" | "device" | "max_bytes" | "created_at"
+  >,
+): Promise<unknown> => tx.insertInto("captures").values(capture).execute();
+
+/** What somebody waits for: neither settled nor of an image that was deleted. */
+const wantedCaptures = (db: Db | Tx, hostId: number) =>
+  db
+    .selectFrom("captures")
+    .innerJoin("operations", "operations.id", "captures.operation_id")
+    .innerJoin("images", "images.id", "captures.image_id")
+    .where("captures.host_id", "=", hostId)
+    .where("operations.settled_at", "is", null)
+    .where("images.deleted_at", "is", null);
+
+export const listWantedCaptures = (db: Db, hostId: number): Promise<Capture[]> =>
+  wantedCaptures(db, hostId)
+    .select(["captures.id", "captures.device", "captures.max_bytes"])
+    .orderBy("captures.created_at")
+    .orderBy("captures.id")
+    .execute();
+
+/** Undefined: nobody wants it of this host. */
+export const findWantedCapture = (db: Db | Tx, hostId: number, id: string) =>
+  wantedCaptures(db, hostId)
+    .select(["images.id as image_id", "images.region"])
+    .where("captures.id", "=", id)
+    .executeTakeFirst();
+
+/** Only its own host may speak for a capture, and an end stays: a host that was started anew begins again. */
+export const saveReport = (
+  tx: Tx,
+  hostId: number,
+  report: CaptureReport,
+  at: Date,
+): Promise<{ operation_id: number } | undefined> =>
+  tx
+    .updateTable("captures")
+    .set({
+      observed_state: report.state,
+      observed_percent: report.percent,
+      observed_message: report.message ?? null,
+      observed_content: report.content ?? null,
+      observed_at: at,
+    })
+    .where("id", "=", report.id)
+    .where("host_id", "=", hostId)
+    .where(sql<boolean>`coalesce(observed_state, 'working') = 'working'`)
+    .returning("operation_id")
+    .executeTakeFirst();
+
+/** A number for people to watch. In a statement of its own: it must not hold a capture while it waits for an operation. */
+export const saveProgress = (db: Db, operationId: number, percent: number): Promise<unknown> =>
+  db
+    .updateTable("operations")
+    .set({ percent })
+    .where("id", "=", operationId)
+    .where("percent", "is distinct from", percent)
+    .where("settled_at", "is", null)
+    .execute();
+
+/** A capture with what is known around it. Undefined: it has ended. */
+export const findCaptureWork = (db: Db | Tx, operationId: number) =>
+  db
+    .selectFrom("captures")
+    .innerJoin("images", "images.id", "captures.image_id")
+    .innerJoin("hosts", "hosts.id", "captures.host_id")
+    .leftJoin("host_leases", "host_leases.host_id", "captures.host_id")
+    .selectAll("captures")
+    .select(["images.region", "images.deleted_at as image_deleted_at", "hosts.state as host_state"])
+    .select(["host_leases.captures as host_captures", "host_leases.seen_at"])
+    .where("captures.operation_id", "=", operationId)
+    .executeTakeFirst();
+export type CaptureWork = NonNullable<Awaited<ReturnType<typeof findCaptureWork>>>;
+
+export const endCapture = (tx: Tx, operationId: number): Promise<unknown> =>
+  tx.deleteFrom("captures").where("operation_id", "=", operationId).execute();

@@ -1,0 +1,214 @@
+import { randomBytes } from "node:crypto";
+import type { Event, Image } from "@moorage/contract";
+import { chunkName, DiskManifest, MANIFEST, readDisk } from "@moorage/disk-image";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { captureStage, DEVICE } from "#testing/capture-stage.ts";
+import { until } from "#testing/database-on-agent.ts";
+import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
+import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
+import type { World } from "#testing/world.ts";
+import { contentKey } from "../object-names.ts";
+
+let temporal: Temporal;
+let store: ObjectStore;
+beforeAll(async () => {
+  [temporal, store] = [await startTemporal(), await startObjectStore()];
+});
+afterAll(async () => {
+  await temporal[Symbol.asyncDispose]();
+  await store[Symbol.asyncDispose]();
+});
+
+const settled = (world: World) => until(async () => (await world.lastOperation()).settled_at !== null);
+const numberOf = (id: string): number => Number(id.slice("private/".length));
+const captures = ({ db }: World) => db.selectFrom("captures").selectAll().execute();
+const imageRow = ({ db }: World, id: string) =>
+  db.selectFrom("images").selectAll().where("id", "=", numberOf(id)).executeTakeFirstOrThrow();
+
+/** A disk with a gap: nine MiB, most of them zeros. */
+const diskWithGap = (): Buffer =>
+  Buffer.concat([randomBytes(4096), Buffer.alloc(9 * 1024 ** 2 - 8192), randomBytes(4096)]);
+
+async function rawOf(id: string, content: string): Promise<Buffer> {
+  const read = async (name: string): Promise<Buffer> =>
+    (await store.objects.get(contentKey(numberOf(id), content, name))) as Buffer;
+  const manifest = DiskManifest.parse(JSON.parse(String(await read(MANIFEST))));
+  return Buffer.concat(await Array.fromAsync(readDisk(manifest, (index) => read(chunkName(index)))));
+}
+
+test("a disk becomes an image of the same bytes, with its progress in the event of its instance", async () => {
+  await using stage = await captureStage(store);
+  const { world, host, alice, own } = stage;
+  const raw = diskWithGap();
+  host.disks.set(DEVICE, raw);
+  await using _ = await startWorker(world, temporal, {});
+
+  const { status, body: image } = await stage.capture(own.id, { label: "golden", cloud_init: true });
+  expect(status).toBe(200);
+  expect(image).toMatchObject({
+    ...{ label: "golden", status: "creating", type: "manual", size: 0, created_by: alice.username, is_public: false },
+    ...{ capabilities: ["cloud-init"], description: null, expiry: null },
+  });
+  const capture = await stage.only();
+  expect(capture).toEqual({ id: expect.any(String), device: DEVICE, max_bytes: 6144 * 1024 ** 2 });
+  await host.report({ id: capture.id, state: "working", percent: 40 });
+  const started = (await alice.get<{ data: Event[] }>("/v4/account/events")).body.data[0];
+  expect(started).toMatchObject({
+    ...{ action: "disk_imagize", status: "started", percent_complete: 40, username: alice.username },
+    entity: { type: "compute", id: own.compute.id, url: `/v4/compute/instances/${own.compute.id}` },
+    secondary_entity: { type: "image", id: numberOf(image.id), label: "golden", url: `/v4/images/${image.id}` },
+  });
+  await host.report(await host.store(capture));
+  await settled(world);
+
+  expect((await alice.get<Image>(`/v4/images/${image.id}`)).body).toMatchObject({
+    ...{ status: "available", size: 9, label: "golden" },
+  });
+  const { content } = await imageRow(world, image.id);
+  expect((await rawOf(image.id, content as string)).equals(raw)).toBe(true);
+  expect((await alice.get<{ data: Event[] }>("/v4/account/events")).body.data[0]).toMatchObject({
+    ...{ status: "finished", percent_complete: 100 },
+  });
+  expect(await captures(world)).toEqual([]);
+  await host.poll();
+  expect(host.known.size).toBe(0);
+});
+
+test("a capture that its host cannot do ends with the host's sentence, and the image is gone", async () => {
+  await using stage = await captureStage(store);
+  const { world, host, alice } = stage;
+  await using _ = await startWorker(world, temporal, {});
+  const { body: image } = await stage.capture(stage.own.id);
+
+  await host.report({ id: (await stage.only()).id, state: "failed", percent: 3, message: "The disk is not there." });
+  await settled(world);
+
+  expect((await alice.get(`/v4/images/${image.id}`)).status).toBe(404);
+  const [event] = (await alice.get<{ data: Event[] }>("/v4/account/events")).body.data;
+  expect(event).toMatchObject({ action: "disk_imagize", status: "failed", message: "The disk is not there." });
+  expect(await captures(world)).toEqual([]);
+});
+
+test("what a host says is there and is not becomes no image", async () => {
+  await using stage = await captureStage(store);
+  const { world, host, alice } = stage;
+  await using _ = await startWorker(world, temporal, {});
+  const { body: image } = await stage.capture(stage.own.id);
+  const capture = await stage.only();
+  const report = await host.store(capture, diskWithGap());
+  await store.objects.deleteMany([contentKey(numberOf(image.id), report.content as string, chunkName(1))]);
+
+  await host.report(report);
+  await settled(world);
+
+  expect((await alice.get(`/v4/images/${image.id}`)).status).toBe(404);
+  const [event] = (await alice.get<{ data: Event[] }>("/v4/account/events")).body.data;
+  expect(event).toMatchObject({ status: "failed", message: expect.stringContaining("chunk-000001 is missing") });
+});
+
+test("a disk that came out longer than an image may be becomes none", async () => {
+  await using stage = await captureStage(store, { images: { rawMb: 9 } });
+  const { world, host } = stage;
+  await using _ = await startWorker(world, temporal, {});
+  await stage.capture(stage.own.id);
+  const raw = Buffer.concat([diskWithGap(), Buffer.alloc(512)]);
+
+  await host.report(await host.store(await stage.only(), raw));
+  await settled(world);
+
+  expect(await world.lastOperation()).toMatchObject({ outcome: "failed", message: expect.stringContaining("longer") });
+});
+
+test("a store that is away for a while delays the end of a capture, and does not fail it", async () => {
+  await using stage = await captureStage(store);
+  const { world, host } = stage;
+  await using _ = await startWorker(world, temporal, {});
+  const { body: image } = await stage.capture(stage.own.id);
+  const report = await host.store(await stage.only(), diskWithGap());
+  await store.stop();
+  try {
+    await host.report(report);
+    await until(async () => (await captures(world))[0]?.observed_state === "done");
+    expect(await imageRow(world, image.id)).toMatchObject({ status: "creating", deleted_at: null });
+  } finally {
+    await store.start();
+  }
+  await settled(world);
+
+  expect(await imageRow(world, image.id)).toMatchObject({ status: "available", content: report.content });
+});
+
+test("an image that is deleted while its disk is read: the host is told to stop, gets no more addresses, the event says so", async () => {
+  await using stage = await captureStage(store);
+  const { world, host, alice } = stage;
+  await using _ = await startWorker(world, temporal, {});
+  const { body: image } = await stage.capture(stage.own.id);
+  const { id } = await stage.only();
+
+  expect((await alice.delete(`/v4/images/${image.id}`)).status).toBe(200);
+  const uploads = { capture: id, content: crypto.randomUUID(), names: [chunkName(0)] };
+  expect(await stage.gateway.post(host, "/v1/image-uploads", uploads)).toMatchObject({ status: 404 });
+  await host.poll();
+  expect(host.known.size).toBe(0);
+  await settled(world);
+
+  expect(await world.lastOperation()).toMatchObject({ outcome: "failed", message: "The image was deleted." });
+  const [event] = (await world.events()).filter(({ action }) => action === "disk_imagize");
+  expect(event).toMatchObject({ status: "failed", message: "The image was deleted." });
+});
+
+test("a capture is late at its deadline, and says how far it came or that nobody was heard", async () => {
+  await using stage = await captureStage(store, { images: { captureDeadlineSeconds: 60 } });
+  const { world, host, alice } = stage;
+  const first = (await stage.capture(stage.own.id)).body;
+  const { id } = await world.lastOperation();
+  await world.expire["captureImage"]?.(id);
+  expect(await world.lastOperation()).toMatchObject({
+    outcome: "failed",
+    message: expect.stringContaining("not heard"),
+  });
+
+  world.time.now = new Date(world.time.now.getTime() + 1000);
+  const second = (await stage.capture(stage.own.id)).body;
+  world.time.now = new Date(world.time.now.getTime() + 1000);
+  await host.report({ id: (await stage.only()).id, state: "working", percent: 73 });
+  await world.expire["captureImage"]?.((await world.lastOperation()).id);
+  expect(await world.lastOperation()).toMatchObject({ outcome: "failed", message: expect.stringContaining("73 %") });
+  for (const { id: gone } of [first, second]) expect((await alice.get(`/v4/images/${gone}`)).status).toBe(404);
+  expect(await captures(world)).toEqual([]);
+});
+
+test("a host that is given up while it reads fails its captures", async () => {
+  await using stage = await captureStage(store);
+  const { world, host } = stage;
+  await stage.capture(stage.own.id);
+  const { id } = await world.lastOperation();
+  expect(await world.activities.lookAtCapture(id)).toBe("working");
+  await world.db.updateTable("hosts").set({ state: "dead" }).where("id", "=", host.id).execute();
+
+  expect(await world.activities.lookAtCapture(id)).toBe("ended");
+  await world.activities.settleCapture(id, "ended");
+
+  expect(await world.lastOperation()).toMatchObject({
+    outcome: "failed",
+    message: expect.stringContaining("out of service"),
+  });
+});
+
+test("each step of a capture can be repeated, and only the first end counts", async () => {
+  await using stage = await captureStage(store);
+  const { world, host } = stage;
+  const { body: image } = await stage.capture(stage.own.id);
+  const { id } = await world.lastOperation();
+  const capture = await stage.only();
+  const report = await host.store(capture, diskWithGap());
+  await host.report(report);
+  await host.report({ ...report, content: crypto.randomUUID() });
+  await host.report({ id: capture.id, state: "working", percent: 1 });
+
+  await Promise.all([1, 2, 3].map(() => world.activities.settleCapture(id, "ended")));
+  await world.activities.settleCapture(id, "late");
+
+  expect(await imageRow(world, image.id)).toMatchObject({ status: "available", content: report.content });
+  expect((await world.audit()).filter(({ action }) => action.startsWith("captureImage"))).toHaveLength(1);
+});

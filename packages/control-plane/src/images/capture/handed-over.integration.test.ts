@@ -1,0 +1,76 @@
+import type { Event } from "@moorage/contract";
+import { chunkName } from "@moorage/disk-image";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { captureStage } from "#testing/capture-stage.ts";
+import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
+import { TRANSFERS } from "#testing/transfer-stage.ts";
+
+let store: ObjectStore;
+beforeAll(async () => {
+  store = await startObjectStore();
+});
+afterAll(() => store[Symbol.asyncDispose]());
+
+/** A capture of alice's that her host works on, and how its instance becomes somebody else's. */
+async function stageOf() {
+  const stage = await captureStage(store);
+  const { world, alice } = stage;
+  const { body: image } = await stage.capture(stage.own.id);
+  const { id: operation } = await world.lastOperation();
+  return {
+    ...stage,
+    image,
+    handOver: async () => {
+      const body = { entities: { computes: [stage.own.compute.id] } };
+      const { token } = (await alice.post<{ token: string }>(TRANSFERS, body)).body;
+      await (await world.customer()).post(`${TRANSFERS}/${token}/accept`);
+      await world.activities.moveOwnership((await world.lastOperation()).id);
+    },
+    settle: () => world.activities.settleCapture(operation, "ended"),
+    event: async () =>
+      (await alice.get<{ data: Event[] }>("/v4/account/events")).body.data.find(
+        ({ action }) => action === "disk_imagize",
+      ),
+  };
+}
+const disk = (): Buffer => Buffer.alloc(9 * 1024 ** 2, 1);
+
+// From then on the disk holds what its new owner writes.
+test("an instance that is handed over while its disk is read: the host stops, and its former owner gets no image", async () => {
+  await using stage = await stageOf();
+  const { alice, host, image } = stage;
+  const capture = await stage.only();
+
+  await stage.handOver();
+  const uploads = { capture: capture.id, content: crypto.randomUUID(), names: [chunkName(0)] };
+  expect(await stage.gateway.post(host, "/v1/image-uploads", uploads)).toMatchObject({ status: 404 });
+  await host.poll();
+  expect(host.known.size).toBe(0);
+  expect(await stage.settle()).toBe("settled");
+
+  expect((await alice.get(`/v4/images/${image.id}`)).status).toBe(404);
+  expect(await stage.event()).toMatchObject({ status: "failed", message: expect.stringContaining("another account") });
+});
+
+test("one that is handed over after its disk was read, and before the image is there: the same", async () => {
+  await using stage = await stageOf();
+  const { alice, host, image } = stage;
+  await host.report(await host.store(await stage.only(), disk()));
+
+  await stage.handOver();
+  expect(await stage.settle()).toBe("settled");
+
+  expect((await alice.get(`/v4/images/${image.id}`)).status).toBe(404);
+  expect(await stage.event()).toMatchObject({ status: "failed", message: expect.stringContaining("another account") });
+});
+
+test("one that is handed over afterwards leaves the image to whom it was made for", async () => {
+  await using stage = await stageOf();
+  const { alice, host, image } = stage;
+  await host.report(await host.store(await stage.only(), disk()));
+  expect(await stage.settle()).toBe("settled");
+
+  await stage.handOver();
+
+  expect((await alice.get(`/v4/images/${image.id}`)).body).toMatchObject({ status: "available", size: 9 });
+});

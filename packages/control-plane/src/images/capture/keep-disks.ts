@@ -1,0 +1,54 @@
+import type { ComputeRow, DiskRow } from "#inventory/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import { wireIdOf } from "../entity.ts";
+import { nextImageId } from "../image-store.ts";
+import type { ImageSettings } from "../settings.ts";
+import { MB } from "./accept-capture.ts";
+import { isReadable, labelOf, whyUnreadable } from "./capture.ts";
+import { holdHost } from "./capture-store.ts";
+import { openCapture } from "./open-capture.ts";
+
+const DAY_MS = 86_400_000;
+
+export type KeptDisks = {
+  images: { id: string; disk: number; label: string; expiry: Date }[];
+  /** Those of which no image is made, and why. */
+  not_kept: { disk: number; label: string; reason: string }[];
+};
+
+/**
+ * Images of the disks of an instance that the operator removes, which its account has for some days. They count for none
+ * of its limits but that of an image's size. The caller holds the instance, and everything else of its transaction is
+ * done: events come last.
+ */
+export async function keepDisks(
+  tx: Tx,
+  settings: ImageSettings,
+  { compute, disks, at }: { compute: ComputeRow; disks: readonly DiskRow[]; at: Date },
+): Promise<KeptDisks> {
+  const kept: KeptDisks = { images: [], not_kept: [] };
+  const why = whyUnreadable(await holdHost(tx, compute.host_id));
+  const expiry = new Date(at.getTime() + settings.automaticDays * DAY_MS);
+  for (const disk of disks) {
+    const reason = whyNotKept(disk, settings) ?? why;
+    if (reason !== undefined || compute.host_id === null) {
+      kept.not_kept.push({ disk: disk.id, label: disk.label, reason: reason ?? "" });
+      continue;
+    }
+    const image = await openCapture(tx, {
+      ...{ id: await nextImageId(tx), compute, disk, hostId: compute.host_id, maxBytes: settings.rawMb * MB },
+      ...{ deadlineSeconds: settings.captureDeadlineSeconds, asked: null, at },
+      image: {
+        ...{ label: labelOf(disk), description: `Made when ${compute.label} was removed.`, capabilities: [] },
+        ...{ created_by: "operator", type: "automatic", expiry },
+      },
+    });
+    kept.images.push({ id: wireIdOf(image), disk: disk.id, label: image.label, expiry });
+  }
+  return kept;
+}
+
+function whyNotKept(disk: DiskRow, { rawMb }: ImageSettings): string | undefined {
+  if (!isReadable(disk)) return `There is nothing to keep on a disk with ${disk.filesystem}.`;
+  return disk.size_mb > rawMb ? `It has ${disk.size_mb} MB, and an image may have ${rawMb} MB.` : undefined;
+}

@@ -1,0 +1,92 @@
+import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { brokenImages } from "#testing/broken-images.ts";
+import { captureStage, DEVICE } from "#testing/capture-stage.ts";
+import { justBefore } from "#testing/just-before.ts";
+import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
+import { REGION } from "#testing/world.ts";
+
+let store: ObjectStore;
+beforeAll(async () => {
+  store = await startObjectStore();
+});
+afterAll(() => store[Symbol.asyncDispose]());
+
+const DAY_MS = 86_400_000;
+
+/** A capture that its host has read, and the operation that settles it. */
+async function captured() {
+  await store.objects.deleteAll("");
+  const stage = await captureStage(store);
+  const { world, host, own } = stage;
+  host.disks.set(DEVICE, Buffer.alloc(9 * 1024 ** 2, "a disk"));
+  const { body: image } = await stage.capture(own.id);
+  const capture = await stage.only();
+  await host.report(await host.store(capture));
+  const operation = (await world.lastOperation()).id;
+  return {
+    ...stage,
+    ...{ image, path: `/v4/images/${image.id}`, wanted: capture, operation },
+    settle: () => world.activities.settleCapture(operation, "ended"),
+    async sweep(): Promise<void> {
+      world.time.now = new Date(world.time.now.getTime() + 2 * DAY_MS);
+      await world.clearImagesChore();
+      await world.sweepImagesChore();
+    },
+    broken: () =>
+      brokenImages(async (text) => (await sql.raw(text).execute(world.db)).rows as never, world.imageStores.all),
+  };
+}
+
+test("deleted while it is settled: it is never available, says so once, and nothing of it stays", async () => {
+  await using stage = await captured();
+  const { world, alice, path } = stage;
+  justBefore(world.imageStores.of(REGION), "list", () => alice.delete(path));
+  await stage.settle();
+
+  expect((await alice.get(path)).status).toBe(404);
+  const [made] = (await world.events()).filter(({ action }) => action === "disk_imagize");
+  expect(made).toMatchObject({ status: "failed", message: "The image was deleted." });
+  await stage.sweep();
+  expect(await store.keys()).toEqual([]);
+  expect(await stage.broken()).toEqual([]);
+});
+
+test("settled by three at once it is settled once, and the host hears no more of it", async () => {
+  await using stage = await captured();
+  const { world, host, operation } = stage;
+  await Promise.all([stage.settle(), stage.settle(), world.expire.captureImage(operation)]);
+  await host.poll();
+
+  expect(host.known.size).toBe(0);
+  expect((await world.events()).filter(({ action }) => action === "disk_imagize")).toHaveLength(1);
+  await stage.sweep();
+  expect(await stage.broken()).toEqual([]);
+});
+
+test("a host that is started anew after it was done begins again: the image is of its first folder, the other is swept", async () => {
+  await using stage = await captured();
+  const { host, wanted } = stage;
+  await host.put(wanted.id, randomUUID(), "chunk-000000", Buffer.from("a second try"));
+  await host.report({ id: wanted.id, state: "working", percent: 3 });
+  await stage.settle();
+  await stage.sweep();
+
+  expect(await stage.broken()).toEqual([]);
+});
+
+test("a host that was told to stop, and goes on by an address that it has, fills no store", async () => {
+  await using stage = await captured();
+  const { world, alice, image, path } = stage;
+  const late = await world.imageStores
+    .of(REGION)
+    .presignPut(`images/${image.id.slice(8)}/${randomUUID()}/chunk-000000`);
+  await alice.delete(path);
+  await stage.settle();
+  await stage.sweep();
+  await fetch(late, { method: "PUT", body: "too late" });
+  await stage.sweep();
+
+  expect(await store.keys()).toEqual([]);
+});

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { countWaiting } from "#testing/count-waiting.ts";
+import { availableImage, imageRow, type Person, publicImage, upload } from "#testing/image-stage.ts";
+import { CLOSED_ACCOUNT_DAYS, newWorld, type World } from "#testing/world.ts";
+
+const DAY_MS = 86_400_000;
+const close = (world: World, { accountId }: Person) =>
+  world.db
+    .updateTable("accounts")
+    .set({
+      closed_at: world.time.now,
+      data_until: new Date(world.time.now.getTime() + CLOSED_ACCOUNT_DAYS * DAY_MS),
+    })
+    .where("id", "=", accountId)
+    .execute();
+const isThere = async (world: World, image: { id: string }): Promise<boolean> =>
+  (await imageRow(world, image)).deleted_at === null;
+
+test("the images of a closed account stay as long as its data, and go with them, automatic and waiting ones too", async () => {
+  await using world = await newWorld();
+  const [alice, bob] = [await world.customer(), await world.customer()];
+  const mine = [
+    await availableImage(world, alice),
+    await availableImage(world, alice, { type: "automatic" }),
+    (await upload(alice)).body.image,
+  ];
+  const his = await availableImage(world, bob);
+  const published = await publicImage(world, "debian-12");
+  await close(world, alice);
+
+  world.time.now = new Date(world.time.now.getTime() + CLOSED_ACCOUNT_DAYS * DAY_MS - 1000);
+  await world.closedAccountsChore();
+  for (const image of mine) expect(await isThere(world, image)).toBe(true);
+
+  world.time.now = new Date(world.time.now.getTime() + 1000);
+  await world.closedAccountsChore();
+  for (const image of mine) expect(await isThere(world, image)).toBe(false);
+  expect(await isThere(world, his)).toBe(true);
+  expect((await world.anonymous.get(`/v4/images/${published.id}`)).status).toBe(200);
+  expect(await world.account(alice.accountId)).toMatchObject({ data_until: null });
+  const told = (await world.events()).filter(({ account_id }) => account_id === alice.accountId);
+  expect(told.filter(({ action }) => action === "image_delete").map(({ username }) => username)).toEqual([
+    ...[null, null, null],
+  ]);
+  expect(told.filter(({ status }) => status === "failed").map(({ action }) => action)).toEqual(["image_upload"]);
+});
+
+test("an account that is opened again in time keeps its images", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const image = await availableImage(world, alice);
+  await close(world, alice);
+
+  await world.operator.post(`/admin/accounts/${alice.accountId}/reopen`, {});
+  world.time.now = new Date(world.time.now.getTime() + 2 * CLOSED_ACCOUNT_DAYS * DAY_MS);
+  await world.closedAccountsChore();
+
+  expect(await isThere(world, image)).toBe(true);
+});
+
+// The chore reads which accounts are due, and only then takes them.
+test("an account that is opened again while the chore has begun keeps its images", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+  const image = await availableImage(world, alice);
+  await close(world, alice);
+  world.time.now = new Date(world.time.now.getTime() + CLOSED_ACCOUNT_DAYS * DAY_MS);
+
+  let pending: Promise<void> | undefined;
+  await world.db.transaction().execute(async (tx) => {
+    const open = { closed_at: null, data_until: null };
+    await tx.updateTable("accounts").set(open).where("id", "=", alice.accountId).execute();
+    pending = world.closedAccountsChore();
+    await expect.poll(() => countWaiting(world)).toBe(1);
+  });
+  await pending;
+
+  expect(await isThere(world, image)).toBe(true);
+});

@@ -1,0 +1,43 @@
+import { emit, endEvent } from "#events/index.ts";
+import type { Principal } from "#identity/index.ts";
+import { addSignal } from "#operations/index.ts";
+import { audit } from "#platform/audit.ts";
+import type { Tx } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import type { ImageDeps } from "./accept-upload.ts";
+import { entityOfImage, targetOfImage } from "./entity.ts";
+import { type ImageRow, lockImage, markImageDeleted } from "./image-store.ts";
+
+/** Gone for the tenant with this transaction, in whatever state it is; its objects follow. */
+export const deleteImage = ({ db, clock }: Pick<ImageDeps, "db" | "clock">, by: Principal, id: number): Promise<void> =>
+  transact(db, "api.deleteImage", async (tx) => removeImage(tx, await lockImage(tx, by.accountId, id), clock(), by));
+
+/**
+ * The caller holds the row. Work on it is not ended here: it finds that its image is gone, and says so in its event. An
+ * upload that nobody works on yet has nobody else to say so. Without a user: nobody asked, it was due.
+ */
+export async function removeImage(
+  tx: Tx,
+  image: ImageRow,
+  at: Date,
+  by?: Pick<Principal, "username" | "clientId">,
+): Promise<void> {
+  const { id, account_id: accountId } = image;
+  if (accountId === null) throw new Error(`Image ${id} has no account.`);
+  await markImageDeleted(tx, image, at);
+  if (image.operation_id !== null) await addSignal(tx, image.operation_id);
+  const waits = image.status === "pending_upload" && image.operation_id === null && image.failed_at === null;
+  if (waits && image.event_id !== null)
+    await endEvent(tx, {
+      ...{ eventId: image.event_id, status: "failed", at },
+      message: "The image was deleted before its data arrived.",
+    });
+  await audit(tx, {
+    ...{ at, account: accountId, actor: by?.username ?? "worker", action: "delete_image", target: targetOfImage(id) },
+    detail: by === undefined || by.clientId === null ? {} : { client: by.clientId },
+  });
+  await emit(tx, {
+    ...{ accountId, username: by?.username ?? null, action: "image_delete", status: "notification" },
+    ...{ entity: entityOfImage(image), at, asked: by !== undefined },
+  });
+}

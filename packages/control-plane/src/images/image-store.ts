@@ -1,0 +1,117 @@
+import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
+import { dropGrants, mayView, type Principal } from "#identity/index.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { listPage } from "#platform/db/list-page.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import { notFound } from "#platform/errors.ts";
+import type { Filter } from "#platform/filter.ts";
+import type { PageRequest } from "#platform/http/page.ts";
+import { readWireId } from "./entity.ts";
+
+export type ImageRow = Selectable<Tables["images"]>;
+export type ImageCopy = Selectable<Tables["image_copies"]>;
+
+/** A deleted image is gone for everybody, though its objects may still be on their way out. */
+const images = (db: Db | Tx) => db.selectFrom("images").where("images.deleted_at", "is", null);
+const imagesOf = (db: Db | Tx, accountId: number) => images(db).where("images.account_id", "=", accountId);
+
+export const hasImage = async (db: Db, accountId: number, id: number): Promise<boolean> =>
+  (await imagesOf(db, accountId).select("id").where("id", "=", id).executeTakeFirst()) !== undefined;
+
+export const findImage = (db: Db | Tx, accountId: number, id: number): Promise<ImageRow> =>
+  imagesOf(db, accountId).selectAll().where("id", "=", id).executeTakeFirstOrThrow(notFound);
+
+/** Locks the row, so that two changes of one image are decided one after the other. */
+export const lockImage = (tx: Tx, accountId: number, id: number): Promise<ImageRow> =>
+  imagesOf(tx, accountId).selectAll().where("id", "=", id).forUpdate().executeTakeFirstOrThrow(notFound);
+
+/** All of an account, in the one order in which several are locked. */
+export const lockImagesOf = (tx: Tx, accountId: number): Promise<ImageRow[]> =>
+  imagesOf(tx, accountId).selectAll().orderBy("id").forUpdate().execute();
+
+export const findPublicImage = (db: Db | Tx, name: string): Promise<ImageRow> =>
+  images(db).selectAll().where("account_id", "is", null).where("name", "=", name).executeTakeFirstOrThrow(notFound);
+
+/** The one that has this name and is not this one. */
+export const findPublicImageToReplace = (tx: Tx, name: string, exceptId: number): Promise<ImageRow | undefined> =>
+  images(tx)
+    .selectAll()
+    .where("account_id", "is", null)
+    .where("name", "=", name)
+    .where("id", "<>", exceptId)
+    .forUpdate()
+    .executeTakeFirst();
+
+/** For the operator, who calls it by its bare number too. Undefined: there is none, or none any more. */
+export const lockAnyImage = (tx: Tx, text: string): Promise<ImageRow | undefined> =>
+  anyImage(tx, readWireId(/^\d+$/.test(text) ? `private/${text}` : text))
+    .selectAll()
+    .forUpdate()
+    .executeTakeFirst();
+
+const anyImage = (db: Db | Tx, named: ReturnType<typeof readWireId>) =>
+  named?.kind === "public"
+    ? images(db).where("account_id", "is", null).where("name", "=", named.name)
+    : images(db).where("id", "=", named?.id ?? 0);
+
+/** For the operator: the public ones and everybody's, or one account's. */
+export const listEveryImage = (db: Db, page: PageRequest, accountId: number | undefined) =>
+  listPage(
+    images(db)
+      .selectAll()
+      .$if(accountId !== undefined, (query) => query.where("account_id", "=", accountId as number)),
+    { page, lastly: { by: "images.id" } },
+  );
+
+const columns = {
+  label: sql.ref("images.label"),
+  deprecated: sql.ref("images.deprecated"),
+  is_public: sql`(images.account_id is null)`,
+  size: sql.ref("images.size_mb"),
+  type: sql.ref("images.type"),
+  vendor: sql.ref("images.vendor"),
+  status: sql.ref("images.status"),
+};
+
+/** The public ones, and those of the account that this user may view. Nobody sees the public ones alone. */
+export const listImagePage = (db: Db, principal: Principal | undefined, page: PageRequest, filter: Filter) =>
+  listPage(
+    images(db)
+      .selectAll()
+      .where((is) =>
+        principal === undefined
+          ? is("images.account_id", "is", null)
+          : is.or([
+              is("images.account_id", "is", null),
+              is.and([is("images.account_id", "=", principal.accountId), mayView(principal, "image", "images.id")]),
+            ]),
+      ),
+    { page, filter, columns, lastly: { by: "images.id" } },
+  );
+
+/** Where these lie. An image that is not available lies nowhere yet. */
+export const copiesOf = (db: Db | Tx, ids: readonly number[]): Promise<ImageCopy[]> =>
+  db.selectFrom("image_copies").selectAll().where("image_id", "=", sql<number>`any(${ids}::bigint[])`).execute();
+
+/** Ahead of the row: the address of an upload is made of it. */
+export async function nextImageId(db: Db | Tx): Promise<number> {
+  const { rows } = await sql<{ id: number }>`select next_id('images_seq') as id`.execute(db);
+  return (rows[0] as { id: number }).id;
+}
+
+export const insertImage = (tx: Tx, row: Insertable<Tables["images"]>): Promise<ImageRow> =>
+  tx.insertInto("images").values(row).returningAll().executeTakeFirstOrThrow();
+
+/** The caller holds the row. */
+export const saveImage = (tx: Tx, { id }: { id: number }, change: Updateable<Tables["images"]>): Promise<ImageRow> =>
+  tx.updateTable("images").set(change).where("id", "=", id).returningAll().executeTakeFirstOrThrow();
+
+/** Gone for its account, with what anybody held on it. The caller holds the row; its objects are cleared later. */
+export async function markImageDeleted(
+  tx: Tx,
+  { id, account_id }: Pick<ImageRow, "id" | "account_id">,
+  at: Date,
+): Promise<void> {
+  await saveImage(tx, { id }, { deleted_at: at, updated_at: at });
+  if (account_id !== null) await dropGrants(tx, account_id, "image", id);
+}

@@ -1,0 +1,88 @@
+import { asyncLocalStorage } from "@temporalio/activity";
+import { ApplicationFailure } from "@temporalio/common";
+import type { Clock } from "#platform/clock.ts";
+import { DomainError } from "#platform/errors.ts";
+import { createTurns } from "#platform/turns.ts";
+import { dropUnexplained, findKept } from "../keeping/explained.ts";
+import { settleAvailable, settleFailed } from "../settle.ts";
+import { BrokenContent, verifyContent } from "../verify-content.ts";
+import { findImport } from "./import-store.ts";
+import { type ImportDeps, type UploadOutcome, importUpload } from "./import-upload.ts";
+import { watchImport } from "./watch-import.ts";
+
+export type ImportActivityDeps = ImportDeps & { clock: Clock };
+
+/** Of one worker: an import takes a core, and some memory. */
+const AT_ONCE = 2;
+const TOO_LATE =
+  "The data could not be imported in time, which is no fault of theirs. Upload them again as a new image.";
+
+/** Each can be repeated: it may have been done before. */
+export const createImportActivities = (deps: ImportActivityDeps) => {
+  const { db, clock, imageStores } = deps;
+  const inTurn = createTurns({ atOnce: AT_ONCE, mostWaiting: 0 });
+
+  return {
+    /** Reads the upload into chunks. Whatever goes wrong on our side is thrown, and tried again. */
+    async importUpload(operationId: number): Promise<UploadOutcome> {
+      const image = await findImport(db, operationId);
+      if (image === undefined) return { kind: "ended" };
+      // Tests call it without Temporal.
+      const context = asyncLocalStorage.getStore();
+      return inTurn(async () => {
+        using watch = watchImport(db, operationId, {
+          beat: (percent) => context?.heartbeat(percent),
+          cancelled: context?.cancellationSignal,
+        });
+        // Awaited here: the watch ends with the block.
+        return await importUpload(deps, image, watch);
+      }).catch(askAgainIfBusy);
+    },
+
+    /** `again`: what was stored is not whole, and has to be made anew. */
+    async settleUpload(operationId: number, outcome: UploadOutcome): Promise<"settled" | "again"> {
+      const image = await findImport(db, operationId);
+      if (outcome.kind !== "taken" || image === undefined) {
+        const message = outcome.kind === "refused" ? outcome.reason : TOO_LATE;
+        await db.transaction().execute((tx) => settleFailed(tx, operationId, message, clock()));
+        return "settled";
+      }
+      const { content, uploadSha256, manifestSha256 } = outcome;
+      const verified = await verifyContent(imageStores.of(image.region), image.id, content).catch(orBroken);
+      if (verified === "broken") return "again";
+      // What is settled is what was written, whatever came back from the store.
+      if (verified.manifestSha256.toString("hex") !== manifestSha256) throw new Error("The manifest was read wrongly.");
+      const made = { content, ...verified, uploadSha256: Buffer.from(uploadSha256, "hex") };
+      await db.transaction().execute((tx) => settleAvailable(tx, deps, operationId, made, clock()));
+      return "settled";
+    },
+
+    /** Of the upload, and of tries that came to nothing, nothing is kept. */
+    async clearUpload(operationId: number): Promise<void> {
+      for (const image of await findKept(db, { operationId }))
+        await dropUnexplained(imageStores.of(image.region), image);
+    },
+  };
+};
+export type ImportActivities = ReturnType<typeof createImportActivities>;
+
+/** Ends an import whose workflow could not, when its deadline has passed. */
+export const createImportExpiry = ({ settleUpload }: ImportActivities) => ({
+  importImage: async (operationId: number): Promise<void> => {
+    await settleUpload(operationId, { kind: "late" });
+  },
+});
+
+function orBroken(error: unknown): "broken" {
+  if (error instanceof BrokenContent) return "broken";
+  throw error;
+}
+
+/** Another worker may have a turn free. */
+function askAgainIfBusy(error: unknown): never {
+  if (!(error instanceof DomainError && error.kind === "unavailable")) throw error;
+  throw ApplicationFailure.create({
+    ...{ message: "This worker imports as much as it can.", type: "Busy", category: "BENIGN" },
+    nextRetryDelay: "3 seconds",
+  });
+}

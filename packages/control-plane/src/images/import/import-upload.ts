@@ -1,0 +1,78 @@
+import { randomUUID } from "node:crypto";
+import { MANIFEST } from "@moorage/disk-image";
+import type { Db } from "#platform/db/database.ts";
+import { sha256 } from "#platform/sha256.ts";
+import { importBoundsOf, type runImporter } from "../importer/index.ts";
+import { findOwnLimits } from "../limits.ts";
+import { limitsOf } from "../limit-rules.ts";
+import { contentFolder, contentKey, uploadKey } from "../object-names.ts";
+import type { ImageSettings } from "../settings.ts";
+import type { ImageStore, ImageStores } from "../stores.ts";
+import { verifyContent } from "../verify-content.ts";
+import { type ImportWatch, NotWanted } from "./watch-import.ts";
+
+export type ImportDeps = { db: Db; images: ImageSettings; imageStores: ImageStores; runImporter: typeof runImporter };
+/** What an import came to. `ended`: nobody waits for it any more. `late`: it could not be done until its deadline. */
+export type UploadOutcome =
+  | { kind: "taken"; content: string; manifestSha256: string; uploadSha256: string }
+  | { kind: "refused"; reason: string }
+  | { kind: "ended" }
+  | { kind: "late" };
+
+type Image = { id: number; account_id: number | null; region: string };
+
+/** One try, into a folder of its own: another one that is still alive somewhere is not disturbed, nor disturbs. */
+export async function importUpload(deps: ImportDeps, image: Image, watch: ImportWatch): Promise<UploadOutcome> {
+  const store = deps.imageStores.of(image.region);
+  const content = randomUUID();
+  try {
+    const outcome = await readInto(deps, store, image, content, watch);
+    if (outcome.kind !== "taken") await dropTry(store, image.id, content);
+    return outcome;
+  } catch (error) {
+    await dropTry(store, image.id, content);
+    if (watch.signal.reason instanceof NotWanted) return { kind: "ended" };
+    throw error;
+  }
+}
+
+async function readInto(
+  deps: ImportDeps,
+  store: ImageStore,
+  { id, account_id }: Image,
+  content: string,
+  { signal, percent }: ImportWatch,
+): Promise<UploadOutcome> {
+  const { db, images } = deps;
+  const upload = await store.head(uploadKey(id));
+  if (upload === undefined) throw new Error("The uploaded data are not in the store any more.");
+  if (upload.bytes > images.uploadBytes) return { kind: "refused", reason: tooLarge(upload.bytes, images.uploadBytes) };
+  const source = await store.open(uploadKey(id), upload, signal);
+  if (source === undefined) throw new Error("The uploaded data were replaced before they were read.");
+  const put = (name: string, body: Uint8Array, digest: Buffer): Promise<void> =>
+    store.putWhole(contentKey(id, content, name), body, { digest, signal });
+
+  const limits = limitsOf(account_id === null ? undefined : await findOwnLimits(db, account_id), images);
+  const taken = await deps
+    .runImporter({
+      ...{ source, expectedBytes: upload.bytes, put, signal },
+      bounds: importBoundsOf({ ...images, rawMb: limits.rawMb }),
+      progress: (read) => percent(Math.floor((99 * read) / Math.max(upload.bytes, 1))),
+    })
+    .finally(() => source.destroy());
+  if (taken.kind === "refused") return taken;
+
+  // Last: a folder without it holds no disk.
+  const manifest = Buffer.from(JSON.stringify(taken.manifest));
+  const digest = sha256(manifest);
+  await put(MANIFEST, manifest, digest);
+  await verifyContent(store, id, content);
+  return { kind: "taken", content, manifestSha256: digest.toString("hex"), uploadSha256: taken.uploadSha256 };
+}
+
+/** As far as it goes: the store may be what failed, and the sweep finds the rest. */
+const dropTry = (store: ImageStore, imageId: number, content: string): Promise<void> =>
+  store.deleteAll(contentFolder(imageId, content)).catch(() => {});
+
+const tooLarge = (bytes: number, most: number): string =>
+  `The upload has ${bytes} bytes; at most ${most} bytes of compressed data are accepted.`;

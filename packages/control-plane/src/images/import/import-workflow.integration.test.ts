@@ -1,0 +1,154 @@
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createImageStores, type ImageStores } from "#images/index.ts";
+import { until, untilSettled } from "#testing/database-on-agent.ts";
+import { imageRow } from "#testing/image-stage.ts";
+import { aDisk, diskIn, later, uploaded } from "#testing/import-stage.ts";
+import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
+import { plainImporter } from "#testing/plain-importer.ts";
+import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
+import { newWorld, type World, type WorldSettings } from "#testing/world.ts";
+
+let temporal: Temporal;
+let store: ObjectStore;
+let imageStores: ImageStores;
+beforeAll(async () => {
+  [temporal, store] = [await startTemporal(), await startObjectStore()];
+  imageStores = createImageStores({ home: { regions: [], ...store.settings } }, 24);
+});
+beforeEach(() => store.objects.deleteAll(""));
+afterAll(async () => {
+  imageStores.close();
+  await temporal[Symbol.asyncDispose]();
+  await store[Symbol.asyncDispose]();
+});
+
+const stage = (settings: WorldSettings = {}) => newWorld({ imageStores, runImporter: plainImporter, ...settings });
+/** With the process that reads uploads. */
+const realStage = () => newWorld({ imageStores });
+const madeEvent = async (world: World) => (await world.events()).find(({ action }) => action === "image_upload");
+
+/** An upload whose data are there, and whose import is asked for. */
+async function begun(world: World, data: Buffer<ArrayBuffer>) {
+  const { image } = await uploaded(world, await world.customer(), data);
+  later(world, 3);
+  await world.lookForUploads();
+  return image;
+}
+/** A worker runs until then. */
+async function work(world: World, more: object, ended: () => Promise<void>): Promise<void> {
+  const worker = await startWorker(world, temporal, more);
+  await ended();
+  await worker[Symbol.asyncDispose]();
+}
+/** Until the store is tidy as well: that is the last thing that the workflow does. */
+const untilEmpty = () => until(async () => (await store.keys()).length === 0);
+async function untilOnlyContent(world: World, image: { id: string }): Promise<void> {
+  const { id, content } = await imageRow(world, image);
+  await until(async () => (await store.keys()).every((key) => key.startsWith(`images/${id}/${content}/`)));
+}
+
+test("an upload becomes available by its workflow, read by the process that reads uploads", async () => {
+  await using world = await realStage();
+  const disk = aDisk(17);
+  const image = await begun(world, gzipSync(disk));
+  await work(world, {}, async () => {
+    await untilSettled(world);
+    await untilOnlyContent(world, image);
+  });
+
+  expect(await imageRow(world, image)).toMatchObject({ status: "available", size_mb: 17 });
+  expect((await diskIn(world, store.objects, image)).equals(disk)).toBe(true);
+  expect(await madeEvent(world)).toMatchObject({ status: "finished" });
+});
+
+test("data that are no disk fail by its workflow, with a sentence that helps", async () => {
+  await using world = await realStage();
+  const image = await begun(world, Buffer.from("no disk"));
+  await work(world, {}, async () => {
+    await untilSettled(world);
+    await untilEmpty();
+  });
+
+  expect(await imageRow(world, image)).toMatchObject({ status: "pending_upload", failed_at: expect.any(Date) });
+  expect(await madeEvent(world)).toMatchObject({ status: "failed", message: expect.stringMatching(/gzip/) });
+});
+
+test("a store that is away is waited for, and the import goes on", async () => {
+  await using world = await stage();
+  const image = await begun(world, gzipSync(aDisk(1)));
+  await store.stop();
+  let tries = 0;
+  const importUpload: World["activities"]["importUpload"] = async (operationId) => {
+    tries++;
+    return world.activities.importUpload(operationId);
+  };
+  await work(world, { importUpload }, async () => {
+    await until(async () => tries >= 2);
+    await store.start();
+    await untilSettled(world);
+  });
+
+  expect(await imageRow(world, image)).toMatchObject({ status: "available" });
+});
+
+test("a worker that dies is noticed by its silence, and another one imports", async () => {
+  await using world = await stage();
+  const image = await begun(world, gzipSync(aDisk(1)));
+  let tries = 0;
+  let wake = (): void => {};
+  const silent = new Promise<{ kind: "ended" }>((resolve) => {
+    wake = () => resolve({ kind: "ended" });
+  });
+  const importUpload: World["activities"]["importUpload"] = async (operationId) =>
+    ++tries === 1 ? silent : world.activities.importUpload(operationId);
+  await work(world, { importUpload }, async () => {
+    await untilSettled(world);
+    // Too late: what it says now is not heard.
+    wake();
+  });
+
+  expect([tries, (await imageRow(world, image)).status]).toEqual([2, "available"]);
+});
+
+test("each step, done and told to have failed, leaves one image and one event", async () => {
+  await using world = await stage();
+  const image = await begun(world, gzipSync(aDisk(9)));
+  const told = new Set<string>();
+  const lost =
+    <Given extends unknown[], T>(name: string, done: (...given: Given) => Promise<T>) =>
+    async (...given: Given): Promise<T> => {
+      const result = await done(...given);
+      if (told.has(name)) return result;
+      told.add(name);
+      throw new Error("the answer is lost");
+    };
+  const { importUpload, settleUpload, clearUpload } = world.activities;
+  const activities = {
+    importUpload: lost("import", importUpload),
+    settleUpload: lost("settle", settleUpload),
+    clearUpload: lost("clear", clearUpload),
+  };
+  await work(world, activities, async () => {
+    await until(async () => told.size === 3);
+    await untilOnlyContent(world, image);
+  });
+
+  expect(await imageRow(world, image)).toMatchObject({ status: "available" });
+  expect((await world.events()).map(({ action, status }) => `${action} ${status}`)).toEqual(["image_upload finished"]);
+});
+
+test("past its deadline the workflow itself says that we were late", async () => {
+  await using world = await stage({ images: { importDeadlineSeconds: 5 } });
+  const image = await begun(world, gzipSync(aDisk(1)));
+  const importUpload = async (): Promise<never> => {
+    throw new Error("the store is away");
+  };
+  await work(world, { importUpload }, async () => {
+    await untilSettled(world);
+    await untilEmpty();
+  });
+
+  expect(await imageRow(world, image)).toMatchObject({ failed_at: expect.any(Date) });
+  expect(await madeEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("no fault") });
+});

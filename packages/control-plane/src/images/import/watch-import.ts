@@ -1,0 +1,58 @@
+import { sql } from "kysely";
+import type { Db } from "#platform/db/database.ts";
+
+const EVERY_MS = 2000;
+
+/** Somebody else has ended the operation, or the image was deleted: nobody waits for this any more. */
+export class NotWanted extends Error {
+  override readonly name = "NotWanted";
+}
+
+export type ImportWatch = {
+  signal: AbortSignal;
+  /** How far it is. */
+  percent: (percent: number) => void;
+  [Symbol.dispose]: () => void;
+};
+
+/** While an import runs: says that it does, writes down how far it is, and ends it when nobody wants it any more. */
+export function watchImport(
+  db: Db,
+  operationId: number,
+  { beat, cancelled }: { beat: (percent: number) => void; cancelled?: AbortSignal | undefined },
+): ImportWatch {
+  const ended = new AbortController();
+  let percent = 0;
+  let asking = false;
+  const look = async (): Promise<void> => {
+    if (asking) return;
+    asking = true;
+    try {
+      if (!(await isWanted(db, operationId, percent))) ended.abort(new NotWanted("The import is not wanted any more."));
+    } catch {
+      // Postgres is away. What is being read and stored needs it only at the end.
+    } finally {
+      asking = false;
+    }
+  };
+  const timer = setInterval(() => {
+    beat(percent);
+    void look();
+  }, EVERY_MS);
+  return {
+    signal: AbortSignal.any([ended.signal, ...(cancelled === undefined ? [] : [cancelled])]),
+    percent: (now) => {
+      percent = now;
+    },
+    [Symbol.dispose]: () => clearInterval(timer),
+  };
+}
+
+/** `percent` never falls: a second try begins at 0, and its owner has seen more. */
+async function isWanted(db: Db, operationId: number, percent: number): Promise<boolean> {
+  const { rows } = await sql`
+    update operations set percent = greatest(operations.percent, ${percent}::integer) from images
+    where operations.id = ${operationId} and operations.settled_at is null
+      and images.id = operations.entity_id and images.deleted_at is null returning operations.id`.execute(db);
+  return rows.length > 0;
+}

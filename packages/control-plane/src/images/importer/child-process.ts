@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import type { Duplex, Readable, Writable } from "node:stream";
+import type { ImportBounds } from "./bounds.ts";
+import { confined } from "./confine.ts";
+import { gatherProgram, loader } from "./program.ts";
+
+const KEPT_WORDS = 2000;
+const LOOK_MS = 100;
+/** So that what it gives back goes back to the system, and is not kept for each of its threads. */
+const environment = { MALLOC_ARENA_MAX: "1", MALLOC_MMAP_THRESHOLD_: "1048576" };
+/** It judges its computing by itself, and ends before the system would end it. */
+const SPARE_CPU_SECONDS = 60;
+
+export type Child = {
+  upload: Writable;
+  chunks: Readable;
+  reports: Readable;
+  /** When it has ended: how, and its last words. */
+  ended: Promise<string>;
+  peakBytes: () => number;
+  kill: () => void;
+};
+
+let program: string | undefined;
+
+/** Starts the process that reads the bytes. `onFault` is told when it takes too much memory: it is ended then. */
+export async function startChild(bounds: ImportBounds, onFault: (fault: Error) => void): Promise<Child> {
+  program ??= JSON.stringify(gatherProgram(new URL("child/main.ts", import.meta.url)));
+  const args = ["--input-type=module", "--eval", loader, "--", JSON.stringify(bounds)];
+  const [command, ...rest] = await confined(bounds.cpuSeconds + SPARE_CPU_SECONDS, args);
+  const child = spawn(command, rest, {
+    ...{ env: environment, cwd: "/", detached: true },
+    stdio: ["pipe", "pipe", "pipe", "pipe", "pipe"],
+  });
+  const [upload, chunks, words, reports, source] = child.stdio as [Writable, Readable, Readable, Duplex, Duplex];
+  // It may end before it has read everything, which its end tells.
+  for (const pipe of [upload, source]) pipe.on("error", () => {});
+  source.end(program);
+
+  let last = "";
+  words.on("data", (said: Buffer) => {
+    last = (last + said.toString("utf8")).slice(0, KEPT_WORDS);
+  });
+  const ended = new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (code, signal) => resolve(`${signal ?? `code ${code}`} ${last}`.trim()));
+  });
+  const kill = (): void => killGroup(child);
+
+  let peak = 0;
+  const look = (): number => (peak = Math.max(peak, peakOf(child.pid)));
+  const looking = setInterval(() => {
+    if (look() <= bounds.memoryBytes) return;
+    onFault(new Error(`The importer took ${Math.round(peak / 1024 / 1024)} MB of memory.`));
+    kill();
+  }, LOOK_MS);
+  void ended.finally(() => clearInterval(looking));
+  return { upload, chunks, reports, ended, peakBytes: look, kill };
+}
+
+/** Its own group, so that nothing that it might have started stays. */
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // it has ended
+  }
+}
+
+function peakOf(pid: number | undefined): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    return Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}

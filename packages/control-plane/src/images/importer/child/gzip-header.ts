@@ -1,0 +1,51 @@
+import { crc32 } from "node:zlib";
+import type { Input } from "./input.ts";
+import { refuse } from "./refused.ts";
+
+const [HAS_SUM, HAS_EXTRA, HAS_NAME, HAS_COMMENT, RESERVED] = [0x02, 0x04, 0x08, 0x10, 0xe0];
+const [FIXED_BYTES, DEFLATE] = [10, 8];
+/** Of the name of the file, and of the remark. No tool writes as much. */
+const MOST_TEXT_BYTES = 32 * 1024;
+
+/** Passes over the header of a member (RFC 1952), which says nothing that matters to us. */
+export async function passHeader(input: Input): Promise<void> {
+  const start = input.position;
+  let sum = 0;
+  const take = async (bytes: number): Promise<Buffer> => {
+    const taken = await input.take(bytes);
+    if (taken.length < bytes) cutShort("in a header");
+    sum = crc32(taken, sum);
+    return taken;
+  };
+  const fixed = await take(FIXED_BYTES);
+  const [method, flags] = [fixed.readUInt8(2), fixed.readUInt8(3)];
+  if (method !== DEFLATE || (flags & RESERVED) !== 0)
+    refuse(`The gzip header at byte ${start} has a method or flags that no tool writes. Compress the raw disk again.`);
+
+  if ((flags & HAS_EXTRA) !== 0) await take((await take(2)).readUInt16LE());
+  for (const text of [HAS_NAME, HAS_COMMENT]) if ((flags & text) !== 0) sum = await passText(input, start, sum);
+  if ((flags & HAS_SUM) === 0) return;
+  const expected = sum & 0xffff;
+  if ((await take(2)).readUInt16LE() !== expected)
+    refuse(`The checksum of the gzip header at byte ${start} is wrong: the file was damaged. Upload it again.`);
+}
+
+/** Up to and with the zero that ends it. */
+async function passText(input: Input, start: number, sumBefore: number): Promise<number> {
+  let [sum, passed] = [sumBefore, 0];
+  while (await input.fill()) {
+    const { rest } = input;
+    const end = rest.indexOf(0);
+    const text = end === -1 ? rest : rest.subarray(0, end + 1);
+    passed += text.length;
+    if (passed > MOST_TEXT_BYTES)
+      refuse(`The gzip header at byte ${start} has a name or comment of more than ${MOST_TEXT_BYTES} bytes.`);
+    sum = crc32(text, sum);
+    input.use(text.length);
+    if (end !== -1) return sum;
+  }
+  return cutShort("in a header");
+}
+
+export const cutShort = (where: string): never =>
+  refuse(`The gzip data ends too early, ${where}: the file was cut short. Upload all of it.`);

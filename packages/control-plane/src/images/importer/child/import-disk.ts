@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto";
+import { type CutChunk, createCutter } from "@moorage/disk-image/cutter";
+import { createInspection } from "@moorage/disk-image/inspection";
+import { type ImportBounds, tooLarge } from "../bounds.ts";
+import type { Verdict } from "../verdict.ts";
+import { gunzip } from "./gunzip.ts";
+import { createInput } from "./input.ts";
+import { Refused, refuse } from "./refused.ts";
+
+export type ImportIo = {
+  read: () => Promise<Buffer>;
+  put: (chunk: CutChunk) => Promise<void>;
+  progress: (bytes: number) => Promise<void>;
+  cpuSeconds: () => number;
+};
+
+const MB = 1024 * 1024;
+
+/** From the bytes of an upload to the chunks of a disk, or to the reason why there is none. */
+export async function importDisk(io: ImportIo, bounds: ImportBounds): Promise<Verdict> {
+  const hash = createHash("sha256");
+  let uploaded = 0;
+  const input = createInput(async () => {
+    const bytes = await io.read();
+    hash.update(bytes);
+    uploaded += bytes.length;
+    if (uploaded > bounds.uploadBytes) refuse(tooLarge(bounds));
+    if (io.cpuSeconds() > bounds.cpuSeconds)
+      refuse(`The data takes more than ${bounds.cpuSeconds} seconds of computing to unpack.`);
+    await io.progress(uploaded);
+    return bytes;
+  });
+  const inspection = createInspection();
+  const cutter = createCutter({ put: io.put, atOnce: 1 });
+  const object = (reason: string | undefined): void => {
+    if (reason !== undefined) refuse(reason);
+  };
+  const boundContent = (): void => {
+    if (cutter.keptBytes > bounds.keptBytes)
+      refuse(`The disk holds more than ${bounds.keptBytes / MB} MB that are not zeros. Delete or zero some of it.`);
+  };
+
+  try {
+    for await (const raw of gunzip(input, bounds.members)) {
+      if (cutter.rawBytes + raw.length > bounds.rawBytes)
+        refuse(`The disk is larger than ${bounds.rawBytes / MB} MB, and none may be. Make it smaller.`);
+      object(inspection.look(raw));
+      await cutter.write(raw);
+      boundContent();
+    }
+    object(inspection.end());
+    const manifest = await cutter.end();
+    boundContent();
+    return { kind: "taken", manifest, upload_sha256: hash.digest("hex") };
+  } catch (error) {
+    if (error instanceof Refused) return { kind: "refused", reason: error.message };
+    throw error;
+  }
+}

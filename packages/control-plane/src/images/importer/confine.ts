@@ -1,0 +1,55 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** The user who has nothing. */
+const NOBODY = "65534";
+const asNobody = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"];
+const withoutRights = ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--pdeathsig=KILL"];
+const ownNetwork = ["unshare", "--user", "--map-root-user", "--net"];
+/** It writes no file and leaves no core, and has a few descriptors. `setpriv` comes last: what follows has no rights. */
+const limits = (cpuSeconds: number): string[] => [
+  ...["prlimit", `--cpu=${Math.ceil(cpuSeconds)}`, "--fsize=0", "--core=0", "--nofile=64"],
+];
+/** What is not in the heap is bounded by how much is under way at once. */
+const node = [process.execPath, "--permission", "--max-old-space-size=48", "--max-semi-space-size=2"];
+
+type Way = (cpuSeconds: number) => string[];
+
+const waysOfRoot: readonly Way[] = [
+  (cpu) => ["unshare", "--net", ...limits(cpu), "setpriv", ...asNobody, ...withoutRights],
+  // Where root may not make a network, as in most containers, everybody may make one for themselves.
+  (cpu) => ["setpriv", ...asNobody, ...ownNetwork, ...limits(cpu), "setpriv", ...withoutRights],
+];
+const waysOfOthers: readonly Way[] = [(cpu) => [...ownNetwork, ...limits(cpu), "setpriv", ...withoutRights]];
+
+let found: Promise<Way> | undefined;
+
+/** The command that runs a program of Node's without network, files, rights, and beyond its parent's life. */
+export async function confined(cpuSeconds: number, args: readonly string[]): Promise<[string, ...string[]]> {
+  found ??= findWay();
+  return [...(await found)(cpuSeconds), ...node, ...args] as [string, ...string[]];
+}
+
+/** For the start of a process that will need it, so that the operator learns of it then. */
+export async function requireImporter(): Promise<void> {
+  await confined(1, []);
+}
+
+async function findWay(): Promise<Way> {
+  const faults: string[] = [];
+  for (const way of process.getuid?.() === 0 ? waysOfRoot : waysOfOthers) {
+    const [program, ...args] = [...way(10), ...node, "--eval", ""];
+    const fault = await run(program, args, { env: {}, cwd: "/" }).then(
+      () => undefined,
+      (error: Error & { stderr?: string }) => error.stderr?.trim() || error.message,
+    );
+    if (fault === undefined) return way;
+    faults.push(fault);
+  }
+  found = undefined;
+  throw new Error(
+    `Uploaded images cannot be read here: the process that does it must have no network, and none could be started so. Install util-linux (unshare, setpriv, prlimit), and allow user namespaces or run the worker as root. (${faults.join("; ").slice(0, 500)})`,
+  );
+}

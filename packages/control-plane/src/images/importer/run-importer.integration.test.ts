@@ -1,0 +1,178 @@
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { Readable } from "node:stream";
+import { expect, test } from "vitest";
+import { noise } from "./testing/disks.ts";
+import { member } from "./testing/gzip-file.ts";
+import { defaultBounds } from "./testing/import-file.ts";
+import { type ImportOrder, runImporter } from "./run-importer.ts";
+
+const MB = 1024 ** 2;
+const upload = member(noise(3 * MB));
+const never = new Promise<never>(() => {});
+
+/** An upload that comes whole. */
+const order = (change: Partial<ImportOrder> = {}): ImportOrder => ({
+  source: Readable.from([upload], { objectMode: false }),
+  ...{ expectedBytes: upload.length, bounds: defaultBounds, signal: new AbortController().signal },
+  ...{ put: async () => {}, progress: () => {}, ...change },
+});
+/** One that begins, and of which no more comes. */
+const stalled = (): Readable =>
+  Readable.from(
+    (async function* () {
+      yield upload.subarray(0, 1000);
+      await never;
+    })(),
+    { objectMode: false },
+  );
+
+const until = async <T>(look: () => T | undefined): Promise<T> => {
+  for (;;) {
+    const found = look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};
+/** The process that reads, once it is no more one of those that take its rights. */
+const childOf = (pid: number): number | undefined =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .find((each) => {
+      const read = (name: string): string => readFileSync(`/proc/${each}/${name}`, "utf8");
+      try {
+        const [, first, ...rest] = read("cmdline").split("\0");
+        const isReader = first === "--permission" && rest.some((argument) => argument.includes("uploadBytes"));
+        return isReader && read("status").includes(`PPid:\t${pid}\n`);
+      } catch {
+        return false;
+      }
+    });
+
+test("it reads without network, rights and environment, as another user", async () => {
+  const stop = new AbortController();
+  const running = runImporter(order({ source: stalled(), signal: stop.signal }));
+  const pid = await until(() => childOf(process.pid));
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+
+  expect(status).toMatch(/^CapEff:\s+0+$/m);
+  expect(status).toMatch(/^CapBnd:\s+0+$/m);
+  expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
+  const user = process.getuid?.() === 0 ? 65_534 : process.getuid?.();
+  expect(/^Uid:\s+(.*)$/m.exec(status)?.[1]?.split("\t")).toEqual(Array(4).fill(String(user)));
+  expect(readlinkSync(`/proc/${pid}/ns/net`)).not.toBe(readlinkSync("/proc/self/ns/net"));
+  expect(readFileSync(`/proc/${pid}/net/dev`, "utf8").match(/^\s*\w+:/gm)).toEqual([expect.stringContaining("lo:")]);
+  const environment = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").filter(Boolean);
+  expect(environment.filter((each) => !each.startsWith("MALLOC_"))).toEqual([]);
+  expect(readFileSync(`/proc/${pid}/limits`, "utf8")).toMatch(/^Max file size\s+0\s+0/m);
+
+  stop.abort(new Error("enough"));
+  await expect(running).rejects.toThrow("enough");
+});
+
+test("whoever stops it gets the reason back, and nothing runs on", async () => {
+  const stop = new AbortController();
+  const running = runImporter(order({ source: stalled(), signal: stop.signal }));
+  const pid = await until(() => childOf(process.pid));
+  stop.abort(new Error("the image was deleted"));
+  await expect(running).rejects.toThrow("the image was deleted");
+  expect(existsSync(`/proc/${pid}`)).toBe(false);
+});
+
+test("stopped before it began, it reads nothing", async () => {
+  await expect(runImporter(order({ signal: AbortSignal.abort(new Error("too late")) }))).rejects.toThrow("too late");
+});
+
+test.each([
+  ["fewer", upload.length + 1, "The store gave"],
+  ["more", upload.length - 1, "The store gave more than"],
+])("%s bytes than the store said are a fault of ours and no reason to refuse", async (_what, expectedBytes, fault) => {
+  await expect(runImporter(order({ expectedBytes }))).rejects.toThrow(fault);
+});
+
+test("a store that breaks off is a fault of ours", async () => {
+  const source = Readable.from(
+    (async function* () {
+      yield upload.subarray(0, 100_000);
+      throw new Error("connection reset");
+    })(),
+    { objectMode: false },
+  );
+  await expect(runImporter(order({ source }))).rejects.toThrow("connection reset");
+});
+
+test("a chunk that cannot be put is a fault of ours", async () => {
+  const put = () => Promise.reject(new Error("the store is full"));
+  await expect(runImporter(order({ put }))).rejects.toThrow("the store is full");
+});
+
+test("a store that gives nothing more is waited for so long, and is a fault of ours", async () => {
+  await expect(runImporter(order({ source: stalled(), bounds: { ...defaultBounds, seconds: 1 } }))).rejects.toThrow(
+    "The import did not end within 1 seconds.",
+  );
+});
+
+test("too much memory is a fault of ours", async () => {
+  const bounds = { ...defaultBounds, memoryBytes: 10 * MB };
+  await expect(runImporter(order({ source: stalled(), bounds }))).rejects.toThrow("MB of memory");
+});
+
+test("a reader that is killed is a fault of ours", async () => {
+  const running = runImporter(order({ source: stalled() }));
+  process.kill(await until(() => childOf(process.pid)), "SIGKILL");
+  await expect(running).rejects.toThrow("The importer ended without a verdict: SIGKILL");
+});
+
+test("it dies with the process that started it", async () => {
+  const program = `
+    import { Readable } from "node:stream";
+    import { runImporter } from ${JSON.stringify(new URL("run-importer.ts", import.meta.url).href)};
+    import { defaultBounds } from ${JSON.stringify(new URL("testing/import-file.ts", import.meta.url).href)};
+    await runImporter({ source: new Readable({ read() {} }), expectedBytes: 1000, bounds: defaultBounds,
+      put: async () => {}, progress: () => {}, signal: new AbortController().signal });`;
+  const parent = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: "ignore" });
+  const pid = await until(() => (parent.pid === undefined ? undefined : childOf(parent.pid)));
+  parent.kill("SIGKILL");
+  expect(await until(() => (existsSync(`/proc/${pid}`) ? undefined : "gone"))).toBe("gone");
+});
+
+test("few chunks are under way at once, all of them are put before it ends, and little is read ahead", async () => {
+  const large = member(noise(160 * MB), { level: 0 });
+  let [read, underWay, most, ahead, put] = [0, 0, 0, 0, 0];
+  const full = Promise.withResolvers<void>();
+  const source = Readable.from(
+    (function* () {
+      for (; read < large.length; read += 65_536) yield large.subarray(read, read + 65_536);
+    })(),
+    { objectMode: false },
+  );
+  const outcome = await runImporter(
+    order({
+      ...{ source, expectedBytes: large.length },
+      async put(_name, body) {
+        most = Math.max(most, ++underWay);
+        // All wait for the fourth, and it gives a fifth the time to come.
+        if (underWay === 4) setTimeout(full.resolve, 1000);
+        await full.promise;
+        ahead = Math.max(ahead, read - put);
+        put += body.length;
+        underWay--;
+      },
+    }),
+  );
+  expect(outcome).toMatchObject({ kind: "taken", manifest: { raw_bytes: 160 * MB, stored_bytes: put } });
+  expect({ underWay, most }).toEqual({ underWay: 0, most: 4 });
+  // Those that are put, those that wait to be, and what pipes hold.
+  expect(ahead).toBeLessThan(80 * MB);
+});
+
+test("what is read is told, up to the whole", async () => {
+  const large = member(noise(40 * MB), { level: 0 });
+  const told: number[] = [];
+  const source = Readable.from([large], { objectMode: false });
+  await runImporter(order({ source, expectedBytes: large.length, progress: (bytes) => told.push(bytes) }));
+  expect(told.length).toBeGreaterThanOrEqual(4);
+  expect(told).toEqual(told.toSorted((a, b) => a - b));
+  expect(told.at(-1)).toBeLessThanOrEqual(large.length);
+});

@@ -1,0 +1,116 @@
+import type { Readable, Writable } from "node:stream";
+import { chunkName, type DiskManifest } from "@moorage/disk-image";
+import { type ImportBounds, tooLarge } from "./bounds.ts";
+import { startChild } from "./child-process.ts";
+import type { FrameHeader } from "./frames.ts";
+import { readFrames } from "./read-frames.ts";
+import { readReports } from "./read-reports.ts";
+
+export type ImportOrder = {
+  source: Readable;
+  /** As the store has it. Another number of bytes is a fault of ours. */
+  expectedBytes: number;
+  bounds: ImportBounds;
+  /** `digest` is the sha256 of the body, for the store to compare. */
+  put: (name: string, body: Buffer, digest: Buffer) => Promise<void>;
+  /** How many bytes of the upload were read so far. */
+  progress: (bytes: number) => void;
+  signal: AbortSignal;
+};
+export type ImportOutcome = (
+  | { kind: "taken"; manifest: DiskManifest; uploadSha256: string }
+  | { kind: "refused"; reason: string }
+) & { /** The most memory that the process had. */ peakBytes?: number };
+
+const PUTS_AT_ONCE = 4;
+
+/**
+ * Turns an upload into the chunks of a disk, by a process of its own that can do nothing else. The manifest is the
+ * caller's to put. Refused is what the data are to blame for; whatever else goes wrong is thrown, and may be tried again.
+ * When it returns or throws, the child has ended and no put is under way.
+ */
+export async function runImporter(order: ImportOrder): Promise<ImportOutcome> {
+  const { source, expectedBytes, bounds, signal } = order;
+  if (expectedBytes > bounds.uploadBytes) {
+    source.destroy();
+    return { kind: "refused", reason: tooLarge(bounds) };
+  }
+  const stop = new AbortController();
+  const fail = (fault: unknown): void => stop.abort(fault);
+  const child = await startChild(bounds, fail);
+  stop.signal.addEventListener("abort", child.kill);
+  const passOn = (): void => fail(signal.reason);
+  signal.addEventListener("abort", passOn);
+  if (signal.aborted) passOn();
+  const timer = setTimeout(
+    () => fail(new Error(`The import did not end within ${bounds.seconds} seconds.`)),
+    bounds.seconds * 1000,
+  );
+  void feed(source, expectedBytes, child.upload).catch(fail);
+  const kept = keepChunks(child.chunks, order).catch(fail);
+  try {
+    const verdict = await readReports(child.reports, order.progress);
+    const peakBytes = child.peakBytes();
+    if (verdict?.kind === "refused") return { ...verdict, peakBytes };
+    if (verdict !== undefined) {
+      child.kill();
+      const came = await kept;
+      if (came !== undefined) requireSame(verdict.manifest, came);
+    }
+    if (stop.signal.aborted) throw stop.signal.reason as Error;
+    if (verdict === undefined) throw new Error(`The importer ended without a verdict: ${await child.ended}`);
+    return { kind: "taken", manifest: verdict.manifest, uploadSha256: verdict.upload_sha256, peakBytes };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", passOn);
+    source.destroy();
+    child.kill();
+    child.chunks.destroy();
+    // Not the source: one that is stuck may never say that it has ended.
+    await Promise.all([kept, child.ended]);
+  }
+}
+
+/** The end of the data is told only when they were all there: what was cut on its way must not be judged. */
+async function feed(source: Readable, expectedBytes: number, upload: Writable): Promise<void> {
+  let bytes = 0;
+  for await (const piece of source as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > expectedBytes) throw new Error(`The store gave more than the ${expectedBytes} bytes of the upload.`);
+    await new Promise<void>((resolve) => upload.write(piece, () => resolve()));
+    // Its verdict needs no more.
+    if (upload.destroyed) return;
+  }
+  if (bytes < expectedBytes) throw new Error(`The store gave ${bytes} of the ${expectedBytes} bytes of the upload.`);
+  upload.end();
+}
+
+async function keepChunks(chunks: Readable, { bounds, put }: ImportOrder): Promise<FrameHeader[]> {
+  const kept: FrameHeader[] = [];
+  const underWay = new Set<Promise<void>>();
+  try {
+    for await (const { body, ...frame } of readFrames(chunks, bounds.rawBytes)) {
+      kept.push(frame);
+      // One that failed stays, and is thrown by the next look at them.
+      const work: Promise<void> = put(chunkName(frame.index), body, Buffer.from(frame.sha256, "hex")).then(
+        () => void underWay.delete(work),
+      );
+      work.catch(() => {});
+      underWay.add(work);
+      if (underWay.size >= PUTS_AT_ONCE) await Promise.race(underWay);
+    }
+    await Promise.all(underWay);
+    return kept;
+  } finally {
+    await Promise.allSettled(underWay);
+  }
+}
+
+/** What the child says that it gave is what came. */
+function requireSame({ chunks }: DiskManifest, kept: readonly FrameHeader[]): void {
+  const came = kept.toSorted((a, b) => a.index - b.index);
+  const same = ({ index, bytes, sha256 }: FrameHeader, other: FrameHeader | undefined): boolean =>
+    index === other?.index && bytes === other.bytes && sha256 === other.sha256;
+  if (chunks.length !== came.length || !chunks.every((chunk, place) => same(chunk, came[place])))
+    throw new Error("The importer's manifest is not of the chunks that it gave.");
+}

@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import { chunkName, readDisk } from "@moorage/disk-image";
+import type { ImportBounds } from "../bounds.ts";
+import { type ImportOutcome, runImporter } from "../run-importer.ts";
+import type { TestFile } from "./gzip-file.ts";
+
+const MB = 1024 * 1024;
+
+export const defaultBounds: ImportBounds = {
+  ...{ uploadBytes: 5_000_000_000, rawBytes: 6144 * MB, keptBytes: 6144 * MB },
+  ...{ members: 196_608, cpuSeconds: 600, seconds: 600, memoryBytes: 200 * MB },
+};
+/** With these a bomb is told from a disk sooner. */
+export const smallBounds: ImportBounds = { ...defaultBounds, rawBytes: 64 * MB, keptBytes: 32 * MB };
+
+/** As the worker would, into memory. `rawSha256` is of what is read back. */
+export async function importFile(file: TestFile, bounds: ImportBounds) {
+  const stored = new Map<string, Buffer>();
+  const outcome: ImportOutcome = await runImporter({
+    source: Readable.from(file.pieces(), { objectMode: false, highWaterMark: MB }),
+    ...{ expectedBytes: file.bytes, bounds, progress: () => {}, signal: new AbortController().signal },
+    put: async (name, body) => void stored.set(name, body),
+  });
+  return { outcome, stored, readBack: () => hashOf(outcome, stored) };
+}
+
+async function hashOf(outcome: ImportOutcome, stored: ReadonlyMap<string, Buffer>): Promise<string> {
+  if (outcome.kind === "refused") throw new Error(outcome.reason);
+  const hash = createHash("sha256");
+  const chunks = readDisk(outcome.manifest, async (index) => stored.get(chunkName(index)) ?? Buffer.alloc(0));
+  for await (const raw of chunks) hash.update(raw);
+  return hash.digest("hex");
+}

@@ -1,0 +1,11 @@
+import { DiskManifest } from "@moorage/disk-image";
+import { z } from "zod";
+
+/** What the child says on its third pipe: how much it has read, and at last what it found. */
+export const Report = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("progress"), bytes: z.int().nonnegative() }),
+  z.object({ kind: z.literal("taken"), manifest: DiskManifest, upload_sha256: z.hex().length(64) }),
+  z.object({ kind: z.literal("refused"), reason: z.string().min(1).max(1000) }),
+]);
+export type Report = z.output<typeof Report>;
+export type Verdict = Exclude<Report, { kind: "progress" }>;

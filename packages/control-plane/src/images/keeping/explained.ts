@@ -1,0 +1,34 @@
+import { sql } from "kysely";
+import type { Db } from "#platform/db/database.ts";
+import type { ImageRow } from "../image-store.ts";
+import { imageFolder, ownerOfKey, uploadKey } from "../object-names.ts";
+import type { ImageStore } from "../stores.ts";
+
+/** What of an image says which of its objects are needed. */
+export type KeptImage = Pick<ImageRow, "id" | "region" | "status" | "content" | "deleted_at" | "failed_at"> & {
+  /** Its import or capture has not ended: any folder of it may be a try that is under way. */
+  open: boolean;
+};
+
+/** Of an upload while it is waited for or read; of content what the image is made of, and of tries those that may live. */
+export function isExplained(image: KeptImage, content: string | undefined): boolean {
+  const lives = image.deleted_at === null;
+  if (content === undefined) return lives && image.status === "pending_upload" && image.failed_at === null;
+  return image.open || (lives && image.content === content);
+}
+
+export async function findKept(db: Db, by: { ids: readonly number[] } | { operationId: number }): Promise<KeptImage[]> {
+  const { rows } = await sql<KeptImage>`
+    select i.id, i.region, i.status, i.content, i.deleted_at, i.failed_at,
+      (o.id is not null and o.settled_at is null) or (i.status = 'creating' and i.deleted_at is null) as open
+    from images i left join operations o on o.id = i.operation_id
+    where ${"ids" in by ? sql`i.id = any(${by.ids}::bigint[])` : sql`i.operation_id = ${by.operationId}`}`.execute(db);
+  return rows;
+}
+
+/** Takes what is not needed any more of one image out of a store. The row was read before, so it may only know too much. */
+export async function dropUnexplained(store: ImageStore, image: KeptImage): Promise<void> {
+  if (!isExplained(image, undefined)) await store.deleteMany([uploadKey(image.id)]);
+  for await (const page of store.list(imageFolder(image.id)))
+    await store.deleteMany(page.map(({ key }) => key).filter((key) => !isExplained(image, ownerOfKey(key)?.content)));
+}

@@ -1,0 +1,65 @@
+import { sql } from "kysely";
+import { granting, type Principal } from "#identity/index.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { DomainError } from "#platform/errors.ts";
+import { type AddedImages, type ImageUsage, limitFaults, limitsOf } from "./limit-rules.ts";
+import type { ImageSettings } from "./settings.ts";
+
+/**
+ * Refuses what the account may not have. It locks the account's row, so that what is judged is what there is until the
+ * end of the transaction: after every other row that the transaction locks, before the new image is written.
+ */
+export async function requireImageLimits(
+  tx: Tx,
+  accountId: number,
+  settings: ImageSettings,
+  added: AddedImages,
+): Promise<void> {
+  const faults = await faultsOf(tx, accountId, settings, added);
+  if (faults.length > 0) throw new DomainError("invalid", ...faults.map((reason) => ({ reason })));
+}
+
+/** The same for work that ends: why it cannot end well, or undefined. The image that it is about is written already. */
+export const imageLimitFault = async (
+  tx: Tx,
+  accountId: number,
+  settings: ImageSettings,
+  added: AddedImages,
+): Promise<string | undefined> => (await faultsOf(tx, accountId, settings, added))[0];
+
+/**
+ * Lets somebody make an image: within the limits, and so that a restricted user may use what they make. The grant comes
+ * first, because it waits for whoever deletes the user, who waits for the account.
+ */
+export async function admitImage(
+  tx: Tx,
+  by: Principal,
+  id: number,
+  settings: ImageSettings,
+  added: Pick<AddedImages, "addMb" | "rawMb">,
+): Promise<void> {
+  if (by.restricted) await granting({ ...by, id }, "image", sql``).execute(tx);
+  await requireImageLimits(tx, by.accountId, settings, { addImages: 1, ...added });
+}
+
+async function faultsOf(tx: Tx, accountId: number, settings: ImageSettings, added: AddedImages): Promise<string[]> {
+  // A statement of its own: what is counted afterwards is as those left it who held the row before.
+  await tx.selectFrom("accounts").select("id").where("id", "=", accountId).forNoKeyUpdate().execute();
+  const own = await findOwnLimits(tx, accountId);
+  return limitFaults(limitsOf(own, settings), await imageUsage(tx, accountId), added);
+}
+
+export const findOwnLimits = (db: Db | Tx, accountId: number) =>
+  db
+    .selectFrom("image_limits")
+    .select(["images", "total_mb", "raw_mb"])
+    .where("account_id", "=", accountId)
+    .executeTakeFirst();
+
+/** Of what tenants make: automatic images come and go by themselves, and count for nothing. */
+export async function imageUsage(db: Db | Tx, accountId: number): Promise<ImageUsage> {
+  const { rows } = await sql<ImageUsage>`
+    select count(*)::int as images, coalesce(sum(size_mb), 0)::bigint as "totalMb" from images
+    where account_id = ${accountId} and type = 'manual' and deleted_at is null`.execute(db);
+  return rows[0] as ImageUsage;
+}

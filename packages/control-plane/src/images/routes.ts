@@ -1,0 +1,55 @@
+import {
+  captureImage,
+  deleteImage as deleteImageOperation,
+  listImages,
+  updateImage as updateImageOperation,
+  uploadImage,
+  viewImage,
+} from "@moorage/contract";
+import type { FastifyInstance } from "fastify";
+import { type Principal, type RouteDeps, route } from "#identity/index.ts";
+import { toPage } from "#platform/http/page.ts";
+import { acceptUpload, type ImageDeps } from "./accept-upload.ts";
+import { acceptCapture } from "./capture/accept-capture.ts";
+import { deleteImage } from "./delete-image.ts";
+import { imageToChange, imageToView } from "./find-image.ts";
+import { listImagePage } from "./image-store.ts";
+import { updateImage } from "./update-image.ts";
+import { showImage, viewsOfImages } from "./view.ts";
+
+export type ImageRouteDeps = RouteDeps & ImageDeps & { nudgeRelay: () => void };
+
+/** The steps at which a request can die. */
+export const imageApiSteps = ["api.uploadImage", "api.captureImage", "api.updateImage", "api.deleteImage"] as const;
+
+export function imageRoutes(app: FastifyInstance, deps: ImageRouteDeps): void {
+  const { db } = deps;
+  const requireChangeable = ({ principal, params }: { principal: Principal; params: { imageId: string } }) =>
+    imageToChange(db, principal, params.imageId);
+
+  route(app, deps, listImages, async ({ principal, page, filter }) => {
+    const { rows, results } = await listImagePage(db, principal, page, filter);
+    return toPage(page, results, await viewsOfImages(deps, rows));
+  });
+
+  route(app, deps, uploadImage, ({ principal, body, once }) => acceptUpload(deps, principal, body, once));
+
+  route(app, deps, captureImage, ({ principal, body, once }) => acceptCapture(deps, principal, body, once));
+
+  route(app, deps, viewImage, async ({ principal, params }) =>
+    showImage(deps, await imageToView(db, principal, params.imageId)),
+  );
+
+  route(
+    app,
+    deps,
+    updateImageOperation,
+    async (call) => updateImage(deps, call.principal, await requireChangeable(call), call.body),
+    requireChangeable,
+  );
+
+  route(app, deps, deleteImageOperation, async (call) => {
+    await deleteImage(deps, call.principal, await requireChangeable(call));
+    return {};
+  });
+}

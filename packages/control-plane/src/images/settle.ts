@@ -1,0 +1,113 @@
+import type { DiskManifest } from "@moorage/disk-image";
+import { endEvent } from "#events/index.ts";
+import { findOperation, type OperationRow, settleOperation } from "#operations/index.ts";
+import { audit } from "#platform/audit.ts";
+import type { Tx } from "#platform/db/database.ts";
+import { targetOfImage } from "./entity.ts";
+import { type ImageRow, markImageDeleted, saveImage } from "./image-store.ts";
+import { imageLimitFault } from "./limits.ts";
+import type { ImageSettings } from "./settings.ts";
+import type { ImageStores } from "./stores.ts";
+
+const MB = 1024 * 1024;
+const HOUR_MS = 3_600_000;
+const DELETED = "The image was deleted.";
+
+/** What an import or a capture has put into the store of the image's region, and `verifyContent` has found whole. */
+export type MadeContent = {
+  content: string;
+  manifest: DiskManifest;
+  manifestSha256: Buffer;
+  uploadSha256?: Buffer;
+};
+/** `before`: somebody was first, and everything that belongs to the settling was committed with theirs. */
+export type Settled = "available" | "failed" | "before";
+
+type SettleDeps = { images: ImageSettings; imageStores: ImageStores };
+
+/** Image, copies, operation, event and audit change together, once. It locks the image, then the account. */
+export async function settleAvailable(
+  tx: Tx,
+  { images, imageStores }: SettleDeps,
+  operationId: number,
+  made: MadeContent,
+  at: Date,
+): Promise<Settled> {
+  const image = await lockImageOf(tx, operationId);
+  if (image.deleted_at !== null) return end(tx, image, operationId, { message: DELETED, at });
+  const sizeMb = Math.ceil(made.manifest.raw_bytes / MB);
+  const fault = await limitFault(tx, images, image, sizeMb);
+  if (fault !== undefined) return end(tx, image, operationId, { message: fault, at });
+
+  if ((await end(tx, image, operationId, { at })) === "before") return "before";
+  await saveImage(tx, image, {
+    ...{ status: "available", size_mb: sizeMb, content: made.content, updated_at: at, next_look_at: null },
+    ...{ raw_bytes: made.manifest.raw_bytes, stored_bytes: made.manifest.stored_bytes },
+    ...{ raw_sha256: Buffer.from(made.manifest.raw_sha256, "hex"), manifest_sha256: made.manifestSha256 },
+    ...{ upload_sha256: made.uploadSha256 ?? null, remove_at: image.expiry },
+  });
+  const home = imageStores.of(image.region);
+  await tx
+    .insertInto("image_copies")
+    .values(
+      imageStores.all.map((store) => ({
+        ...{ image_id: image.id, store: store.name, next_try_at: at, updated_at: at },
+        status: store === home ? ("available" as const) : ("pending" as const),
+      })),
+    )
+    .execute();
+  return "available";
+}
+
+/** An upload stays visible for an hour, so that its owner sees what became of it; a capture leaves nothing. */
+export const settleFailed = async (tx: Tx, operationId: number, message: string, at: Date): Promise<Settled> => {
+  const image = await lockImageOf(tx, operationId);
+  return end(tx, image, operationId, { message: image.deleted_at === null ? message : DELETED, at });
+};
+
+/** Also one that was deleted: its work has to end all the same. */
+async function lockImageOf(tx: Tx, operationId: number): Promise<ImageRow> {
+  const { entity_id } = await findOperation(tx, operationId);
+  return tx.selectFrom("images").selectAll().where("id", "=", entity_id).forUpdate().executeTakeFirstOrThrow();
+}
+
+/** Automatic images count for nothing. */
+const limitFault = async (tx: Tx, images: ImageSettings, { account_id, type }: ImageRow, mb: number) =>
+  account_id === null || type === "automatic"
+    ? undefined
+    : imageLimitFault(tx, account_id, images, { addImages: 0, addMb: mb, rawMb: mb });
+
+/** With a message it failed. */
+async function end(
+  tx: Tx,
+  image: ImageRow,
+  operationId: number,
+  { message, at }: { message?: string; at: Date },
+): Promise<Settled> {
+  const told = message === undefined ? {} : { message };
+  const outcome = message === undefined ? "done" : "failed";
+  const operation = await settleOperation(tx, operationId, { outcome, ...told, at });
+  if (operation === undefined) return "before";
+  if (message !== undefined) await leaveFailed(tx, image, at);
+  await writeDown(tx, operation, image, told, at);
+  if (operation.event_id !== null)
+    await endEvent(tx, {
+      ...{ eventId: operation.event_id, status: message === undefined ? "finished" : "failed" },
+      ...{ ...told, at },
+    });
+  return message === undefined ? "available" : "failed";
+}
+
+async function leaveFailed(tx: Tx, image: ImageRow, at: Date): Promise<void> {
+  if (image.deleted_at !== null) return;
+  if (image.status === "creating") return markImageDeleted(tx, image, at);
+  await saveImage(tx, image, {
+    ...{ failed_at: at, remove_at: new Date(at.getTime() + HOUR_MS), updated_at: at, next_look_at: null },
+  });
+}
+
+const writeDown = (tx: Tx, { id, kind, outcome }: OperationRow, image: ImageRow, told: object, at: Date) =>
+  audit(tx, {
+    ...{ at, account: image.account_id, actor: "worker", action: `${kind}.${outcome}` },
+    ...{ target: targetOfImage(image.id), detail: { operation: id, ...told } },
+  });

@@ -1,0 +1,78 @@
+import { CHUNK_BYTES, chunkName, DiskManifest, MANIFEST } from "@moorage/disk-image";
+import { sha256 } from "#platform/sha256.ts";
+import { contentFolder, contentKey } from "./object-names.ts";
+import type { ImageStore } from "./stores.ts";
+
+/** What is in the store is not what was said to be there. The message is for people. */
+export class BrokenContent extends Error {
+  override readonly name = "BrokenContent";
+}
+
+export type VerifiedContent = { manifest: DiskManifest; manifestSha256: Buffer };
+
+/** Of a disk of a terabyte. Nobody fills our memory by a manifest. */
+const MOST_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Whether a folder holds a whole disk: a manifest that makes sense, and exactly the chunks that it names, each of its
+ * size. Their bytes are not read: whoever put them there sent a checksum along, and whoever reads them compares.
+ */
+export async function verifyContent(
+  store: Pick<ImageStore, "get" | "head" | "list">,
+  imageId: number,
+  content: string,
+): Promise<VerifiedContent> {
+  const { manifest, manifestSha256 } = await readManifest(store, contentKey(imageId, content, MANIFEST));
+  const wanted = new Map(
+    manifest.chunks.map(({ index, bytes }) => [contentKey(imageId, content, chunkName(index)), bytes]),
+  );
+  for await (const page of store.list(contentFolder(imageId, content)))
+    for (const { key, bytes } of page) {
+      if (key === contentKey(imageId, content, MANIFEST)) continue;
+      const expected = wanted.get(key);
+      if (expected === undefined) throw new BrokenContent(`${nameOf(key)} is not in the manifest.`);
+      if (expected !== bytes) throw new BrokenContent(`${nameOf(key)} has ${bytes} bytes and should have ${expected}.`);
+      wanted.delete(key);
+    }
+  for (const key of wanted.keys()) throw new BrokenContent(`${nameOf(key)} is missing.`);
+  return { manifest, manifestSha256 };
+}
+
+async function readManifest(store: Pick<ImageStore, "get" | "head">, key: string): Promise<VerifiedContent> {
+  const found = await store.head(key);
+  if (found === undefined) throw new BrokenContent("There is no manifest.");
+  if (found.bytes > MOST_BYTES) throw new BrokenContent(`The manifest has ${found.bytes} bytes.`);
+  const bytes = await store.get(key);
+  if (bytes === undefined) throw new BrokenContent("There is no manifest.");
+  return { manifest: parseManifest(bytes), manifestSha256: sha256(bytes) };
+}
+
+export function parseManifest(bytes: Buffer): DiskManifest {
+  const parsed = DiskManifest.safeParse(jsonOf(bytes));
+  if (!parsed.success) throw new BrokenContent("The manifest cannot be read.");
+  const fault = faultOf(parsed.data);
+  if (fault !== undefined) throw new BrokenContent(`The manifest contradicts itself: ${fault}.`);
+  return parsed.data;
+}
+
+function jsonOf(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+function faultOf({ raw_bytes, kept_bytes, stored_bytes, chunks }: DiskManifest): string | undefined {
+  const count = Math.ceil(raw_bytes / CHUNK_BYTES);
+  const rawOf = (index: number): number => Math.min(CHUNK_BYTES, raw_bytes - index * CHUNK_BYTES);
+  let [last, kept, stored] = [-1, 0, 0];
+  for (const { index, bytes } of chunks) {
+    if (index <= last || index >= count) return `chunk ${index} is out of order or beyond the end`;
+    [last, kept, stored] = [index, kept + rawOf(index), stored + bytes];
+  }
+  if (kept !== kept_bytes) return `its chunks hold ${kept} bytes, not ${kept_bytes}`;
+  return stored === stored_bytes ? undefined : `its chunks take ${stored} bytes, not ${stored_bytes}`;
+}
+
+const nameOf = (key: string): string => key.split("/").at(-1) ?? key;

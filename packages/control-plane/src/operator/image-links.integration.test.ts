@@ -1,0 +1,73 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { sha256 } from "#platform/sha256.ts";
+import { keepImage } from "#testing/kept-image.ts";
+import { DEPOT, newWorld, REGION, type World } from "#testing/world.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await newWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const raw = randomBytes(1024);
+const linkOf = (id: string, body: object = {}) =>
+  world.operator.post(`/admin/images/${encodeURIComponent(id)}/link`, body);
+
+test("a private and a public image can be got by an address that names its end and what to compare with", async () => {
+  const { accountId } = await world.customer();
+  const own = await keepImage(world, raw, {}, { account: accountId });
+  const open = await keepImage(world, raw, {}, { name: "debian12" });
+  expect(await linkOf(`private/${own.id}`, { format: "gzip", hours: 2, region: REGION })).toMatchObject({
+    status: 200,
+    body: {
+      format: "gzip",
+      raw_bytes: 1024,
+      raw_sha256: sha256(raw).toString("hex"),
+      url: expect.stringMatching(
+        new RegExp(`^${DEPOT.url}/images/${own.id}\\?format=gzip&region=${REGION}&until=\\d+&signature=[\\w-]{43}$`),
+      ),
+    },
+  });
+  const { body } = await linkOf("operator/debian12");
+  const { pathname, searchParams } = new URL(body["url"] as string);
+  expect(pathname).toBe(`/images/${open.id}`);
+  expect(Number(searchParams.get("until"))).toBe(world.clock().getTime() / 1000 + 3600);
+});
+
+test("the audit has who may read what, and not how", async () => {
+  const image = await keepImage(world, raw, {}, { name: "audited" });
+  const { body } = await linkOf("operator/audited", { hours: 3 });
+  const lines = await world.db.selectFrom("audit").selectAll().orderBy("id", "desc").limit(1).execute();
+  expect(lines[0]).toMatchObject({ target: "/admin/images/operator%2Faudited/link", detail: { hours: 3 } });
+  expect(JSON.stringify(lines)).not.toContain(new URL(body["url"] as string).searchParams.get("signature"));
+  expect(image.id).toBeGreaterThan(0);
+});
+
+test("what cannot be deployed gets no address", async () => {
+  const { id } = await keepImage(world, raw, {}, { name: "retired" });
+  await world.db.updateTable("images").set({ deleted_at: world.clock() }).where("id", "=", id).execute();
+  for (const name of ["operator/retired", "operator/none", "private/1", "private/x", "nothing"])
+    expect(await linkOf(name)).toMatchObject({
+      status: 404,
+      body: { errors: [{ reason: expect.stringContaining(name) }] },
+    });
+});
+
+test("hours, format and region are what they can be", async () => {
+  await keepImage(world, raw, {}, { name: "bounded" });
+  for (const body of [{ hours: 0 }, { hours: 169 }, { hours: "2" }, { format: "qcow2" }, { region: "nowhere" }])
+    expect(await linkOf("operator/bounded", body)).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: Object.keys(body)[0] }] },
+    });
+  expect((await linkOf("operator/bounded", { hours: 168 })).status).toBe(200);
+});
+
+test("without a depot nobody is given an address, and the operator is told what is missing", async () => {
+  await using without = await newWorld({ depot: "none" });
+  expect(await without.operator.post("/admin/images/operator%2Fany/link", {})).toMatchObject({
+    status: 400,
+    body: { errors: [{ reason: expect.stringContaining("MOORAGE_DEPOT_URL") }] },
+  });
+});

@@ -1,0 +1,56 @@
+import { toTimestamp } from "@moorage/contract";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { type DepotAddress, findImageToSend, findPublicImageToSend, ImageFormat, signLink } from "#depot/index.ts";
+import { readWireId } from "#images/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import { DomainError } from "#platform/errors.ts";
+import { command, type CommandDeps } from "./command.ts";
+import { Name } from "./fields.ts";
+import { requireRegion } from "./hosts.ts";
+
+export type ImageLinkDeps = CommandDeps & {
+  /** Undefined: there is no depot. */
+  depot: DepotAddress | undefined;
+};
+
+const LONGEST_HOURS = 7 * 24;
+const HOURS = `a number of hours above 0, at most ${LONGEST_HOURS}`;
+const ImageLink = z.object({
+  format: ImageFormat.default("raw"),
+  hours: z.number({ error: HOURS }).positive(HOURS).max(LONGEST_HOURS, HOURS).default(1),
+  region: Name.optional(),
+});
+
+/** An address by which a hypervisor gets an image, and what to compare it with. */
+export function imageLinkCommands(app: FastifyInstance, deps: ImageLinkDeps): void {
+  const { clock, depot } = deps;
+
+  command(app, deps, { path: "/admin/images/:id/link", body: ImageLink }, async (tx, body, { id = "" }) => {
+    if (depot === undefined)
+      throw new DomainError("wrong-state", {
+        reason: "There is no depot to get images from: MOORAGE_DEPOT_URL and MOORAGE_DEPOT_KEY must be set for api.",
+      });
+    const { format, hours, region } = body;
+    if (region !== undefined) await requireRegion(tx, region);
+    const image = await find(tx, id);
+    if (image === undefined)
+      throw new DomainError("not-found", {
+        reason: `No image that can be deployed is called ${id}. See them with: moorage image list`,
+      });
+    const until = Math.floor(clock().getTime() / 1000 + hours * 3600);
+    return {
+      ...{ id, format, region: region ?? null },
+      url: signLink(depot, { imageId: image.id, format, region, until }),
+      until: toTimestamp(new Date(until * 1000)),
+      raw_bytes: image.rawBytes,
+      raw_sha256: image.rawSha256.toString("hex"),
+    };
+  });
+}
+
+function find(tx: Tx, id: string) {
+  const named = readWireId(id);
+  if (named === undefined) return undefined;
+  return named.kind === "public" ? findPublicImageToSend(tx, named.name) : findImageToSend(tx, named.id);
+}

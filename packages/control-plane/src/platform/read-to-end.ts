@@ -1,0 +1,41 @@
+import type { Readable } from "node:stream";
+
+/** A stream that breaks is taken up again where it broke, unless it broke so often without a byte between. */
+const BREAKS = 4;
+const PAUSE_MS = 500;
+
+class Replaced extends Error {
+  override readonly name = "Replaced";
+}
+
+export type LongRead = {
+  /** How much there is to read. */
+  bytes: number;
+  first: Readable;
+  /** The same content from a place in it. Undefined: it is not there any more. */
+  openAt: (from: number) => Promise<Readable | undefined>;
+  signal?: AbortSignal | undefined;
+};
+
+/** What is streamed for minutes is cut some day: by a proxy, a restart, or because whoever reads it was slow. */
+export async function* readToEnd({ bytes, first, openAt, signal }: LongRead): AsyncGenerator<Buffer> {
+  let opened: Readable | undefined = first;
+  let [read, breaks] = [0, 0];
+  do {
+    try {
+      const body: Readable | undefined = opened ?? (await openAt(read));
+      opened = undefined;
+      if (body === undefined) throw new Replaced("The object was replaced or deleted while it was read.");
+      for await (const piece of body as AsyncIterable<Buffer>) {
+        read += piece.length;
+        breaks = 0;
+        yield piece;
+      }
+      if (read < bytes) throw new Error(`The object store sent ${read} of ${bytes} bytes.`);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof Replaced || ++breaks > BREAKS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  } while (read < bytes);
+}

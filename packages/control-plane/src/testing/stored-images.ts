@@ -1,0 +1,87 @@
+import { randomBytes } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import type { ImageUpload } from "@moorage/contract";
+import { sql } from "kysely";
+import { createImageStores } from "#images/index.ts";
+import { brokenImages } from "./broken-images.ts";
+import { numberOf, type Person } from "./image-stage.ts";
+import type { ObjectStore } from "./object-store.ts";
+import { newWorld, REGION, type World, type WorldSettings } from "./world.ts";
+
+export const OTHER_REGION = "us-east";
+const MB = 1024 * 1024;
+export type TwoStores = { here: ObjectStore; there: ObjectStore };
+
+/** A disk of two MB, as a tenant packs it; no two are alike. */
+export const packedDisk = (): Buffer<ArrayBuffer> =>
+  gzipSync(Buffer.concat([randomBytes(MB), Buffer.alloc(MB)]), { level: 1 });
+/** What a converter makes of a disk. */
+export const packedForeignDisk = (): Buffer<ArrayBuffer> =>
+  gzipSync(Buffer.concat([Buffer.from("QFI\xfb\0\0\0\x03", "latin1"), Buffer.alloc(MB - 8)]));
+
+/** A world whose images lie in two real stores, with everything that a worker does about them to be called by hand. */
+export async function storedImages(stores: TwoStores, settings: Pick<WorldSettings, "images" | "runImporter"> = {}) {
+  const parts = new AsyncDisposableStack();
+  for (const { objects } of Object.values(stores)) await objects.deleteAll("");
+  const imageStores = createImageStores(
+    {
+      here: { regions: [REGION], ...stores.here.settings },
+      there: { regions: [OTHER_REGION], ...stores.there.settings },
+    },
+    24,
+  );
+  parts.defer(async () => imageStores.close());
+  const world = parts.use(await newWorld({ ...settings, imageStores }));
+  await world.operator.post("/admin/regions", { id: OTHER_REGION, label: "Newark", country: "us" });
+  const alice = await world.customer();
+  const query = async <Row extends object>(text: string): Promise<Row[]> =>
+    (await sql.raw<Row>(text).execute(world.db)).rows;
+
+  return {
+    world,
+    alice,
+    query,
+    /** What is wrong right now; nothing may be under way. */
+    broken: () => brokenImages(query, imageStores.all),
+    ask: (label: string, by: Person = alice) => askForUpload(by, label),
+    importOpen: () => importOpen(world),
+    copyAll: async () => {
+      while (await world.copyNextImage());
+    },
+    /** Everything in the stores, by the names of the stores. */
+    keys: async () => ({ here: await stores.here.keys(), there: await stores.there.keys() }),
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  };
+}
+export type StoredImages = Awaited<ReturnType<typeof storedImages>>;
+
+async function askForUpload(by: Pick<Person, "post">, label: string) {
+  const { status, body } = await by.post<ImageUpload>("/v4/images/upload", { label, region: REGION });
+  if (status !== 200) throw new Error(`The upload was refused: ${JSON.stringify(body)}`);
+  return { id: numberOf(body.image), address: body.upload_to };
+}
+
+/** As `curl` sends it. */
+export async function put(address: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+  const reply = await fetch(address, {
+    method: "PUT",
+    headers: { "content-type": "application/octet-stream" },
+    body: bytes,
+  });
+  if (!reply.ok) throw new Error(`The store answered ${reply.status}: ${await reply.text()}`);
+}
+
+/** What the workflow does, without Temporal. */
+async function importOpen({ db, activities }: World): Promise<void> {
+  const open = await db
+    .selectFrom("operations")
+    .select("id")
+    .where("kind", "=", "importImage")
+    .where("settled_at", "is", null)
+    .orderBy("id")
+    .execute();
+  for (const { id } of open) {
+    await activities.settleUpload(id, await activities.importUpload(id));
+    await activities.clearUpload(id);
+  }
+}

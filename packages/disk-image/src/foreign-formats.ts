@@ -1,0 +1,62 @@
+import { SECTOR_BYTES } from "./chunks.ts";
+
+type Format = { name: string; remedy: string; is: (head: Buffer) => boolean };
+
+/** The bytes of a file that it takes to tell what it is. */
+export const FORMAT_BYTES = 64 * 1024;
+
+const at =
+  (offset: number, ...magics: readonly (string | readonly number[])[]) =>
+  (head: Buffer): boolean =>
+    magics.some((magic) => {
+      const bytes = typeof magic === "string" ? Buffer.from(magic, "latin1") : Buffer.from(magic);
+      return head.subarray(offset, offset + bytes.length).equals(bytes);
+    });
+
+const convert = (name: string): string =>
+  `Convert it with "qemu-img convert -O raw disk.${name} disk.raw", compress that with "gzip disk.raw", and upload disk.raw.gz.`;
+const disk = (name: string, suffix: string, is: Format["is"]): Format => ({
+  ...{ name: `a ${name} disk`, remedy: convert(suffix), is },
+});
+const packed = (name: string, is: Format["is"]): Format => ({
+  ...{ name, is },
+  remedy: 'Unpack it, compress the raw disk that is in it with "gzip disk.raw", and upload disk.raw.gz.',
+});
+
+/** By their first bytes alone. What is in none of them is a raw disk as far as anybody can tell. */
+const formats: readonly Format[] = [
+  disk("qcow2", "qcow2", at(0, "QFI\xfb\0\0\0\x02", "QFI\xfb\0\0\0\x03")),
+  disk("qcow", "qcow", at(0, "QFI\xfb")),
+  disk("QED", "qed", at(0, "QED\0")),
+  disk("VMDK", "vmdk", at(0, "KDMV", "COWD")),
+  disk("VMDK (its descriptor, without the data)", "vmdk", at(0, "# Disk DescriptorFile")),
+  disk("VHDX", "vhdx", at(0, "vhdxfile")),
+  disk("dynamic VHD", "vhd", (head) => at(0, "conectix")(head) || at(SECTOR_BYTES, "cxsparse")(head)),
+  disk("VDI", "vdi", at(64, [0x7f, 0x10, 0xda, 0xbe])),
+  disk("Parallels", "hds", at(0, "WithoutFreeSpace", "WithouFreSpacExt")),
+  {
+    name: "an ISO 9660 image of a CD or DVD",
+    remedy: "Install the system from it onto a disk, and upload that disk: raw, compressed with gzip.",
+    is: (head) => at(32769, "CD001")(head),
+  },
+  packed("an xz file", at(0, [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00])),
+  packed("a bzip2 file", (head) => at(0, "BZh")(head) && at(4, "1AY&SY", [0x17, 0x72, 0x45, 0x38, 0x50, 0x90])(head)),
+  packed("a zstd file", at(0, [0x28, 0xb5, 0x2f, 0xfd])),
+  packed("an lz4 file", at(0, [0x04, 0x22, 0x4d, 0x18])),
+  packed("a zip archive", at(0, "PK\x03\x04", "PK\x05\x06")),
+  packed("a 7z archive", at(0, [0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c])),
+  packed("a tar archive", at(257, "ustar")),
+  {
+    name: "gzip data once more",
+    remedy: "It was compressed twice: take one layer off with gunzip, and upload what remains.",
+    is: at(0, [0x1f, 0x8b, 0x08]),
+  },
+];
+
+export type ForeignFormat = Pick<Format, "name" | "remedy">;
+
+export const foreignFormat = (head: Buffer): ForeignFormat | undefined => formats.find(({ is }) => is(head));
+
+/** A VHD of fixed size is a raw disk, and after it a sector that says so. */
+export const foreignEnd = (lastSector: Buffer): ForeignFormat | undefined =>
+  at(0, "conectix")(lastSector) ? { name: "a VHD disk of fixed size", remedy: convert("vhd") } : undefined;

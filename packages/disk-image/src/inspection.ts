@@ -1,0 +1,83 @@
+import { SECTOR_BYTES } from "./chunks.ts";
+import { type ForeignFormat, FORMAT_BYTES, foreignEnd, foreignFormat } from "./foreign-formats.ts";
+import { readGuidTable } from "./guid-partition-table.ts";
+import { createLogicalChain, type LogicalChain } from "./logical-chain.ts";
+import { beyondEnd, type Partition, readPartitionTable } from "./partition-table.ts";
+
+export { type ForeignFormat, FORMAT_BYTES, foreignFormat } from "./foreign-formats.ts";
+
+export type Inspection = {
+  /** The next bytes of what should be a raw disk. Returns why they cannot be, as soon as that is known. */
+  look: (raw: Buffer) => string | undefined;
+  end: () => string | undefined;
+};
+
+/** Partition tables are in the first MB, unless somebody moved their entries a little. */
+const HEAD_BYTES = 2 * 1024 * 1024;
+
+/** Judges a disk while it passes by, and keeps no more than its beginning. */
+export function createInspection(): Inspection {
+  const head = Buffer.alloc(HEAD_BYTES);
+  const tail = createTail();
+  let seen = 0;
+  let formatIsKnown = false;
+  let chain: LogicalChain | undefined;
+
+  const judgeFormat = (): string | undefined => {
+    formatIsKnown = true;
+    const foreign = foreignFormat(head.subarray(0, seen));
+    return foreign === undefined ? undefined : refuseForeign(foreign);
+  };
+  const judgePartitions = (): string | undefined => {
+    const known = head.subarray(0, seen);
+    const table = readPartitionTable(known.subarray(0, SECTOR_BYTES));
+    if (table === undefined) return undefined;
+    const partitions: Partition[] = [...table.partitions, ...(chain?.partitions ?? [])];
+    if (table.isProtective) {
+      const guid = readGuidTable(known);
+      if ("fault" in guid) return guid.fault;
+      partitions.push(...guid.partitions);
+    }
+    return beyondEnd(partitions, seen) ?? chain?.fault;
+  };
+
+  return {
+    look(raw) {
+      if (seen < HEAD_BYTES) raw.copy(head, seen);
+      if (chain === undefined && seen + raw.length >= SECTOR_BYTES) {
+        const extended = readPartitionTable(head.subarray(0, SECTOR_BYTES))?.extended;
+        chain = createLogicalChain(extended);
+        if (seen > 0) chain.look(head.subarray(0, seen), 0);
+      }
+      chain?.look(raw, seen);
+      seen += raw.length;
+      tail.look(raw);
+      return !formatIsKnown && seen >= FORMAT_BYTES ? judgeFormat() : undefined;
+    },
+    end() {
+      const foreign = formatIsKnown ? undefined : judgeFormat();
+      if (foreign !== undefined) return foreign;
+      if (seen === 0) return "The gzip data holds nothing: an empty file was compressed. Upload a raw disk.";
+      const atEnd = foreignEnd(tail.sector());
+      if (atEnd !== undefined) return refuseForeign(atEnd);
+      if (seen % SECTOR_BYTES !== 0)
+        return `The disk has ${seen} bytes, which is no multiple of ${SECTOR_BYTES}: a raw disk consists of whole sectors of ${SECTOR_BYTES} bytes.`;
+      return judgePartitions();
+    },
+  };
+}
+
+const refuseForeign = ({ name, remedy }: ForeignFormat): string =>
+  `What was compressed is ${name}, and only raw disks are taken. ${remedy}`;
+
+/** The last sector of whatever passed by. */
+function createTail(): { look: (raw: Buffer) => void; sector: () => Buffer } {
+  let kept = Buffer.alloc(0);
+  return {
+    look(raw) {
+      if (raw.length >= SECTOR_BYTES) kept = Buffer.from(raw.subarray(raw.length - SECTOR_BYTES));
+      else kept = Buffer.concat([kept, raw]).subarray(-SECTOR_BYTES);
+    },
+    sector: () => kept,
+  };
+}

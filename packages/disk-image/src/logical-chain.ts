@@ -1,0 +1,51 @@
+import { SECTOR_BYTES } from "./chunks.ts";
+import { type Partition, readChainLink } from "./partition-table.ts";
+
+export type LogicalChain = {
+  readonly partitions: readonly Partition[];
+  readonly fault: string | undefined;
+  /** Bytes of the disk, and where they are. They come in their order. */
+  look: (raw: Buffer, offset: number) => void;
+};
+
+/** More than any tool makes. */
+const MOST_LINKS = 1024;
+
+/**
+ * Logical partitions are a chain of sectors through the disk, which is followed as they pass by. So each must come
+ * after the one before it, as all tools make them.
+ */
+export function createLogicalChain(extended: { first: number; sectors: number } | undefined): LogicalChain {
+  const partitions: Partition[] = [];
+  const sector = Buffer.alloc(SECTOR_BYTES);
+  let fault: string | undefined;
+  let link = extended?.first;
+  let [links, filled] = [0, 0];
+
+  const follow = (at: number): void => {
+    const start = extended?.first ?? 0;
+    const { partition, next } = readChainLink(sector, { at, extended: start, number: 5 + links++ });
+    if (partition !== undefined) partitions.push(partition);
+    [link, filled] = [next, 0];
+    if (next === undefined) return;
+    if (next > at && links < MOST_LINKS) return;
+    link = undefined;
+    fault = `The chain of logical partitions turns back at sector ${at}. Put it in order with the command "f" among the expert commands of "fdisk", and make the image again.`;
+  };
+
+  return {
+    partitions,
+    get fault() {
+      return fault;
+    },
+    look(raw, offset) {
+      while (link !== undefined) {
+        const from = link * SECTOR_BYTES + filled - offset;
+        if (from < 0 || from >= raw.length) return;
+        filled += raw.copy(sector, filled, from, from + SECTOR_BYTES - filled);
+        if (filled < SECTOR_BYTES) return;
+        follow(link);
+      }
+    },
+  };
+}

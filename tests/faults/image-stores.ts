@@ -1,0 +1,150 @@
+import { spawn } from "node:child_process";
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type StoreFault, startFaultyStore } from "../../packages/control-plane/src/testing/faulty-store.ts";
+import { createRandom } from "../../packages/control-plane/src/testing/random.ts";
+import { pidOf, start, stop, waitHealthy } from "../../tools/stack/control.ts";
+import { configFile } from "../../tools/stack/config-files.ts";
+import { inStack, node } from "../../tools/stack/places.ts";
+import { controlPlaneEnv, controlPlaneProgram } from "../../tools/stack/services.ts";
+import { query } from "../kit/records.ts";
+import { until } from "../kit/until.ts";
+import { type Flow, newStage, type Stage } from "./flows.ts";
+import { imageFlows, importBegins, longUpload, removeImage } from "./image-flows.ts";
+import { type Run, trial } from "./trial.ts";
+
+const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+
+/** The store that the drills' images are made in, and the one that they are copied to. */
+const HOME = "s3";
+const OTHER = "s3-west";
+
+/** Each harm is done while an image is made; whatever the store does, the image comes, whole, or says why not. */
+export async function imageStores(run: Run, { seconds, seeds }: { seconds: number; seeds: number }): Promise<void> {
+  await trial(run, `image store away for ${seconds} s while an upload is imported: it becomes available`, () =>
+    whileImporting(() => away(HOME, seconds)),
+  );
+  await trial(run, `image store silent for ${seconds} s while an upload is imported: it becomes available`, () =>
+    whileImporting(() => silent(HOME, seconds)),
+  );
+  await trial(run, `image store away for ${seconds} s while a disk is captured: it becomes available`, () =>
+    through(imageFlows["image-capture"], async () => {
+      await until(
+        "the host has begun",
+        60,
+        async () => (await query("select 1 from captures where observed_state = 'working'")).length > 0,
+      );
+      await away(HOME, seconds);
+    }),
+  );
+  await trial(run, `second image store away for ${seconds} s: an image is made without it, and copied later`, () =>
+    through(imageFlows["image-upload"], () => away(OTHER, seconds)),
+  );
+  await trial(run, `both image stores away for ${seconds} s when an image is deleted: nothing of it stays`, () =>
+    through(imageFlows["image-delete"], () => Promise.all([away(HOME, seconds), away(OTHER, seconds)])),
+  );
+  for (let seed = 1; seed <= seeds; seed++)
+    await trial(run, `image stores behind a bad network, seed ${seed}: no image is falsely available`, () =>
+      badNetwork(seed),
+    );
+}
+
+async function away(service: string, seconds: number): Promise<void> {
+  await stop([service]);
+  await pause(seconds);
+  await start([service]);
+  await waitHealthy(service, 60);
+}
+
+/** It takes connections and answers none of them. */
+async function silent(service: string, seconds: number): Promise<void> {
+  const pid = pidOf(service);
+  if (pid === undefined) throw new Error(`${service} is not running.`);
+  process.kill(pid, "SIGSTOP");
+  await pause(seconds).finally(() => process.kill(pid, "SIGCONT"));
+}
+
+/** The flow, with the harm done beside it. */
+async function through({ prepare, run }: Flow, harm: (stage: Stage) => Promise<unknown>): Promise<void> {
+  const stage = newStage();
+  await prepare(stage);
+  await Promise.all([run(stage), harm(stage)]);
+  await removeImage(stage);
+  await stage.afterwards?.();
+}
+
+const whileImporting = (harm: () => Promise<unknown>): Promise<void> =>
+  through(longUpload, async (stage) => {
+    await importBegins(stage);
+    await harm();
+  });
+
+/** One request in four goes wrong, of those between the worker and the stores; those of tenants and hosts do not. */
+async function badNetwork(seed: number): Promise<string> {
+  const random = createRandom(seed);
+  const anyFault = (method: string): StoreFault | undefined => {
+    if (!random.chance(0.25)) return undefined;
+    const way = method === "PUT" ? ("up" as const) : ("down" as const);
+    return random.oneOf<StoreFault>([
+      { kind: "slow", ms: 10_000 },
+      { kind: "busy" },
+      { kind: "cut", way, after: random.below(2_000_000) },
+      { kind: "flip", way, at: random.below(2_000_000) },
+    ]);
+  };
+  await using network = await faultyStores(anyFault);
+  await stop(["worker"]);
+  try {
+    await using _ = startWorker(network.file);
+    await through(longUpload, async () => {});
+  } finally {
+    await start(["worker"]);
+    await waitHealthy("worker", 60);
+  }
+  return `${network.count()} faults`;
+}
+
+type StoresFile = Record<
+  string,
+  { url: string; region: string; access_key: string; secret_key: string; bucket: string }
+>;
+
+/** The stack's own file of stores, with a bad network before each of them. */
+async function faultyStores(plan: (method: string) => StoreFault | undefined) {
+  const folder = mkdtempSync(join(tmpdir(), "moorage-stores-"));
+  const stores = JSON.parse(readFileSync(configFile.imageStores, "utf8")) as StoresFile;
+  const faulty = await Promise.all(
+    Object.entries(stores).map(async ([name, settings]) => ({ name, ...(await startFaultyStore({ settings })) })),
+  );
+  for (const each of faulty) each.plan(plan);
+  const file = join(folder, "stores.json");
+  writeFileSync(file, JSON.stringify(Object.fromEntries(faulty.map(({ name, settings }) => [name, settings]))));
+  return {
+    file,
+    count: () => faulty.reduce((sum, { passed }) => sum + passed.length, 0),
+    async [Symbol.asyncDispose]() {
+      for (const each of faulty) await each[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** In place of the stack's, with another file of stores. */
+function startWorker(storesFile: string) {
+  const log = inStack("log", "drill-worker", "current");
+  mkdirSync(dirname(log), { recursive: true });
+  const out = openSync(log, "a");
+  const child = spawn(node, [controlPlaneProgram("worker")], {
+    env: { ...process.env, ...controlPlaneEnv(), MOORAGE_IMAGE_STORES_FILE: storesFile },
+    stdio: ["ignore", out, out],
+  });
+  closeSync(out);
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  return {
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { inParts, repo } from "../../tools/stack/places.ts";
+
+const run = promisify(execFile);
+const program = join(repo, "tests/images/build-debian-disk");
+
+/** A disk that boots, and the same as a tenant packs it. Made once for each state of the program that makes it. */
+export async function debianDisk(): Promise<{ raw: string; packed: string }> {
+  const digest = createHash("sha256")
+    .update(await readFile(program))
+    .digest("hex");
+  const raw = inParts("disks", `debian-${digest.slice(0, 16)}.img`);
+  const packed = `${raw}.gz`;
+  await mkdir(inParts("disks"), { recursive: true });
+  if (!existsSync(raw)) {
+    await rm(inParts("disks"), { recursive: true });
+    await mkdir(inParts("disks"));
+    await run(program, [raw]);
+  }
+  if (!existsSync(packed)) {
+    await run("bash", ["-c", 'gzip --fast --stdout "$1" >"$2.new"', "-", raw, packed]);
+    await rename(`${packed}.new`, packed);
+  }
+  return { raw, packed };
+}
