@@ -8,10 +8,9 @@ import { pidOf, start, stop, waitHealthy } from "../../tools/stack/control.ts";
 import { configFile } from "../../tools/stack/config-files.ts";
 import { inStack, node } from "../../tools/stack/places.ts";
 import { controlPlaneEnv, controlPlaneProgram } from "../../tools/stack/services.ts";
-import { query } from "../kit/records.ts";
 import { until } from "../kit/until.ts";
 import { type Flow, newStage, type Stage } from "./flows.ts";
-import { imageFlows, importBegins, longUpload, removeImage } from "./image-flows.ts";
+import { captureBegins, imageFlows, importBegins, longCapture, longUpload, removeImage } from "./image-flows.ts";
 import { type Run, trial } from "./trial.ts";
 
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
@@ -29,12 +28,9 @@ export async function imageStores(run: Run, { seconds, seeds }: { seconds: numbe
     whileImporting(() => silent(HOME, seconds)),
   );
   await trial(run, `image store away for ${seconds} s while a disk is captured: it becomes available`, () =>
-    through(imageFlows["image-capture"], async () => {
-      await until(
-        "the host has begun",
-        60,
-        async () => (await query("select 1 from captures where observed_state = 'working'")).length > 0,
-      );
+    through(longCapture, async (stage) => {
+      await until("it is asked for", 60, async () => stage.image?.id);
+      await captureBegins(stage.image?.id ?? 0);
       await away(HOME, seconds);
     }),
   );

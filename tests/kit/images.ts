@@ -60,7 +60,7 @@ export function imagesOf(alice: Tenant) {
       }),
     untilGone: (id: number, seconds = 120): Promise<boolean> =>
       until(`image ${id} is gone`, seconds, async () => (await view(id)).status === 404),
-    /** The one event of its making, once it has ended. A worker that dies while it settles is waited for, two minutes. */
+    /** The one event of its making, once it has ended. A worker that dies while it settles is waited for, a minute. */
     untilMade: (id: number, action: "image_upload" | "disk_imagize", seconds = 240): Promise<Event> =>
       until(`${action} of image ${id} has ended`, seconds, async () => {
         const found = await events(id, action);

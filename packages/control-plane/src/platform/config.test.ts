@@ -36,6 +36,7 @@ test("limits are so many in so many seconds, raised by a factor; proxies are add
     single: { requests: 1000, perSeconds: 60 },
     collection: { requests: 500, perSeconds: 60 },
     accept: { requests: 5, perSeconds: 60 },
+    images: { requests: 50, perSeconds: 60 },
   });
   expect(config.MOORAGE_TRUSTED_PROXIES).toEqual(["10.0.0.0/8", "::1"]);
   expect(readConfig({ DATABASE_URL: url, MOORAGE_RATE_LIMITS: "off" }).MOORAGE_RATE_LIMITS).toBe("off");
