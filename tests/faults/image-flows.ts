@@ -101,8 +101,9 @@ export const importBegins = (stage: Stage): Promise<unknown> =>
   });
 
 /** Its host is at it, or was. */
-export const captureBegins = (id: number): Promise<unknown> =>
+export const captureBegins = (stage: Stage): Promise<unknown> =>
   until("its host begins", 120, async () => {
+    const { id } = of(stage);
     const [image] = await query<{ waits: boolean }>(
       "select exists (select from captures c where c.image_id = i.id and c.observed_state is null) as waits from images i where id = $1",
       [id],
@@ -235,7 +236,7 @@ export const imageFlows = {
     prepare: longCapture.prepare,
     run: async (stage) => {
       const id = await capture(stage);
-      await captureBegins(id);
+      await captureBegins(stage);
       await imagesOf(stage.alice).deleteSurely(id);
       await imagesOf(stage.alice).untilMade(id, "disk_imagize");
       await untilCleared(id);

@@ -78,6 +78,8 @@ create table captures (
   image_id bigint not null references images,
   operation_id bigint not null unique references operations,
   host_id bigint not null references hosts,
+  -- Whose it is may change while it is read.
+  disk_id bigint not null references disks (id),
   device text not null,
   max_bytes bigint not null,
   observed_state text check (observed_state in ('working', 'done', 'failed')),

@@ -42,7 +42,7 @@ async function readManifest(store: Pick<ImageStore, "get" | "head">, key: string
   const found = await store.head(key);
   if (found === undefined) throw new BrokenContent("There is no manifest.");
   if (found.bytes > MOST_BYTES) throw new BrokenContent(`The manifest has ${found.bytes} bytes.`);
-  const bytes = await store.get(key);
+  const bytes = await store.get(key, { compared: true });
   if (bytes === undefined) throw new BrokenContent("There is no manifest.");
   return { manifest: parseManifest(bytes), manifestSha256: sha256(bytes) };
 }

@@ -125,11 +125,13 @@ export function createObjects(settings: ObjectsSettings) {
       await client.send(put, abortedBy(signal));
     },
 
-    /** For small ones: the whole of it is in memory. */
-    async get(key: string): Promise<Buffer | undefined> {
-      // Compared with the checksum that it was put with, if the store keeps those.
-      const command = new GetObjectCommand({ Bucket, Key: key, ChecksumMode: "ENABLED" });
-      const found = await client.send(command).catch(absent);
+    /**
+     * For small ones: the whole of it is in memory. Who does not know what it should be can have it compared with the
+     * checksum that it was put with, if the store keeps those.
+     */
+    async get(key: string, { compared = false } = {}): Promise<Buffer | undefined> {
+      const mode = compared ? { ChecksumMode: "ENABLED" as const } : {};
+      const found = await client.send(new GetObjectCommand({ Bucket, Key: key, ...mode })).catch(absent);
       return found?.Body === undefined ? undefined : Buffer.from(await found.Body.transformToByteArray());
     },
 

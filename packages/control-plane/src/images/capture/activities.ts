@@ -6,8 +6,8 @@ import type { ImageSettings } from "../settings.ts";
 import { type MadeContent, settleAvailable, settleFailed } from "../settle.ts";
 import type { ImageStores } from "../stores.ts";
 import { BrokenContent, verifyContent } from "../verify-content.ts";
-import { type CaptureFacts, progressOf, whyLate } from "./capture.ts";
-import { type CaptureWork, endCapture, findCaptureWork } from "./capture-store.ts";
+import { type CaptureFacts, HANDED_OVER, progressOf, whyLate } from "./capture.ts";
+import { type CaptureWork, endCapture, findCaptureWork, holdInstance } from "./capture-store.ts";
 
 export type CaptureActivityDeps = { db: Db; clock: Clock; images: ImageSettings; imageStores: ImageStores };
 export type CaptureEnd = "ended" | "late" | "store away";
@@ -73,13 +73,17 @@ async function madeBy(
 
 const settle = ({ db, clock, ...deps }: CaptureActivityDeps, work: CaptureWork, made: Made): Promise<void> =>
   db.transaction().execute(async (tx) => {
+    // First, as whoever hands it over locks it. What was read until then is theirs who asked for it.
+    const theirs = await holdInstance(tx, work);
     if ("failed" in made) await settleFailed(tx, work.operation_id, made.failed, clock());
+    else if (!theirs) await settleFailed(tx, work.operation_id, HANDED_OVER, clock());
     else await settleAvailable(tx, deps, work.operation_id, made, clock());
     await endCapture(tx, work.operation_id);
   });
 
 const factsOf = (work: CaptureWork): CaptureFacts => ({
   imageIsThere: work.image_deleted_at === null,
+  diskIsTheirs: work.own_disk !== null,
   host: { state: work.host_state, captures: work.host_captures ?? undefined },
   heardSince: work.seen_at !== null && work.seen_at > work.created_at,
   state: work.observed_state,

@@ -1,5 +1,5 @@
 import type { Capture, CaptureReport } from "@moorage/contract/agent";
-import { type Selectable, sql } from "kysely";
+import { type JoinBuilder, type Selectable, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import type { CaptureHost } from "./capture.ts";
@@ -21,16 +21,20 @@ export const insertCapture = (
   tx: Tx,
   capture: Pick<
     CaptureRow,
-    "account_id" | "image_id" | "operation_id" | "host_id" | "device" | "max_bytes" | "created_at"
+    "account_id" | "image_id" | "operation_id" | "host_id" | "disk_id" | "device" | "max_bytes" | "created_at"
   >,
 ): Promise<unknown> => tx.insertInto("captures").values(capture).execute();
 
-/** What somebody waits for: neither settled nor of an image that was deleted. */
+const diskOfAccount = (join: JoinBuilder<Tables, "captures" | "disks">) =>
+  join.onRef("disks.id", "=", "captures.disk_id").onRef("disks.account_id", "=", "captures.account_id");
+
+/** What somebody waits for: neither settled, nor of an image that was deleted or a disk that is another account's now. */
 const wantedCaptures = (db: Db | Tx, hostId: number) =>
   db
     .selectFrom("captures")
     .innerJoin("operations", "operations.id", "captures.operation_id")
     .innerJoin("images", "images.id", "captures.image_id")
+    .innerJoin("disks", diskOfAccount)
     .where("captures.host_id", "=", hostId)
     .where("operations.settled_at", "is", null)
     .where("images.deleted_at", "is", null);
@@ -88,12 +92,25 @@ export const findCaptureWork = (db: Db | Tx, operationId: number) =>
     .innerJoin("images", "images.id", "captures.image_id")
     .innerJoin("hosts", "hosts.id", "captures.host_id")
     .leftJoin("host_leases", "host_leases.host_id", "captures.host_id")
+    .leftJoin("disks", diskOfAccount)
     .selectAll("captures")
+    .select("disks.id as own_disk")
     .select(["images.region", "images.deleted_at as image_deleted_at", "hosts.state as host_state"])
     .select(["host_leases.captures as host_captures", "host_leases.seen_at"])
     .where("captures.operation_id", "=", operationId)
     .executeTakeFirst();
 export type CaptureWork = NonNullable<Awaited<ReturnType<typeof findCaptureWork>>>;
+
+/** Until the end of the transaction nobody hands its instance over, also one that was removed. False: somebody has. */
+export const holdInstance = async (tx: Tx, { account_id, disk_id }: CaptureRow): Promise<boolean> =>
+  (await tx
+    .selectFrom("computes")
+    .innerJoin("disks", "disks.compute_id", "computes.id")
+    .select("computes.id")
+    .where("disks.id", "=", disk_id)
+    .where("computes.account_id", "=", account_id)
+    .forShare("computes")
+    .executeTakeFirst()) !== undefined;
 
 export const endCapture = (tx: Tx, operationId: number): Promise<unknown> =>
   tx.deleteFrom("captures").where("operation_id", "=", operationId).execute();

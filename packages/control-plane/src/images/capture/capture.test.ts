@@ -3,13 +3,14 @@ import { type CaptureFacts, progressOf, whyLate, whyUnreadable } from "./capture
 
 const able = { state: "active", captures: true } as const;
 const facts = (change: Partial<CaptureFacts> = {}): CaptureFacts => ({
-  ...{ imageIsThere: true, host: able, heardSince: true, state: null, message: null, content: null, ...change },
+  ...{ imageIsThere: true, diskIsTheirs: true, host: able, heardSince: true, state: null, message: null, content: null, ...change },
 });
 
 test.each([
   ["asked a moment ago", {}, { state: "working" }],
   ["under way", { state: "working" }, { state: "working" }],
   ["done", { state: "done", content: "c" }, { state: "done", content: "c" }],
+  ["done, and its instance handed over", { state: "done", content: "c", diskIsTheirs: false }, { state: "failed" }],
   ["done, and its image deleted", { state: "done", content: "c", imageIsThere: false }, { state: "failed" }],
   [
     "done by a host that died since",

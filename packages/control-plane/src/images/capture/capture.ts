@@ -36,6 +36,8 @@ export const labelOf = ({ id, label }: Pick<DiskRow, "id" | "label">): string =>
 export type CaptureFacts = {
   /** Null: the tenant wants the image no more. */
   imageIsThere: boolean;
+  /** False: its instance was handed to another account. */
+  diskIsTheirs: boolean;
   host: CaptureHost;
   /** Its agent was heard since it was asked. */
   heardSince: boolean;
@@ -48,10 +50,13 @@ export type CaptureProgress =
   | { state: "done"; content: string }
   | { state: "failed"; message: string };
 
+export const HANDED_OVER = "The compute instance was handed to another account before its disk was an image.";
+
 const failed = (message: string): CaptureProgress => ({ state: "failed", message });
 
 export function progressOf(facts: CaptureFacts): CaptureProgress {
   if (!facts.imageIsThere) return failed("The image was deleted.");
+  if (!facts.diskIsTheirs) return failed(HANDED_OVER);
   if (facts.state === "failed") return failed(facts.message ?? "The disk's host could not capture it.");
   if (facts.state === "done" && facts.content !== null) return { state: "done", content: facts.content };
   if (facts.host.state === "dead") return failed(whyUnreadable(facts.host) as string);

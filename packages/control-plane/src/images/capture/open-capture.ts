@@ -36,7 +36,7 @@ export async function openCapture(tx: Tx, capture: NewCapture): Promise<ImageRow
   });
   await insertCapture(tx, {
     ...{ account_id: accountId, image_id: id, operation_id: operation.id, created_at: at },
-    ...{ host_id: capture.hostId, device: disk.device, max_bytes: capture.maxBytes },
+    ...{ host_id: capture.hostId, disk_id: disk.id, device: disk.device, max_bytes: capture.maxBytes },
   });
   await audit(tx, {
     ...{ at, account: accountId, actor: asked?.username ?? "operator" },

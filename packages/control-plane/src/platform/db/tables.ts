@@ -598,6 +598,7 @@ export type Tables = {
     image_id: number;
     operation_id: number;
     host_id: number;
+    disk_id: number;
     device: string;
     max_bytes: number;
     observed_state: Generated<CaptureReport["state"] | null>;
