@@ -3,7 +3,16 @@ import { type CaptureFacts, progressOf, whyLate, whyUnreadable } from "./capture
 
 const able = { state: "active", captures: true } as const;
 const facts = (change: Partial<CaptureFacts> = {}): CaptureFacts => ({
-  ...{ imageIsThere: true, diskIsTheirs: true, host: able, heardSince: true, state: null, message: null, content: null, ...change },
+  ...{
+    imageIsThere: true,
+    diskIsTheirs: true,
+    host: able,
+    heardSince: true,
+    state: null,
+    message: null,
+    content: null,
+    ...change,
+  },
 });
 
 test.each([
