@@ -10,7 +10,9 @@ const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes)
 
 async function cutAll(pieces: readonly Buffer[]) {
   const stored = new Map<number, CutChunk>();
-  const cutter = createCutter({ put: async (chunk) => void stored.set(chunk.index, chunk) });
+  const cutter = createCutter({
+    put: async (chunk) => void stored.set(chunk.index, { ...chunk, body: Buffer.from(chunk.body) }),
+  });
   for (const piece of pieces) {
     // Who writes may use the same memory again.
     const lent = Buffer.from(piece);

@@ -1,10 +1,13 @@
 import { createHash } from "node:crypto";
-import { promisify } from "node:util";
-import { constants, zstdCompress } from "node:zlib";
 import { CHUNK_BYTES } from "./chunks.ts";
+import { compressChunk } from "./compress.ts";
 import type { DiskManifest } from "./manifest.ts";
+import { release } from "./release.ts";
 
-/** `body` is zstd of the raw chunk, and `sha256` is of the body. */
+export { MOST_STORED_BYTES } from "./compress.ts";
+export { release } from "./release.ts";
+
+/** `body` is zstd of the raw chunk, and `sha256` is of the body. It is only lent, until it is put. */
 export type CutChunk = { index: number; body: Buffer; sha256: string };
 export type Cutter = {
   /** Takes these bytes: they may be overwritten as soon as it returns. Waits while too many chunks are under way. */
@@ -16,10 +19,7 @@ export type Cutter = {
   readonly keptBytes: number;
 };
 
-/** What zstd makes of a chunk that it cannot compress, and a little more. */
-export const MOST_STORED_BYTES = CHUNK_BYTES + 64 * 1024;
-const ZEROS = Buffer.alloc(CHUNK_BYTES);
-const compress = promisify(zstdCompress);
+const ZEROS = Buffer.alloc(64 * 1024);
 
 /**
  * Cuts a disk into chunks. `put` gets each that is not zeros throughout, compressed, at most `atOnce` of them at a
@@ -42,23 +42,24 @@ export function createCutter({
   let [rawBytes, keptBytes, storedBytes] = [0, 0, 0];
 
   const keep = async (chunk: number, raw: Buffer): Promise<void> => {
-    const body = await compressed(raw);
+    const body = await compressChunk(raw);
     const sha256 = createHash("sha256").update(body).digest("hex");
     storedBytes += body.length;
     chunks.push({ index: chunk, bytes: body.length, sha256 });
     await put({ index: chunk, body, sha256 });
+    release(body);
   };
   const throwFault = (): void => {
     if (faults.length > 0) throw faults[0];
   };
 
-  /** The bytes so far as a chunk. What is zeros costs one comparison, which for all else ends at the first byte. */
+  /** The bytes so far as a chunk. */
   const cut = async (): Promise<void> => {
     const raw = current.subarray(0, filled);
     rawHash.update(raw);
     const mine = index++;
     filled = 0;
-    if (raw.equals(ZEROS.subarray(0, raw.length))) return;
+    if (isZero(raw)) return;
     keptBytes += raw.length;
     while (underWay.size >= atOnce) await Promise.race(underWay);
     throwFault();
@@ -104,10 +105,11 @@ export function createCutter({
   };
 }
 
-/** In one piece, so that nothing is put together from many. */
-const compressed = (raw: Buffer): Promise<Buffer> =>
-  compress(raw, {
-    chunkSize: MOST_STORED_BYTES,
-    pledgedSrcSize: raw.length,
-    params: { [constants.ZSTD_c_compressionLevel]: 1 },
-  });
+/** Almost nothing for all that is not: it ends at the first difference. */
+function isZero(raw: Buffer): boolean {
+  for (let from = 0; from < raw.length; from += ZEROS.length) {
+    const part = raw.subarray(from, from + ZEROS.length);
+    if (!part.equals(ZEROS.subarray(0, part.length))) return false;
+  }
+  return true;
+}

@@ -3,3 +3,4 @@ export { createCutter, type CutChunk, type Cutter, MOST_STORED_BYTES } from "./c
 export { createInspection, type Inspection } from "./inspection.ts";
 export { DiskManifest } from "./manifest.ts";
 export { readDisk } from "./read-disk.ts";
+export { release } from "./release.ts";

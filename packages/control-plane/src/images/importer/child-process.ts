@@ -4,17 +4,18 @@ import type { Duplex, Readable, Writable } from "node:stream";
 import type { ImportBounds } from "./bounds.ts";
 import { confined } from "./confine.ts";
 import { gatherProgram, loader } from "./program.ts";
+import { openReadingPipe, type ReadingPipe } from "./reading-pipe.ts";
 
 const KEPT_WORDS = 2000;
 const LOOK_MS = 100;
-/** So that what it gives back goes back to the system, and is not kept for each of its threads. */
-const environment = { MALLOC_ARENA_MAX: "1", MALLOC_MMAP_THRESHOLD_: "1048576" };
+/** One heap for all of its threads, out of which the same large pieces are taken again and again. */
+const environment = { MALLOC_ARENA_MAX: "1", MALLOC_MMAP_THRESHOLD_: "33554432", MALLOC_TRIM_THRESHOLD_: "33554432" };
 /** It judges its computing by itself, and ends before the system would end it. */
 const SPARE_CPU_SECONDS = 60;
 
 export type Child = {
   upload: Writable;
-  chunks: Readable;
+  chunks: ReadingPipe;
   reports: Readable;
   /** When it has ended: how, and its last words. */
   ended: Promise<string>;
@@ -29,11 +30,13 @@ export async function startChild(bounds: ImportBounds, onFault: (fault: Error) =
   program ??= JSON.stringify(gatherProgram(new URL("child/main.ts", import.meta.url)));
   const args = ["--input-type=module", "--eval", loader, "--", JSON.stringify(bounds)];
   const [command, ...rest] = await confined(bounds.cpuSeconds + SPARE_CPU_SECONDS, args);
+  const { ours: chunks, theirs } = await openReadingPipe();
   const child = spawn(command, rest, {
     ...{ env: environment, cwd: "/", detached: true },
-    stdio: ["pipe", "pipe", "pipe", "pipe", "pipe"],
+    stdio: ["pipe", theirs, "pipe", "pipe", "pipe"],
   });
-  const [upload, chunks, words, reports, source] = child.stdio as [Writable, Readable, Readable, Duplex, Duplex];
+  theirs.destroy();
+  const [upload, , words, reports, source] = child.stdio as [Writable, null, Readable, Duplex, Duplex];
   // It may end before it has read everything, which its end tells.
   for (const pipe of [upload, source]) pipe.on("error", () => {});
   source.end(program);

@@ -4,11 +4,19 @@ import { FRAME_HEADER_BYTES, type FrameHeader, parseFrameHeader } from "./frames
 
 export type Frame = FrameHeader & { body: Buffer };
 
-/** The chunks as the child gives them, each once. What it says is believed no more than what it reads. */
-export async function* readFrames(output: AsyncIterable<Buffer>, rawBytes: number): AsyncGenerator<Frame> {
+/**
+ * The chunks as the child gives them, each once, in memory that `memory` gives. What it says is believed no more than
+ * what it reads.
+ */
+export async function* readFrames(
+  output: AsyncIterable<Buffer>,
+  rawBytes: number,
+  memory: () => Buffer,
+): AsyncGenerator<Frame> {
   const seen = new Set<number>();
   let header: FrameHeader | undefined;
-  let [part, filled] = [Buffer.alloc(FRAME_HEADER_BYTES), 0];
+  let part: Buffer = Buffer.alloc(FRAME_HEADER_BYTES);
+  let filled = 0;
   for await (const piece of output)
     for (let from = 0; from < piece.length; ) {
       const copied = piece.copy(part, filled, from);
@@ -20,7 +28,7 @@ export async function* readFrames(output: AsyncIterable<Buffer>, rawBytes: numbe
           throw new Error(`The importer gave a chunk ${header.index} of ${header.bytes} bytes.`);
         if (seen.has(header.index)) throw new Error(`The importer gave chunk ${header.index} twice.`);
         seen.add(header.index);
-        [part, filled] = [Buffer.allocUnsafeSlow(header.bytes), 0];
+        [part, filled] = [memory().subarray(0, header.bytes), 0];
       } else {
         yield { ...header, body: part };
         header = undefined;

@@ -13,7 +13,7 @@ const never = new Promise<never>(() => {});
 
 /** An upload that comes whole. */
 const order = (change: Partial<ImportOrder> = {}): ImportOrder => ({
-  source: Readable.from([upload], { objectMode: false }),
+  source: Readable.from([Buffer.from(upload)], { objectMode: false }),
   ...{ expectedBytes: upload.length, bounds: defaultBounds, signal: new AbortController().signal },
   ...{ put: async () => {}, progress: () => {}, ...change },
 });
@@ -170,7 +170,7 @@ test("few chunks are under way at once, all of them are put before it ends, and 
 test("what is read is told, up to the whole", async () => {
   const large = member(noise(40 * MB), { level: 0 });
   const told: number[] = [];
-  const source = Readable.from([large], { objectMode: false });
+  const source = Readable.from([Buffer.from(large)], { objectMode: false });
   await runImporter(order({ source, expectedBytes: large.length, progress: (bytes) => told.push(bytes) }));
   expect(told.length).toBeGreaterThanOrEqual(4);
   expect(told).toEqual(told.toSorted((a, b) => a - b));

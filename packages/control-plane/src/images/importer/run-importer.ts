@@ -1,17 +1,22 @@
 import type { Readable, Writable } from "node:stream";
-import { chunkName, type DiskManifest } from "@moorage/disk-image";
+import { finished } from "node:stream/promises";
+import { chunkName, type DiskManifest, MOST_STORED_BYTES, release } from "@moorage/disk-image";
 import { type ImportBounds, tooLarge } from "./bounds.ts";
 import { startChild } from "./child-process.ts";
 import type { FrameHeader } from "./frames.ts";
 import { readFrames } from "./read-frames.ts";
 import { readReports } from "./read-reports.ts";
+import type { ReadingPipe } from "./reading-pipe.ts";
 
 export type ImportOrder = {
+  /** Its pieces are used up: nobody else may need them. */
   source: Readable;
   /** As the store has it. Another number of bytes is a fault of ours. */
   expectedBytes: number;
   bounds: ImportBounds;
-  /** `digest` is the sha256 of the body, for the store to compare. */
+  /**
+   * The body is only lent: once it is put, another takes its memory. `digest` is its sha256, for the store to compare.
+   */
   put: (name: string, body: Buffer, digest: Buffer) => Promise<void>;
   /** How many bytes of the upload were read so far. */
   progress: (bytes: number) => void;
@@ -65,36 +70,48 @@ export async function runImporter(order: ImportOrder): Promise<ImportOutcome> {
     signal.removeEventListener("abort", passOn);
     source.destroy();
     child.kill();
-    child.chunks.destroy();
+    child.chunks.close();
     // Not the source: one that is stuck may never say that it has ended.
     await Promise.all([kept, child.ended]);
   }
 }
 
-/** The end of the data is told only when they were all there: what was cut on its way must not be judged. */
+/**
+ * The end of the data is told only when they were all there: what was cut on its way must not be judged. By events: a
+ * loop over the stream would copy everything once more.
+ */
 async function feed(source: Readable, expectedBytes: number, upload: Writable): Promise<void> {
   let bytes = 0;
-  for await (const piece of source as AsyncIterable<Buffer>) {
+  upload.on("drain", () => source.resume());
+  source.on("data", (piece: Buffer) => {
     bytes += piece.length;
-    if (bytes > expectedBytes) throw new Error(`The store gave more than the ${expectedBytes} bytes of the upload.`);
-    await new Promise<void>((resolve) => upload.write(piece, () => resolve()));
-    // Its verdict needs no more.
-    if (upload.destroyed) return;
-  }
+    if (bytes > expectedBytes)
+      source.destroy(new Error(`The store gave more than the ${expectedBytes} bytes of the upload.`));
+    else if (!upload.write(piece, () => useUp(piece))) source.pause();
+  });
+  await finished(source);
   if (bytes < expectedBytes) throw new Error(`The store gave ${bytes} of the ${expectedBytes} bytes of the upload.`);
   upload.end();
 }
 
-async function keepChunks(chunks: Readable, { bounds, put }: ImportOrder): Promise<FrameHeader[]> {
+/** One that is only a part of something stays. */
+function useUp(piece: Buffer): void {
+  if (piece.length === piece.buffer.byteLength) release(piece);
+}
+
+async function keepChunks({ pieces }: ReadingPipe, { bounds, put }: ImportOrder): Promise<FrameHeader[]> {
   const kept: FrameHeader[] = [];
   const underWay = new Set<Promise<void>>();
+  const spare: Buffer[] = [];
+  const memory = (): Buffer => spare.pop() ?? Buffer.allocUnsafeSlow(MOST_STORED_BYTES);
   try {
-    for await (const { body, ...frame } of readFrames(chunks, bounds.rawBytes)) {
+    for await (const { body, ...frame } of readFrames(pieces, bounds.rawBytes, memory)) {
       kept.push(frame);
       // One that failed stays, and is thrown by the next look at them.
-      const work: Promise<void> = put(chunkName(frame.index), body, Buffer.from(frame.sha256, "hex")).then(
-        () => void underWay.delete(work),
-      );
+      const work: Promise<void> = put(chunkName(frame.index), body, Buffer.from(frame.sha256, "hex")).then(() => {
+        underWay.delete(work);
+        spare.push(Buffer.from(body.buffer));
+      });
       work.catch(() => {});
       underWay.add(work);
       if (underWay.size >= PUTS_AT_ONCE) await Promise.race(underWay);

@@ -1,25 +1,35 @@
 import type { TransformOptions } from "node:stream";
 import { createInflateRaw, inflateRawSync, type InflateRaw, type ZlibOptions } from "node:zlib";
+import { release } from "@moorage/disk-image/cutter";
 import { cutShort } from "./gzip-header.ts";
 import type { Input } from "./input.ts";
 import { refuse } from "./refused.ts";
 
 const OUTPUT_BYTES = 256 * 1024;
-/** Zlib's streams take what every stream does, which its types leave out. */
-const options: ZlibOptions & TransformOptions = { chunkSize: OUTPUT_BYTES, highWaterMark: 2 * OUTPUT_BYTES };
+/**
+ * Zlib's streams take what every stream does, which its types leave out. As objects its pieces stay what they are: as
+ * bytes they would be copied into one whenever two are there.
+ */
+const options: ZlibOptions & TransformOptions = {
+  ...{ chunkSize: OUTPUT_BYTES, readableObjectMode: true, readableHighWaterMark: 2 },
+};
 /** As much as comes out at once, and what is asked for at a time: most need less. */
 const [SMALL_BYTES, SMALL_STEP_BYTES] = [128 * 1024, 16 * 1024];
 
 /**
  * Inflates one stream of deflate and uses exactly its bytes of the input. Nothing of zlib's own reading of gzip is
- * used: it passes over whatever follows the last member.
+ * used: it passes over whatever follows the last member. A piece is only lent, until the next is asked for.
  */
 export async function* inflateStream(input: Input): AsyncGenerator<Buffer> {
   const inflate = createInflateRaw(options);
   const feeding = feed(inflate, input);
   feeding.catch(() => inflate.destroy());
   try {
-    for await (const raw of inflate) yield raw as Buffer;
+    for await (const raw of inflate as AsyncIterable<Buffer>) {
+      yield raw;
+      // Zlib fills its memory to the end before it takes new one: behind the last piece nobody needs it.
+      if (raw.byteOffset + raw.length === raw.buffer.byteLength) release(raw);
+    }
     await feeding;
   } catch (error) {
     await feeding;

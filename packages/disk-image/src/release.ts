@@ -1,0 +1,9 @@
+/**
+ * Gives memory back at once that nobody uses any more. The collector would let hundreds of megabytes of it pile up, or
+ * work without pause. Everything that lies in the same memory is gone with it.
+ */
+export function release({ buffer, byteLength }: Uint8Array): void {
+  // Small ones share theirs with strangers.
+  const isShared = buffer.byteLength <= Buffer.poolSize && byteLength < buffer.byteLength;
+  if (!isShared && buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
