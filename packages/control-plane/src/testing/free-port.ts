@@ -1,14 +1,19 @@
 import { createServer } from "node:net";
 
-/** A port below the ephemeral range: there a server finds it still free a moment later. */
+const given = new Set<number>();
+
+/** A port below the ephemeral range, and each once: there a server finds it still free a moment later. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 25_000 + Math.floor(Math.random() * 7_000);
+    if (given.has(port)) continue;
     const free = await new Promise<boolean>((resolve) => {
       const server = createServer();
       server.once("error", () => resolve(false));
       server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
     });
-    if (free) return port;
+    if (!free) continue;
+    given.add(port);
+    return port;
   }
 }

@@ -1,8 +1,11 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "@temporalio/client";
 import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
 import { createFleetActivities } from "#fleet/index.ts";
@@ -21,24 +24,45 @@ export async function startTemporal() {
   Runtime.install({ logger: new DefaultLogger("ERROR") });
   const parts =
     process.env["MOORAGE_PARTS"] ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "moorage-parts");
+  const workflowBundle = await bundleWorkflows();
   const folder = mkdtempSync(join(tmpdir(), "moorage-temporal-"));
-  const port = await freePort();
   const config = join(folder, "config.yaml");
-  writeFileSync(config, JSON.stringify(await configOf(port)));
-  const program = join(parts, "bin/temporal-server");
-  const server = spawn(program, ["--config-file", config, "--allow-no-auth", "start"], { stdio: "ignore" });
-  return {
-    address: `127.0.0.1:${port}`,
-    workflowBundle: await bundleWorkflows(),
-    async [Symbol.asyncDispose]() {
-      const ended = new Promise((resolve) => server.once("exit", resolve));
-      server.kill("SIGKILL");
-      await ended;
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  // A test beside this one may have taken one of its eight ports: it ends at once then.
+  for (let tries = 1; ; tries++) {
+    const port = await freePort();
+    writeFileSync(config, JSON.stringify(await configOf(port)));
+    const program = join(parts, "bin/temporal-server");
+    const server = spawn(program, ["--config-file", config, "--allow-no-auth", "start"], { stdio: "ignore" });
+    const ended = once(server, "exit");
+    if ((await Promise.race([ended, untilListening(port)])) === "listening")
+      return {
+        address: `127.0.0.1:${port}`,
+        workflowBundle,
+        async [Symbol.asyncDispose]() {
+          server.kill("SIGKILL");
+          await ended;
+          rmSync(folder, { recursive: true, force: true });
+        },
+      };
+    server.kill("SIGKILL");
+    if (tries === 5) throw new Error("Temporal does not start.");
+  }
 }
 export type Temporal = Awaited<ReturnType<typeof startTemporal>>;
+
+async function untilListening(port: number): Promise<"listening" | "silent"> {
+  for (let tries = 0; tries < 600; tries++) {
+    const socket = connect(port, "127.0.0.1");
+    const isOpen = await once(socket, "connect").then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    if (isOpen) return "listening";
+    await sleep(100);
+  }
+  return "silent";
+}
 
 async function configOf(port: number): Promise<object> {
   const inMemory = (databaseName: string): object => ({
@@ -107,7 +131,7 @@ async function untilKnown(temporal: Client): Promise<void> {
       return;
     } catch (error) {
       if (n === 150) throw new Error("Temporal does not answer.", { cause: error });
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await sleep(200);
     }
   }
 }
