@@ -1,6 +1,7 @@
 /**
- * During a deployment the old code runs on the new schema. So the previous commit's integration tests, with the
- * previous commit's code, are run on a database that the migrations of this commit made.
+ * During a deployment the old code runs on the new schema. So the integration tests of the commit before the newest
+ * migration, with its code, are run on a database that the migrations of this commit made. A migration that is some
+ * commits old has been through this before, and what came since was tested on it.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -9,13 +10,20 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 const tested = "packages/control-plane";
+const migrations = join(tested, "migrations");
+/** As many commits as may come at once. */
+const LOOKED_BACK = 5;
 
 type Totals = { numPassedTests: number; numFailedTests: number; success: boolean };
 
 const git = (...args: string[]): string => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
 
-function previousCommit(): string | undefined {
-  const { status, stdout } = spawnSync("git", ["rev-parse", "--verify", "--quiet", "HEAD^"], { cwd: root });
+/** The one before the newest that changed a migration, if that is young. */
+function commitBeforeSchema(): string | undefined {
+  const last = git("log", `--max-count=${LOOKED_BACK}`, "--format=%H", "HEAD").split("\n");
+  const changed = git("log", "--max-count=1", "--format=%H", "HEAD", "--", migrations);
+  if (!last.includes(changed)) return undefined;
+  const { status, stdout } = spawnSync("git", ["rev-parse", "--verify", "--quiet", `${changed}^`], { cwd: root });
   return status === 0 ? stdout.toString().trim() : undefined;
 }
 
@@ -34,7 +42,7 @@ function testInWorktree(commit: string): Totals {
     const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
     spawnSync("pnpm", ["exec", "vitest", "run", "--project", "integration", ...reporters, tested], {
       ...inWorktree,
-      env: { ...process.env, MOORAGE_TEST_MIGRATIONS: join(root, tested, "migrations") },
+      env: { ...process.env, MOORAGE_TEST_MIGRATIONS: join(root, migrations) },
     });
     return JSON.parse(readFileSync(report, "utf8")) as Totals;
   } finally {
@@ -44,9 +52,13 @@ function testInWorktree(commit: string): Totals {
 }
 
 function main(): void {
-  const commit = previousCommit();
+  const commit = commitBeforeSchema();
   if (commit === undefined || !hasIntegrationTests(commit)) {
-    console.log(commit === undefined ? "There is no previous commit." : `${commit} has no integration tests.`);
+    console.log(
+      commit === undefined
+        ? `No migration is new in the last ${LOOKED_BACK} commits.`
+        : `${commit} has no integration tests.`,
+    );
     console.log("schema: 0 passed, 0 failed");
     return;
   }
