@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { CHUNK_BYTES } from "./chunks.ts";
 import { createCutter, type CutChunk } from "./cutter.ts";
 import { DiskManifest } from "./manifest.ts";
-import { readDisk } from "./read-disk.ts";
+import { readDisk } from "./testing/read-disk.ts";
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 

@@ -14,7 +14,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ImageUploadsRequest } from "@moorage/contract/agent";
-import { CHUNK_BYTES, chunkName, DiskManifest, MANIFEST, readDisk } from "@moorage/disk-image";
+import { CHUNK_BYTES, chunkName, DiskManifest, MANIFEST } from "@moorage/disk-image";
+import { readDisk } from "@moorage/disk-image/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ObjectStore, startObjectStore } from "../testing/object-store.ts";
 import { captureDisk } from "./capture-disk.ts";

@@ -1,14 +1,10 @@
-import { promisify } from "node:util";
-import { zstdDecompress } from "node:zlib";
-import { CHUNK_BYTES, chunkName, DiskManifest, MANIFEST, rawLengthOf } from "@moorage/disk-image";
+import { CHUNK_BYTES, chunkName, DiskManifest, MANIFEST, unpackChunk } from "@moorage/disk-image";
 import { contentKey, type ImageStore } from "#images/index.ts";
 import { DomainError } from "#platform/errors.ts";
 import type { Log } from "#platform/log.ts";
 import { sha256 } from "#platform/sha256.ts";
 import type { DepotMetrics } from "./depot-metrics.ts";
 import type { ImageToSend } from "./image-to-send-store.ts";
-
-const decompress = promisify(zstdDecompress);
 
 export type ContentDeps = { log: Log; metrics: DepotMetrics };
 /** Every chunk of the disk in its turn. Undefined: nothing but zeros. */
@@ -41,10 +37,7 @@ export async function openContent(
       const wanted = { bytes: chunk.bytes, sha256: Buffer.from(chunk.sha256, "hex") };
       const stored = await fetch(chunkName(index), wanted);
       if (stored === undefined) throw new Error(`No store has chunk ${index} of image ${image.id} whole.`);
-      const raw = await decompress(stored, { maxOutputLength: CHUNK_BYTES });
-      if (raw.length !== rawLengthOf(image.rawBytes, index))
-        throw new Error(`Chunk ${index} of image ${image.id} has ${raw.length} bytes.`);
-      return raw;
+      return unpackChunk(stored, image.rawBytes, index);
     },
   };
 }

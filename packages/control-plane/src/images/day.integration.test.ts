@@ -1,5 +1,5 @@
 import type { Image } from "@moorage/contract";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { startGateway } from "#testing/gateway.ts";
 import {
   AUTOMATIC,
@@ -12,7 +12,6 @@ import {
   moments,
   seenAt,
 } from "#testing/image-lives.ts";
-import { startObjectStore } from "#testing/object-store.ts";
 import { simulateCaptures } from "#testing/simulated-capture.ts";
 import {
   packedDisk,
@@ -20,18 +19,11 @@ import {
   put,
   type StoredImages,
   storedImages,
-  type TwoStores,
+  twoStoresForAll,
 } from "#testing/stored-images.ts";
 import { lookNow } from "./import/look-out.ts";
 
-let stores: TwoStores;
-beforeAll(async () => {
-  stores = { here: await startObjectStore(), there: await startObjectStore() };
-});
-afterAll(async () => {
-  await stores.here[Symbol.asyncDispose]();
-  await stores.there[Symbol.asyncDispose]();
-});
+const stores = twoStoresForAll();
 
 async function newDay() {
   const day = await storedImages(stores, { images: { automaticDays: AUTOMATIC_HOURS / 24 } });

@@ -6,7 +6,7 @@ import type { Tx } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import type { ImageDeps } from "./accept-upload.ts";
 import { entityOfImage, targetOfImage } from "./entity.ts";
-import { type ImageRow, lockImage, markImageDeleted } from "./image-store.ts";
+import { type ImageRow, lockImage, markImageDeleted, waitsForData } from "./image-store.ts";
 
 /** Gone for the tenant with this transaction, in whatever state it is; its objects follow. */
 export const deleteImage = ({ db, clock }: Pick<ImageDeps, "db" | "clock">, by: Principal, id: number): Promise<void> =>
@@ -26,8 +26,7 @@ export async function removeImage(
   if (accountId === null) throw new Error(`Image ${id} has no account.`);
   await markImageDeleted(tx, image, at);
   if (image.operation_id !== null) await addSignal(tx, image.operation_id);
-  const waits = image.status === "pending_upload" && image.operation_id === null && image.failed_at === null;
-  if (waits && image.event_id !== null)
+  if (waitsForData(image) && image.event_id !== null)
     await endEvent(tx, {
       ...{ eventId: image.event_id, status: "failed", at },
       message: "The image was deleted before its data arrived.",

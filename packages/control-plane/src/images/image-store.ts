@@ -93,6 +93,10 @@ export const listImagePage = (db: Db, principal: Principal | undefined, page: Pa
 export const copiesOf = (db: Db | Tx, ids: readonly number[]): Promise<ImageCopy[]> =>
   db.selectFrom("image_copies").selectAll().where("image_id", "=", sql<number>`any(${ids}::bigint[])`).execute();
 
+/** An upload that nobody works on yet: its data have not been seen. */
+export const waitsForData = ({ status, operation_id, failed_at }: ImageRow): boolean =>
+  status === "pending_upload" && operation_id === null && failed_at === null;
+
 /** Ahead of the row: the address of an upload is made of it. */
 export async function nextImageId(db: Db | Tx): Promise<number> {
   const { rows } = await sql<{ id: number }>`select next_id('images_seq') as id`.execute(db);

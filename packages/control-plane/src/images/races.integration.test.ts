@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { until } from "#testing/database-on-agent.ts";
 import { justBefore } from "#testing/just-before.ts";
-import { startObjectStore } from "#testing/object-store.ts";
 import { plainImporter } from "#testing/plain-importer.ts";
 import {
   OTHER_REGION,
@@ -9,19 +8,12 @@ import {
   put,
   type StoredImages,
   storedImages,
-  type TwoStores,
+  twoStoresForAll,
 } from "#testing/stored-images.ts";
 import { REGION } from "#testing/world.ts";
 import { lookNow } from "./import/look-out.ts";
 
-let stores: TwoStores;
-beforeAll(async () => {
-  stores = { here: await startObjectStore(), there: await startObjectStore() };
-});
-afterAll(async () => {
-  await stores.here[Symbol.asyncDispose]();
-  await stores.there[Symbol.asyncDispose]();
-});
+const stores = twoStoresForAll();
 
 /** Who is first is left to chance. */
 const TIMES = 4;

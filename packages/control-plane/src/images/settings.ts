@@ -1,5 +1,8 @@
 import type { Config } from "#platform/config.ts";
 
+/** Of all figures here, and of the wire: what is called MB. */
+export const MB = 1024 ** 2;
+
 /** What may become an image, and how long everything about it lasts. */
 export type ImageSettings = {
   imagesPerAccount: number;

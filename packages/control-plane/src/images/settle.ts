@@ -6,10 +6,9 @@ import type { Tx } from "#platform/db/database.ts";
 import { targetOfImage } from "./entity.ts";
 import { type ImageRow, markImageDeleted, saveImage } from "./image-store.ts";
 import { imageLimitFault } from "./limits.ts";
-import type { ImageSettings } from "./settings.ts";
+import { type ImageSettings, MB } from "./settings.ts";
 import type { ImageStores } from "./stores.ts";
 
-const MB = 1024 * 1024;
 const HOUR_MS = 3_600_000;
 const DELETED = "The image was deleted.";
 

@@ -1,5 +1,6 @@
 import type { Image, ImageUpload } from "@moorage/contract";
-import { chunkName, MANIFEST, readDisk } from "@moorage/disk-image";
+import { chunkName, MANIFEST } from "@moorage/disk-image";
+import { readDisk } from "@moorage/disk-image/testing";
 import { gzipSync } from "node:zlib";
 import { contentKey } from "#images/index.ts";
 import type { Objects } from "#platform/objects.ts";
@@ -45,19 +46,29 @@ export const later = (world: World, seconds: number): void => {
   world.time.now = new Date(world.time.now.getTime() + seconds * 1000);
 };
 
-/** Everything that the workflow of an import does, by itself. */
-export async function importAll(world: World): Promise<void> {
+/** The look-out finds what has come. */
+export async function look(world: World): Promise<void> {
   later(world, 3);
   await world.lookForUploads();
-  const open = await world.db
+}
+
+export async function importAll(world: World): Promise<void> {
+  await look(world);
+  await importOpen(world);
+}
+
+/** What the workflow of an import does, without Temporal. */
+export async function importOpen({ db, activities }: World): Promise<void> {
+  const open = await db
     .selectFrom("operations")
     .select("id")
     .where("kind", "=", "importImage")
     .where("settled_at", "is", null)
+    .orderBy("id")
     .execute();
   for (const { id } of open) {
-    await world.activities.settleUpload(id, await world.activities.importUpload(id));
-    await world.activities.clearUpload(id);
+    await activities.settleUpload(id, await activities.importUpload(id));
+    await activities.clearUpload(id);
   }
 }
 

@@ -2,15 +2,30 @@ import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import type { ImageUpload } from "@moorage/contract";
 import { sql } from "kysely";
+import { afterAll, beforeAll } from "vitest";
 import { createImageStores } from "#images/index.ts";
 import { brokenImages } from "./broken-images.ts";
 import { numberOf, type Person } from "./image-stage.ts";
-import type { ObjectStore } from "./object-store.ts";
-import { newWorld, REGION, type World, type WorldSettings } from "./world.ts";
+import { importOpen, sendData } from "./import-stage.ts";
+import { type ObjectStore, startObjectStore } from "./object-store.ts";
+import { newWorld, REGION, type WorldSettings } from "./world.ts";
 
 export const OTHER_REGION = "us-east";
 const MB = 1024 * 1024;
 export type TwoStores = { here: ObjectStore; there: ObjectStore };
+
+/** Two stores for all tests of a file. */
+export function twoStoresForAll(): TwoStores {
+  const stores = {} as TwoStores;
+  beforeAll(async () => {
+    Object.assign(stores, { here: await startObjectStore(), there: await startObjectStore() });
+  });
+  afterAll(async () => {
+    await stores.here[Symbol.asyncDispose]();
+    await stores.there[Symbol.asyncDispose]();
+  });
+  return stores;
+}
 
 /** A disk of two MB, as a tenant packs it; no two are alike. */
 export const packedDisk = (): Buffer<ArrayBuffer> =>
@@ -61,27 +76,8 @@ async function askForUpload(by: Pick<Person, "post">, label: string) {
   return { id: numberOf(body.image), address: body.upload_to };
 }
 
-/** As `curl` sends it. */
+/** Of which all goes well. */
 export async function put(address: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
-  const reply = await fetch(address, {
-    method: "PUT",
-    headers: { "content-type": "application/octet-stream" },
-    body: bytes,
-  });
-  if (!reply.ok) throw new Error(`The store answered ${reply.status}: ${await reply.text()}`);
-}
-
-/** What the workflow does, without Temporal. */
-async function importOpen({ db, activities }: World): Promise<void> {
-  const open = await db
-    .selectFrom("operations")
-    .select("id")
-    .where("kind", "=", "importImage")
-    .where("settled_at", "is", null)
-    .orderBy("id")
-    .execute();
-  for (const { id } of open) {
-    await activities.settleUpload(id, await activities.importUpload(id));
-    await activities.clearUpload(id);
-  }
+  const status = await sendData(address, bytes);
+  if (status !== 200) throw new Error(`The store answered ${status}.`);
 }

@@ -10,14 +10,13 @@ import type { ImageDeps } from "../accept-upload.ts";
 import { nextImageId } from "../image-store.ts";
 import { limitsOf } from "../limit-rules.ts";
 import { admitImage, findOwnLimits } from "../limits.ts";
+import { MB } from "../settings.ts";
 import { imagePlaces, viewOfImage } from "../view.ts";
 import { isReadable, labelOf, whyUnreadable } from "./capture.ts";
 import { holdHost } from "./capture-store.ts";
 import { openCapture } from "./open-capture.ts";
 
 export type CaptureDeps = ImageDeps & { nudgeRelay: () => void };
-
-export const MB = 1024 ** 2;
 
 /** Accepted here, read by the disk's host; it is an image only when all of it is in the object store. */
 export async function acceptCapture(

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Event, Image } from "@moorage/contract";
-import { chunkName, DiskManifest, MANIFEST, readDisk } from "@moorage/disk-image";
+import { chunkName, DiskManifest, MANIFEST } from "@moorage/disk-image";
+import { readDisk } from "@moorage/disk-image/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { captureStage, DEVICE } from "#testing/capture-stage.ts";
 import { until } from "#testing/database-on-agent.ts";

@@ -6,7 +6,7 @@ import type { Db, Tx } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
 import { transact } from "#platform/db/transact.ts";
 import { targetOfImage } from "../entity.ts";
-import { type ImageRow, saveImage } from "../image-store.ts";
+import { type ImageRow, saveImage, waitsForData } from "../image-store.ts";
 import type { ImageSettings } from "../settings.ts";
 
 export type BeginDeps = { db: Db; clock: Clock; images: ImageSettings };
@@ -16,9 +16,9 @@ export const beginSteps = ["worker.beginImageImport"] as const;
 /** The data are there: from now on the operation decides what becomes of the image, and no clock but its own. */
 export async function beginImport({ db, clock, images }: BeginDeps, imageId: number): Promise<void> {
   const began = await transact(db, beginSteps[0], async (tx) => {
-    const image = await lockWaitingUpload(tx, imageId);
+    const image = await lockUpload(tx, imageId);
     // Another worker was first, or it was deleted.
-    if (image === undefined || image.account_id === null) return false;
+    if (image === undefined || image.account_id === null || !waitsForData(image)) return false;
     const at = clock();
     const operation = await openOperation(tx, {
       ...{ accountId: image.account_id, kind: "importImage", entityId: imageId },
@@ -38,14 +38,11 @@ export async function beginImport({ db, clock, images }: BeginDeps, imageId: num
   if (began) await notify(db, "relay");
 }
 
-const lockWaitingUpload = (tx: Tx, id: number): Promise<ImageRow | undefined> =>
+const lockUpload = (tx: Tx, id: number): Promise<ImageRow | undefined> =>
   tx
     .selectFrom("images")
     .selectAll()
     .where("id", "=", id)
-    .where("status", "=", "pending_upload")
-    .where("operation_id", "is", null)
-    .where("failed_at", "is", null)
     .where("deleted_at", "is", null)
     .forUpdate()
     .executeTakeFirst();

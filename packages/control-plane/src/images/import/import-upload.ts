@@ -21,8 +21,21 @@ export type UploadOutcome =
 
 type Image = { id: number; account_id: number | null; region: string };
 
-/** One try, into a folder of its own: another one that is still alive somewhere is not disturbed, nor disturbs. */
+/**
+ * What is refused is read once more before its tenant is told: a byte that was flipped on the way from the store looks
+ * like damage of the upload. Damage is the same twice; two reasons are a matter of the way, which another try may spare.
+ */
 export async function importUpload(deps: ImportDeps, image: Image, watch: ImportWatch): Promise<UploadOutcome> {
+  const first = await importOnce(deps, image, watch);
+  if (first.kind !== "refused") return first;
+  const second = await importOnce(deps, image, watch);
+  if (second.kind === "refused" && second.reason !== first.reason)
+    throw new Error(`The same data were refused for two reasons: ${first.reason} ${second.reason}`);
+  return second;
+}
+
+/** Into a folder of its own: another try that is still alive somewhere is not disturbed, nor disturbs. */
+async function importOnce(deps: ImportDeps, image: Image, watch: ImportWatch): Promise<UploadOutcome> {
   const store = deps.imageStores.of(image.region);
   const content = randomUUID();
   try {

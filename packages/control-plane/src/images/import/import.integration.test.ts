@@ -1,29 +1,19 @@
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createImageStores, type ImageStores } from "#images/index.ts";
+import { expect, test } from "vitest";
 import { sha256 } from "#platform/sha256.ts";
 import { imageRow, upload } from "#testing/image-stage.ts";
-import { aDisk, diskIn, importAll, imported, later, sendData, uploaded } from "#testing/import-stage.ts";
-import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
+import { aDisk, diskIn, importAll, imported, later, look, sendData, uploaded } from "#testing/import-stage.ts";
+import { oneImageStore } from "#testing/one-image-store.ts";
 import { plainImporter } from "#testing/plain-importer.ts";
 import { newWorld, type World, type WorldSettings } from "#testing/world.ts";
 import { type MadeContent, settleAvailable } from "../settle.ts";
 import { verifyContent } from "../verify-content.ts";
 import { beginImport } from "./begin-import.ts";
 
-let store: ObjectStore;
-let imageStores: ImageStores;
-beforeAll(async () => {
-  store = await startObjectStore();
-  imageStores = createImageStores({ home: { regions: [], ...store.settings } }, 24);
-});
-beforeEach(() => store.objects.deleteAll(""));
-afterAll(async () => {
-  imageStores.close();
-  await store[Symbol.asyncDispose]();
-});
+const one = oneImageStore();
 
-const stage = (settings: WorldSettings = {}) => newWorld({ imageStores, runImporter: plainImporter, ...settings });
+const stage = (settings: WorldSettings = {}) =>
+  newWorld({ imageStores: one.imageStores, runImporter: plainImporter, ...settings });
 const lastEvent = async (world: World) => (await world.events()).at(-1);
 
 test("what was uploaded becomes an image, byte for byte, and the upload is gone", async () => {
@@ -33,9 +23,9 @@ test("what was uploaded becomes an image, byte for byte, and the upload is gone"
   const image = await imported(world, alice, disk);
 
   expect(image).toMatchObject({ status: "available", size: 17 });
-  expect((await diskIn(world, store.objects, image)).equals(disk)).toBe(true);
+  expect((await diskIn(world, one.store.objects, image)).equals(disk)).toBe(true);
   const { content, id } = await imageRow(world, image);
-  expect(new Set((await store.keys()).map((key) => key.split("/").slice(0, 3).join("/")))).toEqual(
+  expect(new Set((await one.store.keys()).map((key) => key.split("/").slice(0, 3).join("/")))).toEqual(
     new Set([`images/${id}/${content}`]),
   );
   expect(await lastEvent(world)).toMatchObject({ action: "image_upload", status: "finished" });
@@ -54,8 +44,7 @@ test("an address to upload to asks for no header of its own", async () => {
 test("nothing is begun before the data are there, and once when they are", async () => {
   await using world = await stage();
   const { body } = await upload(await world.customer());
-  later(world, 3);
-  await world.lookForUploads();
+  await look(world);
   expect(await world.openOperations()).toEqual([]);
 
   await sendData(body.upload_to, gzipSync(aDisk(1)));
@@ -77,8 +66,7 @@ test("the progress of an import is its event's", async () => {
   await using world = await stage();
   const alice = await world.customer();
   await uploaded(world, alice, gzipSync(aDisk(1)));
-  later(world, 3);
-  await world.lookForUploads();
+  await look(world);
   await world.db.updateTable("operations").set({ percent: 42 }).execute();
 
   const { body } = await alice.get<{ data: object[] }>("/v4/account/events");
@@ -93,7 +81,7 @@ test("data that are refused fail with the reason, stay visible, and leave nothin
 
   expect((await alice.get(`/v4/images/${image.id}`)).body).toMatchObject({ status: "pending_upload", size: 0 });
   expect(await lastEvent(world)).toMatchObject({ status: "failed", message: "The data are not gzip." });
-  expect(await store.keys()).toEqual([]);
+  expect(await one.store.keys()).toEqual([]);
 });
 
 test("one byte too many is refused by its figure, and none of it is read", async () => {
@@ -119,21 +107,20 @@ test("an image that would pass the account's total fails when its size is known,
   await using world = await stage({ images: { totalMb: 3 } });
   const alice = await world.customer();
   await imported(world, alice, aDisk(2));
-  const kept = await store.keys();
+  const kept = await one.store.keys();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(2)));
   await importAll(world);
 
   expect((await alice.get(`/v4/images/${image.id}`)).body).toMatchObject({ status: "pending_upload" });
   expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("3 MB in all") });
-  expect(await store.keys()).toEqual(kept);
+  expect(await one.store.keys()).toEqual(kept);
 });
 
 test("of two imports that end at once, only as many become available as there is room for", async () => {
   await using world = await stage({ images: { totalMb: 3 } });
   const alice = await world.customer();
   for (const seed of [1, 2]) await uploaded(world, alice, gzipSync(aDisk(2, seed)));
-  later(world, 3);
-  await world.lookForUploads();
+  await look(world);
   const ids = (await world.db.selectFrom("operations").select("id").execute()).map(({ id }) => id);
   const outcomes = await Promise.all(ids.map((id) => world.activities.importUpload(id)));
   await Promise.all(ids.map((id, n) => world.activities.settleUpload(id, outcomes[n] as never)));
@@ -146,8 +133,7 @@ test("an image that is deleted while it is imported ends as deleted, whatever th
   await using world = await stage();
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
-  later(world, 3);
-  await world.lookForUploads();
+  await look(world);
   const { id } = await world.lastOperation();
   const outcome = await world.activities.importUpload(id);
   await alice.delete(`/v4/images/${image.id}`);
@@ -157,7 +143,7 @@ test("an image that is deleted while it is imported ends as deleted, whatever th
   const made = (await world.events()).find(({ action }) => action === "image_upload");
   expect(made).toMatchObject({ status: "failed", message: "The image was deleted." });
   expect(await world.lastOperation()).toMatchObject({ outcome: "failed" });
-  expect(await store.keys()).toEqual([]);
+  expect(await one.store.keys()).toEqual([]);
 });
 
 test("an import whose image is deleted under it stops by itself, and takes its chunks with it", async () => {
@@ -174,22 +160,20 @@ test("an import whose image is deleted under it stops by itself, and takes its c
   });
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
-  later(world, 3);
-  await world.lookForUploads();
+  await look(world);
   const importing = world.activities.importUpload((await world.lastOperation()).id);
   await beginning;
   await alice.delete(`/v4/images/${image.id}`);
 
   expect(await importing).toEqual({ kind: "ended" });
-  expect(await store.keys("images/")).toEqual([]);
+  expect(await one.store.keys("images/")).toEqual([]);
 });
 
 test("settled twice, it is settled once", async () => {
   await using world = await stage();
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
-  later(world, 3);
-  await world.lookForUploads();
+  await look(world);
   const { id } = await world.lastOperation();
   const [first, second] = [await world.activities.importUpload(id), await world.activities.importUpload(id)];
   await world.activities.settleUpload(id, first);
@@ -201,14 +185,14 @@ test("settled twice, it is settled once", async () => {
 
   expect(await imageRow(world, image)).toEqual(row);
   expect((await world.audit()).filter(({ action }) => action.startsWith("importImage"))).toHaveLength(1);
-  expect(new Set((await store.keys()).map((key) => key.split("/")[2]))).toEqual(new Set([row.content]));
+  expect(new Set((await one.store.keys()).map((key) => key.split("/")[2]))).toEqual(new Set([row.content]));
 });
 
 /** What the last transaction is given. */
 async function madeBy(world: World, image: { id: number }, operationId: number): Promise<MadeContent> {
   const outcome = await world.activities.importUpload(operationId);
   if (outcome.kind !== "taken") throw new Error("It was not taken.");
-  return { content: outcome.content, ...(await verifyContent(imageStores.of(""), image.id, outcome.content)) };
+  return { content: outcome.content, ...(await verifyContent(one.imageStores.of(""), image.id, outcome.content)) };
 }
 const settle = (world: World, operationId: number, content: MadeContent) =>
   world.db.transaction().execute((tx) => settleAvailable(tx, world, operationId, content, world.clock()));
@@ -238,16 +222,15 @@ test("of two tries that settle, the second changes nothing", async () => {
 });
 
 test.each([
-  ["a chunk is missing", (key: string) => store.objects.deleteMany([key])],
-  ["a chunk is shorter", (key: string) => store.objects.put(key, "short")],
+  ["a chunk is missing", (key: string) => one.store.objects.deleteMany([key])],
+  ["a chunk is shorter", (key: string) => one.store.objects.put(key, "short")],
 ])("%s: it does not become available, and is made again", async (_name, spoil) => {
   await using world = await stage();
   await uploaded(world, await world.customer(), gzipSync(aDisk(1)));
-  later(world, 3);
-  await world.lookForUploads();
+  await look(world);
   const { id } = await world.lastOperation();
   const outcome = await world.activities.importUpload(id);
-  await spoil((await store.keys("images/"))[0] as string);
+  await spoil((await one.store.keys("images/"))[0] as string);
 
   expect(await world.activities.settleUpload(id, outcome)).toBe("again");
   expect(await world.openOperations()).toEqual(["importImage"]);
@@ -259,12 +242,41 @@ test("past its deadline an import fails in words that blame nobody's data", asyn
   await using world = await stage();
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
-  later(world, 3);
-  await world.lookForUploads();
+  await look(world);
   await world.expire.importImage((await world.lastOperation()).id);
 
   expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("no fault") });
   expect(await imageRow(world, image)).toMatchObject({ status: "pending_upload", failed_at: world.time.now });
+});
+
+test("data that are refused once and taken at the second reading are imported: they were damaged on the way", async () => {
+  let reads = 0;
+  await using world = await stage({
+    runImporter: (run) =>
+      reads++ === 0 ? Promise.resolve({ kind: "refused", reason: "damaged" }) : plainImporter(run),
+  });
+  const alice = await world.customer();
+  const disk = aDisk(2);
+
+  const image = await imported(world, alice, disk);
+
+  expect([image.status, reads]).toEqual(["available", 2]);
+  expect((await diskIn(world, one.store.objects, image)).equals(disk)).toBe(true);
+});
+
+test("data that are refused for two reasons are neither taken nor refused: another try decides", async () => {
+  const reasons = ["It ends too early.", "Its checksum is wrong."];
+  await using world = await stage({
+    runImporter: () => Promise.resolve({ kind: "refused", reason: reasons.shift() ?? "" }),
+  });
+  const alice = await world.customer();
+  const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
+  await look(world);
+  const [open] = await world.db.selectFrom("operations").select("id").execute();
+
+  await expect(world.activities.importUpload(open?.id ?? 0)).rejects.toThrow("refused for two reasons");
+
+  expect((await imageRow(world, image)).status).toBe("pending_upload");
 });
 
 test("no more than two are imported at once by one worker", async () => {
@@ -280,8 +292,7 @@ test("no more than two are imported at once by one worker", async () => {
   });
   const alice = await world.customer();
   for (const seed of [1, 2, 3]) await uploaded(world, alice, gzipSync(aDisk(1, seed)));
-  later(world, 3);
-  await world.lookForUploads();
+  await look(world);
   const ids = (await world.db.selectFrom("operations").select("id").execute()).map(({ id }) => id);
   const tries = ids.map((id) => world.activities.importUpload(id));
   const busy = await Promise.any(
@@ -293,7 +304,11 @@ test("no more than two are imported at once by one worker", async () => {
     ),
   );
   while (ends.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
-  for (const end of ends) end();
+  // What is refused is read twice.
+  for (let ended = 0; ended < 4; ended++) {
+    while (ends.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    ends.shift()?.();
+  }
 
   expect([most, (busy as Error).message]).toEqual([2, "This worker imports as much as it can."]);
   await Promise.allSettled(tries);

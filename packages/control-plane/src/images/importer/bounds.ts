@@ -1,6 +1,5 @@
-import type { ImageSettings } from "../settings.ts";
+import { type ImageSettings, MB } from "../settings.ts";
 
-const MB = 1024 * 1024;
 /** Tools that compress in blocks make a member of every 64 KB. */
 const LEAST_MEMBER_BYTES = 32 * 1024;
 

@@ -1,28 +1,17 @@
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createImageStores, type ImageStores } from "#images/index.ts";
+import { expect, test } from "vitest";
 import { availableImage, grant, imageRow, upload } from "#testing/image-stage.ts";
 import { aDisk, importAll, imported, later, sendData, uploaded } from "#testing/import-stage.ts";
-import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
+import { oneImageStore } from "#testing/one-image-store.ts";
 import { plainImporter } from "#testing/plain-importer.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
-let store: ObjectStore;
-let imageStores: ImageStores;
-beforeAll(async () => {
-  store = await startObjectStore();
-  imageStores = createImageStores({ home: { regions: [], ...store.settings } }, 24);
-});
-beforeEach(() => store.objects.deleteAll(""));
-afterAll(async () => {
-  imageStores.close();
-  await store[Symbol.asyncDispose]();
-});
+const one = oneImageStore();
 
-const stage = () => newWorld({ imageStores, runImporter: plainImporter });
+const stage = () => newWorld({ imageStores: one.imageStores, runImporter: plainImporter });
 const statusOf = async (alice: Awaited<ReturnType<World["customer"]>>, { id }: { id: string }) =>
   (await alice.get(`/v4/images/${id}`)).status;
 const madeEvent = async (world: World) => (await world.events()).find(({ action }) => action === "image_upload");
@@ -65,11 +54,11 @@ test("while the store is away no upload is given up", async () => {
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
   later(world, DAY);
-  await store.stop();
+  await one.store.stop();
   await world.removeImagesChore();
   expect(await statusOf(alice, image)).toBe(200);
 
-  await store.start();
+  await one.store.start();
   later(world, 60);
   await world.removeImagesChore();
   expect(await world.openOperations()).toEqual(["importImage"]);
@@ -117,12 +106,12 @@ test("of a deleted image nothing stays, also not what is uploaded to it afterwar
   await importAll(world);
   await alice.delete(`/v4/images/${image.id}`);
   await world.clearImagesChore();
-  expect(await store.keys()).toEqual([]);
+  expect(await one.store.keys()).toEqual([]);
 
   await sendData(upload_to, disk);
   later(world, 31 * HOUR);
   await world.clearImagesChore();
-  expect(await store.keys()).toEqual([]);
+  expect(await one.store.keys()).toEqual([]);
   expect(await imageRow(world, image)).toMatchObject({ cleared_at: world.time.now });
   expect(await world.db.selectFrom("image_copies").selectAll().execute()).toEqual([]);
 });
@@ -133,14 +122,14 @@ test("while the store is away a deleted image waits, and is cleared when it is b
   const image = await imported(world, alice, aDisk(1));
   await alice.delete(`/v4/images/${image.id}`);
   later(world, 2 * DAY);
-  await store.stop();
+  await one.store.stop();
   await world.clearImagesChore();
-  await store.start();
+  await one.store.start();
   expect(await imageRow(world, image)).toMatchObject({ cleared_at: null });
 
   later(world, 30);
   await world.clearImagesChore();
-  expect(await store.keys()).toEqual([]);
+  expect(await one.store.keys()).toEqual([]);
   expect(await imageRow(world, image)).toMatchObject({ cleared_at: world.time.now });
 });
 
@@ -155,19 +144,19 @@ test("a deleted image is not cleared for good while its import runs", async () =
   later(world, 2 * DAY);
   await world.clearImagesChore();
   const { id: imageId } = await imageRow(world, image);
-  await store.objects.put(`images/${imageId}/a-try/chunk-000000`, "late");
+  await one.store.objects.put(`images/${imageId}/a-try/chunk-000000`, "late");
   expect(await imageRow(world, image)).toMatchObject({ cleared_at: null });
 
   await world.activities.settleUpload(id, { kind: "ended" });
   later(world, 30);
   await world.clearImagesChore();
-  expect(await store.keys()).toEqual([]);
+  expect(await one.store.keys()).toEqual([]);
 });
 
 test("the daily sweep takes what no image needs, and leaves what one needs or may need", async () => {
   await using world = await stage();
   const alice = await world.customer();
-  const put = (key: string) => store.objects.put(key, "x");
+  const put = (key: string) => one.store.objects.put(key, "x");
   const available = await imageRow(world, await imported(world, alice, aDisk(1)));
   const waiting = await uploaded(world, alice, gzipSync(aDisk(1)));
   later(world, 3);
@@ -187,7 +176,7 @@ test("the daily sweep takes what no image needs, and leaves what one needs or ma
     .where("id", "=", (await imageRow(world, creating)).id)
     .execute();
   const needed = [
-    ...(await store.keys(`images/${available.id}/${available.content}`)),
+    ...(await one.store.keys(`images/${available.id}/${available.content}`)),
     ...[`uploads/${waiting.id}`, `uploads/${running.id}`, `images/${running.id}/a-try/chunk-000000`],
     ...[`images/${(await imageRow(world, creating)).id}/a-try/chunk-000000`, "images/no-number/x", "other/1"],
     "uploads/4444",
@@ -200,38 +189,38 @@ test("the daily sweep takes what no image needs, and leaves what one needs or ma
   for (const key of orphans) await put(key);
 
   await world.sweepImagesChore();
-  expect(await store.keys()).toEqual(needed.sort());
+  expect(await one.store.keys()).toEqual(needed.sort());
   for (const key of orphans) await put(key);
   later(world, DAY - 1);
   await world.sweepImagesChore();
-  expect(await store.keys()).toEqual([...needed, ...orphans].sort());
+  expect(await one.store.keys()).toEqual([...needed, ...orphans].sort());
   later(world, 1);
   await world.sweepImagesChore();
-  expect(await store.keys()).toEqual(needed);
+  expect(await one.store.keys()).toEqual(needed);
 });
 
 test("what belongs to no row at all is kept for a week: our database may have been set back", async () => {
   await using world = await stage();
-  await store.objects.put("images/4444/a-try/chunk-000000", "x");
+  await one.store.objects.put("images/4444/a-try/chunk-000000", "x");
   later(world, 7 * DAY - 60);
   await world.sweepImagesChore();
-  expect(await store.keys()).toHaveLength(1);
+  expect(await one.store.keys()).toHaveLength(1);
 
   later(world, DAY);
   await world.sweepImagesChore();
-  expect(await store.keys()).toEqual([]);
+  expect(await one.store.keys()).toEqual([]);
 });
 
 test("a sweep that did not end is made again soon", async () => {
   await using world = await stage();
   const alice = await world.customer();
   const { id } = await imageRow(world, await imported(world, alice, aDisk(1)));
-  await store.objects.put(`uploads/${id}`, "again");
-  await store.stop();
+  await one.store.objects.put(`uploads/${id}`, "again");
+  await one.store.stop();
   await world.sweepImagesChore();
-  await store.start();
+  await one.store.start();
   later(world, 600);
   await world.sweepImagesChore();
 
-  expect(await store.keys("uploads/")).toEqual([]);
+  expect(await one.store.keys("uploads/")).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { transact } from "#platform/db/transact.ts";
 import type { Log } from "#platform/log.ts";
 import { removeImage } from "../delete-image.ts";
 import { targetOfImage } from "../entity.ts";
-import { type ImageRow, markImageDeleted, saveImage } from "../image-store.ts";
+import { type ImageRow, markImageDeleted, saveImage, waitsForData } from "../image-store.ts";
 import { type BeginDeps, beginImport } from "../import/begin-import.ts";
 import { uploadKey } from "../object-names.ts";
 import type { ImageStores } from "../stores.ts";
@@ -30,14 +30,11 @@ export const createRemoveImagesChore = (deps: RemoveDeps) => async (): Promise<v
     .limit(BATCH)
     .execute();
   for (const image of due)
-    if (!isWaiting(image) || (await cameTooLate(deps, image)))
+    if (!waitsForData(image) || (await cameTooLate(deps, image)))
       await transact(db, removeSteps[0], (tx) => remove(tx, deps, image.id));
   // Grants went with them.
   if (due.length > 0) await notify(db, "identity");
 };
-
-const isWaiting = ({ status, operation_id, failed_at }: ImageRow): boolean =>
-  status === "pending_upload" && operation_id === null && failed_at === null;
 
 /** A last look: what came in the last minute, or while nobody could look, came in time. */
 async function cameTooLate(deps: RemoveDeps, image: ImageRow): Promise<boolean> {
@@ -69,7 +66,7 @@ async function remove(tx: Tx, { clock, images }: RemoveDeps, id: number): Promis
     ...{ at: now, account: image.account_id, actor: "worker", action: "remove_image", target: targetOfImage(id) },
     detail: { failed: image.failed_at !== null },
   });
-  if (isWaiting(image) && image.event_id !== null)
+  if (waitsForData(image) && image.event_id !== null)
     await endEvent(tx, {
       ...{ eventId: image.event_id, status: "failed", at: now },
       message: `No data arrived within ${images.uploadHours} hours, and the image was removed. Create a new one, and upload its data in time.`,

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type CutChunk, createCutter } from "@moorage/disk-image/cutter";
 import { createInspection } from "@moorage/disk-image/inspection";
+import { MB } from "../../settings.ts";
 import { type ImportBounds, tooLarge } from "../bounds.ts";
 import type { Verdict } from "../verdict.ts";
 import { gunzip } from "./gunzip.ts";
@@ -13,8 +14,6 @@ export type ImportIo = {
   progress: (bytes: number) => Promise<void>;
   cpuSeconds: () => number;
 };
-
-const MB = 1024 * 1024;
 
 /** From the bytes of an upload to the chunks of a disk, or to the reason why there is none. */
 export async function importDisk(io: ImportIo, bounds: ImportBounds): Promise<Verdict> {

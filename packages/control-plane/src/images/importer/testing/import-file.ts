@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
-import { chunkName, readDisk } from "@moorage/disk-image";
+import { chunkName } from "@moorage/disk-image";
+import { readDisk } from "@moorage/disk-image/testing";
 import type { ImportBounds } from "../bounds.ts";
 import { type ImportOutcome, runImporter } from "../run-importer.ts";
 import type { TestFile } from "./gzip-file.ts";

@@ -1,11 +1,9 @@
 import { createHash } from "node:crypto";
-import { promisify } from "node:util";
-import { zstdDecompress } from "node:zlib";
-import { CHUNK_BYTES, rawLengthOf } from "./chunks.ts";
-import type { DiskManifest } from "./manifest.ts";
+import { CHUNK_BYTES, rawLengthOf } from "../chunks.ts";
+import type { DiskManifest } from "../manifest.ts";
+import { unpackChunk } from "../unpack-chunk.ts";
 
 const ZEROS = Buffer.alloc(CHUNK_BYTES);
-const decompress = promisify(zstdDecompress);
 
 /**
  * The raw disk, chunk by chunk. No byte of a chunk comes out that is not as it was put; whether the chunks are together
@@ -19,9 +17,11 @@ export async function* readDisk(
   const hash = createHash("sha256");
   const count = Math.ceil(manifest.raw_bytes / CHUNK_BYTES);
   for (let index = 0; index < count; index++) {
-    const length = rawLengthOf(manifest.raw_bytes, index);
     const chunk = kept.get(index);
-    const raw = chunk === undefined ? ZEROS.subarray(0, length) : await read(chunk, length, await fetchChunk(index));
+    const raw =
+      chunk === undefined
+        ? ZEROS.subarray(0, rawLengthOf(manifest.raw_bytes, index))
+        : await read(manifest, chunk, await fetchChunk(index));
     hash.update(raw);
     if (index === count - 1 && hash.digest("hex") !== manifest.raw_sha256)
       throw new Error("The chunks are not the disk that the manifest is of.");
@@ -30,13 +30,11 @@ export async function* readDisk(
 }
 
 async function read(
+  { raw_bytes }: DiskManifest,
   { index, bytes, sha256 }: DiskManifest["chunks"][number],
-  length: number,
   stored: Uint8Array,
 ): Promise<Buffer> {
   if (stored.length !== bytes || createHash("sha256").update(stored).digest("hex") !== sha256)
     throw new Error(`Chunk ${index} is not what was put.`);
-  const raw = await decompress(stored, { maxOutputLength: CHUNK_BYTES });
-  if (raw.length !== length) throw new Error(`Chunk ${index} has ${raw.length} bytes and should have ${length}.`);
-  return raw;
+  return unpackChunk(stored, raw_bytes, index);
 }
