@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { node, repo, stackDir } from "../../tools/stack/places.ts";
+import { othersNamespaces } from "../kit/invariants.ts";
 import { reach, sql } from "../kit/sql.ts";
 import { tenant } from "../kit/tenant.ts";
 import { until } from "../kit/until.ts";
@@ -23,8 +25,9 @@ export const stackDownAndUp = (run: Run): Promise<boolean> =>
       "create database shop; create table shop.cakes (id int primary key); insert into shop.cakes values (9)",
     );
 
+    const others = await othersNamespaces();
     const downSeconds = await stack("down");
-    const left = await leftovers();
+    const left = await leftovers(others);
     const upSeconds = await stack("up", "--hosts", "3");
     if (left.length > 0) throw new Error(`left behind: ${left.join(", ")}`);
     if (upSeconds > UP_LIMIT_SECONDS) throw new Error(`up took ${upSeconds.toFixed(1)} s`);
@@ -41,7 +44,7 @@ async function stack(...args: string[]): Promise<number> {
 }
 
 /** Looked for in the kernel, not in what the stack remembers. */
-async function leftovers(): Promise<string[]> {
+async function leftovers(others: ReadonlySet<string>): Promise<string[]> {
   const lines = async (program: string, ...args: string[]): Promise<string[]> =>
     (await command(program, args)).stdout.split("\n");
   const named = (found: readonly string[], kind: string): string[] =>
@@ -49,7 +52,9 @@ async function leftovers(): Promise<string[]> {
   return [
     ...named(processes(), "process"),
     ...named(
-      (await lines("ip", "netns", "list")).filter((name) => /^moor-(host|client|n)-/.test(name)),
+      (await readdir("/run/netns").catch(() => [])).filter(
+        (name) => /^moor-(host|client|n)-/.test(name) && !others.has(name),
+      ),
       "namespace",
     ),
     ...named(

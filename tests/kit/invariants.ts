@@ -90,9 +90,8 @@ async function brokenHosts(): Promise<string[]> {
     if ((await mounts(n)).length !== wanted.length)
       broken.push(`host ${n} has ${(await mounts(n)).length} mounts for ${wanted.length} nodes`);
   }
-  // Of every node that ever was: a namespace that is somebody else's is not ours to judge.
-  const ever = new Set((await query<{ id: string }>("select id from nodes")).map(({ id }) => namespaceOf(id)));
-  const found = (await nodeNamespaces()).filter((name) => ever.has(name));
+  const others = await othersNamespaces();
+  const found = (await nodeNamespaces()).filter((name) => !others.has(name));
   differ(
     broken,
     "node namespaces",
@@ -100,6 +99,12 @@ async function brokenHosts(): Promise<string[]> {
     found,
   );
   return broken;
+}
+
+/** Of no node that ever was ours, such as those of an agent under test: not ours to judge. */
+export async function othersNamespaces(): Promise<Set<string>> {
+  const ever = new Set((await query<{ id: string }>("select id from nodes")).map(({ id }) => namespaceOf(id)));
+  return new Set((await nodeNamespaces()).filter((name) => !ever.has(name)));
 }
 
 /** Asked of each host's kernel. Lists with a range inside of another are not compared here. */

@@ -120,7 +120,10 @@ export async function makeTestHost(name: string, subnet: string) {
       const ended = new Promise((resolve) => service.once("exit", resolve));
       service.kill();
       await ended;
-      for (const node of nodes) tidy(`ip netns delete moor-n-${node.slice(0, 8)}`);
+      // Also of nodes that a test did not name: the agent may have been killed between any two steps.
+      const places = ["specs", "nodes", "tombstones"].map((folder) => join(state, folder)).filter(existsSync);
+      const spaces = [...nodes, ...places.flatMap((folder) => readdirSync(folder))].map((each) => each.slice(0, 8));
+      for (const space of new Set(spaces)) tidy(`ip netns delete moor-n-${space}`);
       if (existsSync(join(state, "nodes")))
         for (const node of readdirSync(join(state, "nodes"))) tidy(`umount ${join(state, "nodes", node, "volume")}`);
       tidy(`losetup -a | grep ${dir} | cut -d: -f1 | xargs -r losetup -d`);
