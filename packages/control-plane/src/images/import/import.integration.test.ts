@@ -249,21 +249,6 @@ test("past its deadline an import fails in words that blame nobody's data", asyn
   expect(await imageRow(world, image)).toMatchObject({ status: "pending_upload", failed_at: world.time.now });
 });
 
-test("data that are refused once and taken at the second reading are imported: they were damaged on the way", async () => {
-  let reads = 0;
-  await using world = await stage({
-    runImporter: (run) =>
-      reads++ === 0 ? Promise.resolve({ kind: "refused", reason: "damaged" }) : plainImporter(run),
-  });
-  const alice = await world.customer();
-  const disk = aDisk(2);
-
-  const image = await imported(world, alice, disk);
-
-  expect([image.status, reads]).toEqual(["available", 2]);
-  expect((await diskIn(world, one.store.objects, image)).equals(disk)).toBe(true);
-});
-
 test("data that are refused for two reasons are neither taken nor refused: another try decides", async () => {
   const reasons = ["It ends too early.", "Its checksum is wrong."];
   await using world = await stage({
