@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { onlyAdds } from "./only-adds.ts";
+
+test.each([
+  [
+    "a table, a sequence and its index",
+    "create sequence a_seq;\ncreate table a (id int);\ncreate index a_by_id on a (id);",
+  ],
+  ["a comment with other words", "-- alter table b: not here\ncreate table a (id int); -- drop table b;"],
+])("%s: nothing older is touched", (_, text) => expect(onlyAdds(text)).toBe(true));
+
+test.each([
+  ["a column of an older table", "create table a (id int); alter table b add column c int;"],
+  ["an index of an older table", "create table a (id int); create unique index b_by_c on b (c);"],
+  ["rows", "create table a (id int); insert into b values (1);"],
+  ["a trigger", "create table a (id int); create trigger t after insert on b execute function f();"],
+])("%s: something older is", (_, text) => expect(onlyAdds(text)).toBe(false));
