@@ -69,7 +69,7 @@ const packages: Record<string, readonly string[]> = {
 /** What Temporal's sandbox can replay: no clock, no socket, no file. */
 const insideWorkflows = ["@temporalio/workflow", "@temporalio/common", "@moorage/contract", "zod"];
 
-const readersOfEnvironment = [`${controlPlane}platform/config.ts`, `${agent}config.ts`];
+const readersOfEnvironment = [`${controlPlane}platform/config.ts`, `${agent}config.ts`, `${agent}gatekeeper/config.ts`];
 
 type Import = { from: string; typeOnly: boolean };
 type Source = { imports: Import[]; readsEnvironment: boolean };

@@ -1,4 +1,4 @@
-/** Every listening address of the stack. Ports stay below 32768 (ephemeral) and outside 20000–24999 (nodes). */
+/** Every listening address of the stack. Ports stay below 32768 (ephemeral) and outside 20000–32285 (nodes). */
 export const ports = {
   postgres: 15432,
   temporal: 17233,

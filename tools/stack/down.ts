@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { isClaimed } from "./claim.ts";
 import { kill, pidOf, stop } from "./control.ts";
+import { endGates } from "./gates.ts";
 import { type Host, hostsUpTo } from "./hosts.ts";
 import { removeNetwork } from "./network.ts";
 import { inStack, stackDir, volatileDir } from "./places.ts";
@@ -15,6 +16,7 @@ export async function down(wipe: boolean): Promise<void> {
   const started = Date.now();
   const known = existsSync(inStack("hosts")) ? hosts() : hostsUpTo(0);
   await stopServices();
+  await endGates(known);
   const image = await engineFact("sha256").catch(() => "");
   await Promise.all(known.map((host) => removeContainers(host, image)));
   await endSupervisor();

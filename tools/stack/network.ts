@@ -24,11 +24,12 @@ const clientEndpoints: Endpoint[] = Object.entries(clients).map(([key, client]) 
   ...client,
   cable: `moor-c-${key}`,
 }));
+export const cableOf = (host: Pick<Host, "number">): string => `moor-h-${host.number}`;
 const hostEndpoint = (host: Host): Endpoint => ({
   namespace: host.namespace,
   address: host.address,
   address6: host.address6,
-  cable: `moor-h-${host.number}`,
+  cable: cableOf(host),
   host,
 });
 

@@ -58,7 +58,7 @@ export function hosts(): Host[] {
 export const serviceTable = (image: string): Service[] => [
   ...parts,
   ...controlPlane(),
-  ...hosts().flatMap((host) => [podman(host, image), agent(host)]),
+  ...hosts().flatMap((host) => [podman(host, image), agent(host), gatekeeper(host)]),
 ];
 
 const packageSource = (name: string): string => join(repo, "packages", name, "src");
@@ -332,4 +332,17 @@ const agent = (host: Host): Service => ({
   },
   address: host.address,
   sources: ["agent", "contract", "crash-points", "disk-image"].map(packageSource),
+});
+
+/** Before others: it has little to do, and a second for it. */
+const gatekeeper = (host: Host): Service => ({
+  name: `gatekeeper-${host.number}`,
+  kind: "agent",
+  command: [
+    ...[...insideHost(host), "chrt", "--rr", "1"],
+    ...[node, join(packageSource("agent"), "bin", "gatekeeper.ts")],
+  ],
+  env: { MOORAGE_AGENT_DIR: host.dir, MOORAGE_FLEET_CA: keyFile.ca, LOG_LEVEL: "info" },
+  address: host.privateAddress,
+  sources: ["agent", "contract"].map(packageSource),
 });

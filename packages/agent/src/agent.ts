@@ -11,14 +11,19 @@ import { shipSteps } from "./archive/ship-logs.ts";
 import { tellSteps } from "./archive/tell-archived.ts";
 import { createTurns } from "./archive/turns.ts";
 import { captureDisk, captureSteps } from "./capture/capture-disk.ts";
+import { groupSteps, recordSteps } from "./cluster/group-steps.ts";
+import { watchGroups } from "./cluster/watch-groups.ts";
 import { createCaptures } from "./capture/captures.ts";
 import type { Config } from "./config.ts";
 import { diskSteps, watchDisks } from "./disk/watch-disks.ts";
 import { writeKeyringComponent } from "./encryption/keyring-component.ts";
 import { discardSteps } from "./discard-steps.ts";
 import { enrol } from "./enrol.ts";
+import { createClusterGates } from "./cluster-gate/cluster-gates.ts";
 import { createGate } from "./gate/gate.ts";
 import { gateSteps } from "./gate/gate-steps.ts";
+import { readChanges, removeChanges } from "./gatekeeper/change-files.ts";
+import { askGatekeeper } from "./gatekeeper/ask-gatekeeper.ts";
 import { connectGateway, type Gateway, GatewayAway, type Identity } from "./gateway.ts";
 import { listContainers } from "./gather.ts";
 import { hostPaths, makeHostFolders } from "./host-paths.ts";
@@ -58,6 +63,7 @@ const heavyAtOnce = 1;
 export async function startAgent(config: Config, log: Logger, clock = () => new Date()): Promise<Agent> {
   const tables = [
     provisionSteps,
+    groupSteps,
     gateSteps,
     renewSteps,
     restoreSteps,
@@ -70,6 +76,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   announceSteps("agent", [
     ...[...tables.flatMap(stepNames), reachedStep, tellVerifiedStep, ...diskSteps, ...archiveSteps],
     ...captureSteps,
+    ...Object.values(recordSteps),
   ]);
   const host = hostPaths(config.dir);
   await makeHostFolders(host);
@@ -79,6 +86,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   const store = await openSpecStore(host, clock);
   const gate = createGate({ log });
   await gate.start(store.all());
+  const clusterGates = createClusterGates({ host, checkPort: config.gatekeeperCheckPort, log });
   const record = await openHostRecord(host.record);
   const podman = await openPodman(config.podmanSocket);
   const operatorKey = createPublicKey(await readFile(config.operatorKey));
@@ -108,10 +116,17 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     send: (message, signal) => connected().observed(message, signal),
     digest,
     unknown,
+    changes: { read: () => readChanges(host), remove: (told) => removeChanges(host, told) },
     log,
   });
   const adminPassword = async (node: string) =>
     (await connected().secrets({ protocol: PROTOCOL, node })).admin_password;
+  const gatekeeper = askGatekeeper(config.gatekeeperCheckPort);
+  const groupPassword = async (node: string) => {
+    const { group_password } = await connected().secrets({ protocol: PROTOCOL, node });
+    if (group_password === undefined) throw new Error("The gateway knows no password of the members' account.");
+    return group_password;
+  };
   const certificateFor = (node: string, csr: string) => connected().certificate({ protocol: PROTOCOL, node, csr });
   const recipeFor: NodeDeps["recipeFor"] = async (node, purpose) =>
     (await connected().recipe({ protocol: PROTOCOL, node, purpose })).recipe;
@@ -126,8 +141,11 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     store,
     podman,
     gate,
+    clusterGates,
     enginesDir: config.enginesDir,
     adminPassword,
+    groupPassword,
+    viewsOf: (node) => gatekeeper.views(node).catch(() => undefined),
     certificateFor,
     recipeFor,
     keyringOf,
@@ -227,7 +245,16 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   const samples: SamplingDeps["send"] = (message, signal) => connected().samples(message, signal);
   const sampling = keepSampling({ host, specs: store.all, send: samples, log }, stop.signal);
   const disks = watchDisks({ host, specs: store.all, reporter, makeRoom: archiver.makeRoom, log }, stop.signal);
-  const background = [disks, talking, keepPurging(), watchExits(podman, reconciler.ended, stop.signal), sampling];
+  const groups = watchGroups({ ...nodeDeps, reporter, wake: reconciler.wake }, stop.signal);
+  const background = [
+    clusterGates.keepRunning(store.all, stop.signal),
+    disks,
+    groups,
+    talking,
+    keepPurging(),
+    watchExits(podman, reconciler.ended, stop.signal),
+    sampling,
+  ];
 
   return {
     async close(): Promise<void> {

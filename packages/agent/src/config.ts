@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
+import { gatekeeperPorts } from "./gatekeeper/config.ts";
 
 // A unix socket's path has 107 characters at most; the longest of ours is <dir>/nodes/<uuid>/run/mysqld.sock.
 const longestDirectory = 107 - join("/nodes", "0".repeat(36), "run/mysqld.sock").length;
@@ -21,6 +22,7 @@ const Environment = z.object({
     .default("/dev:/var/lib/moorage/disks")
     .transform((text) => text.split(":").filter((folder) => folder !== ""))
     .pipe(z.array(z.string().startsWith("/"))),
+  MOORAGE_GATEKEEPER_CHECK_PORT: gatekeeperPorts.MOORAGE_GATEKEEPER_CHECK_PORT,
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]).default("info"),
 });
 
@@ -37,6 +39,8 @@ export type Config = {
   trashMs: number;
   /** Below which disks may be read, to be kept as images. */
   diskFolders: string[];
+  /** Where this host's gatekeeper is asked, on loopback. */
+  gatekeeperCheckPort: number;
   logLevel: string;
 };
 
@@ -57,6 +61,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     deletionWindowMs: env.MOORAGE_DELETION_WINDOW_SECONDS * 1000,
     trashMs: env.MOORAGE_TRASH_HOURS * 3_600_000,
     diskFolders: env.MOORAGE_AGENT_DISKS,
+    gatekeeperCheckPort: env.MOORAGE_GATEKEEPER_CHECK_PORT,
     logLevel: env.LOG_LEVEL,
   };
 }

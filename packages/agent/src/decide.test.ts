@@ -18,6 +18,7 @@ const right: Facts = {
   grown: true,
   temporary: true,
   gate: true,
+  takesPart: true,
 };
 const nothing: Facts = {
   image: false,
@@ -34,6 +35,7 @@ const nothing: Facts = {
   grown: true,
   temporary: true,
   gate: false,
+  takesPart: true,
 };
 
 const provisioned: [string, Partial<Facts>, string[]][] = [
@@ -75,6 +77,11 @@ test("a certificate that ends soon is renewed while the node serves", () => {
 
 test("a new list alone touches nothing but the gate", () => {
   expect(decide(testSpec(), { ...right, gate: false })).toEqual({ kind: "gate" });
+});
+
+test("a member that is not in its group as it should be is brought there, and nothing else of it is touched", () => {
+  expect(decide(testSpec(), { ...right, takesPart: false, gate: false })).toEqual({ kind: "group" });
+  expect(decide(testSpec(), { ...right, takesPart: false, container: "stopped" })).toMatchObject({ kind: "provision" });
 });
 
 test("a timeline without a way back goes only once the wanted one serves", () => {

@@ -4,6 +4,8 @@ import type { Facts } from "./gather.ts";
 export type Decision =
   | { kind: "nothing" }
   | { kind: "provision"; because: string[] }
+  /** Its server is as it should be, and not in its group as it should be. */
+  | { kind: "group" }
   /** It serves, but not those that it should, or others too. */
   | { kind: "gate" }
   /** It serves, and its certificate ends soon. */
@@ -37,6 +39,7 @@ export function decide(spec: Pick<NodeSpec, "tombstone" | "credentials" | "power
   if (facts.certificate === "absent") because.push("there is no certificate");
   if (facts.certificate === "outdated") because.push("the certificate is not the wanted one");
   if (facts.certificate === "unused") because.push("the certificate is not in use");
+  if (because.length === 0 && !facts.takesPart) return { kind: "group" };
   if (because.length === 0 && !facts.gate) return { kind: "gate" };
   if (because.length === 0 && facts.certificate === "ending") return { kind: "renew" };
   // Only once the wanted timeline serves: until then the others are all that there is.

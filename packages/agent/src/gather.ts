@@ -2,7 +2,10 @@ import { imageMb } from "./disk/disk-decision.ts";
 import { isGrown } from "./disk/grow-volume.ts";
 import { readIfThere } from "./durable-file.ts";
 import { type KeyringState, keyringState } from "./encryption/keyring.ts";
+import { takesPart } from "./cluster/gather-group.ts";
+import { credentialsOf } from "./cluster/group-sql.ts";
 import { wantedContainer } from "./container.ts";
+import { isGateRight } from "./gate/gate-steps.ts";
 import { isMountPoint, mountedFile } from "./mounts.ts";
 import { configFile } from "./mysql/config-file.ts";
 import { isInhabited, networkId } from "./network.ts";
@@ -38,6 +41,8 @@ export type Facts = {
   temporary: boolean;
   /** Whoever the spec lists can reach the node, and nobody else. */
   gate: boolean;
+  /** It is in its group, with nothing left to do there; or it has none. */
+  takesPart: boolean;
 };
 
 export async function listContainers({ client }: Podman): Promise<Map<string, SeenContainer>> {
@@ -65,14 +70,19 @@ export async function gather(context: NodeContext, seen: SeenContainer | undefin
     container:
       seen === undefined ? "absent" : seen.running && (await isInhabited(context.network)) ? "running" : "stopped",
     current: wanted !== undefined && seen?.hash === wanted.hash,
-    credentials: await appliedCredentials(paths),
+    credentials: await credentials(context),
     certificate: await certificateState(context),
     keyring: await keyringState(context),
     grown: mounted !== paths.image || (await isGrown(paths.volume, imageMb(context.spec.resources.disk_mb))),
     temporary: !context.spec.database.encrypted || (await isMountPoint(paths.temporary.folder)),
-    gate: context.gate.isVouchedFor(context.spec),
+    gate: await isGateRight(context),
+    takesPart: await takesPart(context),
   };
 }
+
+/** A member's came with its data. */
+const credentials = ({ spec, paths }: NodeContext): Promise<number> =>
+  spec.cluster === undefined ? appliedCredentials(paths) : credentialsOf(paths.socket, spec).catch(() => 0);
 
 export async function configOf({ paths, spec }: NodeContext): Promise<string | undefined> {
   const fixed = await readIfThere(paths.fixedConfig);

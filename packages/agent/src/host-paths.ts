@@ -17,6 +17,14 @@ export const hostPaths = (dir: string) => ({
   /** Where a node's next data are made, and where its restore points are tried. Nothing here is anybody's data yet. */
   restore: join(dir, "restore"),
   verify: join(dir, "verify"),
+  /** What the gatekeeper and the agent tell each other, and where the gatekeeper last led to. */
+  gatekeeper: {
+    clusters: join(dir, "gatekeeper", "clusters"),
+    changes: join(dir, "gatekeeper", "changes"),
+    led: join(dir, "gatekeeper", "led"),
+  },
+  /** A folder for each gate of a cluster. */
+  gates: join(dir, "gates"),
   /** Copies on their way to the archive. Nothing here is worth keeping. */
   scratch: join(dir, "scratch"),
 });
@@ -49,12 +57,15 @@ export const nodePaths = (host: HostPaths, node: string, ordinal = 0) => ({
   /** What the server executes before it lets anybody in. */
   startUp: join(host.nodes, node, "run", "start-up.sql"),
   state: join(host.nodes, node, "state.json"),
+  /** Of a member: the password by which it replicates from the others. */
+  groupPassword: join(host.nodes, node, "group-password"),
   scratch: join(host.scratch, node),
 });
 export type NodePaths = ReturnType<typeof nodePaths>;
 
 export async function makeHostFolders(paths: HostPaths): Promise<void> {
-  const { specs, unsupported, tombstones, volumes, nodes, trash, restore, verify, scratch } = paths;
-  for (const folder of [specs, unsupported, tombstones, volumes, nodes, trash, restore, verify, scratch])
+  const { specs, unsupported, tombstones, volumes, nodes, trash, restore, verify, scratch, gates } = paths;
+  const own = [specs, unsupported, tombstones, volumes, nodes, trash, restore, verify, scratch, gates];
+  for (const folder of [...own, ...Object.values(paths.gatekeeper)])
     await mkdir(folder, { recursive: true, mode: 0o700 });
 }

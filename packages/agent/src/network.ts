@@ -9,11 +9,20 @@ import { runCommand } from "./run-command.ts";
  * A node has a network namespace of its own, joined to its host's by a veth pair and one route for each family. The
  * namespace outlives the container, so the address answers (with a reset) while mysqld is down, instead of vanishing.
  */
-export type NodeNetwork = { namespace: string; path: string; link: string; address: string; address6: string };
+export type NodeNetwork = {
+  namespace: string;
+  path: string;
+  link: string;
+  address: string;
+  address6: string;
+  /** Of a member: its host's address, by which it calls itself. It is the node's own too, so that it reaches itself. */
+  hostAddress?: string;
+};
 
-export function nodeNetwork(node: string, address: string): NodeNetwork {
+export function nodeNetwork(node: string, address: string, hostAddress?: string): NodeNetwork {
   const short = node.slice(0, 8);
   return {
+    ...(hostAddress !== undefined && { hostAddress }),
     namespace: `moor-n-${short}`,
     path: `/run/netns/moor-n-${short}`,
     link: `mn-${short}`,
@@ -33,7 +42,7 @@ const gateway6 = "fe80::1";
 const closedTable = 20_000;
 
 export async function makeNetwork(network: NodeNetwork): Promise<void> {
-  const { namespace, path, link, address, address6 } = network;
+  const { namespace, path, link, address, address6, hostAddress } = network;
   const six = hasIpv6();
   const first = [`route replace unreachable ${address}/32 table ${closedTable}`];
   if (six) first.push(`route replace unreachable ${address6}/128 table ${closedTable}`);
@@ -50,6 +59,7 @@ export async function makeNetwork(network: NodeNetwork): Promise<void> {
     ["-n", namespace, "-batch", "-"],
     lines([
       "link set lo up",
+      ...(hostAddress === undefined ? [] : [`addr replace ${hostAddress}/32 dev lo`]),
       `addr replace ${address}/32 dev eth0`,
       "link set eth0 up",
       `route replace ${gateway}/32 dev eth0 scope link`,
@@ -137,7 +147,7 @@ async function ensureRule(family: string, preference: number, rule: string): Pro
 }
 
 const ipv6Settings = "/proc/sys/net/ipv6/conf";
-const hasIpv6 = (): boolean => existsSync(ipv6Settings);
+export const hasIpv6 = (): boolean => existsSync(ipv6Settings);
 
 async function linkIsThere(link: string): Promise<boolean> {
   const table = await readFile("/proc/self/net/dev", "utf8");

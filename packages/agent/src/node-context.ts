@@ -1,7 +1,10 @@
 import type { NodeSpec, Recipe, RecipeRequest } from "@moorage/contract/agent";
 import type { Logger } from "pino";
+import type { ClusterGates } from "./cluster-gate/cluster-gates.ts";
 import type { Gate } from "./gate/gate.ts";
+import type { ClusterViews } from "./gatekeeper/views.ts";
 import { type HostPaths, type NodePaths, nodePaths } from "./host-paths.ts";
+import { ownMember } from "./member.ts";
 import { type NodeNetwork, nodeNetwork } from "./network.ts";
 import type { Podman } from "./podman.ts";
 import type { SpecStore } from "./spec-store.ts";
@@ -12,9 +15,14 @@ export type NodeDeps = {
   store: SpecStore;
   podman: Podman;
   gate: Gate;
+  clusterGates: ClusterGates;
   enginesDir: string;
   /** Asks the gateway; it fails while there is none. */
   adminPassword: (node: string) => Promise<string>;
+  /** Of the members' own account. Asks the gateway, like `adminPassword`. */
+  groupPassword: (node: string) => Promise<string>;
+  /** What the gatekeeper knows of a member's cluster; undefined while it does not answer. */
+  viewsOf: (node: string) => Promise<ClusterViews | undefined>;
   /** Asks the gateway, like `adminPassword`. */
   certificateFor: (node: string, csr: string) => Promise<{ certificate: string; ca: string }>;
   /** The encryption keys that the control plane knows of a node; undefined if it knows none. */
@@ -41,6 +49,6 @@ export const nodeContext = (deps: NodeDeps, spec: NodeSpec, superseded: () => bo
   ...deps,
   spec,
   paths: nodePaths(deps.host, spec.node, ordinalOf(spec)),
-  network: nodeNetwork(spec.node, spec.network.address),
+  network: nodeNetwork(spec.node, spec.network.address, ownMember(spec)?.own.address),
   superseded,
 });

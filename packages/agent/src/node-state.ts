@@ -4,6 +4,15 @@ import { readIfThere, writeDurably } from "./durable-file.ts";
 import type { NodePaths } from "./host-paths.ts";
 import { LastVerification } from "./restore/due-verification.ts";
 
+/** What a member did once, by the ids of its spec. Written before it is done, except `renewed`. */
+const UsedIds = z.object({
+  begun: z.uuid().optional(),
+  renewing: z.uuid().optional(),
+  renewed: z.uuid().optional(),
+  led: z.uuid().optional(),
+});
+export type UsedIds = z.output<typeof UsedIds>;
+
 /** What was done to a node and cannot be seen from outside. */
 const NodeRecord = z.object({
   /** Of the first timeline. */
@@ -19,6 +28,9 @@ const NodeRecord = z.object({
         keyring_told: z.string().optional(),
         /** Of its newest restore point. */
         verified: LastVerification.optional(),
+        /** Of a member: the group that its data were made ready for. */
+        group: z.uuid().optional(),
+        used: UsedIds.optional(),
       }),
     )
     .default({}),
@@ -61,6 +73,14 @@ export const updateTimeline = (paths: NodePaths, change: Timeline): Promise<void
   updateNodeRecord(paths, ({ timelines }) => ({
     timelines: { ...timelines, [paths.ordinal]: { ...timelines[paths.ordinal], ...change } },
   }));
+
+export const usedIds = async (paths: NodePaths): Promise<UsedIds> => (await timelineRecord(paths)).used ?? {};
+
+export const recordUsed = (paths: NodePaths, used: UsedIds): Promise<void> =>
+  updateNodeRecord(paths, ({ timelines }) => {
+    const own = timelines[paths.ordinal];
+    return { timelines: { ...timelines, [paths.ordinal]: { ...own, used: { ...own?.used, ...used } } } };
+  });
 
 /** The control plane keeps the keys that it was told last: a timeline that is wanted again has to tell its own again. */
 export const recordKeyringTold = (paths: NodePaths, fingerprint: string): Promise<void> =>

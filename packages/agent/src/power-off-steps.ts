@@ -1,4 +1,6 @@
+import { leaveGroup } from "./cluster/group-sql.ts";
 import { endSessions } from "./gate/end-sessions.ts";
+import { applyGate } from "./gate/gate-steps.ts";
 import { isInhabited } from "./network.ts";
 import type { NodeContext } from "./node-context.ts";
 import { containerName, settled } from "./podman.ts";
@@ -13,6 +15,8 @@ export const powerOffSteps: StepTable = {
     // First: what is shipped next is then all that its tenants wrote.
     { name: "gate", percent: 20, run: closeGate },
     { name: "ship", percent: 60, done: hasStopped, run: shipTheRest },
+    // Told, the others need not miss it first.
+    { name: "leave", percent: 70, done: async (context) => !context.spec.cluster || hasStopped(context), run: leave },
     {
       name: "stop",
       percent: 100,
@@ -25,10 +29,19 @@ export const powerOffSteps: StepTable = {
 };
 
 /** A spec without power has no opening. A server that does not answer has no session to end, and is stopped next. */
-async function closeGate({ gate, spec, paths, log }: NodeContext): Promise<void> {
+async function closeGate(context: NodeContext): Promise<void> {
+  const { gate, spec, paths, log } = context;
+  if (spec.cluster !== undefined) return applyGate(context);
   const nobody = await gate.open(spec);
   await endSessions(paths.socket, nobody).catch((error: unknown) => log.debug({ error: String(error) }, "no sessions"));
   gate.vouchFor(spec);
+}
+
+/** One that does not answer, or is in no group, is stopped all the same. */
+async function leave({ paths, log }: NodeContext): Promise<void> {
+  await leaveGroup(paths.socket).catch((error: unknown) =>
+    log.warn({ error: String(error) }, "the group was not left"),
+  );
 }
 
 const shipWithinMs = 60_000;

@@ -2,12 +2,14 @@ import { chown, lchown, mkdir, readdir, readFile, rename, rm } from "node:fs/pro
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
-import { writeStartUp } from "./disk/start-up.ts";
+import { agreeOnCredentials, memberSteps, startsClosed } from "./cluster/group-steps.ts";
+import { renewIfLost, wasMember } from "./cluster/lost-data.ts";
+import { setStartUp, writeStartUp } from "./disk/start-up.ts";
 import { readIfThere, writeDurably } from "./durable-file.ts";
 import { encryptServer } from "./encryption/encrypt-server.ts";
 import { prepareKeyring, tellKeyring } from "./encryption/keyring.ts";
 import { makeTemporary, temporaryMb } from "./encryption/temporary.ts";
-import { applyGate } from "./gate/gate-steps.ts";
+import { applyGate, isGateRight } from "./gate/gate-steps.ts";
 import { configOf, containerOf } from "./gather.ts";
 import type { NodePaths } from "./host-paths.ts";
 import { mountedFile } from "./mounts.ts";
@@ -25,6 +27,13 @@ import { exists, makeVolume, releaseVolume } from "./volume.ts";
 export const provisionSteps: StepTable = {
   name: "provision",
   steps: [
+    // A member's gate leads to the others whether it is well or not, and they are to find it as soon as it is.
+    {
+      name: "peers",
+      percent: 2,
+      done: async (context) => context.spec.cluster === undefined || isGateRight(context),
+      run: applyGate,
+    },
     {
       name: "image",
       percent: 5,
@@ -43,7 +52,7 @@ export const provisionSteps: StepTable = {
     {
       name: "network",
       percent: 40,
-      done: async ({ network }) => (await networkId(network)) !== undefined,
+      done: async ({ network }) => network.hostAddress === undefined && (await networkId(network)) !== undefined,
       run: ({ network }) => makeNetwork(network),
     },
     {
@@ -68,17 +77,20 @@ export const provisionSteps: StepTable = {
       done: async (context) => ["right", "ending"].includes(await certificateState(context)),
       run: useCertificate,
     },
+    ...memberSteps,
     {
       name: "credentials",
       percent: 95,
-      done: async ({ paths, spec }) => (await appliedCredentials(paths)) >= spec.credentials.version,
-      run: async ({ paths, spec, adminPassword }) => {
+      done: async ({ paths, spec }) => !spec.cluster && (await appliedCredentials(paths)) >= spec.credentials.version,
+      run: async (context) => {
+        const { paths, spec, adminPassword } = context;
+        if (spec.cluster !== undefined) return agreeOnCredentials(context);
         await setAdminPassword(paths.socket, spec.credentials, await adminPassword(spec.node));
         await recordCredentials(paths, spec.credentials.version);
       },
     },
     // Last: nobody is let in before the server is whole.
-    { name: "gate", percent: 100, done: async ({ gate, spec }) => gate.isVouchedFor(spec), run: applyGate },
+    { name: "gate", percent: 100, done: isGateRight, run: applyGate },
   ],
 };
 
@@ -118,8 +130,10 @@ async function leaveOtherTimeline(context: NodeContext): Promise<void> {
 }
 
 /** An empty volume in its place would be taken for the wanted past: only a node that has none at all begins with one. */
-async function requireData({ host, paths, spec }: NodeContext): Promise<void> {
-  if (await exists(paths.image)) return;
+async function requireData(context: NodeContext): Promise<void> {
+  const { host, paths, spec } = context;
+  // What a member lacks, the others have.
+  if ((await exists(paths.image)) || spec.data?.origin === "cluster" || (await wasMember(context))) return;
   if (spec.data?.origin === "archive" || (await volumesOf(host, spec.node)).length > 0)
     throw new CannotHeal(`This host no longer has timeline ${paths.ordinal} of the node.`);
 }
@@ -127,6 +141,7 @@ async function requireData({ host, paths, spec }: NodeContext): Promise<void> {
 async function mountVolume(context: NodeContext): Promise<void> {
   const { paths, spec } = context;
   await requireData(context);
+  await renewIfLost(context);
   await makeVolume(paths, spec.resources.disk_mb);
 }
 
@@ -160,7 +175,8 @@ async function writeConfig(context: NodeContext): Promise<void> {
   await chown(paths.run, spec.uid, spec.uid);
   if (spec.archive !== undefined) await mkdir(paths.scratch, { recursive: true, mode: 0o711 });
   if ((await readIfThere(paths.config)) !== text) await writeDurably(paths.config, text, 0o644);
-  await writeStartUp(paths, spec.resources.disk_mb);
+  if (await startsClosed(context)) await setStartUp(paths, "group");
+  else await writeStartUp(paths, spec.resources.disk_mb);
 }
 
 /** What podman calls a container that has no process, and knows it. */

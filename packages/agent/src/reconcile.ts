@@ -3,6 +3,8 @@ import { mkdir } from "node:fs/promises";
 import { setInterval as every } from "node:timers/promises";
 import { isNewer, type NodeReport, type NodeSpec } from "@moorage/contract/agent";
 import { step } from "@moorage/crash-points";
+import { groupSteps } from "./cluster/group-steps.ts";
+import { NotYet } from "./cluster/not-yet.ts";
 import { decide } from "./decide.ts";
 import { guardDeletion, rememberDeletions, type Verdict } from "./deletion-guard.ts";
 import { discardSteps } from "./discard-steps.ts";
@@ -21,7 +23,7 @@ import type { Reporter } from "./reporter.ts";
 import { stepDelayMs } from "./retry-delay.ts";
 import { createRestorer } from "./restore/restorer.ts";
 import { serveMeanwhile } from "./restore/serve-meanwhile.ts";
-import { runSteps, StepFailed } from "./run-steps.ts";
+import { runSteps, StepFailed, type StepTable } from "./run-steps.ts";
 import { isToBeMade, specMeanwhile } from "./timelines.ts";
 import { tombstoneSteps } from "./tombstone-steps.ts";
 import { neverHadData, usedDiskMb } from "./volume.ts";
@@ -55,6 +57,8 @@ type History = { attempt: number; runningSince?: number; gaveUp?: true };
 export function createReconciler(deps: ReconcileDeps) {
   const histories = new Map<string, { spec: NodeSpec; history: History }>();
   const renewAfter = new Map<string, number>();
+  /** By node: the spec for which it last waited for others. */
+  const waits = new Map<string, NodeSpec>();
   const stop = new AbortController();
   const queue = createNodeQueue(nodesAtOnce, converge);
   /** By the wanted spec: the one that the node serves by until it can be as wanted. */
@@ -80,7 +84,8 @@ export function createReconciler(deps: ReconcileDeps) {
       if (await isToBeMade(context)) await restore(context, seen);
       else await act(context, seen);
     } catch (error) {
-      if (!superseded()) await failed(context, error);
+      const cause = error instanceof StepFailed ? error.cause : error;
+      if (!superseded()) await (cause instanceof NotYet ? waiting(context, error, cause) : failed(context, error));
     }
     // Asked of the store, not of the run: the last step may have been done and yet reported as failed.
     if (spec.tombstone && deps.store.get(node) === undefined) gone(context);
@@ -92,7 +97,8 @@ export function createReconciler(deps: ReconcileDeps) {
     const decision = decide(context.spec, await gather(context, seen));
     if (decision.kind === "bury") await bury(context, decision.guarded);
     else if (decision.kind === "provision") await provision(context, decision.because);
-    else if (decision.kind === "gate") await applyList(context);
+    else if (decision.kind === "group") await serve(context, groupSteps);
+    else if (decision.kind === "gate") await serve(context, gateSteps);
     else if (decision.kind === "renew") await renew(context);
     else if (decision.kind === "discard") await discard(context);
     else if (decision.kind === "power-off") await powerOff(context);
@@ -161,6 +167,7 @@ export function createReconciler(deps: ReconcileDeps) {
     const used = await usedDiskMb(paths);
     if (deps.reporter.get(spec.node)?.state !== "running") log.info("running");
     setHistory(spec, { attempt, runningSince: runningSince ?? performance.now() });
+    waits.delete(spec.node);
     await recordReached(context);
     report(spec, {
       state: "running",
@@ -195,8 +202,9 @@ export function createReconciler(deps: ReconcileDeps) {
     });
   }
 
-  async function applyList(context: NodeContext): Promise<void> {
-    const outcome = await runSteps(gateSteps, context, progressOf(context.spec));
+  /** By a table that ends with a node as it should be. */
+  async function serve(context: NodeContext, table: StepTable): Promise<void> {
+    const outcome = await runSteps(table, context, progressOf(context.spec));
     if (outcome === "finished") await running(context);
   }
 
@@ -230,6 +238,7 @@ export function createReconciler(deps: ReconcileDeps) {
   function gone({ spec, log }: NodeContext): void {
     log.info("gone");
     histories.delete(spec.node);
+    waits.delete(spec.node);
     renewAfter.delete(spec.node);
     report(spec, { state: "gone", percent: 100 });
   }
@@ -258,6 +267,15 @@ export function createReconciler(deps: ReconcileDeps) {
     return verdict;
   }
 
+  /** Told once: how often it looks again is nobody's business. */
+  async function waiting({ spec, log }: NodeContext, error: unknown, { message, againMs }: NotYet): Promise<void> {
+    const at = error instanceof StepFailed ? { step: error.step, percent: error.percent } : { percent: 0 };
+    log.debug({ ...at, message }, "waiting");
+    waits.set(spec.node, spec);
+    tell(spec, { state: "working", message: message.slice(0, 1000), ...at });
+    queue.wakeLater(spec.node, againMs);
+  }
+
   async function failed({ spec, paths, log }: NodeContext, error: unknown): Promise<void> {
     const at = error instanceof StepFailed ? { step: error.step, percent: error.percent } : { percent: 0 };
     const message = (error instanceof Error ? error.message : String(error)).slice(0, 1000);
@@ -283,10 +301,12 @@ export function createReconciler(deps: ReconcileDeps) {
   const report = ({ node, epoch, generation }: NodeSpec, rest: Omit<NodeReport, "node" | "epoch" | "generation">) =>
     deps.reporter.set({ node, epoch, generation, ...rest });
   /** A failure that was told stays the answer for its generation until it is overcome, however often it is tried again. */
-  const progressOf = (spec: NodeSpec) => (name: string, percent: number) => {
+  const tell: typeof report = (spec, rest) => {
     const told = deps.reporter.get(spec.node);
-    if (told?.state === "failed" && !isNewer(spec, told)) return;
-    report(spec, { state: "working", step: name, percent });
+    if (told?.state !== "failed" || isNewer(spec, told)) report(spec, rest);
+  };
+  const progressOf = (spec: NodeSpec) => (name: string, percent: number) => {
+    if (waits.get(spec.node) !== spec) tell(spec, { state: "working", step: name, percent });
   };
 
   /** One listing for all nodes; only those that are not as they should be are converged. */

@@ -22,11 +22,12 @@ export type RenewDeps = {
   log: Logger;
 };
 
-/** Asks for a new certificate when the old one has less than a month left. What fails is tried again at the next look. */
+/** Asks for a new certificate when the old one has less than a month left, or lacks a use. What fails is tried again at the next look. */
 export async function keepRenewing(deps: RenewDeps, signal: AbortSignal): Promise<void> {
   let { identity } = deps;
   while (!signal.aborted) {
-    if (isRenewalDue(new X509Certificate(identity.cert), deps.clock()))
+    const certificate = new X509Certificate(identity.cert);
+    if (isRenewalDue(certificate, deps.clock()) || isOnlyForCalls(certificate))
       identity = await renew(deps, identity, signal).catch((error: unknown) => {
         deps.log.warn({ error: String(error) }, "the certificate could not be renewed");
         return identity;
@@ -37,6 +38,11 @@ export async function keepRenewing(deps: RenewDeps, signal: AbortSignal): Promis
 
 export const isRenewalDue = (certificate: X509Certificate, now: Date): boolean =>
   certificate.validToDate.getTime() - now.getTime() < renewDays * dayMs;
+
+/** Hosts of a cluster answer each other. A certificate of before they did is only good for calling. */
+const isOnlyForCalls = ({ keyUsage }: X509Certificate): boolean =>
+  keyUsage !== undefined && !keyUsage.includes(serverAuth);
+const serverAuth = "1.3.6.1.5.5.7.3.1";
 
 /** On the disk before it is used: the gateway forgets the old one at its first use. */
 async function renew(

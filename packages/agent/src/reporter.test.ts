@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { NodeReport, ObservedRequest } from "@moorage/contract/agent";
+import type { NodeReport, ObservedRequest, PrimaryChange } from "@moorage/contract/agent";
 import { pino } from "pino";
 import { expect, test, vi } from "vitest";
 import { createReporter } from "./reporter.ts";
@@ -11,6 +11,7 @@ test("a job stays in the reports of its node, whatever is said of the node after
     send,
     digest: () => [],
     unknown: async () => [],
+    changes: { read: async () => [], remove: async () => {} },
     log: pino({ level: "silent" }),
   });
   const node: NodeReport = { node: randomUUID(), epoch: 1, generation: 1, state: "running", percent: 100 };
@@ -23,5 +24,28 @@ test("a job stays in the reports of its node, whatever is said of the node after
   expect(reporter.get(node.node)?.jobs).toEqual([job]);
   reporter.setJobs(node.node, []);
   await vi.waitFor(() => expect(sent.at(-1)?.nodes).toEqual([{ ...node, generation: 2 }]), { timeout: 3000 });
+  await reporter.close();
+});
+
+test("a change of a primary is told until it was heard, and then no more", async () => {
+  const [written, sent]: [PrimaryChange[], ObservedRequest[]] = [[], []];
+  let hears = false;
+  const reporter = createReporter({
+    send: async (message) => {
+      sent.push(message);
+      if (!hears) throw new Error("away");
+    },
+    digest: () => [],
+    unknown: async () => [],
+    changes: { read: async () => [...written], remove: async (told) => void written.splice(0, told.length) },
+    log: pino({ level: "silent" }),
+  });
+  void reporter.start();
+  const [node, group] = [randomUUID(), randomUUID()];
+  written.push({ node, group, view: "1:4", to: node, at: new Date().toISOString(), phases: { led: 6000 } });
+  await vi.waitFor(() => expect(sent.at(-1)?.changes).toHaveLength(1), { timeout: 3000 });
+  hears = true;
+  await vi.waitFor(() => expect(written).toEqual([]), { timeout: 3000 });
+  expect(sent.at(-1)?.changes).toHaveLength(1);
   await reporter.close();
 });

@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import {
   type CaptureReport,
   type DiskState,
+  type GroupReport,
   isNewer,
   type JobReport,
   type NodeReport,
   type ObservedRequest,
+  type PrimaryChange,
   PROTOCOL,
 } from "@moorage/contract/agent";
 import type { Logger } from "pino";
@@ -22,6 +25,8 @@ export type ReporterDeps = {
   /** Every node with its spec, the gone ones too. */
   digest: () => NodeReport[];
   unknown: () => Promise<string[]>;
+  /** What the gatekeeper has written down; it goes when it was heard. */
+  changes: { read: () => Promise<PrimaryChange[]>; remove: (told: PrimaryChange[]) => Promise<void> };
   log: Logger;
 };
 
@@ -33,6 +38,7 @@ export function createReporter(deps: ReporterDeps) {
   const current = new Map<string, NodeReport>();
   const disks = new Map<string, Disk>();
   const jobs = new Map<string, JobReport[]>();
+  const groups = new Map<string, GroupReport>();
   const changed = new Set<string>();
   let captures: CaptureReport[] = [];
   let capturesChanged = false;
@@ -46,15 +52,16 @@ export function createReporter(deps: ReporterDeps) {
     wakeUp.resolve();
   };
 
-  /** A node's jobs go with whatever is said of it: they are told by another, and must not be lost by its next report. */
+  /** Jobs and group go with whatever is said of a node: they are told by others, and must not be lost by its next report. */
   function reportOf(node: string): NodeReport | undefined {
-    const [known, ofNode] = [current.get(node), jobs.get(node)];
-    return known && ofNode ? { ...known, jobs: ofNode } : known;
+    const [known, ofNode, group] = [current.get(node), jobs.get(node), groups.get(node)];
+    return known && { ...known, ...(ofNode && { jobs: ofNode }), ...(group && { group }) };
   }
 
   async function message(): Promise<ObservedRequest | undefined> {
     const complete = Date.now() >= completeDue || digestEpoch !== undefined;
-    if (!complete && changed.size === 0 && !capturesChanged) return undefined;
+    const changes = await deps.changes.read();
+    if (!complete && changed.size === 0 && !capturesChanged && changes.length === 0) return undefined;
     const unknown = await deps.unknown();
     const nodes =
       digestEpoch !== undefined
@@ -63,7 +70,15 @@ export function createReporter(deps: ReporterDeps) {
     changed.clear();
     capturesChanged = false;
     const digest = digestEpoch !== undefined && { digest: digestEpoch };
-    return { protocol: PROTOCOL, complete, ...digest, nodes, ...(captures.length > 0 && { captures }), unknown };
+    return {
+      protocol: PROTOCOL,
+      complete,
+      ...digest,
+      nodes,
+      ...(captures.length > 0 && { captures }),
+      ...(changes.length > 0 && { changes }),
+      unknown,
+    };
   }
 
   async function tell(): Promise<void> {
@@ -71,6 +86,7 @@ export function createReporter(deps: ReporterDeps) {
     if (next === undefined) return;
     try {
       await deps.send(next, stop.signal);
+      if (next.changes !== undefined) await deps.changes.remove(next.changes);
       if (next.complete) completeDue = Date.now() + completeEveryMs;
       if (digestEpoch === next.digest) digestEpoch = undefined;
     } catch (error) {
@@ -110,7 +126,10 @@ export function createReporter(deps: ReporterDeps) {
     },
     /** Progress waits for the next beat; a state in which a node stays is told at once. */
     set(told: NodeReport): void {
-      if (told.state === "gone") disks.delete(told.node);
+      if (told.state === "gone") {
+        disks.delete(told.node);
+        groups.delete(told.node);
+      }
       const report = { ...disks.get(told.node), ...told };
       const before = current.get(report.node);
       if (before && (isNewer(before, report) || JSON.stringify(before) === JSON.stringify(report))) return;
@@ -139,6 +158,16 @@ export function createReporter(deps: ReporterDeps) {
       const hasEnded = ({ id, state }: JobReport) =>
         state !== "working" && before?.find((job) => job.id === id)?.state !== state;
       if (reports.some(hasEnded)) wake();
+    },
+    /** Who leads, and who is there, is told at once; figures wait for the next beat. */
+    setGroup(node: string, group: GroupReport): void {
+      const before = groups.get(node);
+      if (isDeepStrictEqual(before, group)) return;
+      groups.set(node, group);
+      if (!current.has(node)) return;
+      changed.add(node);
+      const isFigure = isDeepStrictEqual({ ...before, backlog_seconds: 0 }, { ...group, backlog_seconds: 0 });
+      if (!isFigure) wake();
     },
     /** All captures of the host. Progress waits for the next beat; an end is told at once. */
     setCaptures(reports: CaptureReport[]): void {

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
-import type { NodeSpec } from "@moorage/contract/agent";
+import type { Cluster, NodeSpec } from "@moorage/contract/agent";
 import { type HostPaths, nodePaths } from "./host-paths.ts";
 import { mountedFile } from "./mounts.ts";
 import type { NodeContext } from "./node-context.ts";
@@ -36,18 +36,28 @@ export async function mountedOrdinal(host: HostPaths, node: string): Promise<num
   return file === undefined ? undefined : ownerOfVolume(file)?.ordinal;
 }
 
-/** The wanted data come from the archive, and are not on the host yet. */
+/** The wanted data come from the archive, and are not on the host yet. Those of a member came back from its group. */
 export const isToBeMade = async ({ spec, paths }: NodeContext): Promise<boolean> =>
-  spec.tombstone === undefined && spec.data?.origin === "archive" && !(await exists(paths.image));
+  spec.tombstone === undefined &&
+  spec.data?.origin === "archive" &&
+  !(await exists(paths.image)) &&
+  (await timelineRecord(paths)).group === undefined;
 
 /** The spec by which the node serves on while its wanted data are being made; undefined when it has no others. */
 export async function specMeanwhile({ host, spec }: NodeContext): Promise<NodeSpec | undefined> {
   const there = await volumesOf(host, spec.node);
   const ordinal = (await mountedOrdinal(host, spec.node)) ?? spec.data?.keep;
   if (ordinal === undefined || !there.includes(ordinal)) return undefined;
-  const { data: _, ...rest } = spec;
-  const { id } = await timelineRecord(nodePaths(host, spec.node, ordinal));
+  const { data: _, ...wanted } = spec;
+  const { id, group } = await timelineRecord(nodePaths(host, spec.node, ordinal));
+  const rest = {
+    ...wanted,
+    ...(spec.cluster && group !== undefined && { cluster: clusterBefore(spec.cluster, group) }),
+  };
   // Where its data came from no longer matters: they are there.
   if (id !== undefined) return { ...rest, data: { timeline: id, ordinal, origin: "prepared" } };
   return ordinal === 0 ? rest : undefined;
 }
+
+/** Each timeline has a group of its own, and what is to be done once is to be done in the wanted one. */
+const clusterBefore = ({ replication, members }: Cluster, group: string): Cluster => ({ replication, group, members });

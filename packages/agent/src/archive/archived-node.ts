@@ -18,6 +18,11 @@ export function archivedNode(host: HostPaths, spec: NodeSpec | undefined): Archi
   return { spec, archive, data, paths: nodePaths(host, spec.node, data.ordinal) };
 }
 
+/** Of a cluster one member's logs and nightly copies are its past; what jobs ask for can come from any. */
+export const keepsArchive = ({ archive }: Pick<ArchivedNode, "archive">): boolean => archive.keeper !== false;
+
+export const isMember = ({ spec }: Pick<ArchivedNode, "spec">): boolean => spec.cluster !== undefined;
+
 /** False while the server still runs on the timeline before: its past is over, and must not get into the new one's. */
 export const isOnItsTimeline = async ({ paths }: ArchivedNode): Promise<boolean> =>
   (await mountedFile(paths.volume)) === paths.image;
@@ -31,6 +36,7 @@ export function overtaken(
   if (now === undefined) return "The database is to go.";
   if (now.spec.power === "off" && work === "heavy") return "The database is to rest.";
   if (now.data.timeline !== before.data.timeline) return "The database is to go on from another past.";
+  if (work === "logs" && !keepsArchive(now)) return "Another member keeps the archive.";
   return undefined;
 }
 

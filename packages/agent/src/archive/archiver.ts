@@ -2,12 +2,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
 import type { Logger } from "pino";
 import type { SpecStore } from "../spec-store.ts";
-import { type ArchivedNode, archivedNode, isOnItsTimeline, overtaken } from "./archived-node.ts";
+import {
+  type ArchivedNode,
+  archivedNode,
+  isMember,
+  isOnItsTimeline,
+  keepsArchive,
+  overtaken,
+} from "./archived-node.ts";
 import { type CopyOrder, copyOnce } from "./copy.ts";
 import { createHeavyWork, type HeavyDeps } from "./heavy-work.ts";
 import { createJobs, type JobDeps } from "./jobs.ts";
 import { prepareScratch, sweepScratch } from "./scratch.ts";
 import { purgeShipped, type ShipDeps, shipLogs } from "./ship-logs.ts";
+import { purgeMemberLogs, shipMemberLogs } from "./ship-member-logs.ts";
 import { tellArchived } from "./tell-archived.ts";
 import { createTurns } from "./turns.ts";
 
@@ -40,9 +48,13 @@ export function createArchiver(deps: ArchiverDeps) {
   const [shipAfter, makeRoomAfter] = [new Map<string, number>(), new Map<string, number>()];
   const running = new Set<Promise<void>>();
   const watched = new Set<{ node: ArchivedNode; kind: "logs" | "heavy"; end: AbortController }>();
-  const jobs = createJobs({ ...deps, ship: (node) => ship(node), copy: (node, order) => copy(node, order) });
+  const jobs = createJobs({
+    ...deps,
+    ship: (node) => ship(node, { asked: true }),
+    copy: (node, order) => copy(node, order),
+  });
   const heavyWork = createHeavyWork({
-    nodes: () => awake(),
+    nodes: () => awake().filter(keepsArchive),
     copy: (node, order) => copy(node, order),
     verify: (node) => watch(node, "heavy", async (signal) => deps.verification?.run(node.spec, signal)),
     verifyIsDue: async (spec) => (await deps.verification?.isDue(spec)) ?? false,
@@ -72,14 +84,19 @@ export function createArchiver(deps: ArchiverDeps) {
     }
   }
 
-  const ship = (node: ArchivedNode, ...also: AbortSignal[]): Promise<void> =>
-    ships.run(node.spec.node, () => watch(node, "logs", (signal) => shipLogs(deps, node, signal), also));
+  const ship = (node: ArchivedNode, { asked = false } = {}, ...also: AbortSignal[]): Promise<void> =>
+    ships.run(node.spec.node, () =>
+      watch(node, "logs", (signal) => (isMember(node) ? shipMemberLogs : shipLogs)(deps, node, signal, asked), also),
+    );
+
+  const purge = (node: ArchivedNode, all: boolean): Promise<string[]> =>
+    (isMember(node) ? purgeMemberLogs : purgeShipped)(deps, node, all);
 
   const copy = (node: ArchivedNode, order: Omit<CopyOrder, "signal">): Promise<void> =>
     copies.run(node.spec.node, () =>
       watch(node, "heavy", async (signal) => {
         await copyOnce(deps, node, { ...order, signal });
-        await tellArchived(deps, node, undefined, signal);
+        await tellArchived(deps, node, { at: undefined }, signal);
       }),
     );
 
@@ -87,8 +104,8 @@ export function createArchiver(deps: ArchiverDeps) {
     const log = deps.log.child({ node: node.spec.node });
     try {
       if (!(await isOnItsTimeline(node))) return;
-      await ship(node);
-      const purged = await purgeShipped(deps, node, false);
+      if (keepsArchive(node)) await ship(node);
+      const purged = await purge(node, false);
       if (purged.length > 0) log.info({ purged }, "binary logs that are in the archive were purged");
     } catch (error) {
       if (!stop.signal.aborted) log.warn({ error: String(error) }, "binary logs were not shipped");
@@ -145,7 +162,7 @@ export function createArchiver(deps: ArchiverDeps) {
     /** Everything that was committed until now is in the archive when this returns. */
     async shipNow(id: string, signal: AbortSignal): Promise<void> {
       const node = current(id);
-      if (node !== undefined) await ship(node, signal);
+      if (node !== undefined && keepsArchive(node)) await ship(node, {}, signal);
     },
     /** For a node whose disk is nearly full: all logs go to the archive, and then from the disk. */
     async makeRoom(id: string): Promise<void> {
@@ -153,8 +170,8 @@ export function createArchiver(deps: ArchiverDeps) {
       const now = deps.clock().getTime();
       if (node === undefined || now < (makeRoomAfter.get(id) ?? 0)) return;
       makeRoomAfter.set(id, now + makeRoomEveryMs);
-      await ship(node);
-      await purgeShipped(deps, node, true);
+      if (keepsArchive(node)) await ship(node);
+      await purge(node, true);
     },
     async close(): Promise<void> {
       stop.abort(new Error("The agent is closing."));

@@ -1,8 +1,11 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { formatGtidSet, parseGtidSet, uniteGtidSets } from "@moorage/contract/agent";
 import type { Connection, RowDataPacket } from "mysql2/promise";
 import type { NodePaths } from "../host-paths.ts";
 
+/** A log of a cluster's member: `previous` is everything that was executed before it. */
+export type MemberLog = { name: string; number: number; previous: string };
 export type ClosedLog = { name: string; sequence: number; gtid: string; closed_at: string };
 
 const numberOf = (name: string): number => Number(/\.(\d+)$/.exec(name)?.[1]);
@@ -25,8 +28,7 @@ async function prologue(connection: Connection, name: string): Promise<{ gtids: 
 
 /** Those after a number, in their order, except the one that is being written. */
 export async function closedLogs(connection: Connection, paths: NodePaths, after: number): Promise<ClosedLog[]> {
-  const [rows] = await connection.query<RowDataPacket[]>("SHOW BINARY LOGS");
-  const names = rows.map((row) => String(row["Log_name"]));
+  const names = await logNames(connection);
   const closed: ClosedLog[] = [];
   for (const [index, name] of names.entries()) {
     const next = names[index + 1];
@@ -38,25 +40,66 @@ export async function closedLogs(connection: Connection, paths: NodePaths, after
 }
 
 /**
+ * Of a member those whose transactions may not all be in the archive, in their order: from the end back to the first that
+ * begins with nothing but what is there. The one that is being written is not among them.
+ */
+export async function logsBeyond(connection: Connection, isArchived: (gtids: string) => boolean): Promise<MemberLog[]> {
+  const names = await logNames(connection);
+  const unlogged = await unloggedGtids(connection);
+  const before = async (name: string): Promise<string> => united([(await prologue(connection, name)).gtids, unlogged]);
+  const logs: MemberLog[] = [];
+  let executed = await before(names.at(-1) ?? "");
+  for (const name of names.slice(0, -1).reverse()) {
+    if (isArchived(executed)) break;
+    executed = await before(name);
+    logs.unshift({ name, number: numberOf(name), previous: executed });
+  }
+  return logs;
+}
+
+const united = (gtids: string[]): string => formatGtidSet(uniteGtidSets(...gtids.map(parseGtidSet)));
+
+/** What came with another member's data is in none of its logs, and no log says that it came before. */
+async function unloggedGtids(connection: Connection): Promise<string> {
+  const [rows] = await connection.query<RowDataPacket[]>("SELECT @@GLOBAL.gtid_purged AS gtids");
+  return String(rows[0]?.["gtids"]);
+}
+
+const logNames = async (connection: Connection): Promise<string[]> => {
+  const [rows] = await connection.query<RowDataPacket[]>("SHOW BINARY LOGS");
+  return rows.map((row) => String(row["Log_name"]));
+};
+
+/** Whether there is a closed log that was closed before `until`. */
+export async function hasLogsBefore(connection: Connection, paths: NodePaths, until: Date): Promise<boolean> {
+  const [oldest, next] = await logNames(connection);
+  return oldest !== undefined && next !== undefined && Date.parse(await closedAt(paths, oldest)) <= until.getTime();
+}
+
+/**
  * A log is last written to when it is closed, under the lock that also orders commits: whatever was committed before is in
  * it or in an earlier one. The kernel's file times lag by a tick, never lead.
  */
 export const closedAt = async (paths: NodePaths, name: string): Promise<string> =>
   new Date(Math.floor((await stat(join(paths.data, name))).mtimeMs)).toISOString();
 
-/** Returns what was purged: every closed log up to `last` that was closed before `until`. */
+/** Returns what was purged: the oldest closed logs that were closed before `until`, as far as they may go. */
 export async function purgeLogs(
   connection: Connection,
   paths: NodePaths,
-  { last, until }: { last: number; until: Date },
+  { mayGo, until }: { mayGo: (log: OldLog) => Promise<boolean>; until: Date },
 ): Promise<string[]> {
-  const [rows] = await connection.query<RowDataPacket[]>("SHOW BINARY LOGS");
-  const names = rows.map((row) => String(row["Log_name"]));
+  const names = await logNames(connection);
   const purged: string[] = [];
-  for (const name of names.slice(0, -1)) {
-    if (numberOf(name) > last || Date.parse(await closedAt(paths, name)) > until.getTime()) break;
+  for (const [index, name] of names.slice(0, -1).entries()) {
+    if (Date.parse(await closedAt(paths, name)) > until.getTime()) break;
+    const executed = async () => (await prologue(connection, names[index + 1] ?? "")).gtids;
+    if (!(await mayGo({ number: numberOf(name), executed }))) break;
     purged.push(name);
   }
   if (purged.length > 0) await connection.query("PURGE BINARY LOGS TO ?", [names[purged.length]]);
   return purged;
 }
+
+/** `executed`: everything that was executed at its end. */
+export type OldLog = { number: number; executed: () => Promise<string> };

@@ -9,6 +9,7 @@ import { withRoot } from "../mysql/node-sql.ts";
 import { runCommand } from "../run-command.ts";
 import { usedDiskMb } from "../volume.ts";
 import { type ArchivedNode, isOnItsTimeline, readArchiveState, updateArchiveState } from "./archived-node.ts";
+import { clocksDifferMs, groupTime, shifted } from "./group-time.ts";
 import { copyContents, type Manifest, manifestName } from "./manifest.ts";
 import { makeScratch, removeScratch, type Scratch } from "./scratch.ts";
 import { outputOf, sealTo } from "./sealed-output.ts";
@@ -113,11 +114,13 @@ async function clone({ paths, spec }: ArchivedNode, scratch: Scratch, { id, sign
     const end = () => connection.destroy();
     signal.addEventListener("abort", end, { once: true });
     try {
-      const started_at = await serverTime(connection);
+      const started = spec.cluster === undefined ? await serverTime(connection) : await groupTime(connection);
       const gtid = await executedGtids(connection);
       await connection.query("CLONE LOCAL DATA DIRECTORY = ?", [`/scratch/${id}/${copyContents.data}`]);
-      const ended_at = await serverTime(connection, "after");
-      return { gtid, started_at, ended_at };
+      const ended = await serverTime(connection, "after");
+      // What a member has was stamped by another host's clock.
+      const leeway = spec.cluster === undefined ? 0 : clocksDifferMs;
+      return { gtid, started_at: shifted(started, -leeway), ended_at: shifted(ended, leeway) };
     } catch (error) {
       signal.throwIfAborted();
       throw new Error(`The server of ${spec.node} could not copy itself: ${(error as Error).message}`, {

@@ -41,11 +41,11 @@ export function dueWork(now: Date, facts: readonly CopyFacts[]): Work[] {
 function copyIsDue({ origin, since, newestCopy }: CopyFacts, slot: Date): boolean {
   if (newestCopy !== undefined) return newestCopy.getTime() <= slot.getTime() - youngMs;
   // The prepared directory is the first base of a database that was made from it; others have none yet.
-  return origin === "archive" || since <= slot;
+  return origin !== "prepared" || since <= slot;
 }
 
 const urgency = ({ newestCopy, origin, since }: CopyFacts): number =>
-  newestCopy === undefined && origin === "archive" ? 0 : (newestCopy ?? since).getTime();
+  newestCopy === undefined && origin !== "prepared" ? 0 : (newestCopy ?? since).getTime();
 
 /** Of each node the last slot that is not after `now`. */
 function lastSlots(now: Date, facts: readonly CopyFacts[]): Map<string, Date> {

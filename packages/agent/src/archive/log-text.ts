@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Transform } from "node:stream";
 import { temporaryFiles } from "../encryption/temporary.ts";
 import type { HostPaths } from "../host-paths.ts";
 import { containerName, type Podman } from "../podman.ts";
@@ -15,13 +16,14 @@ const keptOfErrors = 2000;
 /**
  * A closed binary log as text, sealed, in a file of the host until it is uploaded. The server reads the log, so it may be
  * encrypted; its text goes from the server's container through a named pipe to the programs that seal it, and lies on no
- * disk in clear.
+ * disk in clear. `reader` sees it on its way, and passes it on as it is.
  */
 export async function sealLog(
   { host, podman }: { host: HostPaths; podman: Podman },
   node: ArchivedNode,
   log: string,
   signal: AbortSignal,
+  reader?: Transform,
 ): Promise<SealedLog> {
   const folder = join(host.scratch, node.spec.node);
   const [pipe, path] = [join(folder, `${log}.pipe`), join(folder, `${log}.sealed`)];
@@ -37,7 +39,7 @@ export async function sealLog(
       failure.abort(error);
       throw error;
     });
-  const sealed = ends(seal(pipe, path, node.archive.recipient, ended));
+  const sealed = ends(seal(sealedText(pipe, node.archive.recipient, ended, reader), path));
   const written = ends(writeText(podman, node, log, ended));
   try {
     return (await Promise.all([sealed, written]))[0];
@@ -52,14 +54,23 @@ export async function sealLog(
 
 export const removeSealedLog = ({ path }: { path: string }): Promise<void> => rm(path, { force: true });
 
-async function seal(pipe: string, path: string, recipient: string, signal: AbortSignal): Promise<SealedLog> {
+function sealedText(pipe: string, recipient: string, signal: AbortSignal, reader?: Transform): AsyncGenerator<Buffer> {
+  if (reader === undefined) return outputOf(`< "$1" ${sealTo('"$2"')}`, [pipe, recipient], { signal });
+  const from = kept(outputOf('exec cat "$1"', [pipe], { signal }));
+  return outputOf(sealTo('"$1"'), [recipient], { signal, input: { from, through: reader } });
+}
+
+/** Chunks that outlive the asking for the next one. */
+async function* kept(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) yield Buffer.from(chunk);
+}
+
+async function seal(text: AsyncIterable<Buffer>, path: string): Promise<SealedLog> {
   const [sha256, md5] = [createHash("sha256"), createHash("md5")];
   const file = await open(path, "w", 0o600);
   let bytes = 0;
   try {
-    for await (const chunk of outputOf(`< "$1" ${sealTo('"$2"')}`, [pipe, recipient], {
-      signal,
-    })) {
+    for await (const chunk of text) {
       await file.writeFile(chunk);
       sha256.update(chunk);
       md5.update(chunk);

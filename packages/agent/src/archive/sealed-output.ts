@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import type { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { bareBash } from "../bare-bash.ts";
 import { endGroup } from "../end-group.ts";
 
@@ -16,6 +18,9 @@ const keptOfErrors = 4096;
  */
 export const sealTo = (recipient: string): string => `nice zstd -q -1 --single-thread | nice age -r ${recipient}`;
 
+/** What the programs read, if it is not a file of theirs. */
+export type Input = { from: AsyncIterable<Buffer>; through: Transform };
+
 /**
  * What a pipeline of programs writes, whole or not at all: the iteration throws if any of them failed. The programs hand
  * their bytes to each other through the kernel; only the last one's output comes here. `script` is our own text, and
@@ -25,18 +30,21 @@ export const sealTo = (recipient: string): string => `nice zstd -q -1 --single-t
 export async function* outputOf(
   script: string,
   args: readonly string[],
-  { signal, onLine }: { signal: AbortSignal; onLine?: (line: string) => boolean },
+  { signal, onLine, input }: { signal: AbortSignal; onLine?: (line: string) => boolean; input?: Input },
 ): AsyncGenerator<Buffer> {
   signal.throwIfAborted();
   // A group of its own, so that one signal reaches all of them.
   const shell = spawn("bash", [...bareBash, "-c", script, "pipeline", ...args], {
     detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
   const exit = once(shell, "close") as Promise<[number | null]>;
   exit.catch(() => {}); // awaited below, if the reading gets that far
   const end = () => endGroup(shell);
   signal.addEventListener("abort", end, { once: true });
+  const fed = input === undefined ? shell.stdin.end() : pipeline(input.from, input.through, shell.stdin);
+  // What could not be fed must not be taken for a whole input: the programs end with it.
+  if (fed instanceof Promise) fed.catch(end);
   let errors = "";
   let rest = "";
   shell.stderr.setEncoding("utf8").on("data", (text: string) => {
@@ -49,6 +57,7 @@ export async function* outputOf(
       yield chunk as Buffer;
       release(chunk as Buffer);
     }
+    await fed;
     const [code] = await exit;
     signal.throwIfAborted();
     if (code !== 0)

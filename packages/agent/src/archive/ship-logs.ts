@@ -6,12 +6,12 @@ import type { HostPaths } from "../host-paths.ts";
 import { withRoot } from "../mysql/node-sql.ts";
 import type { Podman } from "../podman.ts";
 import { type ArchivedNode, isOnItsTimeline, readArchiveState, updateArchiveState } from "./archived-node.ts";
-import { activeLog, type ClosedLog, closedLogs, purgeLogs } from "./binary-logs.ts";
-import { removeSealedLog, sealLog } from "./log-text.ts";
+import { activeLog, type ClosedLog, closedLogs, type OldLog, purgeLogs } from "./binary-logs.ts";
+import { removeSealedLog, type SealedLog, sealLog } from "./log-text.ts";
 import { logName } from "./manifest.ts";
 import { serverTime } from "./server-time.ts";
 import { type TellDeps, tellArchived } from "./tell-archived.ts";
-import { createUpload, type UploadDeps } from "./upload.ts";
+import { createUpload, type Upload, type UploadDeps } from "./upload.ts";
 
 export const shipSteps = ["close", "upload", "record", "purge"].map((name) => `agent.ship.${name}`);
 
@@ -23,7 +23,7 @@ const keptMs = 6 * 3_600_000;
  * Everything that was committed until now goes to the archive: the log that is being written is closed, if there is
  * anything in it, and every closed one that is not in the store yet follows in order. Then the gateway is told.
  */
-export async function shipLogs(deps: ShipDeps, node: ArchivedNode, signal: AbortSignal): Promise<void> {
+export async function shipLogs(deps: ShipDeps, node: ArchivedNode, signal: AbortSignal, asked = false): Promise<void> {
   if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the wanted timeline.");
   const { logs, through } = await withRoot(node.paths.socket, async (connection) => {
     const { shipped } = await readArchiveState(node, deps.clock());
@@ -38,10 +38,10 @@ export async function shipLogs(deps: ShipDeps, node: ArchivedNode, signal: Abort
   } finally {
     await upload.close();
   }
-  await tellArchived(deps, node, through, signal);
+  await tellArchived(deps, node, { at: through, asked }, signal);
 }
 
-async function closeActive(connection: Connection): Promise<void> {
+export async function closeActive(connection: Connection): Promise<void> {
   if ((await activeLog(connection)).isEmpty) return;
   await awayFromTheSecond();
   await connection.query("FLUSH BINARY LOGS");
@@ -57,34 +57,46 @@ async function ship(
   deps: ShipDeps,
   node: ArchivedNode,
   log: ClosedLog,
-  upload: ReturnType<typeof createUpload>,
+  upload: Upload,
   signal: AbortSignal,
 ): Promise<void> {
   const stored = await step("agent.ship.upload", async (): Promise<ArchivedLog> => {
     const sealed = await sealLog(deps, node, log.name, signal);
-    try {
-      await upload.put(logName(log.name), sealed);
-    } finally {
-      await removeSealedLog(sealed);
-    }
+    await uploadSealed(upload, log.name, sealed);
     return { ...log, bytes: sealed.bytes, sha256: sealed.sha256 };
   });
-  // Before it is told: see `untold`.
-  await step("agent.ship.record", () =>
+  await recordShipped(deps, node, stored);
+}
+
+export async function uploadSealed(upload: Upload, name: string, sealed: SealedLog): Promise<void> {
+  try {
+    await upload.put(logName(name), sealed);
+  } finally {
+    await removeSealedLog(sealed);
+  }
+}
+
+/** Before it is told: see `untold`. */
+export const recordShipped = (deps: ShipDeps, node: ArchivedNode, stored: ArchivedLog): Promise<void> =>
+  step("agent.ship.record", () =>
     updateArchiveState(node, deps.clock(), ({ untold, shipped }) => ({
-      shipped: Math.max(shipped, log.sequence),
-      untold: { ...untold, logs: [...untold.logs.filter(({ name }) => name !== log.name), stored] },
+      shipped: Math.max(shipped, stored.sequence),
+      untold: { ...untold, logs: [...untold.logs.filter(({ name }) => name !== stored.name), stored] },
     })),
   );
-}
 
 /** Only what is in the store, and known there. `all`: also the youngest, because the disk is needed. */
 export async function purgeShipped(deps: ShipDeps, node: ArchivedNode, all: boolean): Promise<string[]> {
   if (!(await isOnItsTimeline(node))) return [];
   const { shipped, untold } = await readArchiveState(node, deps.clock());
   const last = Math.min(shipped, ...untold.logs.map(({ sequence }) => sequence - 1));
-  const until = new Date(deps.clock().getTime() - (all ? 0 : keptMs));
+  const mayGo = async ({ number }: OldLog): Promise<boolean> => number <= last;
   return step("agent.ship.purge", () =>
-    withRoot(node.paths.socket, (connection) => purgeLogs(connection, node.paths, { last, until })),
+    withRoot(node.paths.socket, (connection) =>
+      purgeLogs(connection, node.paths, { mayGo, until: purgedUntil(deps, all) }),
+    ),
   );
 }
+
+export const purgedUntil = ({ clock }: Pick<ShipDeps, "clock">, all: boolean): Date =>
+  new Date(clock().getTime() - (all ? 0 : keptMs));

@@ -1,4 +1,4 @@
-import { type ArchivedRequest, PROTOCOL } from "@moorage/contract/agent";
+import { type ArchivedReply, type ArchivedRequest, PROTOCOL } from "@moorage/contract/agent";
 import { step } from "@moorage/crash-points";
 import { type ArchivedNode, readArchiveState, updateArchiveState } from "./archived-node.ts";
 
@@ -7,22 +7,25 @@ export const tellSteps = ["agent.archive.tell", "agent.archive.told"];
 const toldKept = 16;
 
 export type TellDeps = {
-  archived: (message: ArchivedRequest, signal: AbortSignal) => Promise<unknown>;
+  archived: (message: ArchivedRequest, signal: AbortSignal) => Promise<ArchivedReply>;
   clock: () => Date;
 };
 
+/** Everything that was committed before this time is in the store. `asked`: somebody waits to hear it. */
+export type Complete = { at: string | undefined; asked?: boolean };
+
 /**
- * Tells what the gateway has not acknowledged yet. `complete`: everything that was committed before this time is in the
- * store. An idle node says so once a day, for the point of midnight; others by their logs.
+ * Tells what the gateway has not acknowledged yet. An idle node says that it is complete once a day, for the point of
+ * midnight, and when it is asked; others say it by their logs.
  */
 export async function tellArchived(
   { archived, clock }: TellDeps,
   node: ArchivedNode,
-  complete: string | undefined,
+  complete: Complete,
   signal: AbortSignal,
 ): Promise<void> {
   const { untold, through } = await readArchiveState(node, clock());
-  const reached = latest([untold.logs.at(-1)?.closed_at, newDay(complete, through)]);
+  const reached = latest([untold.logs.at(-1)?.closed_at, complete.asked ? complete.at : newDay(complete.at, through)]);
   if (untold.copies.length + untold.logs.length === 0 && reached === undefined) return;
   await step("agent.archive.tell", () =>
     archived(

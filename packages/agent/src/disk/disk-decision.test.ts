@@ -29,6 +29,9 @@ const table: [number, DiskFacts["server"], DiskState, DiskDecision["server"]][] 
   [960, member, "low", "leave"],
   [990, member, "read_only", "leave"],
   [990, { readOnly: false, groupMember: true }, "read_only", "close"],
+  // A primary that was closed for its disk stays so until there is room, and then leaves the writing to another.
+  [960, { ...member, leads: true }, "read_only", "leave"],
+  [940, { ...member, leads: true }, "low", "hand over"],
 ];
 test.each(table)("%i MB of 1000, server %o: %s, %s", (usedMb, server, state, change) => {
   expect(diskDecision({ planMb: 1000, usedMb, freeMb: 10_000, totalMb: 2000, server })).toEqual({

@@ -7,14 +7,17 @@ export type DiskFacts = {
   freeMb: number;
   /** All of the file system. */
   totalMb: number;
-  /** Undefined while it does not answer. */
-  server: { readOnly: boolean; groupMember: boolean } | undefined;
+  /** Undefined while it does not answer. `leads`: its group wants it writable, so only we can have closed it. */
+  server: { readOnly: boolean; groupMember: boolean; leads?: boolean } | undefined;
 };
 
 export type DiskDecision = {
   state: DiskState;
-  /** `close`: it takes no more writes. `open`: it takes them again. */
-  server: "leave" | "close" | "open";
+  /**
+   * `close`: it takes no more writes. `open`: it takes them again. `hand over`: another member takes them, because a
+   * group opens whomever it makes its primary, and nobody else may open a member.
+   */
+  server: "leave" | "close" | "open" | "hand over";
   /** The reserve is nearly gone: the file system must grow before a server has to wait for room. */
   grow: boolean;
 };
@@ -28,10 +31,11 @@ const writableBelow = 0.95;
 export function diskDecision({ planMb, usedMb, freeMb, totalMb, server }: DiskFacts): DiskDecision {
   // A volume that has not grown to its new plan yet is full where it was.
   const roomMb = Math.min(planMb, totalMb - neverThePlansMb);
-  // Of a group's member read-only says nothing about its disk; and the group alone may end it.
-  const closedByUs = server?.readOnly === true && !server.groupMember;
+  // Of a group's secondary read-only says nothing about its disk.
+  const closedByUs = server?.readOnly === true && (!server.groupMember || server.leads === true);
   const full = usedMb >= roomMb * readOnlyAt || (closedByUs && usedMb >= roomMb * writableBelow);
-  const change = full && server?.readOnly === false ? "close" : !full && closedByUs ? "open" : "leave";
+  const again = server?.groupMember === true ? "hand over" : "open";
+  const change = full && server?.readOnly === false ? "close" : !full && closedByUs ? again : "leave";
   const state = full ? "read_only" : usedMb >= roomMb * lowAt ? "low" : "ok";
   return { state, server: change, grow: freeMb < emergencyMb(planMb) };
 }

@@ -7,12 +7,27 @@ const waitSeconds = 1;
 export const serverWrites = (socket: string): Promise<DiskFacts["server"]> =>
   withRoot(socket, async (connection) => {
     const [[row]] = await connection.query<RowDataPacket[]>({
-      sql: `SELECT @@GLOBAL.read_only AS readOnly, EXISTS (SELECT 1 FROM performance_schema.replication_group_members
-        WHERE member_id = @@server_uuid AND member_state <> 'OFFLINE') AS groupMember`,
+      sql: `SELECT @@GLOBAL.read_only AS readOnly, COALESCE(MAX(member_state <> 'OFFLINE'), 0) AS groupMember,
+          COALESCE(MAX(member_state = 'ONLINE' AND member_role = 'PRIMARY'), 0) AND NOT @@GLOBAL.super_read_only AS leads
+        FROM performance_schema.replication_group_members WHERE member_id = @@server_uuid`,
       timeout: 5000,
     });
-    return row && { readOnly: row["readOnly"] === 1, groupMember: row["groupMember"] === 1 };
+    return row && { readOnly: row["readOnly"] === 1, groupMember: row["groupMember"] === 1, leads: row["leads"] === 1 };
   }).catch(() => undefined);
+
+/**
+ * `SET GLOBAL read_only = OFF` would open a member that its group closed in the same moment. A group opens the member that
+ * it makes its primary by itself, and closes this one.
+ */
+export const handOver = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    const [[other]] = await connection.query<RowDataPacket[]>(
+      `SELECT member_id AS id FROM performance_schema.replication_group_members
+       WHERE member_state = 'ONLINE' AND member_role = 'SECONDARY' ORDER BY member_id LIMIT 1`,
+    );
+    if (other === undefined) throw new Error("No other member could take the writes.");
+    await connection.query("SELECT group_replication_set_as_primary(?)", [other["id"]]);
+  });
 
 /**
  * `read_only`, not `super_read_only`: tenants lack the right to write in spite of it, and the agent must be able to

@@ -5,14 +5,19 @@ import { spaceOf } from "./space-of.ts";
 
 type Paths = Pick<NodePaths, "volume" | "folder" | "startUp">;
 
-const closed = "SET GLOBAL read_only = ON;\n";
+const texts = {
+  open: "",
+  closed: "SET GLOBAL read_only = ON;\n",
+  /** A member of a group, which alone opens it. */
+  group: "SET GLOBAL super_read_only = ON;\n",
+};
 
 /**
  * What a server executes before it lets anybody in: one that was closed to writes is so again however it was started,
  * and one whose disk is full never takes a write. So the file is also how a restart remembers.
  */
 export async function writeStartUp(paths: Paths, planMb: number): Promise<void> {
-  const readOnly = (await readIfThere(paths.startUp)) === closed;
+  const readOnly = (await readIfThere(paths.startUp)) === texts.closed;
   const space = await spaceOf(paths);
   const full =
     space !== undefined &&
@@ -20,5 +25,5 @@ export async function writeStartUp(paths: Paths, planMb: number): Promise<void> 
   await setStartUp(paths, full ? "closed" : "open");
 }
 
-export const setStartUp = ({ startUp }: Paths, writes: "closed" | "open"): Promise<void> =>
-  writeDurably(startUp, writes === "closed" ? closed : "", 0o644);
+export const setStartUp = ({ startUp }: Paths, writes: keyof typeof texts): Promise<void> =>
+  writeDurably(startUp, texts[writes], 0o644);

@@ -6,9 +6,9 @@ import type { Logger } from "pino";
 import { type HostPaths, type NodePaths, nodePaths } from "../host-paths.ts";
 import { mountedFile } from "../mounts.ts";
 import type { Reporter } from "../reporter.ts";
-import { diskDecision, emergencyLimitMb, lookAgainMs, reserveMb } from "./disk-decision.ts";
+import { type DiskFacts, diskDecision, emergencyLimitMb, lookAgainMs, reserveMb } from "./disk-decision.ts";
 import { growVolume, mb } from "./grow-volume.ts";
-import { closeToWrites, openToWrites, serverWrites } from "./server-writes.ts";
+import { closeToWrites, handOver, openToWrites, serverWrites } from "./server-writes.ts";
 import { type Space, spaceOf } from "./space-of.ts";
 import { setStartUp } from "./start-up.ts";
 
@@ -44,15 +44,16 @@ export async function watchDisks(deps: WatchDeps, signal: AbortSignal): Promise<
     const planMb = resources.disk_mb;
     const asked = diskDecision({ planMb, ...space, server: undefined });
     const known = asked.state !== "read_only" && performance.now() < (writable.get(node) ?? 0);
-    const server = known || spec.power === "off" ? undefined : await serverWrites(paths.socket);
+    const server = known || spec.power === "off" ? undefined : await writesOf(spec, paths);
     if (server !== undefined && !server.readOnly) writable.set(node, performance.now() + askAgainMs);
     const decision = diskDecision({ planMb, ...space, server });
     deps.reporter.setDisk(node, { used_disk_mb: space.usedMb, disk: decision.state });
     due.set(node, performance.now() + lookAgainMs(space.freeMb, decision.state));
     if (decision.grow) act(spec, "grow", () => grow(spec, space));
     if (decision.state !== "ok") act(spec, "makeRoom", async () => deps.makeRoom?.(node));
-    if (decision.server === "close") act(spec, "close", () => step(diskSteps[0], () => close(paths)));
+    if (decision.server === "close") act(spec, "close", () => step(diskSteps[0], () => close(spec, paths)));
     if (decision.server === "open") act(spec, "open", () => step(diskSteps[1], () => open(paths)));
+    if (decision.server === "hand over") act(spec, "open", () => step(diskSteps[1], () => handOver(paths.socket)));
   }
 
   /** Never awaited by the looks: while a server is slow to close, its disk may have to grow. */
@@ -67,9 +68,15 @@ export async function watchDisks(deps: WatchDeps, signal: AbortSignal): Promise<
       .finally(() => busy.delete(name));
   }
 
-  // Remembered for the next start before it is so, and forgotten after it is no longer so.
-  async function close(paths: NodePaths): Promise<void> {
-    await setStartUp(paths, "closed");
+  /** A member is one before it is in its group, and when it has left it. */
+  async function writesOf({ cluster }: NodeSpec, { socket }: NodePaths): Promise<DiskFacts["server"]> {
+    const server = await serverWrites(socket);
+    return server && { ...server, groupMember: server.groupMember || cluster !== undefined };
+  }
+
+  // Remembered for the next start before it is so, and forgotten after it is no longer so. Members always start closed.
+  async function close({ cluster }: NodeSpec, paths: NodePaths): Promise<void> {
+    if (cluster === undefined) await setStartUp(paths, "closed");
     await closeToWrites(paths.socket);
   }
 

@@ -210,7 +210,7 @@ function startNft(text: string) {
 test("kill -9 of nft at any moment leaves the whole old list or the whole new one", async () => {
   await host.gate.call("open", spec(...manySources(20)));
   await host.gate.call("stop"); // or it would take what follows for tampering
-  const fresh = { node, port, address: "", address6: "", sources: readSources(manySources(120)) };
+  const fresh = { node, port, sources: readSources(manySources(120)) };
   const text = { old: changeText({ ...fresh, sources: readSources(manySources(20)) }), new: changeText(fresh) };
   const found = { old: 0, new: 0, killed: 0 };
   for (let trial = 0; trial < 60; trial++) {

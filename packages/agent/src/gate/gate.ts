@@ -2,10 +2,21 @@ import { setInterval as every } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { NodeSpec } from "@moorage/contract/agent";
 import type { Logger } from "pino";
-import { address6Of } from "../network.ts";
 import { type Contents, differences, readListing, type Table, wantedLists } from "./listing.ts";
 import { applyRules, listRules } from "./nft.ts";
-import { changeText, closeText, gatePorts, type Opening, openText, wholeTable } from "./ruleset.ts";
+import { openingsOf, peeringOf } from "./openings.ts";
+import {
+  chainOf,
+  changeText,
+  closeText,
+  joinText,
+  type Opening,
+  openText,
+  partText,
+  peerChainOf,
+  type Peering,
+  wholeTable,
+} from "./ruleset.ts";
 import { readSources, type Sources } from "./sources.ts";
 
 /** With the time that a look and a mending take, what was changed by hand is right again within 10 s. */
@@ -17,8 +28,8 @@ const verifyEveryMs = 8000;
  */
 export function createGate({ log }: { log: Logger }) {
   const stop = new AbortController();
-  /** What the table is to hold, by port. */
-  let openings = new Map<number, Opening>();
+  /** What the table is to hold: gates by their port, members by the port of their peers. */
+  let wanted: Wanted = { openings: new Map(), peerings: new Map() };
   /** The rules as nft told them when they were written; undefined while the table is not known to be ours. */
   let rules: Contents | undefined;
   /** Specs whose gate is as they say, sessions and all. */
@@ -34,26 +45,27 @@ export function createGate({ log }: { log: Logger }) {
 
   const list = async (): Promise<Table> => readListing(await listRules());
 
-  async function writeWhole(wanted: ReadonlyMap<number, Opening>): Promise<void> {
-    await applyRules(wholeTable([...wanted.values()]));
+  async function writeWhole(whole: Wanted): Promise<void> {
+    await applyRules(wholeTable(...listsOf(whole)));
     const found = await list();
-    const wrong = differences(found.lists, wantedLists([...wanted.values()]));
+    const wrong = differences(found.lists, wantedLists(...listsOf(whole)));
     if (wrong.length > 0) throw new Error(`The kernel does not hold what was written: ${wrong.join(", ")}.`);
     rules = found.rules;
   }
 
   /** The small change, or the whole table if it is not there as we left it. If both fail, the old one is in force. */
-  async function write(change: string, wanted: Map<number, Opening>, made?: number): Promise<void> {
+  async function write(change: string, whole: Wanted, chain: { made?: string; gone?: string } = {}): Promise<void> {
     try {
       if (rules === undefined) throw new Error("The table is not known to be ours.");
       await applyRules(change);
-      if (made !== undefined) await learnRules(`db_${made}`, rules);
+      if (chain.gone !== undefined) rules.delete(chain.gone);
+      if (chain.made !== undefined) await learnRules(chain.made, rules);
     } catch (error) {
       log.warn({ error: String(error) }, "writing the whole gate table");
       rules = undefined;
-      await writeWhole(wanted);
+      await writeWhole(whole);
     }
-    openings = wanted;
+    wanted = whole;
   }
 
   /** Only of the chain that was just made: the others must go on being what they were. */
@@ -63,27 +75,41 @@ export function createGate({ log }: { log: Logger }) {
     known.set(chain, made);
   }
 
-  async function shut(port: number): Promise<void> {
-    if (!openings.has(port)) return;
-    const wanted = new Map(openings);
-    wanted.delete(port);
-    await write(closeText(port), wanted);
-    rules?.delete(`db_${port}`);
+  async function shut(opening: Opening): Promise<void> {
+    const openings = new Map(wanted.openings);
+    openings.delete(opening.port);
+    await write(closeText(opening), { ...wanted, openings }, { gone: chainOf(opening.port) });
   }
 
   async function admit(opening: Opening): Promise<void> {
-    const before = openings.get(opening.port);
+    const { port } = opening;
+    const before = wanted.openings.get(port);
     if (rules !== undefined && isDeepStrictEqual(before, opening)) return;
-    const wanted = new Map(openings).set(opening.port, opening);
-    if (before === undefined) return write(openText(opening), wanted, opening.port);
-    if (isDeepStrictEqual({ ...before, sources: opening.sources }, opening)) return write(changeText(opening), wanted);
-    return write(closeText(opening.port) + openText(opening), wanted, opening.port);
+    const whole = { ...wanted, openings: new Map(wanted.openings).set(port, opening) };
+    if (before === undefined) return write(openText(opening), whole, { made: chainOf(port) });
+    if (isDeepStrictEqual({ ...before, sources: opening.sources }, opening)) return write(changeText(opening), whole);
+    return write(closeText(before) + openText(opening), whole, { made: chainOf(port) });
+  }
+
+  async function join(peering: Peering): Promise<void> {
+    const { port } = peering;
+    const before = wanted.peerings.get(port);
+    if (rules !== undefined && isDeepStrictEqual(before, peering)) return;
+    const whole = { ...wanted, peerings: new Map(wanted.peerings).set(port, peering) };
+    const change = `${before === undefined ? "" : partText(before)}${joinText(peering)}`;
+    await write(change, whole, { made: peerChainOf(port) });
+  }
+
+  async function part(peering: Peering): Promise<void> {
+    const peerings = new Map(wanted.peerings);
+    peerings.delete(peering.port);
+    await write(partText(peering), { ...wanted, peerings }, { gone: peerChainOf(peering.port) });
   }
 
   async function verify(): Promise<void> {
     const wrong = await list().then(
       (found) => [
-        ...differences(found.lists, wantedLists([...openings.values()])),
+        ...differences(found.lists, wantedLists(...listsOf(wanted))),
         ...(rules === undefined ? ["rules"] : differences(found.rules, rules)),
       ],
       (error: unknown) => [String(error)],
@@ -91,7 +117,7 @@ export function createGate({ log }: { log: Logger }) {
     if (wrong.length === 0) return;
     log.error({ wrong: wrong.slice(0, 20) }, "the gate table is not as it was written; writing it again");
     try {
-      await writeWhole(openings);
+      await writeWhole(wanted);
     } catch (error) {
       await closeAll(error);
     }
@@ -102,7 +128,9 @@ export function createGate({ log }: { log: Logger }) {
     rules = undefined;
     vouched.clear();
     log.error({ err: because }, "the gates cannot be vouched for; closing all of them");
-    await applyRules(wholeTable([])).catch((error: unknown) => log.fatal({ err: error }, "the gates cannot be closed"));
+    await applyRules(wholeTable([], [])).catch((error: unknown) =>
+      log.fatal({ err: error }, "the gates cannot be closed"),
+    );
   }
 
   async function keepVerifying(): Promise<void> {
@@ -119,37 +147,54 @@ export function createGate({ log }: { log: Logger }) {
     async start(specs: readonly NodeSpec[]): Promise<void> {
       for (const spec of specs.toSorted((a, b) => Number(!a.tombstone) - Number(!b.tombstone))) {
         try {
-          const opening = openingOf(spec);
-          if (opening !== undefined) openings.set(opening.port, opening);
+          for (const opening of openingsOf(spec)) wanted.openings.set(opening.port, opening);
+          const peering = peeringOf(spec);
+          if (peering !== undefined) wanted.peerings.set(peering.port, peering);
         } catch (error) {
           log.error({ node: spec.node, error: String(error) }, "a gate stays closed");
         }
       }
-      await alone(() => writeWhole(openings).catch(closeAll));
+      await alone(() => writeWhole(wanted).catch(closeAll));
       verifying = keepVerifying();
     },
     /** Makes the table as the spec says; the step that calls it vouches when all of its work is done. */
     async open(spec: NodeSpec): Promise<Sources> {
-      const opening = openingOf(spec);
+      const ofNode = openingsOf(spec);
       await alone(async () => {
-        for (const { node, port } of openings.values())
-          if (node === spec.node && port !== opening?.port) await shut(port);
-        if (opening !== undefined) await admit(opening);
+        for (const opening of wanted.openings.values())
+          if (opening.node === spec.node && ofNode.every(({ port }) => port !== opening.port)) await shut(opening);
+        for (const opening of ofNode) await admit(opening);
       });
-      return opening?.sources ?? readSources([]);
+      return ofNode[0]?.sources ?? readSources([]);
     },
-    async close({ node, network }: NodeSpec): Promise<void> {
+    async close({ node }: NodeSpec): Promise<void> {
       vouched.delete(node);
       await alone(async () => {
-        if (openings.get(network.port)?.node === node) await shut(network.port);
+        for (const opening of wanted.openings.values()) if (opening.node === node) await shut(opening);
+      });
+    },
+    /** Its peers reach a member, and it reaches them; nobody else does. */
+    async letPeers(spec: NodeSpec): Promise<void> {
+      const peering = peeringOf(spec);
+      if (peering !== undefined) await alone(() => join(peering));
+    },
+    letsPeers(spec: NodeSpec): boolean {
+      const peering = peeringOf(spec);
+      return (
+        peering === undefined || (rules !== undefined && isDeepStrictEqual(wanted.peerings.get(peering.port), peering))
+      );
+    },
+    async partPeers({ node }: NodeSpec): Promise<void> {
+      await alone(async () => {
+        for (const peering of wanted.peerings.values()) if (peering.node === node) await part(peering);
       });
     },
     vouchFor(spec: NodeSpec): void {
       if (rules !== undefined) vouched.set(spec.node, spec);
     },
-    isVouchedFor({ node, network, gate, power }: NodeSpec): boolean {
-      const known = vouched.get(node);
-      return known !== undefined && isDeepStrictEqual([known.network, known.gate, known.power], [network, gate, power]);
+    isVouchedFor(spec: NodeSpec): boolean {
+      const known = vouched.get(spec.node);
+      return known !== undefined && isDeepStrictEqual(vouchedParts(known), vouchedParts(spec));
     },
     async stop(): Promise<void> {
       stop.abort();
@@ -160,9 +205,10 @@ export function createGate({ log }: { log: Logger }) {
 }
 export type Gate = ReturnType<typeof createGate>;
 
-function openingOf({ node, network: { address, port }, gate, power }: NodeSpec): Opening | undefined {
-  if (gate === undefined || power === "off") return undefined;
-  if (port < gatePorts.first || port > gatePorts.last)
-    throw new Error(`Port ${port} is not one of the gates' (${gatePorts.first} to ${gatePorts.last}).`);
-  return { node, port, address, address6: address6Of(address), sources: readSources(gate.sources) };
-}
+type Wanted = { openings: Map<number, Opening>; peerings: Map<number, Peering> };
+const listsOf = ({ openings, peerings }: Wanted): [Opening[], Peering[]] => [
+  [...openings.values()],
+  [...peerings.values()],
+];
+
+const vouchedParts = ({ network, gate, power, cluster }: NodeSpec) => [network, gate, power, cluster?.members];

@@ -4,7 +4,7 @@ import type { Opening } from "./ruleset.ts";
 import { readSources } from "./sources.ts";
 
 const sources = readSources(["192.0.2.0/24", "198.51.100.7/32", "::102:304/128"]);
-const opening: Opening = { node: "n", port: 20_007, address: "10.64.0.9", address6: "fd6d::1", sources };
+const opening: Opening = { node: "n", port: 20_007, to: { address: "10.64.0.9", address6: "fd6d::1" }, sources };
 
 const set = (name: string, elem: unknown[]) => ({ set: { name, elem } });
 const map = (name: string, value: unknown) => ({ map: { name, elem: [[20_007, value]] } });
@@ -12,7 +12,8 @@ const gates = map("gates", { goto: { target: "db_20007" } });
 const v4 = set("v4_20007", ["198.51.100.7", { prefix: { addr: "192.0.2.0", len: 24 } }]);
 const v6 = set("v6_20007", ["::1.2.3.4"]);
 const listing = (...objects: object[]) => readListing(JSON.stringify({ nftables: [{ metainfo: {} }, ...objects] }));
-const found = (...objects: object[]) => differences(listing(...objects).lists, wantedLists([opening]));
+const nobody = [set("calls", []), { map: { name: "member4" } }, { map: { name: "callers" } }];
+const found = (...objects: object[]) => differences(listing(...objects, ...nobody).lists, wantedLists([opening], []));
 
 test("the order and the spelling of nft do not matter", () => {
   expect(found(gates, map("node4", "10.64.0.9"), map("node6", "fd6d:0::1"), v4, v6)).toEqual([]);
@@ -36,4 +37,27 @@ test("a rule before the others, another policy and a table put to sleep are foun
   const wrong = listing({ table: { flags: "dormant" } }, chain("accept"), rule("accept", 4), rule("drop", 5)).rules;
   expect(differences(wrong, right)).toEqual(["table", "gate"]);
   expect(differences(listing({ table: {} }, chain("drop"), rule("drop", 4)).rules, right)).toEqual(["gate"]);
+});
+
+test("a member's peers are found as nft tells them, and a call that was added by hand too", () => {
+  const peering = { node: "n", port: 24_103, address: "10.64.0.9", own: "10.9.0.1", others: ["10.9.0.2", "10.9.0.3"] };
+  const lists = (...calls: [string, string, number][]) =>
+    listing(
+      { map: { name: "gates", elem: [[24_103, { goto: { target: "peers_24103" } }]] } },
+      { map: { name: "node4" } },
+      { map: { name: "node6" } },
+      { map: { name: "member4", elem: [[24_103, "10.64.0.9"]] } },
+      { map: { name: "callers", elem: [["10.64.0.9", "10.9.0.1"]] } },
+      set(
+        "calls",
+        calls.map((concat) => ({ concat })),
+      ),
+    ).lists;
+  const [first, second] = [
+    ["10.64.0.9", "10.9.0.2", 24_103],
+    ["10.64.0.9", "10.9.0.3", 24_103],
+  ] as const satisfies [string, string, number][];
+  const wanted = wantedLists([], [peering]);
+  expect(differences(lists(second, first), wanted)).toEqual([]);
+  expect(differences(lists(first, second, ["10.64.0.9", "10.9.0.4", 24_103]), wanted)).toEqual(["calls"]);
 });

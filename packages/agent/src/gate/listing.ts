@@ -1,12 +1,15 @@
 import { SocketAddress } from "node:net";
 import { z } from "zod";
-import { type Opening, setOf } from "./ruleset.ts";
+import { type Opening, type Peering, setOf, sharedLists } from "./ruleset.ts";
 import type { Range } from "./sources.ts";
 
 const Element = z.union([z.string(), z.object({ prefix: z.object({ addr: z.string(), len: z.int() }) })]);
 const Listing = z.object({ nftables: z.array(z.record(z.string(), z.unknown())) });
 const NamedSet = z.object({ name: z.string(), elem: z.array(z.unknown()).default([]) });
-const NamedMap = z.object({ name: z.string(), elem: z.array(z.tuple([z.int(), z.unknown()])).default([]) });
+const NamedMap = z.object({
+  name: z.string(),
+  elem: z.array(z.tuple([z.union([z.int(), z.string()]), z.unknown()])).default([]),
+});
 const Chain = z.looseObject({ name: z.string() });
 const Rule = z.looseObject({ chain: z.string() });
 
@@ -27,7 +30,7 @@ export function readListing(json: string): Table {
       lists.set(name, sorted(elem.map(rangeText)));
     } else if (object["map"] !== undefined) {
       const { name, elem } = NamedMap.parse(object["map"]);
-      lists.set(name, sorted(elem.map(([port, value]) => `${port} ${valueText(value)}`)));
+      lists.set(name, sorted(elem.map(([key, value]) => `${key} ${valueText(value)}`)));
     } else if (object["rule"] !== undefined) {
       const { handle: _, ...rule } = Rule.parse(object["rule"]);
       rules.set(rule.chain, `${rules.get(rule.chain) ?? ""}\n${JSON.stringify(rule)}`);
@@ -44,12 +47,14 @@ export function readListing(json: string): Table {
   return { lists, rules };
 }
 
-export function wantedLists(openings: readonly Opening[]): Contents {
+export function wantedLists(openings: readonly Opening[], peerings: readonly Peering[]): Contents {
+  const { gates, calls, ...maps } = sharedLists(openings, peerings);
   const lists: Contents = new Map([
-    ["gates", sorted(openings.map(({ port }) => `${port} ${valueText({ goto: { target: `db_${port}` } })}`))],
-    ["node4", sorted(openings.map(({ port, address }) => `${port} ${valueText(address)}`))],
-    ["node6", sorted(openings.map(({ port, address6 }) => `${port} ${valueText(address6)}`))],
+    ["gates", sorted(gates.map(([port, chain]) => `${port} ${valueText({ goto: { target: chain } })}`))],
+    ["calls", sorted(calls.map((call) => JSON.stringify({ concat: call })))],
   ]);
+  for (const [name, pairs] of Object.entries(maps))
+    lists.set(name, sorted(pairs.map(([key, value]) => `${key} ${valueText(value)}`)));
   for (const { port, sources } of openings)
     for (const family of ["v4", "v6"] as const) lists.set(setOf(family, port), sorted(sources[family].map(wantedText)));
   return lists;

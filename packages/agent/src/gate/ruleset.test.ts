@@ -7,15 +7,14 @@ import { readSources } from "./sources.ts";
 const opening = (...sources: string[]): Opening => ({
   node: "11111111-1111-4111-8111-111111111111",
   port: 20_007,
-  address: "10.64.0.9",
-  address6: "fd6d::1",
+  to: { address: "10.64.0.9", address6: "fd6d::1" },
   sources: readSources(sources),
 });
 
 test("what a host loads at boot is the table without openings", () => {
   const file = readFileSync(join(import.meta.dirname, "../../boot/gate-closed.nft"), "utf8");
   const rules = file.split("\n").filter((line) => !line.startsWith("#"));
-  expect(rules.join("\n")).toBe(wholeTable([]));
+  expect(rules.join("\n")).toBe(wholeTable([], []));
 });
 
 test("a new list empties both sets first, in the same transaction", () => {

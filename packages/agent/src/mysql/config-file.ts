@@ -1,6 +1,8 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import { encryptionSettings } from "../encryption/keyring-component.ts";
 import { temporarySettings } from "../encryption/temporary.ts";
+import { groupSettings } from "../cluster/group-config.ts";
+import { ownMember } from "../member.ts";
 
 const clamp = (low: number, value: number, high: number): number => Math.min(Math.max(low, Math.floor(value)), high);
 const poolChunkMb = 32;
@@ -24,10 +26,13 @@ ssl_cert = /etc/mysql/tls/server.pem
 ssl_key = /etc/mysql/tls/server.pem
 `;
 
-/** A log goes when it is in the archive, and not before; the copies for it are the server's own work. */
-const archiveSettings = `binlog_expire_logs_auto_purge = OFF
-plugin_load_add = mysql_clone.so
-`;
+/** A log goes when it is in the archive, and not before. */
+const logSettings = ({ archive }: NodeSpec): string =>
+  archive === undefined ? "binlog_expire_logs_seconds = 259200\n" : "binlog_expire_logs_auto_purge = OFF\n";
+
+/** Copies for the archive, and of one member's data for another, are the server's own work. */
+const cloneSettings = ({ archive, cluster }: NodeSpec): string =>
+  archive === undefined && cluster === undefined ? "" : "plugin_load_add = mysql_clone.so\n";
 
 /** Only a restart gives its room back, so it may not take all of it. */
 const temporaryOnVolume = ({ disk_mb }: NodeSpec["resources"]): string => `tmpdir = /volume/tmp
@@ -40,6 +45,7 @@ innodb_temp_data_file_path = ibtmp1:12M:autoextend:max:${Math.max(64, Math.floor
  */
 export function configFile(fixed: string, spec: NodeSpec): string {
   const { bufferPoolMb, redoLogMb, maxConnections } = sizesOf(spec.resources);
+  const member = ownMember(spec);
   return `${fixed.trimEnd()}
 
 # From the plan and the place of this node.
@@ -49,8 +55,8 @@ ${spec.database.encrypted ? temporarySettings : temporaryOnVolume(spec.resources
 pid_file = /run/mysqld/mysqld.pid
 # Both families; the namespace has the node's own addresses and no others.
 bind_address = *
-port = 3306
-report_host = ${spec.network.address}
+port = ${member?.peerPort ?? 3306}
+report_host = ${member?.own.address ?? spec.network.address}
 server_id = ${spec.server_id}
 mysqlx = OFF
 require_secure_transport = ${spec.database.ssl_connection ? "ON" : "OFF"}
@@ -68,7 +74,7 @@ max_connections = ${maxConnections + reservedConnections}
 sync_binlog = 1
 innodb_flush_log_at_trx_commit = 1
 log_bin = binlog
-${spec.archive === undefined ? "binlog_expire_logs_seconds = 259200\n" : archiveSettings}max_binlog_size = ${spec.resources.disk_mb < 20_480 ? 64 : 256}M
+${logSettings(spec)}${cloneSettings(spec)}max_binlog_size = ${spec.resources.disk_mb < 20_480 ? 64 : 256}M
 
 # A small footprint while nobody watches.
 performance_schema_digests_size = 1000
@@ -77,5 +83,5 @@ performance_schema_events_stages_history_long_size = 0
 performance_schema_events_statements_history_long_size = 0
 performance_schema_events_transactions_history_long_size = 0
 performance_schema_events_waits_history_long_size = 0
-${spec.database.encrypted ? `\n${encryptionSettings}` : ""}`;
+${spec.database.encrypted ? `\n${encryptionSettings}` : ""}${member === undefined ? "" : groupSettings(member)}`;
 }

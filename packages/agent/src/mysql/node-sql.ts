@@ -1,9 +1,10 @@
 import type { NodeSpec } from "@moorage/contract/agent";
-import { type Connection, createConnection } from "mysql2/promise";
+import { type Connection, type ConnectionOptions, createConnection } from "mysql2/promise";
 
 /** Root by the node's socket: the server asks the kernel who is calling, so no password exists. */
-async function connect(socket: string): Promise<Connection> {
+export async function connect(socket: string, options: ConnectionOptions = {}): Promise<Connection> {
   return createConnection({
+    ...options,
     socketPath: socket,
     user: "root",
     connectTimeout: 5000,
@@ -11,8 +12,12 @@ async function connect(socket: string): Promise<Connection> {
   });
 }
 
-export async function withRoot<T>(socket: string, work: (connection: Connection) => Promise<T>): Promise<T> {
-  const connection = await connect(socket);
+export async function withRoot<T>(
+  socket: string,
+  work: (connection: Connection) => Promise<T>,
+  options: ConnectionOptions = {},
+): Promise<T> {
+  const connection = await connect(socket, options);
   try {
     return await work(connection);
   } finally {

@@ -77,3 +77,29 @@ test("a line of any length passes", async () => {
   expect(out === `${head}${first}${long}# at 9000`).toBe(true);
   expect(seen.cut).toBe(true);
 });
+
+test("it says which transactions passed, and when the last of them was committed, whatever a statement looks like", async () => {
+  const group = "aaaaaaaa-0000-4000-8000-000000000001";
+  const named = (gtid: string) => `/*!80014 SET @@session.original_server_version=90704*//*!*/;
+SET @@SESSION.GTID_NEXT= '${gtid}'/*!*/;
+`;
+  const late = micros("2026-11-15T00:00:00Z");
+  const log =
+    head +
+    gtidAt(198, 278, late) +
+    named(`${group}:7`) +
+    statement(278, 400, `SET @@SESSION.GTID_NEXT= '${group}:99'/*!*/;`) +
+    gtidAt(400, 480, micros("2026-11-14T23:59:59.999Z")) +
+    named(`${group}:8`) +
+    statement(480, 600, "CREATE TABLE second (a INT)") +
+    gtidAt(600, 700, micros("2026-11-14T23:59:59.998Z")) +
+    named(`${group}:audit:3`);
+  for (const pieces of [1, 7, 100_000]) {
+    const { seen } = await cut(log, undefined, pieces);
+    expect(seen.lastCommitted).toBe(BigInt(late));
+    expect([...seen.gtids]).toEqual([
+      [group, [[7, 8]]],
+      [`${group}:audit`, [[3, 3]]],
+    ]);
+  }
+});

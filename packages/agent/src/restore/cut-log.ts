@@ -8,6 +8,7 @@ const hash = 0x23;
 const wrap = 2 ** 32;
 const eventHeader = /^#\d{6} +\d+:\d\d:\d\d server id \d+ +end_log_pos (\d+) /;
 const committedAt = /\tGTID\t.*original_committed_timestamp=(\d+)/;
+const gtidNext = /^SET @@SESSION\.GTID_NEXT= '([0-9a-f-]{36}(?::[a-z0-9_]+)?):(\d+)'/i;
 
 /**
  * Passes the text of `mysqlbinlog` on, up to the first transaction that was committed at `before` or later; nothing of
@@ -25,6 +26,10 @@ export function cutLog(before: Date | undefined) {
     previousGtids: undefined as string | undefined,
     /** Something looked like a header that comes later, and was none: then a cut may have been missed. */
     doubtful: false,
+    /** When the last of its transactions was committed, in microseconds. They need not be in the order of their times. */
+    lastCommitted: undefined as bigint | undefined,
+    /** The transactions that are in it. */
+    gtids: new Map<string, [first: number, last: number][]>(),
   };
   let rest: Buffer = Buffer.alloc(0);
   /** Inside of a line that is too long to be a header. */
@@ -33,12 +38,15 @@ export function cutLog(before: Date | undefined) {
   let ended: number | undefined;
   let inPrevious = false;
   let previous = "";
+  /** Between the header of a transaction and the next event is nothing but what mysqlbinlog writes itself. */
+  let inGtid = false;
 
   /** True when the wanted part of the log ends before this line. */
   function read(line: string): boolean {
     const at = /^# at (\d+)$/.exec(line);
     if (at !== null) {
       position = Number(at[1]);
+      inGtid = false;
       return false;
     }
     const header = position === undefined ? null : eventHeader.exec(line);
@@ -47,9 +55,14 @@ export function cutLog(before: Date | undefined) {
       // Whole with the next event: several lines, if there are several servers.
       if (inPrevious) seen.previousGtids = previous;
       inPrevious = line.endsWith("\tPrevious-GTIDs");
-      const committed = committedAt.exec(line);
+      const [, committed] = committedAt.exec(line) ?? [];
       position = undefined;
-      return committed?.[1] !== undefined && limit !== undefined && BigInt(committed[1]) >= limit;
+      if (committed === undefined) return false;
+      if (limit !== undefined && BigInt(committed) >= limit) return true;
+      inGtid = true;
+      if (seen.lastCommitted === undefined || BigInt(committed) > seen.lastCommitted)
+        seen.lastCommitted = BigInt(committed);
+      return false;
     }
     if (header !== null) seen.doubtful = true;
     if (inPrevious && line.startsWith("# ")) previous += line.slice(2).replace("[empty]", "").trim();
@@ -57,6 +70,16 @@ export function cutLog(before: Date | undefined) {
     position = undefined;
     return false;
   }
+  function note(line: string): void {
+    const [, source, number] = gtidNext.exec(line) ?? [];
+    if (source === undefined) return;
+    const ranges = seen.gtids.get(source) ?? [];
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] + 1 === Number(number)) last[1] = Number(number);
+    else seen.gtids.set(source, [...ranges, [Number(number), Number(number)]]);
+    inGtid = false;
+  }
+
   // The server counts positions in 32 bits.
   const isNext = (at: number | undefined): boolean =>
     ended === undefined || ended === 0 || (at !== undefined && at % wrap === ended % wrap);
@@ -74,6 +97,7 @@ export function cutLog(before: Date | undefined) {
           return bytes.subarray(0, start);
         }
       } else if (!skipping) {
+        if (inGtid) note(bytes.toString("latin1", start, Math.min(stop, start + longestHeader)));
         position = undefined;
         inPrevious = false;
       }

@@ -9,6 +9,7 @@ import type { StepTable } from "../run-steps.ts";
 import { exists, releaseVolume } from "../volume.ts";
 import { openTables } from "./check-tables.ts";
 import { beginAfresh, fetchBase, type MakeContext, replayLogs } from "./make-data.ts";
+import { forgetGroup } from "./forget-group.ts";
 import { requireTenantRights } from "./require-tenant-rights.ts";
 import { stopServer } from "./throw-away-server.ts";
 import { clearWorkplace } from "./workplace.ts";
@@ -33,6 +34,7 @@ export const restoreSteps: StepTable<MakeContext> = {
 };
 
 async function check({ work, signal, log }: MakeContext): Promise<void> {
+  await forgetGroup(work.socket);
   await requireTenantRights(work.socket);
   const { tables } = await openTables(work.socket, signal);
   log.info({ tables }, "the new data are readable");

@@ -41,7 +41,7 @@ super_read_only = OFF
 
 /** Removed and made again if there is one: it holds nothing that is not on its volume. */
 export async function startServer({ podman, host, spec }: NodeContext, work: Workplace): Promise<void> {
-  const { tls: _, ...plain } = spec;
+  const { tls: _tls, cluster: _cluster, ...plain } = spec;
   await mkdir(work.run, { recursive: true });
   await chown(work.run, spec.uid, spec.uid);
   await writeDurably(work.config, configFile(await readFile(work.fixedConfig, "utf8"), plain) + overrides, 0o644);

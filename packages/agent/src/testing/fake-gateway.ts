@@ -4,6 +4,7 @@ import { createServer } from "node:https";
 import { json } from "node:stream/consumers";
 import type { TLSSocket } from "node:tls";
 import {
+  type ArchivedReply,
   ArchivedRequest,
   type Capture,
   type CaptureReport,
@@ -39,9 +40,17 @@ const nodeDays = 90;
 const crypto = webcrypto;
 const pollMs = 1000;
 
-/** A gateway that speaks the real protocol over real mutual TLS and keeps everything in memory. Only for tests. */
-export async function startFakeGateway(address: string, port: number, token: string) {
-  const authority = await makeAuthority();
+/**
+ * A gateway that speaks the real protocol over real mutual TLS and keeps everything in memory. Only for tests. It has one
+ * host; gateways of hosts that are to trust each other have one authority.
+ */
+export async function startFakeGateway(
+  address: string,
+  port: number,
+  token: string,
+  of?: { host: number; authority: Authority },
+) {
+  const { host, authority } = of ?? { host: 7, authority: await makeAuthority() };
   const databaseAuthority = await makeAuthority();
   /** How the next certificates of nodes are given, if not as usual. */
   const certificateTerms: { days: number; after?: Promise<unknown> }[] = [];
@@ -59,23 +68,29 @@ export async function startFakeGateway(address: string, port: number, token: str
   const messages: ObservedRequest[] = [];
   const asked: string[] = [];
   const archived: ArchivedRequest["nodes"] = [];
-  /** Where uploads go, below their timeline, and whether `archived` is answered. */
-  const archive = { store: undefined as ObjectStore | undefined, hears: true };
+  /** Where uploads go, below their timeline, whether `archived` is answered, and where a cluster's archive ends then. */
+  const archive = {
+    store: undefined as ObjectStore | undefined,
+    hears: true,
+    endOf: undefined as ((told: ArchivedRequest["nodes"]) => ArchivedReply["nodes"]) | undefined,
+  };
   const keyrings = new Map<string, string>();
   const samples: SamplesRequest["nodes"] = [];
   /** By node and purpose: what is answered when a recipe is asked for. */
   const recipes = new Map<string, () => Promise<Recipe>>();
   const verified: VerifiedRequest[] = [];
-  const secrets = { password: "correct horse ' battery" };
+  const secrets = { password: "correct horse ' battery", groupPassword: "a secret among members" };
+  const hostName = `host-${host}`;
 
   async function reply(path: string, body: unknown): Promise<object> {
     asked.push(path);
     if (path === "/v1/enrol") {
       const request = EnrolRequest.parse(body);
       if (request.token !== token) throw new Error("wrong token");
-      return { host: 7, certificate: await signRequest(authority, request.csr) };
+      return { host, certificate: await signRequest(authority, hostName, request.csr) };
     }
-    if (path === "/v1/renew") return { certificate: await signRequest(authority, RenewRequest.parse(body).csr) };
+    if (path === "/v1/renew")
+      return { certificate: await signRequest(authority, hostName, RenewRequest.parse(body).csr) };
     if (path === "/v1/wanted") {
       const { epoch, revision, captures: known = [] } = WantedRequest.parse(body);
       const until = Date.now() + pollMs;
@@ -110,8 +125,10 @@ export async function startFakeGateway(address: string, port: number, token: str
     }
     if (path === "/v1/archived") {
       if (!archive.hears) throw new Error("not now");
-      archived.push(...ArchivedRequest.parse(body).nodes);
-      return {};
+      const { nodes } = ArchivedRequest.parse(body);
+      const ends = archive.endOf?.(nodes);
+      archived.push(...nodes);
+      return { ...(ends !== undefined && { nodes: ends }) };
     }
     if (path === "/v1/certificate") {
       const { node, csr } = CertificateRequest.parse(body);
@@ -120,7 +137,10 @@ export async function startFakeGateway(address: string, port: number, token: str
       const spec = (wanted.nodes as NodeSpec[]).find((each) => each.node === node);
       const names = (spec?.tls?.names ?? []).map((value) => ({ type: "dns", value }) as const);
       const extensions = [new x509.SubjectAlternativeNameExtension(names)];
-      return { certificate: await signRequest(databaseAuthority, csr, extensions, days), ca: databaseAuthority.pem };
+      return {
+        certificate: await signRequest(databaseAuthority, `node-${node}`, csr, extensions, days),
+        ca: databaseAuthority.pem,
+      };
     }
     if (path === "/v1/recipe") {
       const { node, purpose } = RecipeRequest.parse(body);
@@ -142,7 +162,11 @@ export async function startFakeGateway(address: string, port: number, token: str
       return {};
     }
     const keyring = keyrings.get(SecretsRequest.parse(body).node);
-    return { admin_password: secrets.password, ...(keyring !== undefined && { keyring }) };
+    return {
+      admin_password: secrets.password,
+      group_password: secrets.groupPassword,
+      ...(keyring !== undefined && { keyring }),
+    };
   }
 
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -191,9 +215,9 @@ export async function startFakeGateway(address: string, port: number, token: str
 }
 export type FakeGateway = Awaited<ReturnType<typeof startFakeGateway>>;
 
-type Authority = { keys: webcrypto.CryptoKeyPair; certificate: x509.X509Certificate; pem: string };
+export type Authority = { keys: webcrypto.CryptoKeyPair; certificate: x509.X509Certificate; pem: string };
 
-async function makeAuthority(): Promise<Authority> {
+export async function makeAuthority(): Promise<Authority> {
   const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
@@ -216,8 +240,9 @@ async function makeServerIdentity(authority: Authority, address: string) {
   return { cert: certificate, key };
 }
 
-async function signRequest(
+export async function signRequest(
   authority: Authority,
+  name: string,
   csr: string,
   extensions: x509.Extension[] = [],
   days = hostDays,
@@ -225,7 +250,7 @@ async function signRequest(
   const request = new x509.Pkcs10CertificateRequest(csr);
   if (!(await request.verify(crypto))) throw new Error("the request is not signed by its own key");
   const publicKey = await request.publicKey.export(algorithm, ["verify"], crypto);
-  return issue(authority, "CN=host-7", publicKey, extensions, days);
+  return issue(authority, `CN=${name}`, publicKey, extensions, days);
 }
 
 async function issue(

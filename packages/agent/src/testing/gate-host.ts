@@ -46,9 +46,9 @@ export async function makeGateHost(name: string, subnet: string, subnet6: string
     nft: (command: string) => sh(`ip netns exec ${host} nft ${command}`),
     namespace: host,
     /** A node with a server that tells callers who they are. */
-    async node(node: string, address: string) {
+    async node(node: string, address: string, hostAddress?: string) {
       nodes.push(node);
-      await gate.call("makeNode", node, address);
+      await gate.call("makeNode", node, address, ...(hostAddress === undefined ? [] : [hostAddress]));
       const server = of(startClient(`moor-n-${node.slice(0, 8)}`));
       await server.call("listen", 3306);
       return server;

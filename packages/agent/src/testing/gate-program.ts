@@ -1,4 +1,4 @@
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
 import { pino } from "pino";
 import { createGate, type Gate } from "../gate/gate.ts";
 import { allowForwarding, makeNetwork, nodeNetwork, removeNetwork } from "../network.ts";
@@ -26,17 +26,23 @@ export const functions = {
   isVouchedFor: (spec: Parameters<Gate["isVouchedFor"]>[0]) => opened().isVouchedFor(spec),
   vouchFor: (spec: Parameters<Gate["vouchFor"]>[0]) => opened().vouchFor(spec),
   /** From the host itself, to which its nodes are no secret. */
-  reaches: (host: string, port: number) =>
+  reaches: (host: string, port: number, localAddress?: string) =>
     new Promise<boolean>((resolve) => {
-      const socket = connect({ host, port, timeout: 500 });
+      const socket = connect({ host, port, timeout: 500, ...(localAddress !== undefined && { localAddress }) });
       const end = (reached: boolean) => () => {
         socket.destroy();
         resolve(reached);
       };
       socket.once("connect", end(true)).once("error", end(false)).once("timeout", end(false));
     }),
+  /** A process of the host that takes connections and says nothing. */
+  listen: (port: number) => new Promise<void>((resolve) => void createServer().listen(port, "::", resolve)),
   allowForwarding,
-  makeNode: (node: string, address: string) => makeNetwork(nodeNetwork(node, address)),
+  letPeers: (spec: Parameters<Gate["letPeers"]>[0]) => opened().letPeers(spec),
+  letsPeers: (spec: Parameters<Gate["letsPeers"]>[0]) => opened().letsPeers(spec),
+  partPeers: (spec: Parameters<Gate["partPeers"]>[0]) => opened().partPeers(spec),
+  makeNode: (node: string, address: string, hostAddress?: string) =>
+    makeNetwork(nodeNetwork(node, address, hostAddress)),
   removeNode: (node: string, address: string) => removeNetwork(nodeNetwork(node, address)),
 };
 

@@ -28,3 +28,23 @@ export const testSpec = (change: Partial<NodeSpec> = {}): NodeSpec => ({
   credentials: { username: "dbadmin", version: 1 },
   ...change,
 });
+
+const memberId = (ordinal: number): string => `0000000${ordinal + 1}-0000-4000-8000-000000000000`;
+
+/** A member of a cluster whose hosts are 198.18.77.1 to .3. */
+export const memberSpec = (ordinal: number, change: Partial<NodeSpec> = {}): NodeSpec => {
+  const members = [0, 1, 2].map((each) => ({
+    node: memberId(each),
+    ordinal: each,
+    host: `host-${each + 1}`,
+    address: `198.18.77.${each + 1}`,
+  }));
+  const group = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa";
+  const spec = testSpec({ node: memberId(ordinal), ordinal, server_id: ordinal + 1 });
+  return {
+    ...spec,
+    database: { ...spec.database, cluster_size: 3, replication_type: "semi_synch" },
+    cluster: { replication: "semi_synch", group, members },
+    ...change,
+  };
+};

@@ -8,7 +8,7 @@ export const enginesDir = join(
   process.env["MOORAGE_PARTS"] ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "moorage-parts"),
   "engines",
 );
-const agentProgram = join(import.meta.dirname, "..", "bin", "agent.ts");
+const program = (name: string): string => join(import.meta.dirname, "..", "bin", `${name}.ts`);
 
 const containersConf = join(import.meta.dirname, "../../../../tools/stack/containers.conf");
 
@@ -24,6 +24,7 @@ export async function makeTestHost(name: string, subnet: string) {
   const [outside, inside, stranger] = [`${subnet}.1`, `${subnet}.2`, `${subnet}.9`];
   const [outside6, inside6] = [`fd00:${subnet.replaceAll(".", ":")}::1`, `fd00:${subnet.replaceAll(".", ":")}::2`];
   const nodes: string[] = [];
+  const namespace = name;
   mkdirSync(crash);
   const plugIn = () =>
     sh(`ip link add ${name} type veth peer name up0 netns ${name} &&
@@ -47,18 +48,48 @@ export async function makeTestHost(name: string, subnet: string) {
   const podman = (...args: string[]) =>
     execFileSync("podman", [...podmanArgs, ...args], { env: podmanEnv, encoding: "utf8", stdio: "pipe" });
 
-  let agent: ChildProcess | undefined;
+  let [agent, gatekeeper]: [ChildProcess | undefined, ChildProcess | undefined] = [undefined, undefined];
   async function stopAgent(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     agent?.kill(signal);
     await agentExit();
   }
+  async function stopGatekeeper(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+    gatekeeper?.kill(signal);
+    await until("the gatekeeper's end", () => hasEnded(gatekeeper));
+  }
 
   async function agentExit(): Promise<void> {
-    await until("the agent's end", () => agent === undefined || agent.exitCode !== null || agent.signalCode !== null);
+    await until("the agent's end", () => hasEnded(agent));
+  }
+
+  function start(what: "agent" | "gatekeeper", environment: Record<string, string>): ChildProcess {
+    // Before others, as its unit has it: it has little to do, and a second for it.
+    const first = what === "gatekeeper" ? ["chrt", "--rr", "1"] : [];
+    const child = spawn("nsenter", [`--net=/run/netns/${namespace}`, ...first, process.execPath, program(what)], {
+      env: {
+        ...process.env,
+        MOORAGE_AGENT_DIR: state,
+        MOORAGE_PODMAN_SOCKET: podmanSocket,
+        MOORAGE_ENGINES_DIR: enginesDir,
+        LOG_LEVEL: "debug",
+        ...environment,
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const log = createWriteStream(join(dir, `${what}.log`), { flags: "a" });
+    child.stdout?.pipe(log);
+    child.stderr?.pipe(log);
+    return child;
+  }
+
+  /** Gates outlive their agent. */
+  function endGates(): void {
+    sh(`cat ${join(state, "gates", "*", "haproxy.pid")} 2>/dev/null | xargs -r kill -9 || true`);
   }
 
   return {
     agentExit,
+    namespace,
     dir,
     state,
     crash,
@@ -74,6 +105,8 @@ export async function makeTestHost(name: string, subnet: string) {
     /** A power cut. What the machine does at boot, before it has a network, is `atBoot`; the agent is not started. */
     async reboot(atBoot: (namespace: string) => void): Promise<void> {
       await stopAgent("SIGKILL");
+      await stopGatekeeper("SIGKILL");
+      endGates();
       podman("kill", "--all");
       for (const node of nodes) {
         sh(`ip netns delete moor-n-${node.slice(0, 8)}; umount ${join(state, "nodes", node, "volume")}
@@ -88,23 +121,18 @@ export async function makeTestHost(name: string, subnet: string) {
     log: () => readFileSync(join(dir, "agent.log"), "utf8"),
     stopAgent,
     startAgent(environment: Record<string, string>): void {
-      agent = spawn("nsenter", [`--net=/run/netns/${name}`, process.execPath, agentProgram], {
-        env: {
-          ...process.env,
-          MOORAGE_AGENT_DIR: state,
-          MOORAGE_PODMAN_SOCKET: podmanSocket,
-          MOORAGE_ENGINES_DIR: enginesDir,
-          LOG_LEVEL: "debug",
-          ...environment,
-        },
-        stdio: ["ignore", "pipe", "pipe"],
-      });
-      const log = createWriteStream(join(dir, "agent.log"), { flags: "a" });
-      agent.stdout?.pipe(log);
-      agent.stderr?.pipe(log);
+      agent = start("agent", environment);
     },
+    stopGatekeeper,
+    startGatekeeper(environment: Record<string, string>): void {
+      gatekeeper = start("gatekeeper", environment);
+    },
+    gatekeeperPid: () => gatekeeper?.pid,
+    endGates,
     async close(): Promise<void> {
       await stopAgent("SIGKILL");
+      await stopGatekeeper("SIGKILL");
+      endGates();
       const tidy = (command: string) => {
         try {
           sh(command);
@@ -134,6 +162,8 @@ export async function makeTestHost(name: string, subnet: string) {
     },
   };
 }
+const hasEnded = (child: ChildProcess | undefined): boolean =>
+  child === undefined || child.exitCode !== null || child.signalCode !== null;
 export type TestHost = Awaited<ReturnType<typeof makeTestHost>>;
 
 export async function until(what: string, check: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {

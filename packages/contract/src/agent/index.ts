@@ -1,3 +1,4 @@
+export * from "./gtid-set.ts";
 export * from "./metric-names.ts";
 export * from "./node-spec.ts";
 export * from "./protocol.ts";

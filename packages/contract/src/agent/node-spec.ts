@@ -3,6 +3,39 @@ import { z } from "zod";
 /** `copy`: a base copy, for a snapshot. `ship`: everything that was committed until now is in the archive. */
 const JobKind = z.enum(["copy", "ship"]);
 
+/** A node of a cluster, as the hosts of the others reach it. */
+export const Member = z.strictObject({
+  node: z.uuid(),
+  ordinal: z.int().nonnegative(),
+  /** Its host: the name in that host's certificate, and the address at which it lets the other hosts in. */
+  host: z.string(),
+  address: z.ipv4(),
+});
+export type Member = z.output<typeof Member>;
+
+/**
+ * How a node belongs to a database of three. Everything that may be done once is named by an id: the host writes down
+ * that it did it before it does it, so that neither a repeated spec nor a restart does it again.
+ */
+const Cluster = z.strictObject({
+  replication: z.enum(["semi_synch", "asynch"]),
+  /** The name of its group: every timeline of a database has another. */
+  group: z.uuid(),
+  /** All of them, this one too, by their ordinals. */
+  members: z.array(Member).length(3),
+  /** Permission to begin the group alone, for this node. Two groups of one name would be two truths: it is used once. */
+  begin: z.uuid().optional(),
+  /** Its data are to come from another member before it joins, whatever it has. */
+  renew: z.strictObject({ id: z.uuid(), donor: z.uuid().optional() }).optional(),
+  /** It is to lead now: the member that has this asks the group to make it the primary. */
+  lead: z.uuid().optional(),
+});
+export type Cluster = z.output<typeof Cluster>;
+
+/** Ports of a host that go with a database's own: where its member is reached by its peers, and its secondaries by readers. */
+export const peerPortOf = (port: number): number => port + 4096;
+export const readOnlyPortOf = (port: number): number => port + 8192;
+
 /**
  * The whole wanted state of one node, as it is written to the host's disk before it is applied.
  * Strict: a field that an agent does not know makes it report `unsupported`, never apply a half of the spec.
@@ -64,7 +97,8 @@ export const NodeSpec = z.strictObject({
       timeline: z.uuid(),
       /** Names the volume: 0 is the first timeline of the database, each restore takes the next number. */
       ordinal: z.int().nonnegative(),
-      origin: z.enum(["prepared", "archive"]),
+      /** `cluster`: another member's, by `cluster.renew`; the volume begins with the prepared directory. */
+      origin: z.enum(["prepared", "archive", "cluster"]),
       /** The ordinal of the timeline before, while there may be a way back to it. Volumes of others go to the trash. */
       keep: z.int().nonnegative().optional(),
     })
@@ -80,8 +114,12 @@ export const NodeSpec = z.strictObject({
       copy_hours: z.strictObject({ from: z.int().min(0).max(23), to: z.int().min(1).max(24) }),
       /** A restore of the newest point is tried this often, and after the image or the agent changed. */
       verify_days: z.number().positive(),
+      /** Another member of the cluster keeps the past: nothing is archived from here but what `jobs` ask for. */
+      keeper: z.literal(false).optional(),
     })
     .optional(),
+  /** Absent: it is a database of one node. */
+  cluster: Cluster.optional(),
   /** Long work, by name: begun if this id is new to the host, reported otherwise. */
   jobs: z.array(z.strictObject({ id: z.uuid(), kind: JobKind })).optional(),
 });

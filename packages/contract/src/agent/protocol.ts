@@ -115,6 +115,46 @@ export const DiskState = z.enum([
 ]);
 export type DiskState = z.output<typeof DiskState>;
 
+/** What a member says of its group, as its host saw it last. A cut member's own view is stale: only a shared one counts. */
+export const GroupReport = z.object({
+  /** `away`: the server does not answer. */
+  state: z.enum(["online", "recovering", "offline", "error", "away"]),
+  role: z.enum(["primary", "secondary"]).optional(),
+  /** The view that it is in, and which of the members it calls the primary. */
+  view: z.string().max(200).optional(),
+  primary: z.uuid().optional(),
+  /** How many members it counts as online, itself too. */
+  online: z.int().nonnegative(),
+  /** Whether another host's member is in the same view with the same primary. */
+  shared: z.boolean(),
+  /** Everything that it has executed or received: told while it is in no group. */
+  gtid: z.string().max(100_000).optional(),
+  /** The permission to begin that it used last. */
+  began: z.uuid().optional(),
+  /** Has transactions that its group does not have; it waits to be renewed. */
+  errant: z.string().max(100_000).optional(),
+  /** What still has to be applied before it could lead, in seconds. */
+  backlog_seconds: z.number().nonnegative().optional(),
+});
+export type GroupReport = z.output<typeof GroupReport>;
+
+/** One change of a cluster's primary, as one host saw it. The hosts of a cluster each tell it; `view` makes it the same. */
+export const PrimaryChange = z.object({
+  node: z.uuid(),
+  group: z.uuid(),
+  view: z.string().max(200),
+  from: z.uuid().optional(),
+  to: z.uuid(),
+  /** When this host's gate led to the new one. */
+  at: z.string(),
+  /** Milliseconds from when the old one was last seen well: until it was missed, another was elected, the gate led to it. */
+  phases: z.object({ missed: z.int().optional(), elected: z.int().optional(), led: z.int().optional() }),
+  /** Executed by the old one when it was last seen, and by the new one when the gate led to it. */
+  gtid_before: z.string().max(100_000).optional(),
+  gtid_after: z.string().max(100_000).optional(),
+});
+export type PrimaryChange = z.output<typeof PrimaryChange>;
+
 export const NodeReport = z.object({
   node: z.uuid(),
   epoch: z.int(),
@@ -128,6 +168,8 @@ export const NodeReport = z.object({
   /** The timeline that its server runs on. */
   timeline: z.uuid().optional(),
   jobs: z.array(JobReport).optional(),
+  /** Of a member of a cluster. */
+  group: GroupReport.optional(),
   /** Only in a digest: the spec as it is on the host's disk. */
   spec: NodeSpec.optional(),
 });
@@ -141,6 +183,8 @@ export const ObservedRequest = z.object({
   digest: z.int().optional(),
   nodes: z.array(NodeReport),
   captures: z.array(CaptureReport).optional(),
+  /** Told again until they are acknowledged. */
+  changes: z.array(PrimaryChange).max(100).optional(),
   /** Containers and volumes on the host that no spec explains. They are left alone, and shown to the operator. */
   unknown: z.array(z.string()),
 });
@@ -153,6 +197,8 @@ export type SecretsRequest = z.output<typeof SecretsRequest>;
 export const SecretsReply = z.object({
   protocol: Protocol,
   admin_password: z.string(),
+  /** Of the members' own account, by which they replicate from each other. */
+  group_password: z.string().optional(),
   keyring: z.base64().optional(),
 });
 export type SecretsReply = z.output<typeof SecretsReply>;
@@ -164,10 +210,13 @@ export type CertificateRequest = z.output<typeof CertificateRequest>;
 export const CertificateReply = z.object({ protocol: Protocol, certificate: z.string(), ca: z.string() });
 export type CertificateReply = z.output<typeof CertificateReply>;
 
-/** Of a base copy: `copies/<id>/manifest.json` and `copies/<id>/part-000001`, …; of the binary logs: `logs/<name>`. */
+/**
+ * Of a base copy: `copies/<id>/manifest.json` and `copies/<id>/part-000001`, …; of the binary logs: `logs/<name>`. Those
+ * of a cluster's member end with a mark of its own, so that members never write over each other.
+ */
 export const ObjectName = z
   .string()
-  .regex(/^(copies\/[0-9a-f-]{36}\/(manifest\.json|part-\d{6})|logs\/binlog\.\d{6,})$/);
+  .regex(/^(copies\/[0-9a-f-]{36}\/(manifest\.json|part-\d{6})|logs\/binlog\.\d{6,}(\.[0-9a-f]{16})?)$/);
 
 /** `timeline` must be the one that is wanted of the node: a host that is behind cannot write into another past. */
 export const UploadsRequest = z.object({
@@ -201,10 +250,23 @@ export const ArchivedLog = z.object({
   closed_at: z.string(),
   /** Everything that was executed when it was closed. */
   gtid: z.string(),
+  /**
+   * Of a cluster's member: everything that was executed before the log began. Its place among the logs of all members is
+   * the gateway's to give, because each numbers its own.
+   */
+  previous: z.string().optional(),
   bytes: z.int().nonnegative(),
   sha256: z.hex().length(64),
 });
 export type ArchivedLog = z.output<typeof ArchivedLog>;
+
+/** Where the archive of a cluster's timeline ends. */
+const ArchiveEnd = z.object({
+  /** Every transaction of its group that is in its logs. */
+  gtid: z.string(),
+  newest_copy: z.string().optional(),
+});
+export type ArchiveEnd = z.output<typeof ArchiveEnd>;
 
 /** Told again until it is acknowledged; telling it twice changes nothing. */
 export const ArchivedRequest = z.object({
@@ -221,7 +283,12 @@ export const ArchivedRequest = z.object({
   ),
 });
 export type ArchivedRequest = z.output<typeof ArchivedRequest>;
-export const ArchivedReply = z.object({ protocol: Protocol });
+/** What the archive has of the timelines then. A member that is to go on with it asks without telling anything. */
+export const ArchivedReply = z.object({
+  protocol: Protocol,
+  nodes: z.array(ArchiveEnd.extend({ node: z.uuid(), timeline: z.uuid() })).optional(),
+});
+export type ArchivedReply = z.output<typeof ArchivedReply>;
 
 export const RecipeRequest = z.object({ protocol: Protocol, node: z.uuid(), purpose: z.enum(["data", "verify"]) });
 export type RecipeRequest = z.output<typeof RecipeRequest>;

@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 const VALID_DAYS = 90;
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
-/** Whom a certificate is for: a host, which calls us, or a server that its clients find by these names. */
+/** Whom a certificate is for: a host, which calls us and other hosts, and answers them; or a server, by its names. */
 export type CertificateHolder = { commonName: string; serves?: readonly string[] };
 export type SignedCertificate = { pem: string; sha256: Buffer; keySha256: Buffer };
 export type CertificateAuthority = {
@@ -35,7 +35,8 @@ export async function createCertificateAuthority(caPem: string, caKeyPem: string
     pem: caPem,
     async sign(csrPem, { commonName, serves }, now) {
       const request = await readRequest(csrPem);
-      const usage = serves === undefined ? x509.ExtendedKeyUsage.clientAuth : x509.ExtendedKeyUsage.serverAuth;
+      const { clientAuth, serverAuth } = x509.ExtendedKeyUsage;
+      const usages = serves === undefined ? [clientAuth, serverAuth] : [serverAuth];
       const certificate = await x509.X509CertificateGenerator.create({
         serialNumber: randomBytes(16).toString("hex"),
         subject: `CN=${commonName}`,
@@ -49,7 +50,7 @@ export async function createCertificateAuthority(caPem: string, caKeyPem: string
         extensions: [
           new x509.BasicConstraintsExtension(false, undefined, true),
           new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-          new x509.ExtendedKeyUsageExtension([usage], true),
+          new x509.ExtendedKeyUsageExtension(usages, true),
           ...(keyId === undefined ? [] : [new x509.AuthorityKeyIdentifierExtension(keyId)]),
           ...(serves === undefined
             ? []

@@ -1,0 +1,145 @@
+import { createHash } from "node:crypto";
+import {
+  type ArchiveEnd,
+  countMissing,
+  formatGtidSet,
+  type GtidSet,
+  gtidsOfGroup,
+  parseGtidSet,
+  PROTOCOL,
+  uniteGtidSets,
+} from "@moorage/contract/agent";
+import { step } from "@moorage/crash-points";
+import type { Connection } from "mysql2/promise";
+import { GatewayRefused } from "../gateway.ts";
+import { withRoot } from "../mysql/node-sql.ts";
+import { cutLog } from "../restore/cut-log.ts";
+import { type ArchivedNode, isOnItsTimeline, readArchiveState, updateArchiveState } from "./archived-node.ts";
+import { hasLogsBefore, logsBeyond, type MemberLog, type OldLog, purgeLogs } from "./binary-logs.ts";
+import { groupTime } from "./group-time.ts";
+import { removeSealedLog, sealLog } from "./log-text.ts";
+import { closeActive, purgedUntil, recordShipped, type ShipDeps, uploadSealed } from "./ship-logs.ts";
+import { type TellDeps, tellArchived } from "./tell-archived.ts";
+import { createUpload, type Upload } from "./upload.ts";
+
+/**
+ * What of a cluster's past is not in the archive goes there from this member, whoever archived what came before: where
+ * the archive ends is asked each time, and known by its transactions, because every member numbers its own logs.
+ */
+export async function shipMemberLogs(
+  deps: ShipDeps,
+  node: ArchivedNode,
+  signal: AbortSignal,
+  asked: boolean,
+): Promise<void> {
+  if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the wanted timeline.");
+  await tellLeftOver(deps, node, signal);
+  const time = await completeUntil(node, asked);
+  const { beyond, hasGap, ...begun } = await withRoot(node.paths.socket, (connection) =>
+    closeAndList(deps, node, connection, signal),
+  );
+  let { archived } = begun;
+  const upload = createUpload(deps, node, signal);
+  try {
+    for (const log of beyond) {
+      const after = await ship(deps, node, { log, archived }, upload, signal);
+      // The gateway is to hear of it, and of no more: another member may have what comes before.
+      if (hasGap && after !== archived) break;
+      archived = after;
+    }
+  } finally {
+    await upload.close();
+  }
+  await tellArchived(deps, node, { at: time, asked }, signal);
+}
+
+/** A member that its group does not answer has logs that can go all the same. */
+async function completeUntil({ paths }: ArchivedNode, asked: boolean): Promise<string | undefined> {
+  const time = withRoot(paths.socket, groupTime);
+  return asked ? time : time.catch(() => undefined);
+}
+
+async function closeAndList(deps: ShipDeps, node: ArchivedNode, connection: Connection, signal: AbortSignal) {
+  await step("agent.ship.close", () => closeActive(connection));
+  const archived = ofGroup(node, (await archiveEnd(deps, node, signal)).gtid);
+  const beyond = await logsBeyond(connection, (gtids) => countMissing(ofGroup(node, gtids), archived) === 0);
+  const hasGap = countMissing(ofGroup(node, beyond[0]?.previous ?? ""), archived) > 0;
+  return { archived, beyond, hasGap };
+}
+
+/** Each timeline has a group of its own, which names its transactions. */
+const ofGroup = ({ spec, data }: ArchivedNode, gtids: string): GtidSet =>
+  gtidsOfGroup(parseGtidSet(gtids), spec.cluster?.group ?? data.timeline);
+
+/** What was uploaded by an agent that died before it was told. If it does not fit any more, it is looked at anew. */
+async function tellLeftOver(deps: ShipDeps, node: ArchivedNode, signal: AbortSignal): Promise<void> {
+  if ((await readArchiveState(node, deps.clock())).untold.logs.length === 0) return;
+  try {
+    await tellArchived(deps, node, { at: undefined }, signal);
+  } catch (error) {
+    if (error instanceof GatewayRefused)
+      await updateArchiveState(node, deps.clock(), ({ untold }) => ({ untold: { ...untold, logs: [] } }));
+    throw error;
+  }
+}
+
+/** Where the archive of the timeline ends; whoever archived last. */
+async function archiveEnd(deps: TellDeps, node: ArchivedNode, signal: AbortSignal): Promise<ArchiveEnd> {
+  const { node: id } = node.spec;
+  const { timeline } = node.data;
+  const { nodes = [] } = await deps.archived({ protocol: PROTOCOL, nodes: [{ node: id, timeline }] }, signal);
+  const end = nodes.find((each) => each.node === id && each.timeline === timeline);
+  if (end === undefined) throw new GatewayRefused("The gateway does not say where the archive ends.");
+  const { newest_copy } = await readArchiveState(node, deps.clock());
+  if (end.newest_copy !== undefined && (newest_copy === undefined || end.newest_copy > newest_copy))
+    await updateArchiveState(node, deps.clock(), () => ({ newest_copy: end.newest_copy }));
+  return end;
+}
+
+/** Returns what is archived then. What is in a log is read from the log, not reckoned from the one after it. */
+async function ship(
+  deps: ShipDeps,
+  node: ArchivedNode,
+  { log, archived }: { log: MemberLog; archived: GtidSet },
+  upload: Upload,
+  signal: AbortSignal,
+): Promise<GtidSet> {
+  const { stream, seen } = cutLog(undefined);
+  const sealed = await sealLog(deps, node, log.name, signal, stream);
+  const executed = uniteGtidSets(parseGtidSet(log.previous), seen.gtids);
+  const after = uniteGtidSets(archived, ofGroup(node, formatGtidSet(executed)));
+  if (seen.lastCommitted === undefined || countMissing(after, archived) === 0) {
+    await removeSealedLog(sealed);
+    return archived;
+  }
+  const name = objectNameOf(node, log);
+  await step("agent.ship.upload", () => uploadSealed(upload, name, sealed));
+  await recordShipped(deps, node, {
+    ...{ name, sequence: log.number, previous: log.previous, gtid: formatGtidSet(executed) },
+    ...{ closed_at: justAfter(seen.lastCommitted), bytes: sealed.bytes, sha256: sealed.sha256 },
+  });
+  return after;
+}
+
+/** Its own, on every server and after every change of its data; the same each time it is uploaded. */
+const objectNameOf = ({ spec }: ArchivedNode, { name, previous }: MemberLog): string =>
+  `${name}.${createHash("sha256").update(`${spec.node} ${previous}`).digest("hex").slice(0, 16)}`;
+
+/**
+ * Of a member it is not when its log was closed that says what is in it, but what the primary's clock said of its last
+ * transaction: that may have been a while before.
+ */
+const justAfter = (microseconds: bigint): string => new Date(Number(microseconds / 1000n) + 1).toISOString();
+
+/** Only what is in the archive, whichever member brought it there. `all`: also the youngest, because the disk is needed. */
+export async function purgeMemberLogs(deps: ShipDeps, node: ArchivedNode, all: boolean): Promise<string[]> {
+  if (!(await isOnItsTimeline(node))) return [];
+  const until = purgedUntil(deps, all);
+  return withRoot(node.paths.socket, async (connection) => {
+    if (!(await hasLogsBefore(connection, node.paths, until))) return [];
+    const archived = ofGroup(node, (await archiveEnd(deps, node, AbortSignal.timeout(10_000))).gtid);
+    const mayGo = async ({ executed }: OldLog): Promise<boolean> =>
+      countMissing(ofGroup(node, await executed()), archived) === 0;
+    return step("agent.ship.purge", () => purgeLogs(connection, node.paths, { mayGo, until }));
+  });
+}

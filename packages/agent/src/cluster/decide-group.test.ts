@@ -1,0 +1,213 @@
+import type { Cluster } from "@moorage/contract/agent";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { MemberView } from "../gatekeeper/views.ts";
+import type { UsedIds } from "../node-state.ts";
+import { memberSpec } from "../testing/node-spec.ts";
+import { decideGroup, dueRenewal, type GroupFacts, isBetweenData } from "./decide-group.ts";
+
+const [own, second, third] = [0, 1, 2].map((ordinal) => memberSpec(ordinal).node) as [string, string, string];
+const [id, other] = ["00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"];
+
+const spec = (change: Partial<Cluster> = {}) => {
+  const { cluster, node } = memberSpec(0);
+  if (cluster === undefined) throw new Error("no cluster");
+  return { node, cluster: { ...cluster, ...change } };
+};
+const facts = (change: Partial<GroupFacts> = {}): GroupFacts => ({
+  own: { state: "offline", readOnly: true },
+  others: [],
+  used: {},
+  errant: "",
+  ...change,
+});
+const view = (node: string, change: Partial<MemberView> = {}): MemberView => ({
+  node,
+  ageMs: 300,
+  state: "online",
+  role: node === second ? "primary" : "secondary",
+  primary: second,
+  online: [second, third],
+  writable: node === second,
+  ...change,
+});
+const group = [view(second), view(third)];
+const apart = [view(second, { state: "offline", online: [] }), view(third, { state: "away", online: [] })];
+
+const lone: [string, Partial<Cluster>, Partial<GroupFacts>, object][] = [
+  ["without a permission it waits", {}, {}, { kind: "wait" }],
+  ["with a permission it begins", { begin: id }, {}, { kind: "begin", id }],
+  [
+    "with a permission it begins beside members that are in no group",
+    { begin: id },
+    { others: apart },
+    { kind: "begin", id },
+  ],
+  [
+    "with a permission, but nobody to ask for a group, it waits",
+    { begin: id },
+    { others: undefined },
+    { kind: "wait" },
+  ],
+  ["with a permission that was used it waits", { begin: id }, { used: { begun: id } }, { kind: "wait" }],
+  ["with another permission it begins", { begin: other }, { used: { begun: id } }, { kind: "begin", id: other }],
+  ["beside a group its permission is not used", { begin: id }, { others: group }, { kind: "join" }],
+  [
+    "beside a member that is on its way into one its permission is not used",
+    { begin: id },
+    { others: [view(third, { state: "recovering" })] },
+    { kind: "wait" },
+  ],
+  [
+    "with a permission it does not begin with data that were given up",
+    { begin: id },
+    { used: { renewing: other } },
+    { kind: "wait" },
+  ],
+];
+test.each(lone)("%s", (_, cluster, change, decision) => {
+  expect(decideGroup(spec(cluster), facts(change))).toMatchObject(decision);
+});
+
+const joining: [string, Partial<GroupFacts>, object][] = [
+  ["it joins through those that are there", { others: group }, { kind: "join", through: [second, third] }],
+  [
+    "it joins through one that is there",
+    { others: [view(second), view(third, { state: "error" })] },
+    { kind: "join", through: [second] },
+  ],
+  ["what was heard long ago is no group", { others: [view(second, { ageMs: 4000 })] }, { kind: "wait" }],
+  [
+    "while the group still counts it in, it waits",
+    { others: [view(second, { online: [own, second] })] },
+    { kind: "wait" },
+  ],
+  [
+    "while the group has not expelled it, it waits",
+    { others: [view(second, { listed: [own, second, third] })] },
+    { kind: "wait" },
+  ],
+  ["while the group calls it the primary, it waits", { others: [view(second, { primary: own })] }, { kind: "wait" }],
+  [
+    "with transactions of its own it does not join, and says which",
+    { others: group, errant: `${own}:1-3` },
+    { kind: "errant", transactions: `${own}:1-3` },
+  ],
+  ["expelled, it leaves first", { others: group, own: { state: "error", readOnly: true } }, { kind: "leave" }],
+  ["on its way in, it waits", { others: group, own: { state: "recovering", readOnly: true } }, { kind: "wait" }],
+  ["in the group it stays", { others: group, own: { state: "online", readOnly: true } }, { kind: "stay" }],
+];
+test.each(joining)("%s", (_, change, decision) => {
+  expect(decideGroup(spec(), facts(change))).toMatchObject(decision);
+});
+
+const open = { state: "offline", readOnly: false } as const;
+const renewing: [string, Partial<Cluster>, Partial<GroupFacts>, object][] = [
+  ["it takes a secondary's data", { renew: { id } }, { others: group, own: open }, { kind: "renew", id, donor: third }],
+  ["it takes the wanted one's", { renew: { id, donor: second } }, { others: group, own: open }, { donor: second }],
+  [
+    "it takes the primary's if there is nobody else",
+    { renew: { id, donor: third } },
+    { others: [view(second)], own: open },
+    { donor: second },
+  ],
+  ["without a donor it waits", { renew: { id } }, { others: apart, own: open }, { kind: "wait" }],
+  ["closed to writes, it is started anew", { renew: { id } }, { others: group }, { kind: "restart" }],
+  [
+    "in the group, it leaves",
+    { renew: { id } },
+    { others: group, own: { state: "online", readOnly: true } },
+    { kind: "leave" },
+  ],
+  ["errant, it is renewed", { renew: { id } }, { others: group, own: open, errant: `${own}:1` }, { kind: "renew" }],
+  [
+    "begun and cut short, it is done again",
+    { renew: { id } },
+    { others: group, own: open, used: { renewing: id } },
+    { kind: "renew", id },
+  ],
+  [
+    "begun, cut short and no longer wanted, it is done all the same",
+    {},
+    { others: group, own: open, used: { renewing: id } },
+    { kind: "renew", id },
+  ],
+  [
+    "done, it is not done again",
+    { renew: { id } },
+    { others: group, used: { renewing: id, renewed: id } },
+    { kind: "join" },
+  ],
+  [
+    "done before, another one is",
+    { renew: { id: other } },
+    { others: group, own: open, used: { renewing: id, renewed: id } },
+    { id: other },
+  ],
+];
+test.each(renewing)("renewal: %s", (_, cluster, change, decision) => {
+  expect(decideGroup(spec(cluster), facts(change))).toMatchObject(decision);
+});
+
+test("a member has no past to tell of between the giving up of its data and the coming of others", () => {
+  expect(isBetweenData({ renewing: id })).toBe(true);
+  expect(isBetweenData({ renewing: other, renewed: id })).toBe(true);
+  expect(isBetweenData({})).toBe(false);
+  expect(isBetweenData({ renewing: id, renewed: id })).toBe(false);
+});
+
+const online = { state: "online", readOnly: true } as const;
+test("it is made the primary once, and only while it is in the group", () => {
+  expect(decideGroup(spec({ lead: id }), facts({ own: online, others: group }))).toEqual({ kind: "lead", id });
+  expect(decideGroup(spec({ lead: id }), facts({ own: online, others: group, used: { led: id } })).kind).toBe("stay");
+  expect(decideGroup(spec({ lead: id }), facts({ others: group })).kind).toBe("join");
+});
+
+test("a node of one is in no group, whatever is there", () => {
+  expect(decideGroup({ node: own }, facts({ others: group })).kind).toBe("stay");
+});
+
+const ids = fc.option(fc.constantFrom(id, other), { nil: undefined });
+const present = <T extends object>(value: T): Partial<{ [K in keyof T]: NonNullable<T[K]> }> =>
+  Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as never;
+const anyUsed = fc.record({ begun: ids, renewing: ids, renewed: ids, led: ids }).map((used): UsedIds => present(used));
+const anyView = fc.record({
+  node: fc.constantFrom(second, third),
+  ageMs: fc.constantFrom(100, 5000),
+  state: fc.constantFrom<MemberView["state"]>("online", "recovering", "offline", "error", "away"),
+  online: fc.subarray([own, second, third]),
+  writable: fc.boolean(),
+});
+const anyFacts = fc.record({
+  own: fc.record({ state: fc.constantFrom("online", "recovering", "offline", "error"), readOnly: fc.boolean() }),
+  others: fc.array(anyView, { maxLength: 2 }),
+  used: anyUsed,
+  errant: fc.constantFrom("", `${own}:1`),
+});
+const anyOrder = fc
+  .record({ begin: ids, lead: ids, renew: ids.map((each) => (each === undefined ? undefined : { id: each })) })
+  .map((order): Partial<Cluster> => present(order));
+
+/** By what is to be done: what must be so, whatever else is. */
+const conditions: Record<string, (order: Partial<Cluster>, seen: GroupFacts, done: string) => boolean> = {
+  begin: (order, { own: self, others = [], used }, done) =>
+    order.begin === done &&
+    used.begun !== done &&
+    self.state === "offline" &&
+    dueRenewal(spec(order), used) === undefined &&
+    !others.some(({ ageMs, state }) => ageMs < 3000 && ["online", "recovering"].includes(state)),
+  renew: (_, { own: self }) => self.state === "offline" && !self.readOnly,
+  join: (_, { own: self, errant }) => self.state === "offline" && errant === "",
+  lead: (order, { own: self, used }, done) => order.lead === done && used.led !== done && self.state === "online",
+};
+
+test("whatever is there, nothing is done twice, and nothing to a member that is not ready for it", () => {
+  fc.assert(
+    fc.property(anyOrder, anyFacts, (order, seen) => {
+      const decision = decideGroup(spec(order), seen);
+      const holds = conditions[decision.kind]?.(order, seen, "id" in decision ? decision.id : "");
+      expect(holds ?? true).toBe(true);
+    }),
+    { numRuns: 5000 },
+  );
+});

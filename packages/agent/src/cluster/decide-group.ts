@@ -1,0 +1,90 @@
+import type { NodeSpec } from "@moorage/contract/agent";
+import type { MemberView } from "../gatekeeper/views.ts";
+import type { UsedIds } from "../node-state.ts";
+
+export type GroupFacts = {
+  own: { state: "online" | "recovering" | "offline" | "error"; readOnly: boolean };
+  /** As their hosts told them, with their age. Undefined: nobody can be asked. */
+  others: MemberView[] | undefined;
+  used: UsedIds;
+  /** Its transactions that no member of the group has; empty while there is no group to compare with. */
+  errant: string;
+};
+
+export type GroupDecision =
+  | { kind: "stay" }
+  | { kind: "lead"; id: string }
+  | { kind: "leave" }
+  /** By a server that was started without being closed to writes: a closed one takes nobody's data. */
+  | { kind: "restart" }
+  | { kind: "renew"; id: string; donor: string }
+  | { kind: "begin"; id: string }
+  | { kind: "join"; through: string[] }
+  | { kind: "errant"; transactions: string }
+  | { kind: "wait"; for: string };
+
+/** A view that was not renewed for this long says nothing any more. */
+const heardWithinMs = 3000;
+
+export const areHeard = (others: readonly MemberView[]): MemberView[] =>
+  others.filter(({ ageMs }) => ageMs <= heardWithinMs);
+
+/** Data that were given up for others, which are not there yet, are no past that anybody may begin with. */
+export const isBetweenData = ({ renewing, renewed }: UsedIds): boolean =>
+  renewing !== undefined && renewing !== renewed;
+
+/**
+ * Its data are to come from another member. Also when nobody wants that any more: data that were given up for others
+ * which never came are nobody's.
+ */
+export function dueRenewal(
+  { cluster }: Pick<NodeSpec, "cluster">,
+  used: UsedIds,
+): { id: string; donor?: string | undefined } | undefined {
+  if (cluster?.renew !== undefined && cluster.renew.id !== used.renewed) return cluster.renew;
+  return used.renewing !== undefined && isBetweenData(used) ? { id: used.renewing } : undefined;
+}
+
+/** From what is wanted of a member and what is known of its group to the next thing to do: pure. */
+export function decideGroup(spec: Pick<NodeSpec, "node" | "cluster">, facts: GroupFacts): GroupDecision {
+  const { node, cluster } = spec;
+  if (cluster === undefined) return { kind: "stay" };
+  const { own, used, errant } = facts;
+  const heard = areHeard(facts.others ?? []);
+  const group = heard.filter(({ state }) => state === "online");
+
+  const renewal = dueRenewal(spec, used);
+  if (renewal !== undefined) {
+    const donor = donorOf(group, renewal.donor);
+    if (donor === undefined) return { kind: "wait", for: "a member whose data it can take" };
+    if (own.state !== "offline") return { kind: "leave" };
+    return own.readOnly ? { kind: "restart" } : { kind: "renew", id: renewal.id, donor };
+  }
+  if (own.state === "online")
+    return cluster.lead === undefined || cluster.lead === used.led
+      ? { kind: "stay" }
+      : { kind: "lead", id: cluster.lead };
+  if (own.state === "recovering") return { kind: "wait", for: "what the group did meanwhile" };
+  if (own.state === "error") return { kind: "leave" };
+
+  if (group.length > 0) {
+    // Whoever died is a member until it is expelled; a join before that takes three times as long.
+    if (group.some((view) => countsIn(view, node))) return { kind: "wait", for: "the group to miss it" };
+    if (errant !== "") return { kind: "errant", transactions: errant };
+    return { kind: "join", through: group.map((view) => view.node) };
+  }
+  if (heard.some(({ state }) => state === "recovering")) return { kind: "wait", for: "another member to come online" };
+  if (cluster.begin === undefined) return { kind: "wait", for: "a group, or the permission to begin one" };
+  if (cluster.begin === used.begun) return { kind: "wait", for: "another permission: this one was used" };
+  if (facts.others === undefined) return { kind: "wait", for: "the gatekeeper: there may be a group" };
+  return { kind: "begin", id: cluster.begin };
+}
+
+const countsIn = ({ listed, online, primary }: MemberView, node: string): boolean =>
+  primary === node || (listed ?? online).includes(node);
+
+/** The wanted one if it can; a secondary rather than the primary, which has tenants to serve. */
+function donorOf(group: readonly MemberView[], wanted: string | undefined): string | undefined {
+  const donor = group.find(({ node }) => node === wanted) ?? group.find(({ role }) => role === "secondary") ?? group[0];
+  return donor?.node;
+}

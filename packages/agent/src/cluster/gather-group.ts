@@ -1,0 +1,77 @@
+import type { GroupReport, NodeSpec } from "@moorage/contract/agent";
+import type { ClusterViews } from "../gatekeeper/views.ts";
+import { type OwnMember, ownMember } from "../member.ts";
+import type { NodeContext } from "../node-context.ts";
+import { usedIds } from "../node-state.ts";
+import { areHeard, decideGroup, type GroupDecision, type GroupFacts, isBetweenData } from "./decide-group.ts";
+import { gtidSubtract, lookAtGroup, type OwnGroup } from "./group-sql.ts";
+
+type Context = Pick<NodeContext, "spec" | "paths" | "viewsOf">;
+
+export type SeenGroup = { own: OwnGroup; views: ClusterViews | undefined; facts: GroupFacts };
+
+export async function gatherGroup({ spec, paths, viewsOf }: Context): Promise<SeenGroup> {
+  const [own, views, used] = await Promise.all([lookAtGroup(paths.socket), viewsOf(spec.node), usedIds(paths)]);
+  // Who is still on the timeline before is in another group, which is none of its business.
+  const others = views?.others.filter(({ group = spec.cluster?.group }) => group === spec.cluster?.group);
+  return { own, views, facts: { own, others, used, errant: await errantOf(paths.socket, own, others ?? []) } };
+}
+
+/** While it is in no group, and others are. */
+async function errantOf(socket: string, own: OwnGroup, others: ClusterViews["others"]): Promise<string> {
+  if (own.state === "online" || own.state === "recovering") return "";
+  const group = areHeard(others).filter(({ state }) => state === "online");
+  const gtids = group.flatMap(({ gtid, received }) => (gtid === undefined ? [] : [gtid, received ?? ""]));
+  return gtids.length === 0 ? "" : gtidSubtract(socket, own.gtid, gtids);
+}
+
+/** A member takes part when there is nothing left to do for it, and it would find its peers again by itself. */
+export async function takesPart(context: Context): Promise<boolean> {
+  const member = ownMember(context.spec);
+  if (member === undefined) return true;
+  try {
+    const { own, facts } = await gatherGroup(context);
+    return decideGroup(context.spec, facts).kind === "stay" && own.seeds === seedsOf(member);
+  } catch {
+    return false; // it does not answer
+  }
+}
+
+export const seedsOf = ({ others, peerPort }: OwnMember, through = others.map(({ node }) => node)): string =>
+  others
+    .filter(({ node }) => through.includes(node))
+    .map(({ address }) => `${address}:${peerPort}`)
+    .join();
+
+/** Of a member whose server does not answer, too: then there is nothing to decide. */
+export async function seeGroup(context: Context): Promise<{ report: GroupReport; decision?: GroupDecision }> {
+  const { begun } = await usedIds(context.paths);
+  const began = begun === undefined ? {} : { began: begun };
+  const seen = await gatherGroup(context).catch(() => undefined);
+  if (seen === undefined) return { report: { state: "away", online: 0, shared: false, ...began } };
+  const { own, facts } = seen;
+  const decision = decideGroup(context.spec, facts);
+  const report = { ...placeOf(context.spec, seen), ...pastOf(own, facts, decision), ...began };
+  return { report, decision };
+}
+
+function placeOf({ cluster }: NodeSpec, { own, views }: SeenGroup): Omit<GroupReport, "gtid"> {
+  const primary = cluster?.members.find(({ address }) => address === own.primary)?.node;
+  const shared = areHeard(views?.others ?? []).some(
+    (other) => own.view !== undefined && other.view === own.view && other.primary === primary,
+  );
+  return {
+    state: own.state,
+    ...(own.role !== undefined && { role: own.role }),
+    ...(own.view !== undefined && { view: own.view }),
+    ...(primary !== undefined && { primary }),
+    online: own.online.length,
+    shared: own.state === "online" && shared,
+    ...(own.backlogSeconds > 0 && { backlog_seconds: own.backlogSeconds }),
+  };
+}
+
+function pastOf({ state, gtid }: OwnGroup, { used }: GroupFacts, decision: GroupDecision) {
+  if (state === "online" || state === "recovering" || isBetweenData(used)) return {};
+  return { gtid, ...(decision.kind === "errant" && { errant: decision.transactions }) };
+}

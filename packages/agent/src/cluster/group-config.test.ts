@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { configFile } from "../mysql/config-file.ts";
+import { memberSpec, testSpec } from "../testing/node-spec.ts";
+
+test("a member calls itself by its host's address, at the peer port, and joins nothing by itself", () => {
+  const text = configFile("", memberSpec(1));
+  expect(text).toMatch(/^port = 24096$/m);
+  expect(text).toMatch(/^report_host = 198\.18\.77\.2$/m);
+  expect(text).toMatch(/^group_replication_local_address = 198\.18\.77\.2:24096$/m);
+  expect(text).toMatch(/^group_replication_start_on_boot = OFF$/m);
+  expect(text).toMatch(/^group_replication_ssl_mode = REQUIRED$/m);
+});
+
+test("a member that is replaced, a permission or an order does not change the others' files", () => {
+  const before = memberSpec(1);
+  const { cluster } = before;
+  if (cluster === undefined) throw new Error("no cluster");
+  const members = cluster.members.map((member) =>
+    member.ordinal === 2 ? { ...member, address: "198.18.77.9" } : member,
+  );
+  const id = "33333333-3333-4333-8333-333333333333";
+  const after = { ...before, cluster: { ...cluster, members, begin: id, renew: { id }, lead: id } };
+  expect(configFile("", after)).toBe(configFile("", before));
+});
+
+test("the clone plugin is loaded once, whether a member keeps the archive or not", () => {
+  const archive = { recipient: "age1", log_seconds: 60, copy_hours: { from: 20, to: 24 }, verify_days: 7 };
+  for (const spec of [memberSpec(0), memberSpec(0, { archive })])
+    expect(configFile("", spec).match(/mysql_clone/g)).toHaveLength(1);
+  expect(configFile("", testSpec())).not.toContain("group_replication");
+});

@@ -1,0 +1,191 @@
+import type { NodeSpec } from "@moorage/contract/agent";
+import type { RowDataPacket } from "mysql2/promise";
+import { withRoot } from "../mysql/node-sql.ts";
+
+export const groupAccount = "moorage_group";
+
+/** What a server says of itself and its group. Members are named by their hosts' addresses. */
+export type OwnGroup = {
+  state: "online" | "recovering" | "offline" | "error";
+  role: "primary" | "secondary" | undefined;
+  view: string | undefined;
+  primary: string | undefined;
+  online: string[];
+  readOnly: boolean;
+  seeds: string;
+  /** Everything that it has executed or received. */
+  gtid: string;
+  /** Of the oldest transaction that is being applied. */
+  backlogSeconds: number;
+};
+
+const look = `SELECT
+  LOWER(COALESCE(own.member_state, 'OFFLINE')) AS state, LOWER(own.member_role) AS role,
+  (SELECT view_id FROM performance_schema.replication_group_member_stats WHERE member_id = @@server_uuid) AS view,
+  (SELECT MAX(member_host) FROM performance_schema.replication_group_members WHERE member_role = 'PRIMARY') AS lead_host,
+  (SELECT JSON_ARRAYAGG(member_host) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE')
+    AS online,
+  @@GLOBAL.super_read_only AS read_only, @@GLOBAL.group_replication_group_seeds AS seeds,
+  GTID_SUBTRACT(CONCAT(@@GLOBAL.gtid_executed, ',', COALESCE((SELECT received_transaction_set
+    FROM performance_schema.replication_connection_status WHERE channel_name = 'group_replication_applier'), '')), '')
+    AS gtid,
+  (SELECT COALESCE(MAX(TIMESTAMPDIFF(SECOND, applying_transaction_original_commit_timestamp, NOW(6))), 0)
+    FROM performance_schema.replication_applier_status_by_worker
+    WHERE channel_name = 'group_replication_applier' AND applying_transaction <> '') AS backlog
+FROM (SELECT 1) AS one
+LEFT JOIN performance_schema.replication_group_members AS own ON own.member_id = @@server_uuid`;
+
+export const lookAtGroup = (socket: string): Promise<OwnGroup> =>
+  withRoot(socket, async (connection) => {
+    const [[row]] = await connection.query<RowDataPacket[]>({ sql: look, timeout: 5000 });
+    if (row === undefined) throw new Error("The server says nothing of its group.");
+    return {
+      state: row["state"],
+      role: row["role"] || undefined,
+      view: row["view"] || undefined,
+      primary: row["lead_host"] ?? undefined,
+      online: row["online"] ?? [],
+      readOnly: row["read_only"] === 1,
+      seeds: row["seeds"],
+      gtid: withoutSpace(row["gtid"]),
+      backlogSeconds: Math.max(0, Number(row["backlog"])),
+    };
+  });
+
+const withoutSpace = (gtids: string): string => gtids.replaceAll(/\s/g, "");
+
+/** What is in the first set and in none of the others. */
+export const gtidSubtract = (socket: string, gtids: string, others: readonly string[]): Promise<string> =>
+  withRoot(socket, async (connection) => {
+    const [[row]] = await connection.query<RowDataPacket[]>("SELECT GTID_SUBTRACT(?, ?) AS rest", [
+      gtids,
+      others.filter((each) => each !== "").join(),
+    ]);
+    return withoutSpace(String(row?.["rest"]));
+  });
+
+/**
+ * Alone, as the first member. One message to the server: it ends with the setting off whatever becomes of the agent,
+ * and a member that rejoins by itself must never find it on.
+ */
+export const beginGroup = (socket: string, password: string): Promise<void> =>
+  withRoot(
+    socket,
+    async (connection) => {
+      try {
+        await connection.query(
+          `SET GLOBAL group_replication_bootstrap_group = ON;
+           START GROUP_REPLICATION USER = ?, PASSWORD = ?;
+           SET GLOBAL group_replication_bootstrap_group = OFF`,
+          [groupAccount, password],
+        );
+      } finally {
+        await connection.query("SET GLOBAL group_replication_bootstrap_group = OFF");
+      }
+    },
+    { multipleStatements: true },
+  );
+
+/** Through members that are in the group: one that is itself on its way in keeps whoever asks it waiting. */
+export const joinGroup = (socket: string, seeds: string, password: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("SET GLOBAL group_replication_bootstrap_group = OFF");
+    await connection.query("SET GLOBAL group_replication_group_seeds = ?", [seeds]);
+    await connection.query("START GROUP_REPLICATION USER = ?, PASSWORD = ?", [groupAccount, password]);
+  });
+
+/** For the rejoining that the server does by itself. */
+export const setSeeds = (socket: string, seeds: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("SET GLOBAL group_replication_group_seeds = ?", [seeds]);
+  });
+
+export const leaveGroup = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("STOP GROUP_REPLICATION");
+  });
+
+/** What a transaction of a tenant may take to its end; whoever is not done by then is disconnected. */
+const lastTransactionsSeconds = 2;
+
+export const becomePrimary = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("SELECT group_replication_set_as_primary(@@server_uuid, ?)", [lastTransactionsSeconds]);
+  });
+
+/** The server cannot start itself again: that it says so is the sign that the data are all there. */
+const restartFailed = 3707;
+
+/** Takes the place of all data of this server, which ends. */
+export const takeDataOf = (socket: string, donor: { address: string; port: number }, password: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("SET GLOBAL clone_valid_donor_list = ?", [`${donor.address}:${donor.port}`]);
+    try {
+      await connection.query(`CLONE INSTANCE FROM ?@?:${donor.port} IDENTIFIED BY ? REQUIRE SSL`, [
+        groupAccount,
+        donor.address,
+        password,
+      ]);
+    } catch (error) {
+      if ((error as { errno?: number }).errno !== restartFailed) throw error;
+    }
+  });
+
+/**
+ * By which members reach each other. Not in the binary log: it must be there before there is a group. SYSTEM_USER keeps
+ * it out of the hands of tenants who may alter users.
+ */
+export const makeGroupAccount = (socket: string, password: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("SET SESSION sql_log_bin = 0");
+    await connection.query("CREATE USER IF NOT EXISTS ?@'%'", [groupAccount]);
+    await connection.query(
+      "ALTER USER ?@'%' IDENTIFIED WITH caching_sha2_password BY ? REQUIRE SSL PASSWORD EXPIRE NEVER ACCOUNT UNLOCK",
+      [groupAccount, password],
+    );
+    await connection.query(
+      `GRANT REPLICATION SLAVE, CONNECTION_ADMIN, BACKUP_ADMIN, GROUP_REPLICATION_STREAM, SYSTEM_USER
+       ON *.* TO ?@'%'`,
+      [groupAccount],
+    );
+  });
+
+/** Members that begin with the same prepared data have the same past: none. Only of a server that holds nobody's data. */
+export const forgetHistory = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    const [others] = await connection.query<RowDataPacket[]>(
+      `SELECT schema_name FROM information_schema.schemata
+       WHERE schema_name NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')`,
+    );
+    if (others.length > 0) throw new Error("The server has data: its past cannot be forgotten.");
+    await connection.query("RESET BINARY LOGS AND GTIDS");
+  });
+
+/** From then on the group alone opens it. */
+export const closeForTheGroup = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("SET GLOBAL super_read_only = ON");
+  });
+
+/** The version of the password that the group's data say they have; 0 if it is of another group. */
+export const credentialsOf = (socket: string, { credentials, cluster }: NodeSpec): Promise<number> =>
+  withRoot(socket, async (connection) => {
+    const [[row]] = await connection.query<RowDataPacket[]>({
+      sql: `SELECT CAST(attribute->>'$.moorage.version' AS UNSIGNED) AS version FROM information_schema.user_attributes
+        WHERE user = ? AND host = '%' AND attribute->>'$.moorage.group' = ?`,
+      values: [credentials.username, cluster?.group],
+      timeout: 5000,
+    });
+    return Number(row?.["version"] ?? 0);
+  });
+
+/** In the binary log, and in one statement with its version: what a member has of one it has of the other. */
+export const writeCredentials = (socket: string, { credentials, cluster }: NodeSpec, password: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    const attribute = JSON.stringify({ moorage: { group: cluster?.group, version: credentials.version } });
+    await connection.query("ALTER USER ?@'%' IDENTIFIED WITH caching_sha2_password BY ? ACCOUNT UNLOCK ATTRIBUTE ?", [
+      credentials.username,
+      password,
+      attribute,
+    ]);
+  });

@@ -1,0 +1,202 @@
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { GroupReport } from "@moorage/contract/agent";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { makeThreeHosts, type ThreeHosts } from "../testing/three-hosts.ts";
+import { until } from "../testing/test-host.ts";
+import { recordSteps } from "./group-steps.ts";
+
+let three: ThreeHosts;
+const all = [0, 1, 2] as const;
+
+beforeAll(async () => {
+  three = await makeThreeHosts("moor-t-grp", { subnets: [50, 51, 52], lan: 53, port: 20_031 });
+}, 120_000);
+afterAll(async () => {
+  await three?.close();
+}, 120_000);
+
+const group = (index: number): GroupReport | undefined => three.latest(index)?.group;
+const primary = (): number =>
+  all.findIndex((index) => group(index)?.state === "online" && group(index)?.role === "primary");
+const secondary = (): number => all.findIndex((index) => group(index)?.role === "secondary");
+const areWell = (): boolean =>
+  all.every((index) => three.isReached(index) && group(index)?.shared && group(index)?.online === 3);
+const areApart = (): boolean =>
+  all.every((index) => group(index)?.state === "offline" && group(index)?.gtid !== undefined);
+const leaderless = { begin: undefined, renew: undefined, lead: undefined };
+
+async function measured(what: string, awaited: () => Promise<void>): Promise<void> {
+  const started = performance.now();
+  await awaited();
+  console.log(`${what}: ${Math.round(performance.now() - started)} ms`);
+}
+const allWell = () => until("three healthy members", areWell, 90_000);
+
+async function write(sql: string): Promise<void> {
+  await three.sql(primary(), sql);
+}
+const values = async (index: number) =>
+  (await three.sql<{ a: number }>(index, "SELECT a FROM shop.t ORDER BY a")).map(({ a }) => a);
+/** What the members have; undefined while they do not have the same. */
+async function rows(): Promise<number[] | undefined> {
+  const found = await Promise.all(all.map((index) => values(index).catch(() => undefined)));
+  return new Set(found.map((each) => each?.join())).size === 1 ? found[0] : undefined;
+}
+const soon = { timeout: 20_000 };
+
+async function mostAdvanced(): Promise<number> {
+  for (const index of all) {
+    const subsets = all.map((other) => `GTID_SUBSET('${group(other)?.gtid}', '${group(index)?.gtid}')`);
+    const [row] = await three.sql<{ most: number }>(index, `SELECT ${subsets.join(" AND ")} AS most`);
+    if (row?.most === 1) return index;
+  }
+  throw new Error("There is no most advanced member.");
+}
+
+async function giveBegin(index: number): Promise<string> {
+  const begin = randomUUID();
+  three.cluster((each) => ({ ...leaderless, ...(each === index && { begin }) }));
+  return begin;
+}
+
+test("without a permission nobody begins; by one permission three members are one group", async () => {
+  three.want(() => ({ gate: { sources: ["0.0.0.0/0"] } }));
+  await until("three that wait", areApart, 120_000);
+  expect(all.map((index) => three.latest(index)?.state)).toEqual(["working", "working", "working"]);
+
+  let began = "";
+  await measured("the group, from the permission to three healthy members", async () => {
+    began = await giveBegin(0);
+    await allWell();
+  });
+  expect(group(0)).toMatchObject({ began, role: "primary", primary: three.hosts[0]?.node });
+  expect(new Set(all.map((index) => group(index)?.view)).size).toBe(1);
+  three.cluster(() => leaderless);
+  await allWell();
+}, 240_000);
+
+test("a table without a primary key gets one, and is on every member", async () => {
+  await write("CREATE DATABASE shop");
+  await write("CREATE TABLE shop.t (a INT)");
+  await write("INSERT INTO shop.t VALUES (1)");
+  await expect.poll(rows, soon).toEqual([1]);
+  const [key] = await three.sql<{ n: number }>(
+    secondary(),
+    "SELECT COUNT(*) AS n FROM information_schema.columns WHERE table_name = 't' AND column_name = 'my_row_id'",
+  );
+  expect(key?.n).toBe(1);
+});
+
+test("secondaries take no writes, not even their own host's", async () => {
+  await expect(three.sql(secondary(), "INSERT INTO shop.t VALUES (99)")).rejects.toThrow("super-read-only");
+});
+
+test("a new password is set once, and reaches all members", async () => {
+  for (const { gateway } of three.hosts) gateway.secrets.password = "another horse";
+  three.want(() => ({ credentials: { username: "dbadmin", version: 2 } }));
+  await allWell();
+  for (const index of all) {
+    const [row] = await three.sql<{ version: number }>(
+      index,
+      "SELECT attribute->>'$.moorage.version' AS version FROM information_schema.user_attributes WHERE user = 'dbadmin'",
+    );
+    expect(Number(row?.version)).toBe(2);
+    const client = await three.logIn(index);
+    expect((await client.query("SELECT a FROM shop.t"))[0]).toEqual([{ a: 1 }]);
+    client.destroy();
+  }
+});
+
+test("a member that is asked to leads, once: not again when another does, nor when its agent was restarted", async () => {
+  const [first, next] = [primary(), secondary()];
+  const lead = randomUUID();
+  three.cluster((index) => (index === next ? { lead } : {}));
+  await measured("the switch", () => until("the new primary", () => primary() === next && areWell()));
+
+  three.cluster((index) => (index === first ? { lead: randomUUID() } : {}));
+  await until("the first again", () => primary() === first && areWell());
+  await three.hosts[next]?.stopAgent();
+  three.hosts[next]?.startAgent();
+  three.want();
+  await allWell();
+  expect(primary()).toBe(first);
+  three.cluster(() => leaderless);
+  await allWell();
+}, 120_000);
+
+test("a primary that is killed is replaced, and comes back by itself", async () => {
+  const before = primary();
+  const started = performance.now();
+  three.killServer(before);
+  await until("another primary", () => primary() !== -1 && primary() !== before, 30_000);
+  console.log(`another primary, as its host tells it: ${Math.round(performance.now() - started)} ms`);
+  await write("INSERT INTO shop.t VALUES (2)");
+  await allWell();
+  console.log(`killed primary, until three healthy members: ${Math.round(performance.now() - started)} ms`);
+  await expect.poll(rows, soon).toEqual([1, 2]);
+}, 120_000);
+
+test("a member that was cut off comes back when the cut is healed", async () => {
+  const cut = primary();
+  three.cut(cut);
+  await until("another primary", () => all.some((index) => index !== cut && group(index)?.role === "primary"), 30_000);
+  await until("it to know", () => group(cut)?.state === "error" || group(cut)?.state === "offline", 40_000);
+  await until("it to work on it", () => three.latest(cut)?.state === "working");
+  three.heal(cut);
+  await measured("healed, until three healthy members", allWell);
+  await expect.poll(rows, soon).toEqual([1, 2]);
+}, 180_000);
+
+test("a member without power leaves the group, and joins it again with power", async () => {
+  const rests = secondary();
+  three.want((index) => (index === rests ? { power: "off" } : {}));
+  await until("its rest", () => three.latest(rests)?.state === "stopped", 60_000);
+  await until("a group of two", () => all.every((index) => index === rests || group(index)?.online === 2));
+  three.want(() => ({ power: undefined }));
+  await measured("power, until three healthy members", allWell);
+  await expect.poll(rows, soon).toEqual([1, 2]);
+}, 120_000);
+
+test("all three killed: nobody begins without a permission, and one that was used is not used again", async () => {
+  await write("INSERT INTO shop.t VALUES (3)");
+  for (const index of all) three.killServer(index);
+  await until("three apart", areApart, 60_000);
+  await sleep(3000); // that nobody does something has no end
+  expect(areApart()).toBe(true);
+
+  const most = await mostAdvanced();
+  const host = three.hosts[most] as (typeof three.hosts)[number];
+  await host.stopAgent();
+  host.startAgent({ MOORAGE_CRASH_DIR: host.crash });
+  writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: recordSteps.begin, mode: "kill-after" }));
+  const used = await giveBegin(most);
+  await host.agentExit();
+  host.startAgent();
+  await until("it to say that it was used", () => group(most)?.began === used && three.latest(most)?.step === "group");
+  await sleep(3000);
+  expect(areApart()).toBe(true);
+
+  const started = performance.now();
+  await giveBegin(most);
+  await allWell();
+  console.log(
+    `all three killed, from the permission to three healthy members: ${Math.round(performance.now() - started)} ms`,
+  );
+  await expect.poll(rows, soon).toEqual([1, 2, 3]);
+}, 240_000);
+
+test("all without power, and with power again: every write is there", async () => {
+  three.cluster(() => leaderless);
+  await allWell();
+  await write("INSERT INTO shop.t VALUES (4)");
+  three.want(() => ({ power: "off" }));
+  await until("their rest", () => all.every((index) => three.latest(index)?.state === "stopped"), 90_000);
+  three.want(() => ({ power: undefined }));
+  await until("three apart", areApart, 60_000);
+  await giveBegin(await mostAdvanced());
+  await allWell();
+  await expect.poll(rows, soon).toEqual([1, 2, 3, 4]);
+}, 240_000);

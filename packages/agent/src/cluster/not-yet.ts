@@ -1,0 +1,9 @@
+/** Not a failure: the node waits for somebody else, and looks again. */
+export class NotYet extends Error {
+  override readonly name = "NotYet";
+  readonly againMs: number;
+  constructor(waitsFor: string, againMs = 500) {
+    super(`Waiting for ${waitsFor}.`);
+    this.againMs = againMs;
+  }
+}

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { NodeSpec } from "@moorage/contract/agent";
+import { type NodeDeps, nodeContext } from "../node-context.ts";
+import type { Reporter } from "../reporter.ts";
+import type { GroupDecision } from "./decide-group.ts";
+import { seeGroup } from "./gather-group.ts";
+
+export type WatchGroupsDeps = NodeDeps & {
+  reporter: Pick<Reporter, "setGroup" | "get">;
+  wake: (node: string) => void;
+};
+
+const lookEveryMs = 500;
+
+/**
+ * What a group does, it does by itself: this tells of it, and wakes whoever has to act. A hint only: the reconciler
+ * looks at every node every few seconds anyway.
+ */
+export async function watchGroups(deps: WatchGroupsDeps, signal: AbortSignal): Promise<void> {
+  const before = new Map<string, GroupDecision | undefined>();
+
+  async function look(spec: NodeSpec): Promise<void> {
+    const { report, decision } = await seeGroup(nodeContext(deps, spec, () => false));
+    deps.reporter.setGroup(spec.node, report);
+    const changed = !isDeepStrictEqual(before.get(spec.node), decision);
+    before.set(spec.node, decision);
+    const fellOut = deps.reporter.get(spec.node)?.state === "running" && report.state !== "online";
+    if (fellOut || (changed && decision !== undefined && decision.kind !== "wait")) deps.wake(spec.node);
+  }
+
+  while (!signal.aborted) {
+    const members = deps.store.all().filter(({ cluster, tombstone }) => cluster !== undefined && !tombstone);
+    const looks = members.map((spec) =>
+      look(spec).catch((error: unknown) => deps.log.warn({ node: spec.node, error: String(error) }, "group not seen")),
+    );
+    await Promise.all(looks);
+    await sleep(lookEveryMs, undefined, { signal }).catch(() => {});
+  }
+}

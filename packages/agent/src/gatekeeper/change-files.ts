@@ -1,0 +1,44 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PrimaryChange } from "@moorage/contract/agent";
+import { readIfThere, removeDurably, writeDurably } from "../durable-file.ts";
+import type { HostPaths } from "../host-paths.ts";
+import type { Note } from "./note-change.ts";
+
+const mostAtOnce = 100;
+const fileOf = (host: HostPaths, { view, to }: PrimaryChange): string =>
+  join(host.gatekeeper.changes, `${encodeURIComponent(view)}-${to}.json`);
+
+/** By the gatekeeper, once; the agent tells it until it is acknowledged, and then removes it. */
+export const writeChange = (host: HostPaths, change: PrimaryChange): Promise<void> =>
+  writeDurably(fileOf(host, change), JSON.stringify(change));
+
+/** One that cannot be read is left to a person: it must not keep the others, or the nodes' reports, from being told. */
+export async function readChanges(host: HostPaths): Promise<PrimaryChange[]> {
+  const names = (await readdir(host.gatekeeper.changes)).filter((name) => name.endsWith(".json")).slice(0, mostAtOnce);
+  const read = await Promise.all(
+    names.map((name) => readChange(join(host.gatekeeper.changes, name)).catch(() => undefined)),
+  );
+  return read.filter((change) => change !== undefined);
+}
+
+const readChange = async (path: string): Promise<PrimaryChange> =>
+  PrimaryChange.parse(JSON.parse(await readFile(path, "utf8")));
+
+export async function removeChanges(host: HostPaths, changes: readonly PrimaryChange[]): Promise<void> {
+  for (const change of changes) await removeDurably(fileOf(host, change));
+}
+
+type Led = Pick<Note, "group" | "primary" | "view" | "changes">;
+const ledFile = (host: HostPaths, node: string): string => join(host.gatekeeper.led, `${node}.json`);
+
+/** So that a gatekeeper which was started anew knows a change that it did not see. */
+export async function readLed(host: HostPaths, node: string): Promise<Note | undefined> {
+  const text = await readIfThere(ledFile(host, node));
+  return text === undefined ? undefined : (JSON.parse(text) as Led);
+}
+
+export const writeLed = (host: HostPaths, node: string, { group, primary, view, changes }: Note): Promise<void> =>
+  writeDurably(ledFile(host, node), JSON.stringify({ group, primary, view, changes }));
+
+export const forgetLed = (host: HostPaths, node: string): Promise<void> => removeDurably(ledFile(host, node));

@@ -1,0 +1,59 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { Member, type NodeSpec } from "@moorage/contract/agent";
+import { z } from "zod";
+import { readIfThere, removeDurably, writeDurably } from "../durable-file.ts";
+import { type HostPaths, nodePaths } from "../host-paths.ts";
+
+/** What the gatekeeper is told of a member of this host. It asks nobody else: it works while the agent does not. */
+export const ClusterFile = z.object({
+  node: z.uuid(),
+  group: z.uuid(),
+  /** Where the member's server is asked. */
+  socket: z.string(),
+  members: z.array(Member),
+  /** The database's own; those of peers and readers go with it. */
+  port: z.int(),
+});
+export type ClusterFile = z.output<typeof ClusterFile>;
+
+const fileOf = (host: HostPaths, node: string): string => join(host.gatekeeper.clusters, `${node}.json`);
+
+function wantedFile(host: HostPaths, { node, cluster, network }: NodeSpec): ClusterFile | undefined {
+  if (cluster === undefined) return undefined;
+  const { group, members } = cluster;
+  return { node, group, socket: nodePaths(host, node).socket, members, port: network.port };
+}
+
+/** Nothing, for a node that is no member. */
+export async function tellGatekeeper(host: HostPaths, spec: NodeSpec): Promise<void> {
+  const file = wantedFile(host, spec);
+  if (file !== undefined && !(await gatekeeperKnows(host, spec)))
+    await writeDurably(fileOf(host, spec.node), JSON.stringify(file));
+}
+
+export async function gatekeeperKnows(host: HostPaths, spec: NodeSpec): Promise<boolean> {
+  const wanted = wantedFile(host, spec);
+  return wanted === undefined || isDeepStrictEqual(await readClusterFile(fileOf(host, spec.node)), wanted);
+}
+
+export const gatekeeperForgets = (host: HostPaths, node: string): Promise<void> => removeDurably(fileOf(host, node));
+
+/** Undefined if there is none, or it cannot be read: it is written whole, so that is somebody's hand. */
+async function readClusterFile(path: string): Promise<ClusterFile | undefined> {
+  const text = await readIfThere(path);
+  if (text === undefined) return undefined;
+  try {
+    return ClusterFile.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+export async function readClusterFiles(host: HostPaths): Promise<ClusterFile[]> {
+  const names = await readdir(host.gatekeeper.clusters).catch(() => []);
+  const files = names.filter((name) => name.endsWith(".json"));
+  const read = await Promise.all(files.map((name) => readClusterFile(join(host.gatekeeper.clusters, name))));
+  return read.filter((file) => file !== undefined);
+}

@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { Logger } from "pino";
+import { hostPaths, makeHostFolders } from "../host-paths.ts";
+import { forgetLed } from "./change-files.ts";
+import { type ClusterFile, readClusterFiles } from "./cluster-file.ts";
+import { type GatekeeperConfig, wordPortOf } from "./config.ts";
+import { firstIdentity, followIdentity, readIdentity } from "./identity.ts";
+import { connectPeer, isRefusal, type Peer, servePeers } from "./peer-views.ts";
+import { serveGates } from "./serve-gates.ts";
+import { type WatchedCluster, watchCluster } from "./watched-cluster.ts";
+
+export type RunningGatekeeper = { close: () => Promise<void> };
+
+const askEveryMs = 250;
+const lookEveryMs = 250;
+/** As long as a first round may take before gates are answered with what is known. */
+const firstRoundMs = 1500;
+
+/** Watches the clusters that have a member on this host, and says where their gates may lead. It decides nothing else. */
+export async function startGatekeeper(config: GatekeeperConfig, log: Logger): Promise<RunningGatekeeper> {
+  const host = hostPaths(config.dir);
+  await makeHostFolders(host);
+  const stop = new AbortController();
+  let identity = await firstIdentity(host, config.fleetCa, stop.signal);
+  const clusters = new Map<string, WatchedCluster>();
+  /** By the host's name and address: one link for all clusters that are shared with it. */
+  const links = new Map<string, { peer: Peer; asking: Promise<void>; end: AbortController; round: Promise<void> }>();
+
+  let sure = false;
+  const isSure = (): boolean => sure;
+
+  async function look(): Promise<void> {
+    const files = await readClusterFiles(host);
+    const wanted = new Map(files.map((file) => [file.node, file]));
+    for (const [node, cluster] of clusters) {
+      const file = wanted.get(node);
+      if (file !== undefined && file.socket === cluster.file().socket) continue;
+      clusters.delete(node);
+      void cluster.close();
+      if (file === undefined) await forgetLed(host, node).catch(() => {});
+    }
+    for (const file of files) {
+      const watched = clusters.get(file.node);
+      if (watched === undefined)
+        clusters.set(file.node, watchCluster(file, { host, isSure, log: log.child({ node: file.node }) }));
+      else if (!isDeepStrictEqual(watched.file(), file)) watched.update(file);
+    }
+    relink();
+  }
+
+  const keyOf = ({ host: name, address }: { host: string; address: string }): string => `${name} ${address}`;
+  const othersOf = ({ node, members }: ClusterFile) => members.filter((member) => member.node !== node);
+
+  function relink(): void {
+    const wanted = new Map(
+      [...clusters.values()].flatMap((each) => othersOf(each.file())).map((each) => [keyOf(each), each]),
+    );
+    for (const [key, each] of links) if (!wanted.has(key)) unlink(key, each);
+    for (const [key, member] of wanted) if (!links.has(key)) links.set(key, link(key, member));
+  }
+
+  function unlink(key: string, { peer, end }: { peer: Peer; end: AbortController }): void {
+    links.delete(key);
+    end.abort();
+    void peer.close();
+  }
+
+  function link(key: string, member: { host: string; address: string }) {
+    const peer = connectPeer(identity, member, config.ports.peers);
+    const end = new AbortController();
+    const round = Promise.withResolvers<void>();
+    const keepAsking = async (): Promise<void> => {
+      while (!end.signal.aborted) {
+        const started = performance.now();
+        await ask(key, peer).then(round.resolve, (error: unknown) => {
+          log.debug({ error: String(error), peer: key }, "no views");
+          if (isRefusal(error)) round.resolve();
+        });
+        const rest = Math.max(0, askEveryMs - (performance.now() - started));
+        await sleep(rest, undefined, { signal: end.signal }).catch(() => {});
+      }
+    };
+    return { peer, asking: keepAsking(), end, round: round.promise };
+  }
+
+  async function ask(key: string, peer: Peer): Promise<void> {
+    const shared = [...clusters.values()].flatMap((cluster) =>
+      othersOf(cluster.file())
+        .filter((member) => keyOf(member) === key)
+        .map(({ node }) => [node, cluster] as const),
+    );
+    if (shared.length === 0) return;
+    const { at, views } = await peer.views(shared.map(([node]) => node)).catch((error: unknown) => {
+      if (isRefusal(error)) for (const [node, cluster] of shared) cluster.refuse(node);
+      throw error;
+    });
+    for (const [node, cluster] of shared)
+      for (const { ageMs, kept: _, ...view } of views) if (view.node === node) cluster.take({ at: at - ageMs, view });
+  }
+
+  /** A view is told to the hosts of the same cluster only. */
+  const viewFor = (node: string, name: string) => {
+    const cluster = clusters.get(node);
+    return cluster?.file().members.some((member) => member.host === name) ? cluster.own() : undefined;
+  };
+
+  const peers = servePeers(identity, viewFor, config.ports.peers);
+  await peers.listen();
+  await look();
+  const firstRound = [...clusters.values()]
+    .map(({ sampled }) => sampled)
+    .concat([...links.values()].map(({ round }) => round));
+  // Gates that hear nothing stay as they are: better than to tell them no before anybody was asked.
+  await Promise.race([Promise.all(firstRound), sleep(firstRoundMs)]);
+  sure = true;
+  const gates = await serveGates(
+    {
+      mayLead: (node, ordinal) => clusters.get(node)?.mayLead(ordinal) ?? false,
+      mayRead: (node, ordinal) => clusters.get(node)?.mayRead(ordinal) ?? false,
+      views: (node) => clusters.get(node)?.views(),
+    },
+    { http: config.ports.check, word: wordPortOf(config.ports.check) },
+  );
+
+  async function keepLooking(): Promise<void> {
+    while (!stop.signal.aborted) {
+      await sleep(lookEveryMs, undefined, { signal: stop.signal }).catch(() => {});
+      await look().catch((error: unknown) => log.error({ error: String(error) }, "the clusters could not be read"));
+    }
+  }
+  const following = followIdentity(
+    () => readIdentity(host, config.fleetCa),
+    identity,
+    (next) => {
+      log.info("the host has another certificate");
+      identity = next;
+      peers.use(next);
+      for (const [key, each] of links) unlink(key, each);
+      relink();
+    },
+    stop.signal,
+  );
+  const background = [keepLooking(), following];
+
+  return {
+    async close(): Promise<void> {
+      stop.abort();
+      gates.close();
+      peers.close();
+      await Promise.all(background);
+      for (const [key, each] of links) unlink(key, each);
+      await Promise.all([...clusters.values()].map((cluster) => cluster.close()));
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { readIfThere } from "../durable-file.ts";
+import type { HostPaths } from "../host-paths.ts";
+
+/** The host's own key and certificate, and whom it trusts. The agent has them made and renewed. */
+export type HostIdentity = { key: string; cert: string; ca: string };
+
+const lookEveryMs = 5000;
+const enrolledEveryMs = 500;
+
+export async function readIdentity(paths: HostPaths, caFile: string): Promise<HostIdentity | undefined> {
+  const [key, cert, ca] = await Promise.all([paths.key, paths.certificate, caFile].map(readIfThere));
+  return key === undefined || cert === undefined || ca === undefined ? undefined : { key, cert, ca };
+}
+
+/** Until the host is enrolled there is none. */
+export async function firstIdentity(paths: HostPaths, caFile: string, signal: AbortSignal): Promise<HostIdentity> {
+  for (;;) {
+    const found = await readIdentity(paths, caFile);
+    if (found !== undefined) return found;
+    await sleep(enrolledEveryMs, undefined, { signal });
+  }
+}
+
+/** Calls `use` with each one that takes the place of another. */
+export async function followIdentity(
+  read: () => Promise<HostIdentity | undefined>,
+  first: HostIdentity,
+  use: (identity: HostIdentity) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let last = first;
+  while (!signal.aborted) {
+    await sleep(lookEveryMs, undefined, { signal }).catch(() => {});
+    const found = await read().catch(() => undefined);
+    if (found === undefined || (found.cert === last.cert && found.key === last.key && found.ca === last.ca)) continue;
+    last = found;
+    use(found);
+  }
+}

@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { requestFor } from "../certificate-request.ts";
+import { newPrivateKey } from "../certificate-request.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { hostPaths } from "../host-paths.ts";
+import { type Authority, makeAuthority, signRequest } from "../testing/fake-gateway.ts";
+import { followIdentity, type HostIdentity, readIdentity } from "./identity.ts";
+import { connectPeer, isRefusal, servePeers } from "./peer-views.ts";
+import type { MemberView } from "./views.ts";
+
+// Real mutual TLS on loopback.
+const port = 19_543;
+const address = "127.0.0.1";
+const view: MemberView = {
+  node: "5f0c1d1e-0000-4000-8000-000000000001",
+  ageMs: 5,
+  state: "online",
+  online: [],
+  writable: false,
+};
+let [authority, other]: Authority[] = [];
+let identities: Record<"one" | "two" | "three" | "stranger", HostIdentity>;
+let server: ReturnType<typeof servePeers>;
+
+async function identityOf(name: string, by = authority): Promise<HostIdentity> {
+  if (by === undefined || authority === undefined) throw new Error("no authority");
+  const key = await newPrivateKey();
+  return { key, cert: await signRequest(by, name, await requestFor(key)), ca: authority.pem };
+}
+async function ask(as: HostIdentity, host = "host-1"): Promise<MemberView[]> {
+  const peer = connectPeer(as, { host, address }, port);
+  try {
+    return (await peer.views([view.node])).views;
+  } finally {
+    await peer.close();
+  }
+}
+
+beforeAll(async () => {
+  [authority, other] = [await makeAuthority(), await makeAuthority()];
+  identities = {
+    one: await identityOf("host-1"),
+    two: await identityOf("host-2"),
+    three: await identityOf("host-3"),
+    stranger: await identityOf("host-2", other),
+  };
+  server = servePeers(
+    identities.one,
+    (node, host) => (node === view.node && host === "host-2" ? view : undefined),
+    port,
+  );
+  await server.listen();
+});
+afterAll(() => server?.close());
+
+test("a host of the cluster hears its views, another host of the fleet nothing, and a stranger is not let in", async () => {
+  expect(await ask(identities.two)).toEqual([view]);
+  expect(await ask(identities.three)).toEqual([]);
+  await expect(ask(identities.stranger)).rejects.toThrow(/closed|ECONNRESET|alert/);
+});
+
+test("a host that is not the one that was asked for is not believed", async () => {
+  await expect(ask(identities.two, "host-3")).rejects.toThrow("is host-1, not host-3");
+});
+
+test("a gatekeeper that is not there refuses, which is more than one that is cut off says", async () => {
+  const peer = connectPeer(identities.two, { host: "host-1", address }, port + 1);
+  expect(isRefusal(await peer.views([view.node]).catch((error: unknown) => error))).toBe(true);
+  await peer.close();
+  const cutOff = connectPeer(identities.two, { host: "host-1", address: "198.18.99.99" }, port);
+  expect(isRefusal(await cutOff.views([view.node]).catch((error: unknown) => error))).toBe(false);
+  await cutOff.close();
+});
+
+test("a renewed certificate is used without being started again", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "moor-"));
+  const [paths, ca] = [hostPaths(dir), join(dir, "ca.pem")];
+  const write = ({ key, cert, ca: trusted }: HostIdentity): void => {
+    for (const [file, text] of [
+      [paths.key, key],
+      [paths.certificate, cert],
+      [ca, trusted],
+    ] as const)
+      writeFileSync(file, text);
+  };
+  write(identities.one);
+  const stop = new AbortController();
+  const used = Promise.withResolvers<HostIdentity>();
+  const following = followIdentity(() => readIdentity(paths, ca), identities.one, used.resolve, stop.signal);
+  const renewed = await identityOf("host-1");
+  write(renewed);
+  expect(await used.promise).toEqual(renewed);
+  server.use(renewed);
+  expect(await ask(identities.two)).toEqual([view]);
+  stop.abort();
+  await following;
+  rmSync(dir, { recursive: true, force: true });
+}, 20_000);

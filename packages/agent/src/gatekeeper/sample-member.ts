@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Connection, RowDataPacket } from "mysql2/promise";
+import { connect } from "../mysql/node-sql.ts";
+import type { ClusterFile } from "./cluster-file.ts";
+import type { MemberView } from "./views.ts";
+
+export const sampleEveryMs = 250;
+/** A server that takes longer is not one to lead to. */
+const answerWithinMs = 1000;
+
+/** `at` is when it was asked, by the clock of this process. */
+export type Sample = { at: number; view: Omit<MemberView, "ageMs"> };
+
+type Row = RowDataPacket & {
+  host: string | null;
+  state: string | null;
+  role: string | null;
+  own: 0 | 1 | null;
+  view: string | null;
+  closed: 0 | 1;
+  gtid: string;
+  received: string | null;
+  group_name: string | null;
+};
+
+// One statement: the group as it was at one moment, or nearly so. A server without a group has a row all the same.
+const question = `SELECT m.MEMBER_HOST AS host, m.MEMBER_STATE AS state, m.MEMBER_ROLE AS role,
+  m.MEMBER_ID = @@server_uuid AS own,
+  (SELECT s.VIEW_ID FROM performance_schema.replication_group_member_stats s WHERE s.MEMBER_ID = @@server_uuid) AS view,
+  @@GLOBAL.super_read_only OR @@GLOBAL.offline_mode AS closed, @@GLOBAL.gtid_executed AS gtid,
+  @@GLOBAL.group_replication_group_name AS group_name,
+  (SELECT c.RECEIVED_TRANSACTION_SET FROM performance_schema.replication_connection_status c
+    WHERE c.CHANNEL_NAME = 'group_replication_applier') AS received
+  FROM (SELECT 1) AS one LEFT JOIN performance_schema.replication_group_members m ON TRUE`;
+
+/** Asks the member's server again and again over one connection, which a server that is full of clients still has. */
+export async function keepSampling(
+  { node, socket }: Pick<ClusterFile, "node" | "socket">,
+  members: () => ClusterFile["members"],
+  take: (sample: Sample) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let connection: Connection | undefined;
+  while (!signal.aborted) {
+    const at = performance.now();
+    try {
+      connection ??= await open(socket);
+      const [rows] = await connection.query<Row[]>({ sql: question, timeout: answerWithinMs });
+      take({ at, view: { node, ...readView(rows, members()) } });
+    } catch {
+      connection?.destroy();
+      connection = undefined;
+      take({ at, view: { node, state: "away", online: [], writable: false } });
+    }
+    const rest = Math.max(0, sampleEveryMs - (performance.now() - at));
+    await sleep(rest, undefined, { signal }).catch(() => {});
+  }
+  connection?.destroy();
+}
+
+async function open(socket: string): Promise<Connection> {
+  const connection = await connect(socket);
+  // One that ends between two questions is told by the next.
+  connection.on("error", () => {});
+  return connection;
+}
+
+const states: Record<string, MemberView["state"]> = {
+  ONLINE: "online",
+  RECOVERING: "recovering",
+  OFFLINE: "offline",
+};
+
+/** Members are known by the address that they call themselves by: a renewed one has another server uuid. */
+export function readView(
+  rows: readonly Omit<Row, "constructor">[],
+  members: ClusterFile["members"],
+): Omit<MemberView, "node" | "ageMs"> {
+  const nodeAt = (host: string | null): string | undefined => members.find(({ address }) => address === host)?.node;
+  const own = rows.find((row) => row.own === 1);
+  const primary = nodeAt(rows.find(({ role }) => role === "PRIMARY")?.host ?? null);
+  const online = rows.filter(({ state }) => state === "ONLINE").flatMap(({ host }) => nodeAt(host) ?? []);
+  const state = own === undefined ? "offline" : (states[own.state ?? ""] ?? "error");
+  const role = own?.role === "PRIMARY" ? "primary" : own?.role === "SECONDARY" ? "secondary" : undefined;
+  return {
+    state,
+    ...(role !== undefined && { role }),
+    ...(own?.view && { view: own.view }),
+    ...(primary !== undefined && { primary }),
+    online,
+    listed: rows.flatMap(({ host }) => nodeAt(host) ?? []),
+    writable: rows[0]?.closed === 0,
+    ...(rows[0]?.group_name && { group: rows[0].group_name }),
+    ...(rows[0] !== undefined && { gtid: rows[0].gtid }),
+    ...(rows[0]?.received && { received: rows[0].received }),
+  };
+}

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import { gatePaths } from "../cluster-gate/gate-process.ts";
+import type { HostPaths } from "../host-paths.ts";
+import { readLed, writeChange, writeLed } from "./change-files.ts";
+import type { ClusterFile } from "./cluster-file.ts";
+import { createKnownViews } from "./known-views.ts";
+import { mayLead, mayRead, newest, primaryOf } from "./may-lead.ts";
+import { type Note, noteChange } from "./note-change.ts";
+import { keepSampling } from "./sample-member.ts";
+import { tellChange, type Verdicts, verdictsOf } from "./tell-gate.ts";
+import type { ClusterViews, MemberView } from "./views.ts";
+
+const noteEveryMs = 100;
+
+/** One cluster of this host: its own member is asked from here on; what others say of theirs is taken from their hosts. */
+export function watchCluster(
+  first: ClusterFile,
+  /** `isSure`: enough was heard for a no to be one. */
+  { host, isSure, log }: { host: HostPaths; isSure: () => boolean; log: Logger },
+) {
+  let file = first;
+  const known = createKnownViews();
+  const stop = new AbortController();
+  const sampled = Promise.withResolvers<void>();
+  const running = [
+    keepSampling(
+      first,
+      () => file.members,
+      (sample) => {
+        known.take(sample);
+        sampled.resolve();
+      },
+      stop.signal,
+    ),
+    keepNoting(),
+  ];
+
+  async function keepNoting(): Promise<void> {
+    let note = await readLed(host, first.node).catch(() => undefined);
+    let told: Verdicts = new Map();
+    while (!stop.signal.aborted) {
+      const before: Note | undefined = note;
+      const views = known.all();
+      if (isSure()) {
+        const verdicts = verdictsOf(file, views);
+        await tellChange(gatePaths(host, first.node).socket, told, verdicts);
+        told = verdicts;
+      }
+      const next = noteChange(file, before, views, Date.now());
+      note = next.note;
+      try {
+        if (next.change !== undefined) {
+          log.info({ change: next.change }, "another member leads");
+          await writeChange(host, next.change);
+        }
+        const isOther = note.primary !== before?.primary || note.view !== before?.view || note.group !== before?.group;
+        if (note.primary !== undefined && isOther) await writeLed(host, first.node, note);
+      } catch (error) {
+        log.error({ error: String(error) }, "a change of the primary was not written down");
+      }
+      await sleep(noteEveryMs, undefined, { signal: stop.signal }).catch(() => {});
+    }
+  }
+
+  const nodeAt = (ordinal: number): string => file.members.find((member) => member.ordinal === ordinal)?.node ?? "";
+  const own = (): MemberView =>
+    newest(first.node, known.all()) ?? { node: first.node, ageMs: 0, state: "away", online: [], writable: false };
+  return {
+    file: () => file,
+    /** The same member, and others around it perhaps. */
+    update(next: ClusterFile): void {
+      file = next;
+      known.keep(next.members.map(({ node }) => node));
+    },
+    take: known.take,
+    refuse: known.refuse,
+    own,
+    /** Its own member was asked once, whatever came of it. */
+    sampled: sampled.promise,
+    mayLead: (ordinal: number) => mayLead(nodeAt(ordinal), known.all()),
+    mayRead: (ordinal: number) => mayRead(nodeAt(ordinal), known.all()),
+    views(): ClusterViews {
+      const all = known.all();
+      const primary = primaryOf(file.members, all);
+      const others = file.members
+        .filter(({ node }) => node !== first.node)
+        .flatMap(({ node }) => newest(node, all) ?? []);
+      return { own: own(), others, ...(primary !== undefined && { primary }) };
+    },
+    async close(): Promise<void> {
+      stop.abort();
+      await Promise.all(running);
+    },
+  };
+}
+export type WatchedCluster = ReturnType<typeof watchCluster>;

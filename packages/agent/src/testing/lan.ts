@@ -1,0 +1,30 @@
+import { sh } from "./test-host.ts";
+
+/**
+ * A network between hosts, for their members. Each has two addresses on it, of which `address` is the second: a packet
+ * that leaves with the first is not from a member's host.
+ */
+export function makeLan(name: string, subnet: string, namespaces: readonly string[]) {
+  sh(`ip netns add ${name} && ip -n ${name} link add lan type bridge && ip -n ${name} link set lan up`);
+  const first = (index: number): string => `${subnet}.${10 + index}`;
+  const address = (index: number): string => `${subnet}.${110 + index}`;
+  const plug = (index: number): string =>
+    sh(`ip -n ${name} link add p${index} type veth peer name lan0 netns ${namespaces[index]} &&
+      ip -n ${name} link set p${index} master lan up &&
+      ip -n ${namespaces[index]} addr add ${first(index)}/24 dev lan0 &&
+      ip -n ${namespaces[index]} addr add ${address(index)}/24 dev lan0 && ip -n ${namespaces[index]} link set lan0 up`);
+  namespaces.forEach((_, index) => plug(index));
+  const forwarding = (index: number, state: 0 | 3): string =>
+    sh(`ip netns exec ${name} bridge link set dev p${index} state ${state}`);
+  return {
+    address,
+    first,
+    /** After the host's namespace was made anew. */
+    plug,
+    /** Nothing passes, and neither end is told: the cable is plugged in. */
+    cut: (index: number) => forwarding(index, 0),
+    heal: (index: number) => forwarding(index, 3),
+    close: () => sh(`ip netns delete ${name}`),
+  };
+}
+export type Lan = ReturnType<typeof makeLan>;

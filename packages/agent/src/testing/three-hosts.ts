@@ -1,0 +1,142 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { type Cluster, type Member, type NodeReport, type NodeSpec } from "@moorage/contract/agent";
+import { type Connection, createConnection, type RowDataPacket } from "mysql2/promise";
+import { askGate } from "../cluster-gate/runtime-socket.ts";
+import { ClusterViews } from "../gatekeeper/views.ts";
+import { withRoot } from "../mysql/node-sql.ts";
+import { agentEnvironment, builtEngine, enrolToken } from "./agent-environment.ts";
+import { makeAuthority, startFakeGateway } from "./fake-gateway.ts";
+import { makeLan } from "./lan.ts";
+import { testSpec } from "./node-spec.ts";
+import { makeTestHost, sh, until } from "./test-host.ts";
+
+/**
+ * Three hosts with a network between them, each with its podman, agent, gatekeeper and gateway; one authority for all.
+ *
+ *   three = await makeThreeHosts("moor-t-x", { subnets: [60, 61, 62], lan: 63, port: 20_021 });
+ *   three.want()                      all three members are wanted as the specs say, one generation higher
+ *   three.want((i) => ({ gate: … }))  … with a change, which stays
+ *   three.cluster((i) => ({ begin })) … with a change of `cluster`, which stays
+ *   three.hosts[i]                    its TestHost, `gateway`, `member`, `node`; startAgent() and startGatekeeper() as here
+ *   three.latest(i), three.isReached(i)   its last report, and whether it is `running` as wanted last
+ *   three.sql(i, "SELECT …")          as root, by its member's socket;  three.views(i)  of its gatekeeper
+ *   three.logIn(i, port?)             a client from outside, through host i's gate
+ *   three.cut(i) / three.heal(i)      nothing passes between host i and the other two; its gateway and clients stay
+ *   three.killServer(i)               kill -9 of its mysqld
+ *
+ * The subnets are the third byte of 198.18.x.0/24. `close` leaves nothing.
+ */
+export async function makeThreeHosts(
+  name: string,
+  { subnets, lan: lanSubnet, port }: { subnets: [number, number, number]; lan: number; port: number },
+) {
+  const authority = await makeAuthority();
+  const made = await Promise.all(subnets.map((subnet, index) => makeTestHost(`${name}${index}`, `198.18.${subnet}`)));
+  const lan = makeLan(
+    `${name}-lan`,
+    `198.18.${lanSubnet}`,
+    made.map(({ namespace }) => namespace),
+  );
+  const members: Member[] = made.map((_, index) => ({
+    node: randomUUID(),
+    ordinal: index,
+    host: `host-${index + 1}`,
+    address: lan.address(index),
+  }));
+  const hosts = await Promise.all(made.map((host, index) => equip(host, index)));
+
+  async function equip(host: (typeof made)[number], index: number) {
+    const member = members[index] as Member;
+    const gateway = await startFakeGateway(host.outside, 14_446, enrolToken, { host: index + 1, authority });
+    const environment = agentEnvironment(host, gateway);
+    host.known(member.node);
+    const startAgent = (more: Record<string, string> = {}) => host.startAgent({ ...environment, ...more });
+    const startGatekeeper = () => host.startGatekeeper(environment);
+    startAgent();
+    startGatekeeper();
+    return { ...host, gateway, environment, startAgent, startGatekeeper, member, node: member.node };
+  }
+
+  let generation = 0;
+  const group = randomUUID();
+  const specs = hosts.map(({ node, address }, index) =>
+    testSpec({
+      node,
+      ordinal: index,
+      server_id: index + 1,
+      engine: builtEngine,
+      database: { ...testSpec().database, cluster_size: 3, replication_type: "semi_synch" },
+      resources: { memory_mb: 1024, vcpus: 1, disk_mb: 2048 },
+      network: { address: address(1), port },
+      cluster: { replication: "semi_synch", group, members },
+    }),
+  );
+  const at = (index: number) => hosts[index] as (typeof hosts)[number];
+  const socketOf = (index: number): string => join(at(index).state, "nodes", at(index).node, "run", "mysqld.sock");
+  const gateOf = (index: number): string => join(at(index).state, "gates", at(index).node.slice(0, 8));
+
+  function want(change: (index: number) => Partial<NodeSpec> = () => ({})): void {
+    generation += 1;
+    hosts.forEach(({ gateway }, index) => {
+      specs[index] = { ...(specs[index] as NodeSpec), ...change(index), generation };
+      gateway.want(specs[index]);
+    });
+  }
+  const latest = (index: number): NodeReport | undefined => at(index).gateway.latest(at(index).node);
+
+  return {
+    hosts,
+    members,
+    lan,
+    port,
+    want,
+    cluster: (change: (index: number) => Partial<Cluster>) =>
+      want((index) => ({ cluster: { ...((specs[index] as NodeSpec).cluster as Cluster), ...change(index) } })),
+    spec: (index: number) => specs[index] as NodeSpec,
+    latest,
+    isReached: (index: number): boolean =>
+      latest(index)?.state === "running" && latest(index)?.generation === generation,
+    sql: <T extends object>(index: number, sql: string): Promise<T[]> =>
+      withRoot(
+        socketOf(index),
+        async (connection) => (await connection.query<(T & RowDataPacket)[]>({ sql, timeout: 10_000 }))[0],
+      ),
+    /** As its gatekeeper tells its agent. */
+    async views(index: number): Promise<ClusterViews | undefined> {
+      const { namespace, node } = at(index);
+      const text = sh(
+        `nsenter --net=/run/netns/${namespace} curl -s -m 1 http://127.0.0.1:19080/views/${node} || true`,
+      );
+      return ClusterViews.safeParse(text === "" ? undefined : JSON.parse(text)).data;
+    },
+    logIn: (index: number, toPort = port, from = at(index).outside): Promise<Connection> =>
+      createConnection({
+        stream: () => connect({ host: at(index).inside, port: toPort, localAddress: from }),
+        user: "dbadmin",
+        password: at(index).gateway.secrets.password,
+        ssl: { rejectUnauthorized: false },
+        connectTimeout: 2000,
+      }),
+    gatePid: (index: number): number => Number(readFileSync(join(gateOf(index), "haproxy.pid"), "utf8")),
+    askGate: (index: number, command: string) => askGate(join(gateOf(index), "haproxy.sock"), command),
+    cut: lan.cut,
+    heal: lan.heal,
+    serverPid: (index: number): number =>
+      Number(at(index).podman("inspect", "--format", "{{.State.Pid}}", `moorage-${at(index).node}`)),
+    killServer(index: number): void {
+      sh(`kill -9 ${this.serverPid(index)}`);
+    },
+    until,
+    async close(): Promise<void> {
+      if (process.env["SHOW_AGENT_LOG"]) for (const host of hosts) process.stdout.write(host.log());
+      // The agents first: a handshake that is under way would keep a gateway from closing.
+      await Promise.all(hosts.map((host) => host.close()));
+      await Promise.all(hosts.map(({ gateway }) => gateway.close()));
+      lan.close();
+    },
+  };
+}
+export type ThreeHosts = Awaited<ReturnType<typeof makeThreeHosts>>;
