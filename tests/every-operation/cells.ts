@@ -76,6 +76,7 @@ const said = ({ grants = [], on }: Held, it: Entity | undefined): string =>
 /** Everything else is possible with an active database, and with a transfer of one's own. */
 const wantedBy: Readonly<Record<string, Wanted>> = {
   resumeMysqlDatabase: { status: "suspended" },
+  switchMysqlPrimary: { cluster: true },
   acceptServiceTransfer: { offered: true },
 };
 

@@ -4,6 +4,7 @@ import { activeDatabase } from "../../packages/control-plane/src/testing/active-
 import { startPrometheus } from "../../packages/control-plane/src/testing/prometheus.ts";
 import { newWorld, type World } from "../../packages/control-plane/src/testing/world.ts";
 import { everyStatus, expectedStates, type Status } from "./expected-states.ts";
+import { asCluster } from "./things.ts";
 
 const LARGE = { id: "m1-large", label: "Large", class: "standard", memory_mb: 4096, disk_mb: 40_960, vcpus: 2 };
 
@@ -32,9 +33,10 @@ test("every operation on a database has a row", () => {
 });
 
 /** A database of an account of its own, made by the front door and then put into the status. */
-async function databaseIn(status: Status) {
+async function databaseIn(status: Status, cluster = false) {
   const alice = await world.customer();
   const { id } = await activeDatabase(world, alice, host);
+  if (cluster) await asCluster(world, id);
   const { account_id, timeline_id } = await world.databaseRow(id);
   const backup = await world.db
     .insertInto("backups")
@@ -57,8 +59,8 @@ const recordOf = async (id: number) => ({
 type Cell = { expected: (typeof expectedStates)[number]; status: Status };
 
 /** Asks as the owner, and says what was recorded before. */
-async function ask({ expected: { operation, body }, status }: Cell) {
-  const { alice, id, backupId } = await databaseIn(status);
+async function ask({ expected: { operation, body, cluster }, status }: Cell) {
+  const { alice, id, backupId } = await databaseIn(status, cluster);
   const [method = "", path = ""] = operation.split(" ");
   const named = { instanceId: id, backupId, metric: "connections" } as Record<string, string | number>;
   const { oldest_restore_time: restoreTime } = (

@@ -55,6 +55,11 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
   "POST /v4/databases/mysql/instances/:instanceId/patch": { scopes: ["databases:read_write"], object: "read_write" },
   "POST /v4/databases/mysql/instances/:instanceId/suspend": { scopes: ["databases:read_write"], object: "read_write" },
   "POST /v4/databases/mysql/instances/:instanceId/resume": { scopes: ["databases:read_write"], object: "read_write" },
+  "POST /v4/databases/mysql/instances/:instanceId/switchover": {
+    scopes: ["databases:read_write"],
+    object: "read_write",
+  },
+  "GET /v4/databases/mysql/instances/:instanceId/failovers": { scopes: ["databases:read_only"], object: "read_only" },
 
   "GET /v4/databases/mysql/instances/:instanceId/backups": { scopes: ["databases:read_only"], object: "read_only" },
   "POST /v4/databases/mysql/instances/:instanceId/backups": { scopes: ["databases:read_write"], object: "read_write" },

@@ -23,6 +23,8 @@ type ExpectedStates = {
   operation: string;
   /** Where one operation has two meanings. */
   as?: string;
+  /** It needs three nodes. */
+  cluster?: true;
   body?: (context: { restoreTime: string; id: number }) => object;
   allowed: readonly Status[];
 };
@@ -44,6 +46,8 @@ export const expectedStates: readonly ExpectedStates[] = [
   { operation: `POST ${instance}/patch`, allowed: ["active"] },
   { operation: `POST ${instance}/suspend`, allowed: ["active"] },
   { operation: `POST ${instance}/resume`, allowed: ["suspended"] },
+  { operation: `POST ${instance}/switchover`, cluster: true, allowed: ["active"] },
+  { operation: `GET ${instance}/failovers`, allowed: everyStatus },
 
   { operation: `GET ${instance}/credentials`, allowed: butProvisioning },
   { operation: `POST ${instance}/credentials/reset`, allowed: ["active"] },

@@ -5,7 +5,7 @@ import { createImageStores } from "../../packages/control-plane/src/images/index
 import { rateLimitsOf, readConfig } from "../../packages/control-plane/src/platform/config.ts";
 import { createRateLimiter } from "../../packages/control-plane/src/platform/limits/rate-limiter.ts";
 import { createLog } from "../../packages/control-plane/src/platform/log.ts";
-import { staged } from "../../packages/control-plane/src/testing/active-database.ts";
+import { offerClusterPlan, staged } from "../../packages/control-plane/src/testing/active-database.ts";
 import { importAll, uploaded } from "../../packages/control-plane/src/testing/import-stage.ts";
 import { startObjectStore } from "../../packages/control-plane/src/testing/object-store.ts";
 import { archivedThrough, later, midnightAfter } from "../../packages/control-plane/src/testing/past.ts";
@@ -20,6 +20,7 @@ let world: World;
 beforeAll(async () => {
   world = await newWorld();
   await world.host({ memory_mb: 1_024_000, disk_mb: 10_240_000 });
+  await offerClusterPlan(world);
 });
 afterAll(() => world[Symbol.asyncDispose]());
 

@@ -5,14 +5,17 @@ import { ENGINE, PLAN, REGION, type World } from "../../packages/control-plane/s
 import { changeClient, consent, newClient, type Person } from "./apps.ts";
 import { newImage, newInstance } from "./machines.ts";
 import { newInvoice, newPayment, newPaymentMethod } from "./money.ts";
-import { backupOf, clientWithThumbnail, closedAccount, loginOf, newTransfer, tokenIdOf } from "./things.ts";
+import { asCluster, backupOf, clientWithThumbnail, closedAccount, loginOf, newTransfer, tokenIdOf } from "./things.ts";
 
 export type Permission = "read_only" | "read_write";
 /** Something that grants name. */
 export type Entity = { type: EntityType; id: number };
 export type Target = { params: Record<string, string>; entity?: Entity };
-/** What the thing that is named must be like. `offered`: a transfer of somebody else's, to accept. */
-export type Wanted = { status?: DatabaseStatus; offered?: true };
+/**
+ * What the thing that is named must be like. `offered`: a transfer of somebody else's, to accept. `cluster`: a database
+ * of three healthy nodes.
+ */
+export type Wanted = { status?: DatabaseStatus; offered?: true; cluster?: true };
 /** What a restricted user was given. */
 export type Held = {
   grants?: readonly string[];
@@ -84,7 +87,7 @@ export async function newStage(world: World) {
   const target = async (
     names: readonly string[],
     person: Person,
-    { status = "active", offered }: Wanted = {},
+    { status = "active", offered, cluster }: Wanted = {},
   ): Promise<Target> => {
     const owned: Record<string, () => Promise<string | number>> = {
       username: async () => (await newUser()).username,
@@ -112,6 +115,7 @@ export async function newStage(world: World) {
     }
 
     const { id } = (await owner.create()).body;
+    if (cluster === true) await asCluster(world, id);
     const backup = names.includes("backupId") ? { backupId: await backupOf(world, id) } : {};
     // The state in which everything is possible, so that a refusal is about the principal.
     await world.db.updateTable("databases").set({ status }).where("id", "=", id).execute();

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { sha256 } from "../../packages/control-plane/src/platform/sha256.ts";
 import { hasBackup } from "../../packages/control-plane/src/testing/past.ts";
 import type { World } from "../../packages/control-plane/src/testing/world.ts";
@@ -42,6 +43,33 @@ export async function loginOf(world: World, { accountId, userId, username }: Per
 export async function backupOf(world: World, id: number): Promise<string> {
   await world.activities.wantNodes((await world.lastOperation()).id);
   return String((await hasBackup(world, { id })).id);
+}
+
+let ports = 24_093;
+
+/** Three healthy nodes, whatever it had. */
+export async function asCluster({ db, time }: World, id: number): Promise<void> {
+  const { account_id } = await db
+    .updateTable("databases")
+    .set({ cluster_size: 3, replication_type: "semi_synch" })
+    .where("id", "=", id)
+    .returning("account_id")
+    .executeTakeFirstOrThrow();
+  const host = await db.selectFrom("hosts").select("id").where("state", "=", "active").executeTakeFirstOrThrow();
+  await db.updateTable("nodes").set({ released_at: time.now }).where("database_id", "=", id).execute();
+  await db.insertInto("clusters").values({ account_id, database_id: id, group_password: "" }).execute();
+  const nodes = [0, 1, 2].map((ordinal) => ({
+    ...{ account_id, id: randomUUID(), database_id: id, host_id: host.id, ordinal, port: ports-- },
+    ...{ memory_mb: 2048, disk_mb: 20_480, created_at: new Date(0), observed_state: "running" as const },
+    ...{ wanted: null, waiting_operation_id: null, observed_step: null, observed_message: null, observed_at: null },
+    ...{ used_disk_mb: null, released_at: null },
+  }));
+  await db.insertInto("nodes").values(nodes).execute();
+  const report = JSON.stringify({ state: "online", online: 3, shared: true, primary: nodes[0]?.id });
+  await db
+    .insertInto("members")
+    .values(nodes.map(({ id: node_id }) => ({ account_id, node_id, database_id: id, report })))
+    .execute();
 }
 
 export async function newTransfer(world: World, from: { accountId: number; token: string }): Promise<string> {

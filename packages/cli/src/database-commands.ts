@@ -9,8 +9,10 @@ type Database = {
   label: string;
   region: string;
   plan: string;
+  nodes: number;
   engine: string;
   status: string;
+  advice: string | null;
 };
 type Deleted = {
   id: number;
@@ -20,6 +22,7 @@ type Deleted = {
   data_until: string;
   undelete_until: string;
 };
+type Begun = { id: number; label: string; waits_for: string[] };
 type Undeleted = { id: number; account: number; label: string; status: string; data_until: string | null };
 
 export function databaseCommands(program: Command, output: Output): void {
@@ -47,6 +50,20 @@ export function databaseCommands(program: Command, output: Output): void {
       const reply = await adminClient().post<Undeleted>(`/admin/databases/${segment(id)}/undelete`, {});
       output.said(reply, inWords(reply));
     });
+
+  database
+    .command("begin <id>")
+    .description("have the nodes of a database of three begin their group, when none of them does by itself")
+    .option("--accept-loss", "without nodes whose hosts are dead: what only they had is lost")
+    .action(async (id: string, { acceptLoss }: { acceptLoss?: true }) => {
+      const reply = await adminClient().post<Begun>(`/admin/databases/${segment(id)}/begin`, {
+        accept_loss: acceptLoss === true,
+      });
+      output.said(
+        reply,
+        `Database ${reply.label} (${reply.id}) begins with the node that has the most, as soon as ${reply.waits_for.join(", ")} have said what they have.`,
+      );
+    });
 }
 
 const inWords = ({ id, account, label, status, data_until }: Undeleted): string =>
@@ -57,14 +74,16 @@ const inWords = ({ id, account, label, status, data_until }: Undeleted): string 
         `Restricted users lost their grants on it when it was deleted. Give them again with: moorage user grants set --help`,
       ].join("\n");
 
-const rowOf = ({ id, account, label, region, plan, engine, status }: Database) => ({
+const rowOf = ({ id, account, label, region, plan, nodes, engine, status, advice }: Database) => ({
   id,
   account,
   label,
   region,
   plan,
+  nodes,
   engine,
   status,
+  strange: advice ?? "",
 });
 
 const rowOfDeleted = ({ id, account, label, deleted, data_until, undelete_until }: Deleted) => ({

@@ -4,7 +4,7 @@ import type { DeletionAllowance } from "@moorage/contract/agent";
 import { signedText } from "@moorage/contract/agent";
 import type { Command } from "commander";
 import { Refused } from "./admin-client.ts";
-import { positiveNumber, wholeNumber } from "./arguments.ts";
+import { positiveNumber, segment, wholeNumber } from "./arguments.ts";
 import { adminClient, setting } from "./environment.ts";
 import type { Output } from "./output.ts";
 
@@ -61,6 +61,17 @@ export function hostCommands(program: Command, output: Output): void {
         reply.enrol_token === undefined
           ? `Host ${name} (${reply.id}) is enrolled already.`
           : `Host ${name} (${reply.id}). Give this token to its agent within 24 hours; it works once:\n${reply.enrol_token}`,
+      );
+    });
+
+  host
+    .command("dead <name>")
+    .description("say that a host never comes back: its nodes are replaced where others have their data")
+    .action(async (name: string) => {
+      const reply = await adminClient().post<{ name: string; nodes: number }>(`/admin/hosts/${segment(name)}/dead`, {});
+      output.said(
+        reply,
+        `${reply.name} is dead. It held ${reply.nodes} nodes; those of databases of three are replaced.`,
       );
     });
 

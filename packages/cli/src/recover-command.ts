@@ -34,7 +34,10 @@ const inWords = (found: Recovered): string =>
     ...part("Databases that were created since the backup, adopted (their passwords are new):", found.adopted),
     ...part("Databases that were deleted since the backup, deleted:", found.deleted),
     ...part("Databases whose host does not have them. Nothing was made in their place; restore them:", found.missing),
-    ...part("On hosts, but of an account or plan that is not known any more. Left running:", found.orphans),
+    ...part(
+      "On hosts, but of an account or plan that is not known any more, or replaced since. Left running:",
+      found.orphans,
+    ),
   ].join("\n");
 
 const part = (heading: string, lines: readonly string[]): string[] =>

@@ -68,6 +68,8 @@ export const MysqlDatabase = z.object({
   allow_list: z.array(Source),
   hosts: z.object({ primary: z.string().nullable(), secondary: z.string().nullable() }),
   port: z.int().nullable(),
+  /** Where its secondaries are read from, under the same names. Null for one node, and until there is a port. */
+  read_only_port: z.int().nullable(),
   replication_type: ReplicationType,
   ssl_connection: z.boolean(),
   status: DatabaseStatus,
@@ -131,6 +133,7 @@ export type DatabaseEngine = z.output<typeof DatabaseEngine>;
 /** What the list over all engines shows of a database. */
 export const Database = MysqlDatabase.omit({
   port: true,
+  read_only_port: true,
   replication_type: true,
   ssl_connection: true,
   total_disk_size_gb: true,

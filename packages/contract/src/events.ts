@@ -47,7 +47,11 @@ export const EventAction = z.enum([
   "database_credentials_reset",
   "database_degraded",
   "database_failed",
+  "database_failover",
+  "database_group_form",
   "database_low_disk_space",
+  "database_node_replace",
+  "database_switchover",
 ]);
 export type EventAction = z.output<typeof EventAction>;
 

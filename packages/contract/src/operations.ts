@@ -1,6 +1,7 @@
 import * as account from "./account.ts";
 import * as computes from "./computes.ts";
 import * as databaseBackups from "./database-backups.ts";
+import * as databaseFailovers from "./database-failovers.ts";
 import * as databaseLife from "./database-life.ts";
 import * as databaseMetrics from "./database-metrics.ts";
 import * as databases from "./databases.ts";
@@ -26,6 +27,7 @@ export const operations: readonly Operation[] = [
   computes,
   databases,
   databaseBackups,
+  databaseFailovers,
   databaseLife,
   databaseMetrics,
   events,

@@ -18,7 +18,12 @@ import {
   createDatabaseActivities,
   createDatabaseExpiry,
   createFindingsChore,
+  createHealthActivities,
+  createHealthChore,
+  createHealthExpiry,
   findingSteps,
+  healthSteps,
+  createKeepersChore,
   createNameActivities,
   createNamesChore,
   createObjectsChore,
@@ -28,6 +33,7 @@ import {
   createTimelineActivities,
   createTimelineExpiry,
   dailyPointSteps,
+  keeperSteps,
   objectsSteps,
   patchSteps,
   purgeSteps,
@@ -111,6 +117,8 @@ const databaseActivities = createDatabaseActivities(activityDeps);
 const changeActivities = createChangeActivities(activityDeps);
 const backupActivities = createBackupActivities(activityDeps);
 const timelineActivities = createTimelineActivities(activityDeps);
+const hostSilentSeconds = config.MOORAGE_HOST_SILENT_SECONDS;
+const healthActivities = createHealthActivities({ ...activityDeps, hostSilentSeconds });
 const names = createPowerDns({
   url: required(config, "MOORAGE_DNS_URL"),
   key: required(config, "MOORAGE_DNS_KEY"),
@@ -127,6 +135,7 @@ const activities = {
   ...changeActivities,
   ...backupActivities,
   ...timelineActivities,
+  ...healthActivities,
   ...createTransferActivities(activityDeps),
   ...importActivities,
   ...createNameActivities(nameDeps),
@@ -135,7 +144,16 @@ const activities = {
   ...createInvoiceActivities({ db, clock, afterInvoices: openInvoiceCharges }),
 };
 const choreSteps = [
-  ...[...dailyPointSteps, ...patchSteps, ...objectsSteps, ...purgeSteps, ...findingSteps, ...staleSteps],
+  ...[
+    ...dailyPointSteps,
+    ...patchSteps,
+    ...keeperSteps,
+    ...objectsSteps,
+    ...purgeSteps,
+    ...findingSteps,
+    ...healthSteps,
+    ...staleSteps,
+  ],
   ...[...beginSteps, ...removeSteps, ...clearSteps, ...sweepSteps, ...copySteps],
   ...[...closedAccountSteps, ...endImagesSteps, ...monthEndSteps, ...runSteps, ...chargeSteps],
 ];
@@ -153,6 +171,7 @@ const sweeper = startSweeper({
     ...createChangeExpiry(changeActivities),
     ...createBackupExpiry(backupActivities),
     ...createTimelineExpiry(timelineActivities),
+    ...createHealthExpiry(healthActivities),
     ...createTransferExpiry(activityDeps),
     ...createImportExpiry(importActivities),
     ...createCaptureExpiry(captureActivities),
@@ -168,6 +187,10 @@ const sweeper = startSweeper({
       endOthers: createEndImages({ db, clock }),
     }),
     createFindingsChore({ db, clock }),
+    createHealthChore({
+      ...{ db, clock, hostSilentSeconds, changeDeadlineSeconds: config.MOORAGE_CHANGE_DEADLINE_SECONDS },
+      restoreDeadlineSeconds: config.MOORAGE_RESTORE_DEADLINE_SECONDS,
+    }),
     createEventPartitionsChore({ db, clock }),
     createIdempotencySweep({ db, clock }),
     createCardAttemptSweep({ db, clock }),
@@ -187,6 +210,7 @@ const sweeper = startSweeper({
     createProviderEventSweep({ db, clock }),
     createStaleTransfersChore({ db, clock, sealer }),
     createNamesChore(nameDeps),
+    createKeepersChore({ db, clock, log }),
     createObjectsChore({ db, clock, objects }),
     createPurgeChore({ db, clock, objects }),
     createRemoveImagesChore(imageDeps),

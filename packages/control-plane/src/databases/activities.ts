@@ -6,6 +6,8 @@ import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { type EngineVersion, findEngineVersion, findPlan } from "#regions/index.ts";
+import { isCluster } from "./clusters/cluster-spec.ts";
+import { giveMembers } from "./clusters/give-members.ts";
 import { usageOf } from "./create-database.ts";
 import { initialStatus, statusAfter } from "./database.ts";
 import { type DatabaseRow, lockDatabase, saveDatabase } from "./database-store.ts";
@@ -42,17 +44,18 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
       );
       if (nodes === undefined) return undefined;
       const given = await givePast(tx, { sealer, archive, at: clock() }, { operation, database, engine });
-      return want(tx, operation.id, "running", await specsOf(tx, nodes, { ...given, plan, engine, zone }));
+      const orders = await giveMembers(tx, sealer, given, nodes);
+      return want(tx, operation.id, "running", await specsOf(tx, nodes, { ...given, plan, engine, zone, orders }));
     });
     if (wanted === undefined) return "no room";
     await wakeHosts(db, wanted);
     return "wanted";
   },
 
-  settleProvision: (operationId: number, settlement: Settlement): Promise<void> =>
-    db.transaction().execute(async (tx) => {
+  settleProvision: async (operationId: number, settlement: Settlement): Promise<void> => {
+    const wanted = await db.transaction().execute(async (tx) => {
       const operation = await settle(tx, operationId, settlement, clock());
-      if (operation === undefined) return;
+      if (operation === undefined) return undefined;
       const database = await lockDatabase(tx, operation.account_id, operation.entity_id);
       const [node] = await findNodes(tx, database.account_id, database.id);
       if (settlement.done && database.timeline_id !== null) await liveOn(tx, database.timeline_id, clock());
@@ -68,8 +71,18 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
         ),
         updated_at: clock(),
       });
+      // The permission to begin its group is taken back, whether it was used or not.
+      const without = isCluster(settled)
+        ? await wantAsRow(tx, operationId, "without orders", {
+            ...(await loadDatabase(tx, operationId, archive)),
+            zone,
+          })
+        : undefined;
       await meterDatabase(tx, settled, clock());
-    }),
+      return without;
+    });
+    if (wanted !== undefined) await wakeHosts(db, wanted);
+  },
 
   /** Wants the list that the row has now. "not there": its host has lost the database, or nobody waits any more. */
   wantAllowList: async (operationId: number): Promise<"wanted" | "not there"> => {

@@ -1,11 +1,13 @@
-import { findNodes, type NodeRow, resizeNodes, type Wanted, want } from "#fleet/index.ts";
+import { findNodes, giveSizes, listenTo, type NodeRow, resizeNodes, type Wanted, want } from "#fleet/index.ts";
 import { giveBackToLimits } from "#identity/index.ts";
-import { findOperation } from "#operations/index.ts";
-import type { Tx } from "#platform/db/database.ts";
+import { findOperation, type OperationRow } from "#operations/index.ts";
 import { findPlan, type Plan } from "#regions/index.ts";
 import type { ActivityDeps } from "./activities.ts";
 import { previousOf } from "./change-database.ts";
 import { type ChangeKind, changeOf, changes } from "./changes.ts";
+import { isCluster } from "./clusters/cluster-spec.ts";
+import { sizeOf, unlike } from "./clusters/rolling/own-version.ts";
+import { createRollActivities } from "./clusters/rolling/roll-activities.ts";
 import { statusAfter } from "./database.ts";
 import { type DatabaseRow, saveDatabase } from "./database-store.ts";
 import { meterDatabase } from "./meter-database.ts";
@@ -19,11 +21,13 @@ export type Unwanted = "no room" | "not there" | "too late";
 
 /** The steps of every change that hosts follow. Each is repeatable: it may have been done before. */
 export const createChangeActivities = ({ db, clock, zone, archive }: ActivityDeps) => ({
-  /** Wants of every node what the row says now, with the room on its host that this needs. */
-  wantChange: async (operationId: number): Promise<"wanted" | Unwanted> => {
-    const wanted = await db.transaction().execute(async (tx): Promise<Wanted | Unwanted> => {
+  ...createRollActivities({ db, clock, zone, archive }),
+
+  /** Takes the room that it needs on every host, and wants of every node what the row says now, or leaves it to turns. */
+  wantChange: async (operationId: number): Promise<"wanted" | "wanted apart" | "one by one" | Unwanted> => {
+    const wanted = await db.transaction().execute(async (tx): Promise<Started | "one by one" | Unwanted> => {
       const context = await loadDatabase(tx, operationId, archive);
-      const { database, plan } = context;
+      const { database, plan, operation } = context;
       const nodes = await findNodes(tx, database.account_id, database.id);
       // Asked again under the row's lock: what was given up meanwhile must not be wanted.
       const { settled_at, deadline_at } = await findOperation(tx, operationId);
@@ -31,34 +35,50 @@ export const createChangeActivities = ({ db, clock, zone, archive }: ActivityDep
       const isWanted = nodes.some(({ waiting_operation_id }) => waiting_operation_id === operationId);
       if (!isWanted && clock() >= deadline_at) return "too late";
       if (!(await resizeNodes(tx, nodes, larger(plan, nodes)))) return "no room";
-      return want(tx, operationId, "change", await specsOf(tx, nodes, { ...context, zone }));
+      if (rollsOver(operation, database)) {
+        await listenTo(tx, operationId, nodes);
+        return "one by one";
+      }
+      const apart = startsApart(operation, database);
+      return { ...(await want(tx, operationId, "change", await specsOf(tx, nodes, { ...context, zone }))), apart };
     });
     if (typeof wanted === "string") return wanted;
     await wakeHosts(db, wanted);
-    return "wanted";
+    return wanted.apart ? "wanted apart" : "wanted";
   },
 
-  /** Given up: the row is as before and wanted again, because a host may have gone half of the way. */
+  /**
+   * Given up: the row is as before and wanted again, because a host may have gone half of the way. Nodes that take turns
+   * have gone back by turns too; what could not is left to the next window, for they must not restart all at once.
+   */
   settleChange: async (operationId: number, settlement: Settlement): Promise<void> => {
     const wanted = await db.transaction().execute(async (tx) => {
       const context = await loadDatabase(tx, operationId, archive);
       const { account_id, id, status } = context.database;
       const change = changeOf(context.operation.kind);
-      const message = await messageOf(tx, context.database, change.failed, settlement);
+      const rolls = rollsOver(context.operation, context.database);
+      const nodes = await findNodes(tx, account_id, id);
+      const previous = settlement.done ? {} : previousOf(context.operation);
+      const ended: DatabaseRow = { ...context.database, ...previous };
+      const others = unlike(ended, context.engine, nodes);
+      const message = messageOf(nodes, change.failed, settlement, rolls ? others : 0);
       const operation = await settle(tx, operationId, { done: settlement.done, ...message }, clock());
       if (operation === undefined) return undefined;
-      const ended: DatabaseRow = { ...context.database, ...(settlement.done ? {} : previousOf(operation)) };
       const database = await saveDatabase(tx, account_id, id, {
         ...{ plan: ended.plan, powered: ended.powered, image: ended.image },
         status: statusAfter(change.work, status, settlement),
-        patch_due_at: plannedPatch(ended, context.engine, clock()),
+        patch_due_at: plannedPatch(ended, context.engine, clock(), others > 0),
         updated_at: clock(),
       });
       const plan = (await findPlan(tx, database.plan)) as Plan;
-      await resizeNodes(tx, await findNodes(tx, account_id, id), plan);
-      const again = settlement.done
-        ? undefined
-        : await wantAsRow(tx, operationId, phaseOfFailure(change), { ...context, database, plan, zone });
+      await giveSizes(
+        tx,
+        nodes.map((node) => ({ node, size: isCluster(database) ? sizeOf(node, plan) : plan })),
+      );
+      const again =
+        settlement.done || rolls
+          ? undefined
+          : await wantAsRow(tx, operationId, phaseOfFailure(change), { ...context, database, plan, zone });
       await meterDatabase(tx, database, clock());
       if (plan.id !== context.plan.id)
         await giveBackToLimits(tx, account_id, differenceOf(context.plan, plan, database.cluster_size));
@@ -85,14 +105,28 @@ const larger = (plan: Plan, nodes: readonly NodeRow[]) => ({
 const phaseOfFailure = ({ keeps }: { keeps: readonly unknown[] }): string =>
   keeps.length === 0 ? "change" : "as before";
 
-async function messageOf(
-  tx: Tx,
-  database: DatabaseRow,
+/** Nodes of one database that restart with the change: never more than one of them at a time. */
+const rollsOver = ({ kind }: Pick<OperationRow, "kind">, database: DatabaseRow): boolean =>
+  changeOf(kind).rolls === true && isCluster(database);
+
+/** `apart`: its nodes will be in no group, and have to be brought together. */
+type Started = Wanted & { apart: boolean };
+
+/** A group ends with its last member. */
+const startsApart = ({ kind }: Pick<OperationRow, "kind">, database: DatabaseRow): boolean =>
+  changeOf(kind).starts === true && isCluster(database);
+
+/** `others`: so many nodes are not what the database is shown as. */
+function messageOf(
+  nodes: readonly NodeRow[],
   failed: string,
   { done, message }: Settlement,
-): Promise<{ message?: string }> {
+  others: number,
+): { message?: string } {
   if (done) return {};
-  const nodes = await findNodes(tx, database.account_id, database.id);
-  const said = message ?? nodes.find(({ observed_message }) => observed_message !== null)?.observed_message;
-  return { message: `${failed}: ${said ?? "a host did not confirm it in time."}` };
+  const told = message ?? nodes.find(({ observed_message }) => observed_message !== null)?.observed_message;
+  const said = told ?? "a host did not confirm it in time.";
+  if (others === 0) return { message: `${failed}: ${said}` };
+  const left = `${others} of its ${nodes.length} nodes have it; it goes on in the next maintenance window`;
+  return { message: `The change is not complete: ${left}: ${said}` };
 }

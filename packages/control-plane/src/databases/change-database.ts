@@ -57,15 +57,22 @@ export type Opened = {
   /** Null: nobody asked, it was due. */
   username: string | null;
   at: Date;
+  /** For each time that hosts are waited for: nodes that take turns have it each. */
   deadlineSeconds: number;
+  /** In all, where something else ends before. */
+  atMostSeconds?: number;
   detail?: object;
 };
 
 /** Columns, status, operation, audit line and events of a change, in the transaction that accepts it. */
 export async function openChange(tx: Tx, before: DatabaseRow, opened: Opened): Promise<void> {
-  const { kind, columns, username, at, deadlineSeconds, detail = {} } = opened;
+  const { kind, columns, username, at, detail = {} } = opened;
   const { account_id: accountId, id } = before;
-  const { work, audited, events, notices = [], keeps } = changeOf(kind);
+  const { work, audited, events, notices = [], keeps, rolls = false } = changeOf(kind);
+  const deadlineSeconds = Math.min(
+    opened.deadlineSeconds * (rolls ? before.cluster_size : 1),
+    opened.atMostSeconds ?? Number.POSITIVE_INFINITY,
+  );
   await saveDatabase(tx, accountId, id, { ...columns, status: statusDuring(work, before.status), updated_at: at });
   const previous = Object.fromEntries(keeps.map((column) => [column, before[column]]));
   await openWork(tx, before, {

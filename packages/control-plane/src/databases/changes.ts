@@ -14,6 +14,12 @@ type Change = {
   notices?: readonly EventAction[];
   /** The columns that are as before again when it is given up. None: it stays wanted, and its hosts follow later. */
   keeps: readonly KeptColumn[];
+  /** Its nodes restart with it: those of a cluster take it one at a time. */
+  rolls?: true;
+  /** Its nodes start with it: those of a cluster form their group anew. */
+  starts?: true;
+  /** What is not done in time stays where it is, and goes on in the next maintenance window. */
+  pauses?: true;
   /** Begins the message of its failure. */
   failed: string;
 };
@@ -27,6 +33,7 @@ export const changes = {
     events: ["database_update", "database_resize"],
     notices: ["database_resize_create"],
     keeps: ["plan"],
+    rolls: true,
     failed: "The database could not be resized, and keeps the type that it had",
   },
   suspendDatabase: {
@@ -43,6 +50,7 @@ export const changes = {
     audited: "resume_database",
     events: ["database_update"],
     keeps: ["powered"],
+    starts: true,
     failed: "The database could not be resumed, and stays suspended",
   },
   patchDatabase: {
@@ -51,6 +59,8 @@ export const changes = {
     audited: "patch_database",
     events: ["database_update"],
     keeps: ["image"],
+    rolls: true,
+    pauses: true,
     failed: "The patch could not be applied, and the database runs as before it",
   },
   resetCredentials: {

@@ -11,7 +11,7 @@ import type { Sealer } from "#platform/seal.ts";
 import type { Offered, Offers, Plan } from "#regions/index.ts";
 import { acceptCreate } from "./accept-create.ts";
 import { mayHaveDatabases } from "./capability.ts";
-import { initialStatus, labelTaken, replicationOf } from "./database.ts";
+import { initialStatus, labelTaken, plansFor, replicationOf } from "./database.ts";
 import { entityOf, passwordPlace, targetOf } from "./entity.ts";
 import { defaultUpdates } from "./maintenance-window.ts";
 import { requireForkable } from "./timelines/fork.ts";
@@ -151,7 +151,7 @@ async function requireOffered(offers: Offers, request: NewMysqlDatabase) {
     });
   };
   if (region === undefined) refuse("region", offered.regions);
-  if (plan === undefined) refuse("type", offered.plans);
+  if (plan === undefined) refuse("type", plansFor(offered.plans, request.cluster_size));
   if (engineVersion === undefined) refuse("engine", offered.engineVersions);
   if (plan === undefined || engineVersion === undefined || errors.length > 0)
     throw new DomainError("invalid", ...errors);
@@ -161,7 +161,7 @@ async function requireOffered(offers: Offers, request: NewMysqlDatabase) {
 const choose = (offered: Offered, request: NewMysqlDatabase) => ({
   offered,
   region: offered.regions.find(({ id }) => id === request.region),
-  plan: offered.plans.find(({ id }) => id === request.type),
+  plan: plansFor(offered.plans, request.cluster_size).find(({ id }) => id === request.type),
   engineVersion: offered.engineVersions.find(({ id }) => id === request.engine),
 });
 const isWhole = ({ region, plan, engineVersion }: ReturnType<typeof choose>): boolean =>

@@ -5,6 +5,7 @@ import type { Db } from "#platform/db/database.ts";
 import { notFound } from "#platform/errors.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { openKeyring } from "./archive/store-keyring.ts";
+import { openGroupPassword } from "./clusters/cluster-store.ts";
 import { requireActionAllowed } from "./database.ts";
 import { findDatabaseRow } from "./database-store.ts";
 import { passwordPlace, targetOf } from "./entity.ts";
@@ -42,8 +43,10 @@ export const createSecretsOf =
       .where("id", "=", databaseId)
       .executeTakeFirstOrThrow(notFound);
     const keyring = await openKeyring(db, sealer, accountId, node);
+    const group = await openGroupPassword(db, sealer, { account_id: accountId, id: databaseId });
     return {
       admin_password: sealer.open(passwordPlace(accountId, databaseId), row.admin_password),
+      ...(group === undefined ? {} : { group_password: group }),
       ...(keyring === undefined ? {} : { keyring }),
     };
   };

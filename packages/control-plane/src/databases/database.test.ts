@@ -122,8 +122,12 @@ test("the largest plan has nothing above it, and a list is not changed with the 
   ]);
 });
 
-test("one node replicates nothing, and what is not offered is refused by its field", () => {
+test("one node replicates nothing, three do so semi-synchronously, and all else is refused by its field", () => {
   expect(replicationOf({ cluster_size: 1, replication_type: undefined })).toBe("none");
-  expect(() => replicationOf({ cluster_size: 3, replication_type: undefined })).toThrow("cluster_size");
+  expect(replicationOf({ cluster_size: 1, replication_type: "none" })).toBe("none");
+  expect(replicationOf({ cluster_size: 3, replication_type: undefined })).toBe("semi_synch");
+  expect(replicationOf({ cluster_size: 3, replication_type: "semi_synch" })).toBe("semi_synch");
   expect(() => replicationOf({ cluster_size: 1, replication_type: "semi_synch" })).toThrow("replication_type");
+  expect(() => replicationOf({ cluster_size: 3, replication_type: "none" })).toThrow("semi_synch");
+  expect(() => replicationOf({ cluster_size: 3, replication_type: "asynch" })).toThrow("asynch is not offered yet");
 });

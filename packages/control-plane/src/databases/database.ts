@@ -13,6 +13,7 @@ export type DatabaseAction =
   | "restore"
   | "suspend"
   | "resume"
+  | "switch over"
   | "delete"
   | "fork"
   | "reset the credentials of"
@@ -41,6 +42,7 @@ const allowed: Record<DatabaseAction, readonly DatabaseStatus[]> = {
   restore: ["active", "degraded", "failed"],
   suspend: ["active"],
   resume: ["suspended"],
+  "switch over": ["active"],
   delete: ["active", "failed", "degraded"],
   fork: onceMade,
   "reset the credentials of": ["active"],
@@ -51,7 +53,17 @@ const allowed: Record<DatabaseAction, readonly DatabaseStatus[]> = {
 };
 
 /** Work on a database: its status meanwhile, and after it was done or given up. */
-export type Work = "provision" | "update" | "resize" | "patch" | "reset" | "backup" | "restore" | "suspend" | "resume";
+export type Work =
+  | "provision"
+  | "update"
+  | "resize"
+  | "patch"
+  | "reset"
+  | "backup"
+  | "restore"
+  | "suspend"
+  | "resume"
+  | "switchover";
 type Course = { during: DatabaseStatus; done: DatabaseStatus; failed: DatabaseStatus | "as before" };
 
 const courses: Record<Work, Course> = {
@@ -65,6 +77,7 @@ const courses: Record<Work, Course> = {
   restore: { during: "restoring", done: "active", failed: "as before" },
   suspend: { during: "suspending", done: "suspended", failed: "active" },
   resume: { during: "resuming", done: "active", failed: "suspended" },
+  switchover: { during: "updating", done: "active", failed: "active" },
 };
 
 export class WrongDatabaseStatus extends DomainError {
@@ -155,17 +168,26 @@ export const labelTaken = (label: string): DomainError =>
     reason: `Label must be unique among your databases: "${label}" is taken.`,
   });
 
-/** One node has nothing to replicate; three nodes are not offered yet. */
-export function replicationOf(request: Pick<NewMysqlDatabase, "cluster_size" | "replication_type">): "none" {
-  if (request.cluster_size !== 1)
-    throw new DomainError("invalid", {
-      field: "cluster_size",
-      reason: "cluster_size must be a valid value: 1 (three nodes are not offered yet)",
-    });
-  if (request.replication_type !== undefined && request.replication_type !== "none")
-    throw new DomainError("invalid", {
-      field: "replication_type",
-      reason: "replication_type must be a valid value: none, for a database of one node",
-    });
-  return "none";
+/** One node has nothing to replicate. Three agree on every write before it is acknowledged, unless asked otherwise. */
+export function replicationOf({
+  cluster_size,
+  replication_type,
+}: Pick<NewMysqlDatabase, "cluster_size" | "replication_type">): DatabaseRow["replication_type"] {
+  const refused = (valid: string): DomainError =>
+    new DomainError("invalid", { field: "replication_type", reason: invalidReason("replication_type", valid) });
+  if (cluster_size === 1) {
+    if (replication_type !== undefined && replication_type !== "none")
+      throw refused("none, for a database of one node");
+    return "none";
+  }
+  if (replication_type === undefined || replication_type === "semi_synch") return "semi_synch";
+  if (replication_type === "none") throw refused("semi_synch, for a database of three nodes");
+  throw refused("semi_synch, for a database of three nodes (asynch is not offered yet)");
 }
+
+/** A server of a group needs more memory for itself than one alone. */
+const LEAST_MEMORY_OF_THREE_MB = 2048;
+
+/** The plans that a database of so many nodes can have. */
+export const plansFor = (offered: readonly Plan[], clusterSize: number): Plan[] =>
+  offered.filter(({ memory_mb }) => clusterSize === 1 || memory_mb >= LEAST_MEMORY_OF_THREE_MB);

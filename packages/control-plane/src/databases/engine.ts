@@ -1,5 +1,6 @@
 import type { DatabaseEngine, DatabaseType } from "@moorage/contract";
 import { type EngineVersion, type Plan, type PricedPlan, priceOf } from "#regions/index.ts";
+import { plansFor } from "./database.ts";
 
 /** An empty database with its logs takes a part of its first gigabyte. */
 const EMPTY_DATABASE_GB = 1;
@@ -13,7 +14,9 @@ export const viewOfEngine = (version: EngineVersion, plans: readonly Plan[]): Da
   used_disk_size_gb: EMPTY_DATABASE_GB,
 });
 
-/** One node is offered; a plan's price is for one. */
+const SIZES = [1, 3];
+
+/** A plan's price is for one node. */
 export const viewOfType = (plan: PricedPlan): DatabaseType => ({
   id: plan.id,
   label: plan.label,
@@ -22,5 +25,14 @@ export const viewOfType = (plan: PricedPlan): DatabaseType => ({
   disk: plan.disk_mb,
   vcpus: plan.vcpus,
   deprecated: plan.deprecated,
-  engines: { mysql: [{ quantity: 1, price: priceOf(plan) }], postgresql: [] },
+  engines: {
+    mysql: SIZES.filter((quantity) => plansFor([plan], quantity).length > 0).map((quantity) => ({
+      quantity,
+      price: priceOf({
+        hourly_micros: plan.hourly_micros * quantity,
+        monthly_micros: plan.monthly_micros * quantity,
+      }),
+    })),
+    postgresql: [],
+  },
 });

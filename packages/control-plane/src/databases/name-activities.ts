@@ -55,7 +55,7 @@ export const createNamesChore = (deps: NameDeps) => async (): Promise<void> => {
     .selectFrom("databases")
     .select(["account_id", "id", "deleted_at"])
     .where(sql<boolean>`(deleted_at is null) = (named_at is null)`)
-    .where((is) => is.or([is("deleted_at", "is not", null), is("status", "=", "active")]))
+    .where((is) => is.or([is("deleted_at", "is not", null), is("status", "in", ["active", "degraded"])]))
     .limit(100)
     .execute();
   for (const key of found) {

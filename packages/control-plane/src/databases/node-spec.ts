@@ -1,4 +1,4 @@
-import type { NodeSpec } from "@moorage/contract/agent";
+import type { Cluster, NodeSpec } from "@moorage/contract/agent";
 import { addressOf, type NodeRow, type UntimedSpec, uidOf } from "#fleet/index.ts";
 import type { EngineVersion, Plan } from "#regions/index.ts";
 import { sourcesOf } from "./allow-list.ts";
@@ -17,9 +17,12 @@ export const nodeSpec = (
     nodeNetwork: string;
     zone: string;
     past?: Past | undefined;
+    cluster?: Cluster | undefined;
+    /** Of a cluster: the member that keeps the past. */
+    keeper?: string | undefined;
   },
 ): UntimedSpec => {
-  const { database, plan, engine, zone, past } = context;
+  const { database, plan, engine, zone, past, cluster, keeper } = context;
   return {
     version: 1,
     node: node.id,
@@ -53,24 +56,38 @@ export const nodeSpec = (
     credentials: { username: ADMIN_USERNAME, version: database.credentials_version },
     tls: { names: [primaryName(database.id, zone), privateName(database.id, zone)], version: 1 },
     ...(database.powered ? {} : { power: "off" as const }),
-    ...(past === undefined ? {} : pastOf(past)),
+    ...(past === undefined ? {} : pastOf(past, cluster, keeper === node.id)),
+    ...(cluster === undefined ? {} : { cluster }),
   };
 };
 
 /** The past that a database lives on, and how it is kept. */
 export type Past = { timeline: TimelineRow; recipient: string; keep?: number; archive: ArchiveSettings };
 /** How often and when hosts archive; settings of the installation. */
-export type ArchiveSettings = Omit<NonNullable<NodeSpec["archive"]>, "recipient">;
+export type ArchiveSettings = Omit<NonNullable<NodeSpec["archive"]>, "recipient" | "keeper">;
 
-const pastOf = ({ timeline, recipient, keep, archive }: Past): Pick<UntimedSpec, "data" | "archive"> => ({
+const pastOf = (
+  { timeline, recipient, keep, archive }: Past,
+  cluster: Cluster | undefined,
+  isKeeper: boolean,
+): Pick<UntimedSpec, "data" | "archive"> => ({
   data: {
     timeline: timeline.id,
     ordinal: timeline.ordinal,
-    origin: timeline.prepared === null ? "archive" : "prepared",
+    origin: originOf(timeline, cluster),
     ...(keep === undefined ? {} : { keep }),
   },
-  archive: { recipient, ...archive },
+  archive: { recipient, ...archive, ...(cluster === undefined || isKeeper ? {} : { keeper: false as const }) },
 });
+
+/**
+ * Of a cluster one member makes the data of a timeline from the archive, the one that begins its group, and only then: the
+ * others take them from it, and whoever lost them later has them from the others.
+ */
+function originOf({ id, prepared }: TimelineRow, cluster: Cluster | undefined) {
+  if (prepared !== null) return "prepared";
+  return cluster === undefined || cluster.begin === id ? "archive" : "cluster";
+}
 
 /** Never used before: a wiped node under its old server id ignores its own former transactions. 1 to 2^32 - 1. */
 const serverIdOf = (nodeId: string): number => (Number.parseInt(nodeId.slice(0, 8), 16) % 4_294_967_295) + 1;

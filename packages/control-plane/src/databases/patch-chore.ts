@@ -52,7 +52,8 @@ async function patchIfDue({ clock, changeDeadlineSeconds }: PatchDeps, tx: Tx, d
     columns,
     username: null,
     at: now,
-    deadlineSeconds: Math.min(changeDeadlineSeconds, secondsLeft),
+    deadlineSeconds: changeDeadlineSeconds,
+    atMostSeconds: secondsLeft,
     detail: { window },
   });
 }

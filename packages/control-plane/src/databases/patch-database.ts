@@ -1,4 +1,5 @@
 import { emit } from "#events/index.ts";
+import { findNodes } from "#fleet/index.ts";
 import type { Principal } from "#identity/index.ts";
 import { requireCurrent } from "#operations/index.ts";
 import { audit } from "#platform/audit.ts";
@@ -7,6 +8,7 @@ import type { Once } from "#platform/http/once.ts";
 import { findEngineVersion } from "#regions/index.ts";
 import { type ChangeDeps, changeDatabase } from "./change-database.ts";
 import { changes } from "./changes.ts";
+import { unlike } from "./clusters/rolling/own-version.ts";
 import type { DatabaseChange, DatabaseRow } from "./database-store.ts";
 import { entityOf, targetOf } from "./entity.ts";
 
@@ -18,10 +20,12 @@ export const patchDatabase = (deps: ChangeDeps, by: Principal, id: number, once:
     async (tx, before) => (await pendingPatch(tx, before)) ?? recordNothing(tx, before, by.username, deps.clock()),
   );
 
-/** The columns of a database that is patched. Undefined: it runs the newest image of its version. */
+/** The columns of a database that is patched. Undefined: all of it runs the newest image of its version. */
 export async function pendingPatch(tx: Tx, database: DatabaseRow): Promise<DatabaseChange | undefined> {
   const engine = await findEngineVersion(tx, database.engine_version);
-  if (engine === undefined || database.image === engine.image) return undefined;
+  if (engine === undefined) return undefined;
+  const nodes = await findNodes(tx, database.account_id, database.id);
+  if (database.image === engine.image && unlike(database, engine, nodes) === 0) return undefined;
   return { image: engine.image, patch_due_at: null };
 }
 

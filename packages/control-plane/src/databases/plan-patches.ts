@@ -4,12 +4,23 @@ import type { EngineVersion } from "#regions/index.ts";
 import type { DatabaseRow } from "./database-store.ts";
 import { nextWindow } from "./maintenance-window.ts";
 
-/** When a database is to be patched: as planned, or in its next window. Null: it runs the newest image. */
+/**
+ * When a database is to be patched: as planned, or in its next window. Null: it runs the newest image. Nodes
+ * that differ, because a change stopped in the middle, are made alike by the next patch, whatever their image.
+ */
 export const plannedPatch = (
   { image, updates, patch_due_at }: Pick<DatabaseRow, "image" | "updates" | "patch_due_at">,
   newest: Pick<EngineVersion, "image">,
   now: Date,
-): Date | null => (image === null || image === newest.image ? null : (patch_due_at ?? nextWindow(updates, now).start));
+  nodesDiffer = false,
+): Date | null =>
+  image === null || (image === newest.image && !nodesDiffer) ? null : (patch_due_at ?? nextWindow(updates, now).start);
+
+/** No node has another image or plan than its database. */
+const isAlike = sql<boolean>`not exists (
+  select from nodes where nodes.account_id = databases.account_id and nodes.database_id = databases.id
+    and released_at is null and not tombstoned and databases.cluster_size > 1
+    and (wanted -> 'engine' ->> 'image' <> databases.image or wanted -> 'database' ->> 'plan' <> databases.plan))`;
 
 /**
  * Every database of a version with another image than this one is to take it, in its own next window; what was planned
@@ -24,6 +35,7 @@ export async function planPatches(tx: Tx, engineVersion: string, image: string, 
     .set({ patch_due_at: null })
     .where("image", "=", image)
     .where("patch_due_at", "is not", null)
+    .where(isAlike)
     .execute();
   // Again for those whose tenants changed the window meanwhile.
   for (let windows = await unplanned(); windows.length > 0; windows = await unplanned())

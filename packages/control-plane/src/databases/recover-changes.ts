@@ -6,6 +6,7 @@ import type { Tx } from "#platform/db/database.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { type EngineVersion, findEngineVersion, findPlan } from "#regions/index.ts";
 import { changeOf, changes, type KeptColumn } from "./changes.ts";
+import { unlike } from "./clusters/rolling/own-version.ts";
 import { newPassword } from "./create-database.ts";
 import { statusAfter, statusByPower } from "./database.ts";
 import { type DatabaseRow, saveDatabase } from "./database-store.ts";
@@ -37,7 +38,12 @@ export async function followChanges(context: Context, before: DatabaseRow, later
 
   const after = await saveDatabase(tx, account_id, id, {
     ...{ ...told, status, updated_at: now },
-    patch_due_at: plannedPatch({ ...before, ...told }, engine, now),
+    patch_due_at: plannedPatch(
+      { ...before, ...told },
+      engine,
+      now,
+      await nodesDiffer(tx, { ...before, ...told }, later),
+    ),
     ...(isReset
       ? {
           admin_password: sealer.seal(passwordPlace(account_id, id), newPassword()),
@@ -56,6 +62,13 @@ export async function followChanges(context: Context, before: DatabaseRow, later
     at: now,
   });
   return after;
+}
+
+/** A change of a cluster may have been in the middle: its hosts are compared one after the other. */
+async function nodesDiffer(tx: Tx, database: DatabaseRow, { node: own, engine }: NodeSpec): Promise<boolean> {
+  const nodes = await findNodes(tx, database.account_id, database.id);
+  const others = nodes.filter(({ id }) => id !== own);
+  return unlike(database, engine, others) > 0;
 }
 
 const differs = (database: Told, told: Told): boolean =>

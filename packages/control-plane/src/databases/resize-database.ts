@@ -3,12 +3,16 @@ import type { Tx } from "#platform/db/database.ts";
 import { findPlan, listPlans, type Plan } from "#regions/index.ts";
 import { type Opened, openChange } from "./change-database.ts";
 import { usageOf } from "./create-database.ts";
+import { plansFor } from "./database.ts";
 import type { DatabaseRow } from "./database-store.ts";
 
 /** What a database has, which may not be offered any more, and what it could have. */
-export const plansToResize = async (tx: Tx, { plan }: DatabaseRow): Promise<{ current: Plan; offered: Plan[] }> => ({
+export const plansToResize = async (
+  tx: Tx,
+  { plan, cluster_size }: DatabaseRow,
+): Promise<{ current: Plan; offered: Plan[] }> => ({
   current: (await findPlan(tx, plan)) as Plan,
-  offered: await listPlans(tx),
+  offered: plansFor(await listPlans(tx), cluster_size),
 });
 
 /** The account is asked here; the room on the hosts is taken when the new size is wanted of them. */

@@ -25,6 +25,7 @@ import { toPage } from "#platform/http/page.ts";
 import { findEngineVersion, findPricedPlan, listPlans, pageOfEngineVersions, pageOfPlans } from "#regions/index.ts";
 import { type BackupRouteDeps, backupRoutes, backupSteps } from "./backups/routes.ts";
 import { changeSteps } from "./change-database.ts";
+import { type FailoverRouteDeps, failoverRoutes, failoverSteps } from "./clusters/health/routes.ts";
 import { type CreateDeps, createDatabase } from "./create-database.ts";
 import { type CredentialsDeps, readCredentials } from "./credentials.ts";
 import { findDatabase, listDatabasePage } from "./database-store.ts";
@@ -48,6 +49,7 @@ export type DatabaseRouteDeps = RouteDeps &
   SslDeps &
   MetricDeps &
   BackupRouteDeps &
+  FailoverRouteDeps &
   RestoreDeps;
 
 /** The writing steps of the API process, by name: where it can die. */
@@ -58,6 +60,7 @@ export const apiSteps = [
   "api.restoreMysqlBackup",
   ...changeSteps,
   ...backupSteps,
+  ...failoverSteps,
 ] as const;
 
 export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): void {
@@ -156,6 +159,7 @@ export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): v
   route(app, deps, viewMysqlMetric, async ({ principal, params, query }) => viewMetric(deps, principal, params, query));
 
   backupRoutes(app, deps);
+  failoverRoutes(app, deps);
 
   route(app, deps, viewMysqlSsl, async ({ principal, params }) => readSsl(deps, principal, params.instanceId));
 }

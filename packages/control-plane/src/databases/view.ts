@@ -1,4 +1,6 @@
 import { type Database, type MysqlDatabase, type PendingUpdate, toTimestamp } from "@moorage/contract";
+import { readOnlyPortOf } from "@moorage/contract/agent";
+import { isCluster } from "./clusters/cluster-spec.ts";
 import type { DatabaseToView } from "./database-store.ts";
 import { entityOf } from "./entity.ts";
 import { primaryName, privateName } from "./names.ts";
@@ -16,6 +18,7 @@ export const viewOfDatabase = (row: DatabaseToView, zone: string, now: Date): My
   allow_list: row.allow_list,
   hosts: hostsOf(row, zone),
   port: row.port,
+  read_only_port: row.port === null || !isCluster(row) ? null : readOnlyPortOf(row.port),
   replication_type: row.replication_type,
   ssl_connection: row.ssl_connection,
   status: row.status,
@@ -31,11 +34,14 @@ const shown = (at: Date | null): string | null => (at === null ? null : toTimest
 
 /** The engine's version is the tenant's to choose; what is patched is what it runs in. */
 const pendingOf = ({ image, newest_image, patch_due_at }: DatabaseToView): PendingUpdate[] =>
-  image === null || image === newest_image
+  image === null || (image === newest_image && patch_due_at === null)
     ? []
     : [
         {
-          description: "A newer image of the same engine version",
+          description:
+            image === newest_image
+              ? "The nodes that a change did not reach"
+              : "A newer image of the same engine version",
           deadline: null,
           planned_for: patch_due_at === null ? null : toTimestamp(patch_due_at),
         },
@@ -49,7 +55,8 @@ const hostsOf = ({ id, named_at }: DatabaseToView, zone: string): MysqlDatabase[
 
 /** What the list over all engines shows. */
 export function viewInAllEngines(row: DatabaseToView, zone: string, now: Date): Database {
-  const { port: _port, replication_type: _replication, ssl_connection: _ssl, ...view } = viewOfDatabase(row, zone, now);
+  const { port: _port, read_only_port: _readers, ...whole } = viewOfDatabase(row, zone, now);
+  const { replication_type: _replication, ssl_connection: _ssl, ...view } = whole;
   const { total_disk_size_gb: _total, used_disk_size_gb: _used, oldest_restore_time: _oldest, ...common } = view;
   return { ...common, instance_uri: entityOf(row).url };
 }

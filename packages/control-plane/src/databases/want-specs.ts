@@ -1,8 +1,12 @@
+import type { Member } from "@moorage/contract/agent";
 import { findHost, findNodes, type NodeRow, type UntimedSpec, type Wanted, want } from "#fleet/index.ts";
 import { findOperation } from "#operations/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
 import { findEngineVersion, findPlan } from "#regions/index.ts";
+import { giveKeeper } from "./archive/keeper-store.ts";
+import { clusterOf, isCluster, type OrdersOf } from "./clusters/cluster-spec.ts";
+import { withOwnVersion } from "./clusters/rolling/own-version.ts";
 import { type DatabaseRow, lockDatabase } from "./database-store.ts";
 import { type ArchiveSettings, nodeSpec, type Past } from "./node-spec.ts";
 import { findPast } from "./timeline-store.ts";
@@ -17,17 +21,34 @@ export async function loadDatabase(tx: Tx, operationId: number, archive: Archive
   return { operation, database, plan, engine, past: await findPast(tx, database, archive) };
 }
 
-export type SpecContext = { database: DatabaseRow; zone: string; past?: Past | undefined } & Pick<
-  Awaited<ReturnType<typeof loadDatabase>>,
-  "plan" | "engine"
->;
+export type SpecContext = {
+  database: DatabaseRow;
+  zone: string;
+  past?: Past | undefined;
+  /** Of a cluster: what its members may do once. What is not in it is taken back. */
+  orders?: OrdersOf;
+  /** Its members as a host told them, for those whose rows are lost. */
+  told?: readonly Member[];
+  /** Of a cluster: these nodes take the size and image of the row. Otherwise each keeps its own. */
+  itsTurn?: boolean;
+} & Pick<Awaited<ReturnType<typeof loadDatabase>>, "plan" | "engine">;
 
 export async function specsOf(tx: Tx, nodes: readonly NodeRow[], context: SpecContext): Promise<UntimedSpec[]> {
+  const { database, past, orders = {}, told } = context;
+  const cluster =
+    isCluster(database) && past !== undefined ? await clusterOf(tx, database, past.timeline.id, told) : undefined;
+  const keeper = cluster && past && (await giveKeeper(tx, past.timeline));
   const specs: UntimedSpec[] = [];
   for (const node of nodes) {
     const host = await findHost(tx, node.host_id);
     const jobs = unendedJobs(node);
-    const spec = nodeSpec(node, { ...context, nodeNetwork: host.node_network });
+    const asRow = nodeSpec(node, {
+      ...context,
+      nodeNetwork: host.node_network,
+      cluster: cluster && { ...cluster, ...orders[node.id] },
+      keeper,
+    });
+    const spec = cluster === undefined || context.itsTurn === true ? asRow : withOwnVersion(asRow, node);
     specs.push(jobs.length === 0 ? spec : { ...spec, jobs });
   }
   return specs;

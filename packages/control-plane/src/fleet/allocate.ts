@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Tx } from "#platform/db/database.ts";
-import { candidateHosts, lockHosts, lockRegion, reserve } from "./host-store.ts";
-import { findNodes, freePort, type NodeRow, untouched } from "./node-store.ts";
+import { candidateHosts, findHost, lockHosts, lockRegion, reserve } from "./host-store.ts";
+import { findNodes, freePort, hostsWithPort, type NodeRow, untouched } from "./node-store.ts";
 import { type Need, place } from "./placement.ts";
 
 export type NodeRequest = Need & { accountId: number; databaseId: number; region: string };
@@ -21,25 +21,51 @@ export async function allocateNodes(tx: Tx, request: NodeRequest, now: Date): Pr
   await lockHosts(tx, hostIds);
   const port = await freePort(tx, hostIds);
   if (port === undefined) return undefined;
+  await insertNodes(
+    tx,
+    hostIds.map((hostId, ordinal) => ({ ...request, hostId, ordinal, port })),
+    now,
+  );
+  return findNodes(tx, request.accountId, request.databaseId);
+}
+
+type Replacement = Omit<NodeRequest, "count" | "taken"> & Pick<NodeRow, "ordinal" | "port">;
+
+/**
+ * A node in the place of another: with its ordinal and its port, on a host that has none of this database, in a failure
+ * domain of its own where there is one. The other must not count any more. Repeatable; undefined when there is no room.
+ */
+export async function allocateReplacement(tx: Tx, request: Replacement, now: Date): Promise<NodeRow | undefined> {
+  const others = await findNodes(tx, request.accountId, request.databaseId);
+  const existing = others.find(({ ordinal }) => ordinal === request.ordinal);
+  if (existing !== undefined) return existing;
+
+  await lockRegion(tx, request.region);
+  const used = new Set(await hostsWithPort(tx, request.port));
+  const taken: string[] = [];
+  for (const { host_id } of others) taken.push((await findHost(tx, host_id)).failure_domain);
+  const candidates = (await candidateHosts(tx, request.region)).filter(({ id }) => !used.has(id));
+  const [hostId] = place(candidates, { ...request, count: 1, taken }, now) ?? [];
+  if (hostId === undefined) return undefined;
+  await lockHosts(tx, [hostId]);
+  await insertNodes(tx, [{ ...request, hostId }], now);
+  return (await findNodes(tx, request.accountId, request.databaseId)).find(
+    ({ ordinal }) => ordinal === request.ordinal,
+  );
+}
+
+async function insertNodes(tx: Tx, requests: readonly (Replacement & { hostId: number })[], now: Date): Promise<void> {
   await tx
     .insertInto("nodes")
     .values(
-      hostIds.map((hostId, ordinal) => ({
-        account_id: request.accountId,
-        id: randomUUID(),
-        database_id: request.databaseId,
-        host_id: hostId,
-        ordinal,
-        port,
-        memory_mb: request.memory_mb,
-        disk_mb: request.disk_mb,
-        created_at: now,
+      requests.map(({ accountId, databaseId, hostId, ordinal, port, memory_mb, disk_mb }) => ({
+        ...{ account_id: accountId, id: randomUUID(), database_id: databaseId, host_id: hostId, ordinal, port },
+        ...{ memory_mb, disk_mb, created_at: now },
         ...untouched,
       })),
     )
     .execute();
-  for (const hostId of hostIds) await reserve(tx, hostId, request.memory_mb, request.disk_mb);
-  return findNodes(tx, request.accountId, request.databaseId);
+  for (const { hostId, memory_mb, disk_mb } of requests) await reserve(tx, hostId, memory_mb, disk_mb);
 }
 
 /** Frees the place of nodes that their hosts say are gone. Repeatable: a node is released once. */

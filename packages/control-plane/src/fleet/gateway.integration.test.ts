@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import type { NodeSpec } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
 import { newRequest, selfSigned } from "#testing/certificates.ts";
@@ -35,6 +36,19 @@ test("of two keys that come at once with one token, one is enrolled", async () =
   const replies = await Promise.all(requests.map(({ csr }) => gateway.enrol(host.enrol_token, csr)));
 
   expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 401, 401, 401]);
+});
+
+test("a host's certificate is its name, and good for calling as well as for answering other hosts", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const host = await world.registerHost();
+  const { csr } = await newRequest();
+
+  const { body } = await gateway.enrol(host.enrol_token, csr);
+
+  const { subject, keyUsage } = new X509Certificate(body.certificate);
+  expect(subject).toBe(`CN=host-${host.id}`);
+  expect(keyUsage).toEqual(["1.3.6.1.5.5.7.3.2", "1.3.6.1.5.5.7.3.1"]);
 });
 
 test("only the newest certificate of a host speaks for it", async () => {

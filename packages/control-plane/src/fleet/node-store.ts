@@ -18,6 +18,7 @@ export const untouched = {
   released_at: null,
 } as const;
 
+/** Those that a database has now. One whose place another took goes by its tombstone, however long that takes. */
 export const findNodes = (db: Db | Tx, accountId: number, databaseId: number): Promise<NodeRow[]> =>
   db
     .selectFrom("nodes")
@@ -25,6 +26,16 @@ export const findNodes = (db: Db | Tx, accountId: number, databaseId: number): P
     .where("account_id", "=", accountId)
     .where("database_id", "=", databaseId)
     .where("released_at", "is", null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("members")
+            .select("node_id")
+            .whereRef("members.node_id", "=", "nodes.id")
+            .where("replaced_at", "is not", null),
+        ),
+      ),
+    )
     .orderBy("ordinal")
     .execute();
 
@@ -60,6 +71,17 @@ export async function freePort(tx: Tx, hostIds: readonly number[]): Promise<numb
     order by port limit 1`.execute(tx);
   return rows[0]?.port;
 }
+
+/** The hosts on which a port is a node's, whosever it is. */
+export const hostsWithPort = async (tx: Tx, port: number): Promise<number[]> => {
+  const rows = await tx
+    .selectFrom("nodes")
+    .select("host_id")
+    .where("port", "=", port)
+    .where("released_at", "is", null)
+    .execute();
+  return rows.map(({ host_id }) => host_id);
+};
 
 /** Below the ephemeral range, and as many as a host's /20 has addresses to give. */
 const FIRST_PORT = 20_000;

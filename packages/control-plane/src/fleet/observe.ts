@@ -5,6 +5,7 @@ import type { Db, Tx } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import type { HostRow } from "./host-store.ts";
 import { saveUnknown } from "./host-store.ts";
+import { storeChange } from "./primary-changes.ts";
 
 const FINAL = new Set(["running", "stopped", "gone", "failed", "unsupported"]);
 
@@ -20,19 +21,58 @@ export async function observe(db: Db, host: HostRow, request: ObservedRequest, n
     const operation = await transact(db, "fleet.observe", async (tx) => {
       const stored = await storeReport(tx, host.id, report, now);
       if (stored === undefined) return undefined;
+      // A member may wait for others: that it has read what is wanted of it is all that it can say.
+      const moved = stored.member && ((await storeMember(tx, report, stored, now)) || stored.advanced);
       if (stored.disk_changed) await addFinding(tx, report, stored, now);
       if (stored.waiting_operation_id === null) return undefined;
-      const final = (FINAL.has(report.state) || hasEndedJob(report)) && stored.current;
+      const final = (FINAL.has(report.state) || hasEndedJob(report) || moved) && stored.current;
       if (final && (await addSignal(tx, stored.waiting_operation_id))) hinted = true;
       return stored.waiting_operation_id;
     });
     if (operation !== undefined) waiting.add(operation);
   }
+  for (const change of request.changes ?? [])
+    await transact(db, "fleet.observe", (tx) => storeChange(tx, host, change, now));
   for (const operation of waiting) await updateProgress(db, operation);
   return hinted;
 }
 
 const hasEndedJob = ({ jobs = [] }: NodeReport): boolean => jobs.some(({ state }) => state !== "working");
+
+/**
+ * What a member says of its group. If that is news, somebody is to look at the health of its cluster: at once, whatever
+ * was planned. Returns whether it is; how much it still has to apply is none.
+ */
+async function storeMember(
+  tx: Tx,
+  report: NodeReport,
+  { database_id, state_changed }: { database_id: number; state_changed: boolean },
+  now: Date,
+): Promise<boolean> {
+  const group = report.group === undefined ? null : JSON.stringify(report.group);
+  const well = report.state === "running" && report.group?.state === "online" && report.group.shared;
+  const stored = await tx
+    .updateTable("members")
+    .set({
+      report: group,
+      reported_at: now,
+      unhealthy_since: well ? null : sql<Date>`coalesce(unhealthy_since, ${now})`,
+    })
+    .where("node_id", "=", report.node)
+    .returning(
+      sql<boolean>`old.report - 'backlog_seconds' is distinct from ${group}::jsonb - 'backlog_seconds'`.as("changed"),
+    )
+    .executeTakeFirst();
+  const isNews = stored !== undefined && (stored.changed || state_changed);
+  if (isNews)
+    await tx
+      .updateTable("clusters")
+      .set({ look_at: now })
+      .where("database_id", "=", database_id)
+      .where((is) => is.or([is("look_at", "is", null), is("look_at", ">", now)]))
+      .execute();
+  return isNews;
+}
 
 /** What it means for the tenant is the worker's to judge. */
 const addFinding = (
@@ -80,6 +120,11 @@ function storeReport(tx: Tx, hostId: number, report: NodeReport, now: Date) {
       sql<boolean>`old.disk_state is distinct from coalesce(${report.disk ?? null}::text, old.disk_state)`.as(
         "disk_changed",
       ),
+      sql<boolean>`old.observed_state is distinct from nodes.observed_state`.as("state_changed"),
+      sql<boolean>`(old.observed_epoch, old.observed_generation) < (nodes.observed_epoch, nodes.observed_generation)`.as(
+        "advanced",
+      ),
+      sql<boolean>`coalesce(nodes.wanted -> 'cluster', 'null') <> 'null'`.as("member"),
       sql<boolean>`(observed_epoch, observed_generation) >= (wanted_epoch, wanted_generation)`.as("current"),
     ])
     .executeTakeFirst();

@@ -78,3 +78,14 @@ test("a host that missed three polls gets nothing new", () => {
   expect(place([host({ seen_at: secondsAgo(30) })], need, now)).toBeUndefined();
   expect(place([host({ seen_at: null })], need, now)).toBeUndefined();
 });
+
+test("a failure domain that has a node already is taken only when there is no other", () => {
+  const [near, far] = [
+    host({ id: 1, failure_domain: "a" }),
+    host({ id: 2, failure_domain: "b", reserved_memory_mb: 1024 }),
+  ];
+  const beside = { ...need, taken: ["a"] };
+
+  expect(place([near, far], beside, now)).toEqual([2]);
+  expect(place([near], beside, now)).toEqual([1]);
+});

@@ -10,7 +10,13 @@ export type Candidate = {
   trash_mb: number;
   seen_at: Date | null;
 };
-export type Need = { count: number; memory_mb: number; disk_mb: number };
+export type Need = {
+  count: number;
+  memory_mb: number;
+  disk_mb: number;
+  /** Failure domains that have a node of this database already. */
+  taken?: readonly string[];
+};
 
 /** Three missed polls. A host that is silent longer gets nothing new. */
 export const SILENT_AFTER_MS = 30_000;
@@ -31,9 +37,12 @@ export function place(candidates: readonly Candidate[], need: Need, now: Date): 
     )
     .sort((a, b) => load(a) - load(b) || a.id - b.id);
   const chosen: Candidate[] = [];
-  for (const host of usable)
-    if (chosen.length < need.count && !chosen.some(({ failure_domain }) => failure_domain === host.failure_domain))
-      chosen.push(host);
+  const taken = new Set(need.taken);
+  for (const host of usable) {
+    if (chosen.length === need.count || taken.has(host.failure_domain)) continue;
+    chosen.push(host);
+    taken.add(host.failure_domain);
+  }
   for (const host of usable) if (chosen.length < need.count && !chosen.includes(host)) chosen.push(host);
   return chosen.length === need.count ? chosen.map(({ id }) => id) : undefined;
 }

@@ -2,7 +2,7 @@ import type { NodeSpec } from "@moorage/contract/agent";
 import type { Tx } from "#platform/db/database.ts";
 import { raiseRevision, reserve } from "./host-store.ts";
 import { type NodeRow, untouched } from "./node-store.ts";
-import type { UntimedSpec } from "./want.ts";
+import { nextGeneration, type UntimedSpec } from "./want.ts";
 
 /** What a recovery does to single nodes; which, and why, is their capability's to decide. */
 
@@ -27,13 +27,14 @@ export async function adoptNode(tx: Tx, hostId: number, spec: NodeSpec, now: Dat
 
 /** Says again, in the new epoch, what a node should be. */
 export async function wantAnew(tx: Tx, node: NodeRow, spec: UntimedSpec, epoch: number): Promise<void> {
-  const timed: NodeSpec = { ...spec, epoch, generation: 1 };
+  const generation = nextGeneration(node, epoch);
+  const timed: NodeSpec = { ...spec, epoch, generation };
   await tx
     .updateTable("nodes")
     .set({
       wanted: JSON.stringify(timed),
       wanted_epoch: epoch,
-      wanted_generation: 1,
+      wanted_generation: generation,
       wanted_revision: await raiseRevision(tx, node.host_id),
       tombstoned: spec.tombstone !== undefined,
     })

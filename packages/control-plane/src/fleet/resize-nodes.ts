@@ -32,6 +32,13 @@ export async function giveSize(tx: Tx, nodes: readonly Placed[], size: Size): Pr
   }
 }
 
+/** The same for nodes of different sizes. */
+export async function giveSizes(tx: Tx, sized: readonly { node: Placed; size: Size }[]): Promise<void> {
+  if (sized.length === 0) return;
+  await lockHosts(tx, [...new Set(sized.map(({ node }) => node.host_id))]);
+  for (const { node, size } of sized) await giveSize(tx, [node], size);
+}
+
 async function growthsOf(tx: Tx, nodes: readonly Placed[], size: Size) {
   const locked = await lockNodes(
     tx,

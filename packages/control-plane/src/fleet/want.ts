@@ -72,7 +72,7 @@ export async function want(tx: Tx, operationId: number, phase: string, specs: re
   return { hosts: hosts.map(({ id }) => id) };
 }
 
-const nextGeneration = (node: NodeRow, epoch: number): number =>
+export const nextGeneration = (node: NodeRow, epoch: number): number =>
   node.wanted_epoch === epoch ? node.wanted_generation + 1 : 1;
 
 export type Progress = { state: "pending" } | { state: "observed" } | { state: "failed"; message: string };
@@ -89,6 +89,22 @@ export async function checkPhase(db: Db, operationId: number, phase: string): Pr
   const nodes = ids.length === 0 ? [] : await db.selectFrom("nodes").selectAll().where("id", "in", ids).execute();
   return progressOf(nodes, row.nodes);
 }
+
+/** What an operation has wanted in each of its phases. */
+export const findPhases = (tx: Tx, operationId: number): Promise<{ phase: string; nodes: WantedNode[] }[]> =>
+  tx.selectFrom("wanted_phases").select(["phase", "nodes"]).where("operation_id", "=", operationId).execute();
+
+/** From now on the operation hears what these nodes say, also before it wants something of them. */
+export const listenTo = (tx: Tx, operationId: number, nodes: readonly Pick<NodeRow, "id">[]): Promise<unknown> =>
+  tx
+    .updateTable("nodes")
+    .set({ waiting_operation_id: operationId })
+    .where(
+      "id",
+      "in",
+      nodes.map(({ id }) => id),
+    )
+    .execute();
 
 export type ObservedNode = Pick<
   NodeRow,

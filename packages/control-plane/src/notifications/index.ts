@@ -1,2 +1,2 @@
-export { dropNotifications, raise, raiseAll, resolve } from "./notification-store.ts";
+export { dropNotifications, type Notice, raise, raiseAll, resolve } from "./notification-store.ts";
 export { notificationRoutes } from "./routes.ts";

@@ -4,6 +4,7 @@ export {
   findOperation,
   linkEvent,
   linkEvents,
+  noteInOperation,
   notComparedYet,
   type OperationRow,
   opening,

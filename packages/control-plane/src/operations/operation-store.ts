@@ -91,6 +91,17 @@ export const linkEvents = (tx: Tx, operationId: number, [first, ...further]: rea
     .where("id", "=", operationId)
     .execute();
 
+/** More of what its end needs, and another deadline where one is given. */
+export const noteInOperation = (tx: Tx, operationId: number, input: object, deadlineAt?: Date): Promise<unknown> =>
+  tx
+    .updateTable("operations")
+    .set({
+      input: sql`input || ${JSON.stringify(input)}::jsonb` as never,
+      ...(deadlineAt === undefined ? {} : { deadline_at: deadlineAt }),
+    })
+    .where("id", "=", operationId)
+    .execute();
+
 export const findOperation = (db: Db | Tx, id: number): Promise<OperationRow> =>
   db.selectFrom("operations").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
 

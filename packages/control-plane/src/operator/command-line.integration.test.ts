@@ -405,3 +405,20 @@ test("an operator publishes an image, takes it back step by step, and gives an a
   expect((await type(`${limits} --images default`)).said).toContain("0 of 25 images");
   expect((await type(`${limits} --images many`)).refused).toContain("a whole number, or default");
 });
+
+test("only a silent host is called dead, and only three nodes have a group to begin", async () => {
+  await using world = await newWorld();
+  await using terminal = await startConsole(world);
+  const { host, database } = await staged(world);
+
+  expect(await terminal.type(`host dead ${host.name}`)).toMatchObject({
+    ...{ code: 1, refused: expect.stringContaining("was heard 0 seconds ago") },
+  });
+  world.time.now = new Date(world.time.now.getTime() + 60_000);
+  for (let again = 0; again < 2; again++)
+    expect((await terminal.type(`host dead ${host.name}`)).said).toContain(`${host.name} is dead. It held 1 nodes`);
+  expect((await terminal.type("host dead nobody")).refused).toContain("No host is called nobody");
+
+  expect((await terminal.type(`db begin ${database.id}`)).refused).toContain("Only a database of three nodes");
+  expect((await terminal.type("db begin 7")).refused).toContain("No database has the id 7");
+});

@@ -8,9 +8,12 @@ import { type Page, type PageRequest, toPage } from "#platform/http/page.ts";
 export async function listDatabases(db: Db, page: PageRequest): Promise<Page<object>> {
   const there = db
     .selectFrom("databases")
-    .select(["id", "account_id as account", "label", "region", "plan", "engine_version as engine", "status"])
+    .leftJoin("clusters", "clusters.database_id", "databases.id")
+    .select(["databases.id", "databases.account_id as account", "label", "region", "plan", "cluster_size as nodes"])
+    // What is wrong with one of three nodes, and what to do about it.
+    .select(["engine_version as engine", "status", "clusters.advice"])
     .where("deleted_at", "is", null);
-  const { rows, results } = await listPage(there, { page, lastly: { by: "id" } });
+  const { rows, results } = await listPage(there, { page, lastly: { by: "databases.id" } });
   return toPage(page, results, rows);
 }
 

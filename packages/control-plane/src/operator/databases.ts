@@ -1,7 +1,7 @@
 import { Id } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { undeleteDatabase } from "#databases/index.ts";
+import { beginGroup, undeleteDatabase } from "#databases/index.ts";
 import { DomainError } from "#platform/errors.ts";
 import { readPage } from "#platform/http/page.ts";
 import { command, type CommandDeps } from "./command.ts";
@@ -17,12 +17,24 @@ export function databaseCommands(app: FastifyInstance, deps: DatabaseCommandDeps
     listDeletedDatabases(db, clock(), readPage(request.query as Record<string, unknown>)),
   );
 
+  const idOf = (text: string | undefined): number => {
+    const id = Id.safeParse(text).data;
+    if (id === undefined) throw new DomainError("not-found", { reason: `No database has the id ${text}.` });
+    return id;
+  };
+
   const undelete = { path: "/admin/databases/:id/undelete", body: z.object({}), tells: "relay" } as const;
   command(app, deps, undelete, async (tx, _body, { id }) => {
-    const database = Id.safeParse(id).data;
-    if (database === undefined) throw new DomainError("not-found", { reason: `No database has the id ${id}.` });
+    const database = idOf(id);
     const settings = { at: clock(), deadlineSeconds: restoreDeadlineSeconds };
     const { account_id: account, label, status, data_until } = await undeleteDatabase(tx, database, settings);
     return { id: database, account, label, status, data_until };
+  });
+
+  const Begin = z.object({ accept_loss: z.boolean().default(false) });
+  const begin = { path: "/admin/databases/:id/begin", body: Begin, tells: "relay" } as const;
+  command(app, deps, begin, async (tx, { accept_loss: acceptsLoss }, { id }) => {
+    const asked = { at: clock(), deadlineSeconds: restoreDeadlineSeconds, acceptsLoss };
+    return { id: idOf(id), ...(await beginGroup(tx, idOf(id), asked)) };
   });
 }

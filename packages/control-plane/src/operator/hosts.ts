@@ -3,7 +3,7 @@ import { DeletionAllowance } from "@moorage/contract/agent";
 import type { FastifyInstance } from "fastify";
 import { sql } from "kysely";
 import { z } from "zod";
-import { type NewHost, registerHost } from "#fleet/index.ts";
+import { declareDead, type NewHost, registerHost } from "#fleet/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
 import { findRegion, listRegions } from "#regions/index.ts";
@@ -49,6 +49,9 @@ export function hostCommands(app: FastifyInstance, deps: CommandDeps): void {
       throw new DomainError("not-found", { reason: `No host has the id ${id}. See them with: moorage host list` });
     return allowance;
   });
+
+  const dead = { path: "/admin/hosts/:name/dead", body: z.object({}) } as const;
+  command(app, deps, dead, async (tx, _body, { name = "" }) => declareDead(tx, name, clock()));
 }
 
 export async function requireRegion(tx: Tx, id: string): Promise<void> {

@@ -77,6 +77,8 @@ const Environment = z.object({
   MOORAGE_EXISTING_CUSTOMERS_ONLY: z.stringbool().default(false),
   /** Resize, suspend, resume, patch and a reset of credentials. */
   MOORAGE_CHANGE_DEADLINE_SECONDS: z.coerce.number().positive().default(900),
+  /** After so long without a word from its host a node of three is replaced, if the two others go on without it. */
+  MOORAGE_HOST_SILENT_SECONDS: z.coerce.number().positive().default(300),
   MOORAGE_BACKUP_DEADLINE_SECONDS: z.coerce
     .number()
     .positive()

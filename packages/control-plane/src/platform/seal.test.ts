@@ -65,3 +65,14 @@ test("a changed byte anywhere is refused", () => {
     }
   }
 });
+
+test("a derived secret is the same for its place and key, and another for each of both", () => {
+  const [k1, k2] = [key(), key()];
+  const sealer = createSealer({ current: "k1", keys: { k1, k2 } });
+  const secret = sealer.derive(place);
+
+  expect(secret).toMatch(/^[\w-]{32}$/);
+  expect(createSealer({ current: "k1", keys: { k1 } }).derive(place)).toBe(secret);
+  expect(sealer.derive(["databases.admin_password", 1, 8])).not.toBe(secret);
+  expect(createSealer({ current: "k2", keys: { k1, k2 } }).derive(place)).not.toBe(secret);
+});

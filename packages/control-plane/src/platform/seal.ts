@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
 export type KeyRing = { current: string; keys: Record<string, string> };
 
@@ -10,6 +10,8 @@ export type KeyRing = { current: string; keys: Record<string, string> };
 export type Sealer = {
   seal(place: readonly (string | number)[], plain: string): string;
   open(place: readonly (string | number)[], sealed: string): string;
+  /** A secret that follows from the place and the current key alone, so that it can be found again without any row. */
+  derive(place: readonly (string | number)[]): string;
 };
 
 export function createSealer(ring: KeyRing): Sealer {
@@ -32,9 +34,15 @@ export function createSealer(ring: KeyRing): Sealer {
       const dataKey = decrypt(keyOf(keyId), Buffer.from(wrapped, "base64url"), place);
       return decrypt(dataKey, Buffer.from(text, "base64url"), place).toString("utf8");
     },
+    derive(place) {
+      const secret = hkdfSync("sha256", keyOf(ring.current), "", `derive ${JSON.stringify(place)}`, DERIVED_BYTES);
+      return Buffer.from(secret).toString("base64url");
+    },
   };
 }
 
+/** 192 bits, 32 characters: an account that replicates may have no more. */
+const DERIVED_BYTES = 24;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 

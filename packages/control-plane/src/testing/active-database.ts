@@ -1,5 +1,6 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import type { SimulatedAgent } from "./simulated-agent.ts";
+import { simulateMember } from "./simulated-group.ts";
 import type { World } from "./world.ts";
 
 export const INSTANCES = "/v4/databases/mysql/instances";
@@ -17,6 +18,48 @@ export const activeDatabase = (world: World, customer: Customer, host: Host, cha
 /** The same, on the host of an agent that polls. */
 export const activeOnAgent = (world: World, customer: Customer, agent: SimulatedAgent, change: object = {}) =>
   madeActive(world, customer, change, () => agent.poll());
+
+/** The smallest plan that three nodes can have. */
+export const CLUSTER_PLAN = "m2-medium";
+const ofThree = { type: CLUSTER_PLAN, cluster_size: 3 };
+
+/** For a database of three nodes: their hosts say what simulated members would. */
+export async function activeCluster(world: World, customer: Customer, hosts: readonly Host[], change: object = {}) {
+  await offerClusterPlan(world);
+  return madeActive(world, customer, { ...ofThree, ...change }, () => reportMembers(world, hosts));
+}
+
+/** The same, on the hosts of agents that poll. */
+export async function activeClusterOnAgents(
+  world: World,
+  customer: Customer,
+  agents: readonly SimulatedAgent[],
+  change: object = {},
+) {
+  await offerClusterPlan(world);
+  return madeActive(world, customer, { ...ofThree, ...change }, () => pollAll(agents));
+}
+
+export const offerClusterPlan = (world: World) =>
+  world.operator.post("/admin/plans", {
+    ...{ id: CLUSTER_PLAN, label: "Medium", class: "standard", memory_mb: 2048, disk_mb: 20_480, vcpus: 1 },
+  });
+
+/** Twice: whoever polled before the first member began has nobody to join yet. */
+export async function pollAll(agents: readonly SimulatedAgent[]): Promise<void> {
+  for (let times = 0; times < 2; times++) for (const agent of agents) await agent.poll();
+}
+
+/** Every host says of its member what its spec asks for, the first one first. */
+export async function reportMembers(world: World, hosts: readonly Host[]): Promise<void> {
+  const nodes = (await world.nodes()).filter(({ wanted, released_at }) => wanted !== null && released_at === null);
+  for (const node of nodes.sort((a, b) => a.ordinal - b.ordinal)) {
+    const spec = node.wanted as NodeSpec;
+    const state = spec.tombstone !== undefined ? "gone" : spec.power === "off" ? "stopped" : "running";
+    const { state: instead = state, ...said } = simulateMember(spec);
+    await hosts.find(({ id }) => id === node.host_id)?.report(spec, instead, said);
+  }
+}
 
 async function madeActive(world: World, customer: Customer, change: object, observe: () => Promise<unknown>) {
   const { body } = await customer.create(change);

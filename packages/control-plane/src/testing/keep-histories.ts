@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@temporalio/client";
+import { sql } from "kysely";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { workflowIdOfRun } from "#billing/month-end.ts";
 import { workflowIdOf } from "#operations/workflow-id.ts";
@@ -32,17 +33,23 @@ export async function keepHistories(db: Db, temporal: Client, keep: "all" | "mis
   }
 }
 
+/** What is done to three nodes may take other steps than what is done to one. */
+const ofThree = sql<boolean>`exists (
+  select from wanted_phases, jsonb_array_elements(wanted_phases.nodes) told
+  join members on members.node_id = (told ->> 'node')::uuid
+  where wanted_phases.operation_id = operations.id)`.as("of_three");
+
 async function settledOperations(db: Db) {
   const settled = await db
     .selectFrom("operations")
-    .select(["id", "run", "kind", "outcome"])
+    .select(["id", "run", "kind", "outcome", ofThree])
     .where("settled_at", "is not", null)
     .orderBy("id", "desc")
     .limit(400)
     .execute();
   return settled.map((operation) => ({
     workflowId: workflowIdOf(operation),
-    name: `${operation.kind}-${operation.outcome}`,
+    name: `${operation.kind}-${operation.outcome}${operation.of_three ? "-of-three" : ""}`,
   }));
 }
 

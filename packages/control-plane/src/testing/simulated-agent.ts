@@ -1,5 +1,13 @@
-import { isNewer, type JobReport, type NodeReport, type NodeSpec, type WantedReply } from "@moorage/contract/agent";
+import {
+  isNewer,
+  type JobReport,
+  type NodeReport,
+  type NodeSpec,
+  type PrimaryChange,
+  type WantedReply,
+} from "@moorage/contract/agent";
 import type { Gateway, Identity } from "./gateway.ts";
+import { simulateMember } from "./simulated-group.ts";
 import { simulateJob } from "./simulated-job.ts";
 
 /** An agent that speaks the real protocol and does all it is told at once, without a container, unless it is to fail. */
@@ -21,7 +29,8 @@ export function simulateAgent(
   const reportOf = async (spec: NodeSpec): Promise<NodeReport> => {
     const said = otherwise(spec);
     const jobs = said.jobs ?? (spec.tombstone === undefined ? await jobsOf(spec) : []);
-    return { ...reportWithoutJobs(spec), jobs, ...said };
+    // A group that is said otherwise is not simulated here: its member would join it.
+    return { ...reportWithoutJobs(spec), ...(said.group === undefined ? simulateMember(spec) : {}), jobs, ...said };
   };
   const reportWithoutJobs = (spec: NodeSpec): NodeReport => ({
     node: spec.node,
@@ -37,6 +46,9 @@ export function simulateAgent(
   return {
     specs,
     at,
+    /** Says that a cluster has another primary. */
+    tell: (...changes: PrimaryChange[]) =>
+      gateway.post(host, "/v1/observed", { complete: false, nodes: [], changes, unknown: [] }),
     /** Asks what is wanted, does it, and says so. */
     async poll(): Promise<WantedReply> {
       // When nothing is new, the long poll need not be waited out.

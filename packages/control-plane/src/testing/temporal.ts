@@ -95,10 +95,17 @@ async function configOf(port: number): Promise<object> {
   };
 }
 
-/** What a worker process runs, over a world's own database: relay and workflows, with more activities than the world's. */
-export async function startWorker(world: World, { address, workflowBundle }: Temporal, more: object) {
-  // Of its own: every world counts its operations from the same number.
-  const namespace = randomUUID();
+/**
+ * What a worker process runs, over a world's own database: relay and workflows, with more activities than the world's.
+ * A namespace of its own, because every world counts its operations from the same number; one that is begun again has
+ * that of the one before.
+ */
+export async function startWorker(
+  world: World,
+  { address, workflowBundle }: Temporal,
+  more: object,
+  namespace: string = randomUUID(),
+) {
   const temporal = await connectClient(address, namespace);
   await untilKnown(temporal);
   const connection = await NativeConnection.connect({ address });
@@ -111,6 +118,7 @@ export async function startWorker(world: World, { address, workflowBundle }: Tem
   const relay = startRelay({ db, databaseUrl, clock, temporal, log: createLog("test", "silent") });
   return {
     client: temporal,
+    namespace,
     async [Symbol.asyncDispose]() {
       await relay.close();
       // For a workflow that no installation has run yet: MOORAGE_HISTORIES=record with the tests that run it.

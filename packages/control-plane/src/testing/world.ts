@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { MysqlDatabase } from "@moorage/contract";
 import type { InjectOptions } from "fastify";
 import type { CardVault, ChargeProvider } from "#payment-provider/index.ts";
-import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
+import type { NodeReport, NodeSpec, PrimaryChange } from "@moorage/contract/agent";
 import { sql } from "kysely";
 import { inject } from "vitest";
 import {
@@ -14,6 +14,9 @@ import {
   createDailyPointsChore,
   createDatabaseActivities,
   createDatabaseExpiry,
+  createHealthActivities,
+  createHealthChore,
+  createHealthExpiry,
   createPatchChore,
   createPrometheus,
   createReleaseChore,
@@ -62,6 +65,7 @@ export const PUBLIC_URL = "https://api.moorage.test";
 export const AUTH_URL = "https://login.moorage.test";
 const OPERATOR_TOKEN = "operator";
 const CHANGE_SECONDS = 900;
+export const HOST_SILENT_SECONDS = 300;
 export const DEPOT = { url: "https://depot.moorage.test", key: "a key of the depot, for tests alone" };
 export const SURVEY_URL = "https://survey.moorage.test";
 export const CLOSED_ACCOUNT_DAYS = 30;
@@ -278,6 +282,7 @@ export async function newWorld(settings: WorldSettings = {}) {
     ...createChangeActivities(activityDeps),
     ...createBackupActivities(activityDeps),
     ...createTimelineActivities(activityDeps),
+    ...createHealthActivities({ ...activityDeps, hostSilentSeconds: HOST_SILENT_SECONDS }),
     ...createTransferActivities(activityDeps),
     ...createCaptureActivities(given),
     ...createImportActivities({ ...given, runImporter: settings.runImporter ?? runImporter }),
@@ -353,6 +358,13 @@ export async function newWorld(settings: WorldSettings = {}) {
           const report = { node, epoch, generation, state, percent: state === "working" ? 50 : 100, ...change };
           return observe(db, host, { protocol: 1, complete: false, nodes: [report], unknown: [] }, time.now);
         },
+        /** Says that a cluster has another primary. */
+        async tell(...changes: PrimaryChange[]) {
+          const host = await db.selectFrom("hosts").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+          return observe(db, host, { protocol: 1, complete: false, nodes: [], changes, unknown: [] }, time.now);
+        },
+        /** Is heard of now. */
+        poll: () => db.updateTable("host_leases").set({ seen_at: time.now }).where("host_id", "=", id).execute(),
       };
     },
 
@@ -362,10 +374,15 @@ export async function newWorld(settings: WorldSettings = {}) {
       ...createChangeExpiry(activities),
       ...createBackupExpiry(activities),
       ...createTimelineExpiry(activities),
+      ...createHealthExpiry(activities),
       ...createTransferExpiry(activityDeps),
       ...createCaptureExpiry(activities),
       ...createImportExpiry(activities),
     },
+    healthChore: createHealthChore({
+      ...{ db, clock, hostSilentSeconds: HOST_SILENT_SECONDS, changeDeadlineSeconds: CHANGE_SECONDS },
+      restoreDeadlineSeconds: 3600,
+    }),
     patchChore: createPatchChore({ db, clock, changeDeadlineSeconds: CHANGE_SECONDS }),
     checkPhase: (operationId: number, phase: string) => checkPhase(db, operationId, phase),
     staleTransfersChore: createStaleTransfersChore({ db, clock, sealer }),

@@ -15,6 +15,8 @@ export async function giveUploads(
   const owner = await transact(db, "fleet.uploads", async (tx) => {
     const { account_id, database_id, wanted } = await findServedNode(tx, hostId, node);
     if (wanted?.data?.timeline !== timeline) throw notFound();
+    // One that has not heard yet that another keeps the logs now.
+    if (wanted.archive?.keeper === false && names.some((name) => name.startsWith("logs/"))) throw notFound();
     return { account_id, database_id, id: timeline };
   });
   const urls = await Promise.all(names.map((name) => objects.presignPut(objectKey(owner, name))));

@@ -1,4 +1,10 @@
-import { type ArchivedCopy, type ArchivedLog, type ArchivedRequest, PROTOCOL } from "@moorage/contract/agent";
+import {
+  type ArchivedCopy,
+  type ArchivedLog,
+  type ArchivedReply,
+  type ArchivedRequest,
+  PROTOCOL,
+} from "@moorage/contract/agent";
 import { sql } from "kysely";
 import { findServedNode } from "#fleet/index.ts";
 import type { Clock } from "#platform/clock.ts";
@@ -8,7 +14,10 @@ import { DomainError, notFound } from "#platform/errors.ts";
 import type { Objects } from "#platform/objects.ts";
 import { sha256 } from "#platform/sha256.ts";
 import type { TimelineRow } from "../timeline-store.ts";
+import { archiveEnd } from "./archive-end.ts";
+import { markUnfit } from "./keeper-store.ts";
 import { manifestOf, objectKey } from "./object-names.ts";
+import { LogsMissing, nextInTimeline } from "./record-member-log.ts";
 
 type Deps = { db: Db; clock: Clock; objects: Objects };
 type Told = ArchivedRequest["nodes"][number];
@@ -20,33 +29,38 @@ const AHEAD_MS = 60_000;
  * What hosts say is in the object store becomes rows, of which restores are made. Telling it twice changes nothing.
  * What is refused of one node does not hold up the others, and the refusal is answered in the end.
  */
-export async function recordArchived(
-  deps: Deps,
-  hostId: number,
-  { nodes }: ArchivedRequest,
-): Promise<{ protocol: typeof PROTOCOL }> {
+export async function recordArchived(deps: Deps, hostId: number, { nodes }: ArchivedRequest): Promise<ArchivedReply> {
   const refusals: DomainError[] = [];
+  const ends: NonNullable<ArchivedReply["nodes"]> = [];
   for (const told of nodes) {
-    await recordOne(deps, hostId, told).catch((error: unknown) => {
-      if (!(error instanceof DomainError)) throw error;
-      refusals.push(error);
-    });
+    await recordOne(deps, hostId, told).then(
+      (end) => end && ends.push(end),
+      async (error: unknown) => {
+        if (!(error instanceof DomainError)) throw error;
+        if (error instanceof LogsMissing) await markUnfit(deps.db, told.timeline, told.node, deps.clock());
+        refusals.push(error);
+      },
+    );
   }
   if (refusals[0] !== undefined) throw refusals[0];
-  return { protocol: PROTOCOL };
+  return { protocol: PROTOCOL, ...(ends.length === 0 ? {} : { nodes: ends }) };
 }
 
-async function recordOne({ db, clock, objects }: Deps, hostId: number, told: Told): Promise<void> {
-  const { copies = [], logs = [], through } = told;
-  const owner = await ownerOf(db, hostId, told);
+type End = NonNullable<ArchivedReply["nodes"]>[number];
+
+/** Answers where the archive ends if others may go on with it too. */
+async function recordOne({ db, clock, objects }: Deps, hostId: number, told: Told): Promise<End | undefined> {
+  const { copies = [], logs = [], through, node } = told;
+  const { isMember, ...owner } = await ownerOf(db, hostId, told);
   for (const copy of copies) await requireWhole(objects, owner, copy);
 
-  await transact(db, "fleet.archived", async (tx) => {
+  return transact(db, "fleet.archived", async (tx) => {
     const timeline = await lockTimeline(tx, owner.id);
     for (const log of logs) await recordLog(tx, timeline, log);
     for (const copy of copies) await recordCopy(tx, timeline, copy);
     // Logs that we forgot may have come before: until one is told again, nobody knows that all is there.
     if (through !== undefined && !timeline.gap_allowed) await advance(tx, timeline, timeOf(through), clock());
+    return isMember ? { node, timeline: timeline.id, ...(await archiveEnd(tx, timeline)) } : undefined;
   });
 }
 
@@ -55,14 +69,15 @@ async function recordOne({ db, clock, objects }: Deps, hostId: number, told: Tol
  * told late.
  */
 async function ownerOf(db: Db, hostId: number, { node, timeline }: Told) {
-  const { account_id, database_id } = await findServedNode(db, hostId, node);
-  return db
+  const { account_id, database_id, wanted } = await findServedNode(db, hostId, node);
+  const owner = await db
     .selectFrom("timelines")
     .select(["account_id", "database_id", "id"])
     .where("id", "=", timeline)
     .where("account_id", "=", account_id)
     .where("database_id", "=", database_id)
     .executeTakeFirstOrThrow(notFound);
+  return { ...owner, isMember: wanted?.cluster !== undefined };
 }
 
 const lockTimeline = (tx: Tx, id: string): Promise<TimelineRow> =>
@@ -111,13 +126,35 @@ async function firstLogAfter(tx: Tx, { id, last_log }: TimelineRow, startedAt: D
 
 /** In their order, without gaps: a hole would make every later time impossible to restore. */
 async function recordLog(tx: Tx, timeline: TimelineRow, log: ArchivedLog): Promise<void> {
+  if (log.previous !== undefined) return recordMemberLog(tx, timeline, log);
   if (Number(/^binlog\.(\d{6,})$/.exec(log.name)?.[1]) !== log.sequence)
     throw refused(`${log.name} is not the name of binary log ${log.sequence}.`);
   if (log.sequence <= timeline.last_log) return recordAgain(tx, timeline, log);
   if (log.sequence !== timeline.last_log + 1 && !timeline.gap_allowed)
     throw refused(`Binary log ${timeline.last_log + 1} is missing before ${log.sequence}.`);
-  const closed_at = timeOf(log.closed_at);
-  const { sequence, name, gtid, bytes, sha256: sum } = log;
+  return addLog(tx, timeline, log, { ...log, closed_at: timeOf(log.closed_at) });
+}
+
+/** One that was told before is known by its name: its number is another on the member's own server. */
+async function recordMemberLog(tx: Tx, timeline: TimelineRow, log: ArchivedLog): Promise<void> {
+  timeOf(log.closed_at);
+  const known = await tx
+    .updateTable("binary_logs")
+    .set({ bytes: log.bytes, sha256: log.sha256 })
+    .where("timeline_id", "=", timeline.id)
+    .where("name", "=", log.name)
+    .returning("sequence")
+    .executeTakeFirst();
+  const next = known === undefined ? await nextInTimeline(tx, timeline, log) : undefined;
+  if (next !== undefined) await addLog(tx, timeline, log, next);
+}
+
+async function addLog(
+  tx: Tx,
+  timeline: TimelineRow,
+  { name, bytes, sha256: sum }: Pick<ArchivedLog, "name" | "bytes" | "sha256">,
+  { sequence, gtid, closed_at }: { sequence: number; gtid: string; closed_at: Date },
+): Promise<void> {
   await tx
     .insertInto("binary_logs")
     .values({

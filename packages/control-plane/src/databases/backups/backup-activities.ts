@@ -1,4 +1,4 @@
-import { findNodes, type NodeRow, type Wanted, want } from "#fleet/index.ts";
+import { type Wanted, want } from "#fleet/index.ts";
 import { findOperation } from "#operations/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
@@ -6,8 +6,9 @@ import { statusAfter } from "../database.ts";
 import { type DatabaseRow, saveDatabase } from "../database-store.ts";
 import type { ArchiveSettings } from "../node-spec.ts";
 import { type Settlement, settle } from "../settle.ts";
-import { areThere, loadDatabase, type SpecContext, specsOf, wakeHosts } from "../want-specs.ts";
+import { loadDatabase, type SpecContext, specsOf, wakeHosts } from "../want-specs.ts";
 import { type CopyRow, doomCopies, findCopy, insertBackup } from "./backup-store.ts";
+import { nodeToCopy, nodeWithJob } from "./node-to-copy.ts";
 import { type SnapshotInput, sentenceOf } from "./snapshot.ts";
 
 /** The steps of a snapshot. Each is repeatable: it may have been done before. */
@@ -21,11 +22,11 @@ export const createBackupActivities = (deps: { db: Db; clock: Clock; zone: strin
         if (context.past === undefined) return "no archive";
         // Asked again under the row's lock: a snapshot that was given up meanwhile must not be taken.
         const { settled_at, input } = await findOperation(tx, operationId);
-        const node = await nodeToCopy(tx, context.database);
+        const { copy, target = "primary" } = input as SnapshotInput;
+        const node = await nodeToCopy(tx, context.database, target, clock());
         if (settled_at !== null || node === undefined) return "not there";
         const [spec] = await specsOf(tx, [node], { ...context, zone });
         if (spec === undefined) return "not there";
-        const { copy } = input as SnapshotInput;
         const jobs = [...(spec.jobs ?? []), { id: copy, kind: "copy" as const }];
         return want(tx, operationId, "copy", [{ ...spec, jobs }]);
       });
@@ -63,18 +64,13 @@ export const createBackupExpiry = ({ settleBackup }: BackupActivities) => ({
   backUpDatabase: (operationId: number) => settleBackup(operationId, { done: false }),
 });
 
-async function nodeToCopy(tx: Tx, database: DatabaseRow): Promise<NodeRow | undefined> {
-  const nodes = await findNodes(tx, database.account_id, database.id);
-  return areThere(nodes) ? nodes[0] : undefined;
-}
-
 async function wantWithoutCopy(
   tx: Tx,
   operationId: number,
   context: SpecContext,
   copyId: string,
 ): Promise<Wanted | undefined> {
-  const node = await nodeToCopy(tx, context.database);
+  const node = await nodeWithJob(tx, context.database, copyId);
   if (node === undefined) return undefined;
   const [spec] = await specsOf(tx, [node], context);
   if (spec === undefined) return undefined;

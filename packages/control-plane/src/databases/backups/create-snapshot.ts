@@ -36,7 +36,7 @@ export async function createSnapshot(
     await once.keep(tx, {});
     await openWork(tx, database, {
       kind: "backUpDatabase",
-      input: { label: request.label, copy: randomUUID() } satisfies SnapshotInput,
+      input: { label: request.label, copy: randomUUID(), target: request.target } satisfies SnapshotInput,
       audited: "back_up_database",
       detail: { label: request.label },
       events: ["database_backup_create"],

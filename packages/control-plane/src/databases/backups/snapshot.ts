@@ -2,12 +2,13 @@ import type { NewDatabaseBackup } from "@moorage/contract";
 import { DomainError, invalid } from "#platform/errors.ts";
 import type { DatabaseRow } from "../database-store.ts";
 import { isDailyLabel } from "./daily-label.ts";
+import type { CopyTarget } from "./node-to-copy.ts";
 
 /** Kept beside the daily backups, until their tenant deletes them. */
 const MOST_SNAPSHOTS = 3;
 
 /** What a snapshot's operation knows of it: the copy is named before it is made, so that it is made once. */
-export type SnapshotInput = { label: string; copy: string };
+export type SnapshotInput = { label: string; copy: string; target?: CopyTarget };
 
 /** Only what the host must do is missing after this. `others` are the backups that the database has. */
 export function requireSnapshotPossible(

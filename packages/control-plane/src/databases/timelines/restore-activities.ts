@@ -1,19 +1,21 @@
 import { toTimestamp } from "@moorage/contract";
-import { findNodes, stopWanting, type Wanted, want } from "#fleet/index.ts";
+import { findNodes, type NodeRow, stopWanting, type Wanted, want } from "#fleet/index.ts";
 import { findOperation } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { ActivityDeps } from "../activities.ts";
+import { firstOrders, isCluster } from "../clusters/cluster-spec.ts";
 import { statusAfter } from "../database.ts";
 import { saveDatabase } from "../database-store.ts";
 import { meterDatabase } from "../meter-database.ts";
 import type { Past } from "../node-spec.ts";
 import { type Settlement, settle } from "../settle.ts";
 import { endTimeline, findTimeline, liveOn } from "../timeline-store.ts";
-import { loadDatabase, specsOf, wakeHosts, wantAsRow } from "../want-specs.ts";
+import { loadDatabase, type SpecContext, specsOf, wakeHosts, wantAsRow } from "../want-specs.ts";
 import { restoreInput } from "./restore-input.ts";
 
 type Context = Awaited<ReturnType<typeof loadDatabase>>;
 const RESTORED = "restored";
+const RENEWED = "renewed";
 const PREVIOUS = "previous timeline";
 
 /** The steps of a restore in place. Each is repeatable: it may have been done before. */
@@ -34,13 +36,28 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
   };
 
   return {
-    /** The data of the new timeline, with a way back to those of the one before. */
+    /**
+     * The data of the new timeline, with a way back to those of the one before. Of a cluster one member makes them; until
+     * it has, the others serve the timeline before.
+     */
     wantRestored: (operationId: number) =>
       whileOpen(operationId, async (tx, context) => {
-        const { timeline, previous, lost } = restoreInput(context.operation);
-        const { ordinal } = await findTimeline(tx, previous);
-        const past = { ...(await pastOn(tx, context, timeline)), ...(lost ? {} : { keep: ordinal }) };
-        return wantPast(tx, operationId, RESTORED, { ...context, past });
+        const past = await pastWithWayBack(tx, context);
+        const nodes = await nodesOf(tx, context);
+        if (!isCluster(context.database)) return wantPast(tx, operationId, RESTORED, { ...context, past }, nodes);
+        const orders = firstOrders(nodes, past.timeline);
+        return wantPast(tx, operationId, RESTORED, { ...context, past, orders }, nodes.slice(0, 1));
+      }),
+
+    /** The other members of a cluster leave the timeline before, and take their data from the one that made them. */
+    wantRenewed: (operationId: number) =>
+      whileOpen(operationId, async (tx, context) => {
+        if (!isCluster(context.database)) return undefined;
+        const past = await pastWithWayBack(tx, context);
+        const nodes = await nodesOf(tx, context);
+        // The permission to begin was used, or is not needed any more.
+        const { [nodes[0]?.id ?? ""]: _begin, ...orders } = firstOrders(nodes, past.timeline);
+        return wantPast(tx, operationId, RENEWED, { ...context, past, orders }, nodes);
       }),
 
     wantPrevious: (operationId: number) => whileOpen(operationId, (tx, context) => goBack(tx, operationId, context)),
@@ -78,7 +95,8 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
     const { timeline, previous } = restoreInput(context.operation);
     await endTimeline(tx, previous, clock());
     await liveOn(tx, timeline, clock());
-    return wantPast(tx, operationId, "without a way back", { ...context, past: await pastOn(tx, context, timeline) });
+    const past = await pastOn(tx, context, timeline);
+    return wantPast(tx, operationId, "without a way back", { ...context, past }, await nodesOf(tx, context));
   }
 
   async function leave(tx: Tx, operationId: number, context: Context): Promise<Wanted | undefined> {
@@ -94,12 +112,25 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
     return undefined;
   }
 
-  async function wantPast(tx: Tx, operationId: number, phase: string, context: Context): Promise<Wanted> {
-    const nodes = await findNodes(tx, context.database.account_id, context.database.id);
+  async function wantPast(
+    tx: Tx,
+    operationId: number,
+    phase: string,
+    context: Context & Pick<SpecContext, "orders">,
+    nodes: readonly NodeRow[],
+  ): Promise<Wanted> {
     return want(tx, operationId, phase, await specsOf(tx, nodes, { ...context, zone }));
   }
 };
 export type RestoreActivities = ReturnType<typeof createRestoreActivities>;
+
+const nodesOf = (tx: Tx, { database }: Context): Promise<NodeRow[]> => findNodes(tx, database.account_id, database.id);
+
+async function pastWithWayBack(tx: Tx, context: Context): Promise<Past> {
+  const { timeline, previous, lost } = restoreInput(context.operation);
+  const { ordinal } = await findTimeline(tx, previous);
+  return { ...(await pastOn(tx, context, timeline)), ...(lost ? {} : { keep: ordinal }) };
+}
 
 /** Today's password and settings, as the row has them, on the data of another timeline. */
 async function pastOn(tx: Tx, { past, database }: Context, timeline: string): Promise<Past> {

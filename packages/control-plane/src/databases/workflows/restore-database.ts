@@ -1,13 +1,13 @@
-import { proxyLocalActivities } from "@temporalio/workflow";
+import { patched, proxyLocalActivities } from "@temporalio/workflow";
 import { untilObserved } from "#fleet/workflows/until-observed.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
 import type { RestoreActivities } from "../timelines/restore-activities.ts";
 import type { ShipActivities } from "../timelines/ship-activities.ts";
 import { SHIP_MS, within } from "./within.ts";
 
-const { shipOwn, wantRestored, wantPrevious, settleRestore } = proxyLocalActivities<ShipActivities & RestoreActivities>(
-  { startToCloseTimeout: "5 seconds" },
-);
+const { shipOwn, wantRestored, wantRenewed, wantPrevious, settleRestore } = proxyLocalActivities<
+  ShipActivities & RestoreActivities
+>({ startToCloseTimeout: "5 seconds" });
 
 /** How long the way back is waited for. After the deadline it must end before the sweeper ends the operation. */
 const BACK_MS = { failed: 300_000, late: 45_000 };
@@ -18,7 +18,8 @@ export async function restoreDatabase(input: WorkflowInput): Promise<void> {
   // What was written since the last shipping is worth a wait, and not the restore.
   if ((await shipOwn(operationId)) === "wanted") await untilObserved(within(input, SHIP_MS), "ship");
   if ((await wantRestored(operationId)) === "not wanted") return;
-  const outcome = await untilObserved(input, "restored");
+  const made = await untilObserved(input, "restored");
+  const outcome = made.state === "observed" && patched("members") ? await renewOthers(input) : made;
   if (outcome.state === "observed") return settleRestore(operationId, { done: true });
   if ((await wantPrevious(operationId)) === "wanted")
     await untilObserved(within(input, BACK_MS[outcome.state]), "previous timeline");
@@ -26,4 +27,10 @@ export async function restoreDatabase(input: WorkflowInput): Promise<void> {
     done: false,
     ...(outcome.state === "failed" ? { message: outcome.message } : {}),
   });
+}
+
+/** Of a cluster: what one member has made, the others take from it. */
+async function renewOthers(input: WorkflowInput): ReturnType<typeof untilObserved> {
+  const wanted = await wantRenewed(input.operationId);
+  return wanted === "wanted" ? untilObserved(input, "renewed") : { state: "observed" };
 }

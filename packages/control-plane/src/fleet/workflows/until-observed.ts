@@ -10,8 +10,11 @@ const LOOK_ANYWAY_MS = 30_000;
 
 export type Outcome = { state: "observed" } | { state: "failed"; message: string } | { state: "late" };
 
-/** Waits until every node of the phase is as wanted, one of them failed, or the operation's deadline has passed. */
-export async function untilObserved({ operationId, deadlineAt }: WorkflowInput, phase: string): Promise<Outcome> {
+/** Looks until there is an answer, at every hint and in between. Undefined: there was none when the deadline had passed. */
+export async function untilTold<Answer>(
+  { deadlineAt }: Pick<WorkflowInput, "deadlineAt">,
+  look: () => Promise<Answer | undefined>,
+): Promise<Answer | undefined> {
   let hinted = false;
   setHandler(lookAgain, () => {
     hinted = true;
@@ -19,10 +22,28 @@ export async function untilObserved({ operationId, deadlineAt }: WorkflowInput, 
   for (;;) {
     // Cleared before reading: a hint that comes meanwhile makes us read once more, never once too few.
     hinted = false;
-    const progress = await checkPhaseOf(operationId, phase);
-    if (progress.state !== "pending") return progress;
+    const answer = await look();
+    if (answer !== undefined) return answer;
     const left = new Date(deadlineAt).getTime() - Date.now();
-    if (left <= 0) return { state: "late" };
+    if (left <= 0) return undefined;
     await condition(() => hinted, Math.min(left, LOOK_ANYWAY_MS));
   }
+}
+
+/**
+ * Waits until every node of the phase is as wanted, one of them failed, or the operation's deadline has passed; or until
+ * there is another reason why they never will be.
+ */
+export async function untilObserved(
+  input: WorkflowInput,
+  phase: string,
+  whyStuck: () => Promise<string | undefined> = async () => undefined,
+): Promise<Outcome> {
+  const outcome = await untilTold(input, async (): Promise<Outcome | undefined> => {
+    const progress = await checkPhaseOf(input.operationId, phase);
+    if (progress.state !== "pending") return progress;
+    const message = await whyStuck();
+    return message === undefined ? undefined : { state: "failed", message };
+  });
+  return outcome ?? { state: "late" };
 }

@@ -4,10 +4,12 @@ import type {
   DeletionAllowance,
   DiskState,
   Generation,
+  GroupReport,
   JobReport,
   NodeReport,
   NodeSpec,
   NodeState,
+  PrimaryChange,
 } from "@moorage/contract/agent";
 import type {
   DatabaseStatus,
@@ -690,6 +692,43 @@ export type Tables = {
     verified_at: Generated<Date | null>;
   };
   keyrings: { account_id: number; node_id: string; keyring: string; told_at: Date };
+  clusters: {
+    account_id: number;
+    database_id: number;
+    group_password: string;
+    look_at: Generated<Date | null>;
+    degraded_since: Generated<Date | null>;
+    told: Generated<string | null>;
+    advice: Generated<string | null>;
+  };
+  members: {
+    account_id: number;
+    node_id: string;
+    database_id: number;
+    report: ColumnType<GroupReport | null, string | undefined, string | null>;
+    reported_at: Generated<Date | null>;
+    unhealthy_since: Generated<Date | null>;
+    replaced_at: Generated<Date | null>;
+  };
+  keepers: { account_id: number; timeline_id: string; node_id: string; since: Date };
+  unfit_keepers: { timeline_id: string; node_id: string; at: Date };
+  primary_changes: {
+    account_id: number;
+    id: Id;
+    database_id: number;
+    group_id: string;
+    view: string;
+    from_node: string | null;
+    to_node: string;
+    operation_id: number | null;
+    at: Date;
+    /** By the host that told it. */
+    told: ColumnType<Record<string, PrimaryChange["phases"] & { at: string }>, string | undefined, string>;
+    gtid_before: string | null;
+    gtid_after: string | null;
+    lost: number | null;
+    event_id: number | null;
+  };
   findings: {
     id: Generated<number>;
     account_id: number;

@@ -1,0 +1,38 @@
+import { type ArchiveEnd, formatGtidSet, type GtidSet, gtidsOfGroup, parseGtidSet } from "@moorage/contract/agent";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { TimelineRow } from "../timeline-store.ts";
+
+type Timeline = Pick<TimelineRow, "id" | "last_log">;
+
+/**
+ * The transactions of a cluster that are in the logs of its timeline; its group is named by the timeline. Retention may
+ * have taken the last log away: then a copy has all that was in it.
+ */
+export async function archivedGtids(db: Db | Tx, { id, last_log }: Timeline): Promise<GtidSet> {
+  if (last_log === 0) return new Map();
+  const last = await db
+    .selectFrom("binary_logs")
+    .select("gtid")
+    .where("timeline_id", "=", id)
+    .where("sequence", "=", last_log)
+    .executeTakeFirst();
+  const known = last ?? (await newestCopy(db, id));
+  return gtidsOfGroup(parseGtidSet(known?.gtid ?? ""), id);
+}
+
+const newestCopy = (db: Db | Tx, timelineId: string) =>
+  db
+    .selectFrom("copies")
+    .select(["gtid", "ended_at"])
+    .where("timeline_id", "=", timelineId)
+    .orderBy("ended_at", "desc")
+    .limit(1)
+    .executeTakeFirst();
+
+export async function archiveEnd(db: Db | Tx, timeline: Timeline): Promise<ArchiveEnd> {
+  const copy = await newestCopy(db, timeline.id);
+  return {
+    gtid: formatGtidSet(await archivedGtids(db, timeline)),
+    ...(copy === undefined ? {} : { newest_copy: copy.ended_at.toISOString() }),
+  };
+}

@@ -1,0 +1,246 @@
+import { randomUUID } from "node:crypto";
+import type { ArchivedReply, NodeSpec } from "@moorage/contract/agent";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createLog } from "#platform/log.ts";
+import { activeClusterOnAgents } from "#testing/active-database.ts";
+import { startGateway } from "#testing/gateway.ts";
+import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
+import { hasBackup, later, timelinesOf } from "#testing/past.ts";
+import { simulateAgent } from "#testing/simulated-agent.ts";
+import { newWorld, type World } from "#testing/world.ts";
+import { createKeepersChore } from "./choose-keeper.ts";
+
+let store: ObjectStore;
+beforeAll(async () => {
+  store = await startObjectStore();
+});
+afterAll(() => store[Symbol.asyncDispose]());
+
+/** An active database of three nodes, on the hosts of agents that store for real. */
+async function staged(world: World) {
+  const gateway = await startGateway(world, { objects: store.objects });
+  const hosts = [await gateway.enrolledHost(), await gateway.enrolledHost(), await gateway.enrolledHost()];
+  const agents = hosts.map((host) => simulateAgent(gateway, host));
+  for (const agent of agents) await agent.poll();
+  const alice = await world.customer();
+  const database = await activeClusterOnAgents(world, alice, agents);
+  const poll = async () => {
+    for (const agent of agents) await agent.poll();
+  };
+  await poll();
+  const nodes = async () => (await world.nodes()).sort((a, b) => a.ordinal - b.ordinal);
+  const specs = async (): Promise<NodeSpec[]> => (await nodes()).map(({ wanted }) => wanted as NodeSpec);
+  const timeline = (await specs())[0]?.data?.timeline as string;
+  const call = async <Body = Record<string, unknown>>(ordinal: number, path: string, message: object) => {
+    const node = (await nodes())[ordinal];
+    const host = hosts.find(({ id }) => id === node?.host_id);
+    if (node === undefined || host === undefined) throw new Error(`There is no node ${ordinal}.`);
+    return gateway.post<Body>(host, path, message);
+  };
+  const tell = async (ordinal: number, told: object) =>
+    call<ArchivedReply>(ordinal, "/v1/archived", {
+      nodes: [{ node: (await nodes())[ordinal]?.id, timeline, ...told }],
+    });
+  const chore = createKeepersChore({ ...world, log: createLog("test", "silent") });
+  const keeper = async () => (await specs()).findIndex(({ archive }) => archive?.keeper !== false);
+  return {
+    ...{ gateway, agents, hosts, alice, database, timeline, poll, nodes, specs, call, tell, chore, keeper },
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  };
+}
+
+/** A log of a member: transactions of the group from the one after `from` to `to`. */
+const log = (world: World, timeline: string, number: number, from: number, to: number) => ({
+  name: `binlog.${String(number).padStart(6, "0")}.${randomUUID().replaceAll("-", "").slice(0, 16)}`,
+  sequence: number,
+  previous: from === 0 ? "" : `${timeline}:1-${from}`,
+  gtid: `${timeline}:1-${to}`,
+  closed_at: new Date(world.time.now.getTime() + to * 1000).toISOString(),
+  bytes: 3,
+  sha256: "a".repeat(64),
+});
+const logsOf = (world: World) => world.db.selectFrom("binary_logs").selectAll().orderBy("sequence").execute();
+const missing = { status: 400 };
+
+test("one secondary keeps the archive; the others have no addresses for logs", async () => {
+  await using world = await newWorld();
+  await using stage = await staged(world);
+  const upload = async (ordinal: number, name: string) =>
+    stage.call(ordinal, "/v1/uploads", {
+      ...{ node: (await stage.nodes())[ordinal]?.id, timeline: stage.timeline, names: [name] },
+    });
+  const name = "logs/binlog.000001.0123456789abcdef";
+
+  expect((await stage.specs()).map(({ archive }) => archive?.keeper)).toEqual([false, false, undefined]);
+  expect(await upload(2, name)).toMatchObject({ status: 200 });
+  expect(await upload(1, name)).toMatchObject({ status: 404 });
+  expect(await upload(1, `copies/${randomUUID()}/manifest.json`)).toMatchObject({ status: 200 });
+});
+
+test("a new keeper goes on where the one before it ended: nothing is missing, and what is there twice counts once", async () => {
+  await using world = await newWorld();
+  await using stage = await staged(world);
+  const { timeline, tell } = stage;
+  const member = (number: number, from: number, to: number) => log(world, timeline, number, from, to);
+
+  await tell(2, { logs: [member(7, 0, 3), member(8, 3, 5)] });
+  // Its own logs have other numbers, and their ends are not the other's.
+  expect(await tell(1, { logs: [member(2, 6, 9)] })).toMatchObject(missing);
+  const { body } = await tell(1, {});
+  expect(body.nodes).toMatchObject([{ timeline, gtid: `${timeline}:1-5` }]);
+  await tell(1, { logs: [member(1, 2, 4), member(2, 4, 9)] });
+
+  expect((await logsOf(world)).map(({ sequence, gtid }) => [sequence, gtid])).toEqual([
+    [1, `${timeline}:1-3`],
+    [2, `${timeline}:1-5`],
+    [3, `${timeline}:1-9`],
+  ]);
+});
+
+test("a log that is told again is the same one, with what was uploaded last", async () => {
+  await using world = await newWorld();
+  await using stage = await staged(world);
+  const first = log(world, stage.timeline, 1, 0, 3);
+  await stage.tell(2, { logs: [first] });
+  await stage.tell(2, { logs: [{ ...first, sha256: "b".repeat(64) }] });
+  expect(await logsOf(world)).toMatchObject([{ sequence: 1, sha256: "b".repeat(64) }]);
+});
+
+test("a member that lacks what comes next gives way to another, and only when all lack it is there a gap, for all to see", async () => {
+  await using world = await newWorld();
+  await using stage = await staged(world);
+  const { timeline, tell, chore, keeper } = stage;
+  await tell(2, { logs: [log(world, timeline, 1, 0, 3)] });
+
+  expect(await tell(2, { logs: [log(world, timeline, 9, 5, 8)] })).toMatchObject(missing);
+  await chore();
+  expect(await keeper()).toBe(1);
+  for (const ordinal of [1, 0]) {
+    expect(await tell(ordinal, { logs: [log(world, timeline, 9, 5, 8)] })).toMatchObject(missing);
+    await chore();
+  }
+  await tell(await keeper(), { logs: [log(world, timeline, 9, 5, 8)] });
+
+  expect((await logsOf(world)).map(({ sequence }) => sequence)).toEqual([1, 3]);
+  expect(await tell(await keeper(), { logs: [log(world, timeline, 11, 10, 12)] })).toMatchObject(missing);
+});
+
+test("the archive goes to another when the host of its keeper is silent, in one step for all members", async () => {
+  await using world = await newWorld();
+  await using stage = await staged(world);
+  const before = (await stage.specs()).map(({ generation }) => generation);
+
+  later(world, 50);
+  for (const agent of stage.agents.slice(0, 2)) await agent.poll();
+  await stage.chore();
+  expect(await stage.keeper()).toBe(2);
+  later(world, 20);
+  for (const agent of stage.agents.slice(0, 2)) await agent.poll();
+  await stage.chore();
+
+  const specs = await stage.specs();
+  expect(specs.map(({ archive }) => archive?.keeper)).toEqual([false, undefined, false]);
+  expect(specs.map(({ generation }, n) => generation - (before[n] ?? 0))).toEqual([0, 1, 1]);
+});
+
+test("before a fork or a deletion its keeper alone is asked to ship", async () => {
+  await using world = await newWorld();
+  await using stage = await staged(world);
+  await stage.alice.create({
+    ...{ type: "m2-medium", cluster_size: 3, fork: { source: stage.database.id } },
+  });
+  const { id } = await world.lastOperation();
+
+  expect(await world.activities.shipSource(id)).toBe("wanted");
+
+  const jobs = (await stage.specs()).slice(0, 3).map((spec) => (spec.jobs ?? []).map(({ kind }) => kind));
+  expect(jobs).toEqual([[], [], ["ship"]]);
+  await stage.poll();
+  expect(await world.checkPhase(id, "ship")).toEqual({ state: "observed" });
+});
+
+test.each([
+  ["primary", 0],
+  ["secondary", 2],
+])("a snapshot of the %s is a copy of that one", async (target, ordinal) => {
+  await using world = await newWorld();
+  await using stage = await staged(world);
+  await stage.alice.post(`${stage.database.url}/backups`, { label: "before", target });
+  const { id } = await world.lastOperation();
+
+  await world.activities.wantCopy(id);
+  const jobs = (await stage.specs()).map((spec) => (spec.jobs ?? []).length);
+  expect(jobs.indexOf(1)).toBe(ordinal);
+  await stage.poll();
+  expect(await world.checkPhase(id, "copy")).toEqual({ state: "observed" });
+  await world.activities.settleBackup(id, { done: true });
+
+  expect((await stage.specs()).flatMap((spec) => spec.jobs ?? [])).toEqual([]);
+  expect((await stage.alice.get(`${stage.database.url}/backups`)).body).toMatchObject({ results: 1 });
+});
+
+test("a restore is made by one member while the others serve, then they take its data, and it keeps the archive at first", async () => {
+  await using world = await newWorld();
+  await using stage = await staged(world);
+  const { alice, database, timeline: old } = stage;
+  const backup = await hasBackup(world, database);
+  later(world, 60);
+  await stage.poll();
+  await alice.post(`${database.url}/backups/${backup.id}/restore`);
+  const { id } = await world.lastOperation();
+  const restored = (await timelinesOf(world, database))[1]?.id as string;
+  const seen = async () =>
+    (await stage.specs()).map(({ data, cluster, archive }) => ({
+      ...{ timeline: data?.timeline, origin: data?.origin, keep: data?.keep, group: cluster?.group },
+      ...{ begin: cluster?.begin, renew: cluster?.renew?.id, donor: cluster?.renew?.donor, keeper: archive?.keeper },
+    }));
+  const [first] = await stage.nodes();
+
+  await world.activities.wantRestored(id);
+  const [maker, ...others] = await seen();
+  expect(maker).toEqual({
+    ...{ timeline: restored, origin: "archive", keep: 0, group: restored, begin: restored },
+    ...{ renew: undefined, donor: undefined, keeper: undefined },
+  });
+  expect(others.map(({ timeline }) => timeline)).toEqual([old, old]);
+  await stage.poll();
+  expect(await world.checkPhase(id, "restored")).toEqual({ state: "observed" });
+
+  expect(await world.activities.wantRenewed(id)).toBe("wanted");
+  const renewed = { timeline: restored, origin: "cluster", keep: 0, group: restored, begin: undefined };
+  const taken = { ...renewed, renew: restored, donor: first?.id, keeper: false };
+  expect(await seen()).toEqual([{ ...renewed, renew: undefined, donor: undefined, keeper: undefined }, taken, taken]);
+  await stage.poll();
+  expect(await world.checkPhase(id, "renewed")).toEqual({ state: "observed" });
+  await world.activities.settleRestore(id, { done: true });
+
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
+  expect(await seen()).toMatchObject([{ keep: undefined }, { renew: undefined }, { origin: "cluster" }]);
+  // Once it has archived something, a secondary relieves it.
+  await stage.poll();
+  await stage.chore();
+  expect(await stage.keeper()).toBe(0);
+  await world.db.updateTable("timelines").set({ last_log: 1 }).where("id", "=", restored).execute();
+  await stage.chore();
+  expect(await stage.keeper()).toBe(2);
+});
+
+test("a restore that its maker cannot do leaves the other members as they were", async () => {
+  await using world = await newWorld();
+  await using stage = await staged(world);
+  const backup = await hasBackup(world, stage.database);
+  await stage.alice.post(`${stage.database.url}/backups/${backup.id}/restore`);
+  const { id } = await world.lastOperation();
+  const before = (await stage.specs()).slice(1);
+  await world.activities.wantRestored(id);
+
+  await world.activities.wantPrevious(id);
+  await stage.poll();
+  await world.activities.settleRestore(id, { done: false, message: "No." });
+
+  const after = await stage.specs();
+  expect(after.map(({ data }) => data?.timeline)).toEqual([stage.timeline, stage.timeline, stage.timeline]);
+  expect(after.map(({ cluster }) => cluster?.group)).toEqual([stage.timeline, stage.timeline, stage.timeline]);
+  expect(after.slice(1).map(({ archive }) => archive)).toEqual(before.map(({ archive }) => archive));
+  expect((await stage.alice.get(stage.database.url)).body).toMatchObject({ status: "active" });
+});

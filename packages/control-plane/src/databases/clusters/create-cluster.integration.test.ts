@@ -1,0 +1,199 @@
+import type { NodeSpec, SecretsReply } from "@moorage/contract/agent";
+import { expect, test } from "vitest";
+import { activeCluster, CLUSTER_PLAN, offerClusterPlan, reportMembers } from "#testing/active-database.ts";
+import { startGateway } from "#testing/gateway.ts";
+import { newWorld, PLAN, type World } from "#testing/world.ts";
+import { createSecretsOf } from "../credentials.ts";
+
+const INSTANCES = "/v4/databases/mysql/instances";
+
+async function staged(world: World) {
+  await offerClusterPlan(world);
+  const hosts = [await world.host({ private_address: "10.9.0.1" }), await world.host(), await world.host()];
+  return { alice: await world.customer(), hosts };
+}
+const create = (customer: Awaited<ReturnType<World["customer"]>>, change: object = {}) =>
+  customer.create({ type: CLUSTER_PLAN, cluster_size: 3, ...change });
+const specs = async (world: World): Promise<NodeSpec[]> =>
+  (await world.nodes()).sort((a, b) => a.ordinal - b.ordinal).map(({ wanted }) => wanted as NodeSpec);
+
+test("a database of three nodes counts three times, replicates semi-synchronously, and has no read-only port yet", async () => {
+  await using world = await newWorld();
+  const { alice } = await staged(world);
+
+  const { status, body } = await create(alice);
+
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ cluster_size: 3, replication_type: "semi_synch", port: null, read_only_port: null });
+  expect(await world.account(alice.accountId)).toMatchObject({
+    databases: 1,
+    nodes: 3,
+    memory_mb: 6144,
+    disk_mb: 61_440,
+  });
+});
+
+test.each([
+  ["none", "replication_type must be a valid value: semi_synch, for a database of three nodes"],
+  [
+    "asynch",
+    "replication_type must be a valid value: semi_synch, for a database of three nodes (asynch is not offered yet)",
+  ],
+])("three nodes with the replication %s are refused, with what is valid", async (replication_type, reason) => {
+  await using world = await newWorld();
+  const { alice } = await staged(world);
+
+  expect(await create(alice, { replication_type })).toMatchObject({
+    status: 400,
+    body: { errors: [{ field: "replication_type", reason }] },
+  });
+});
+
+test("a type with too little memory for three nodes is refused, and those with enough are named", async () => {
+  await using world = await newWorld();
+  const { alice } = await staged(world);
+
+  expect(await create(alice, { type: PLAN })).toMatchObject({
+    status: 400,
+    body: { errors: [{ field: "type", reason: `type must be a valid value: ${CLUSTER_PLAN}` }] },
+  });
+});
+
+test("a type says for how many nodes it is offered, and what so many cost", async () => {
+  await using world = await newWorld();
+  await world.operator.post("/admin/plans", {
+    ...{ id: CLUSTER_PLAN, label: "Medium", class: "standard", memory_mb: 2048, disk_mb: 20_480, vcpus: 1 },
+    price: { hourly: "0.03", monthly: "20" },
+  });
+
+  const { body } = await world.anonymous.get<{ data: { id: string; engines: object }[] }>("/v4/databases/types");
+
+  expect(Object.fromEntries(body.data.map(({ id, engines }) => [id, engines]))).toMatchObject({
+    [PLAN]: { mysql: [{ quantity: 1 }] },
+    [CLUSTER_PLAN]: {
+      mysql: [
+        { quantity: 1, price: { hourly: 0.03, monthly: 20 } },
+        { quantity: 3, price: { hourly: 0.09, monthly: 60 } },
+      ],
+    },
+  });
+});
+
+test("three nodes that an account's limit has no room for are refused", async () => {
+  await using world = await newWorld();
+  await offerClusterPlan(world);
+  const alice = await world.customer({ limits: { nodes: 2 } });
+
+  expect((await create(alice)).status).toBe(400);
+  expect(await world.openOperations()).toEqual([]);
+});
+
+test("its nodes are on three hosts with one port, know each other, and the first alone may begin their group", async () => {
+  await using world = await newWorld();
+  const { alice, hosts } = await staged(world);
+  await create(alice);
+  const { id } = await world.lastOperation();
+
+  expect(await world.activities.wantNodes(id)).toBe("wanted");
+
+  const wanted = await specs(world);
+  const members = wanted.map(({ node, ordinal }) => expect.objectContaining({ node, ordinal }));
+  const group = wanted[0]?.data?.timeline as string;
+  expect(new Set((await world.nodes()).map(({ host_id }) => host_id)).size).toBe(3);
+  expect(new Set(wanted.map(({ network }) => network.port)).size).toBe(1);
+  expect(wanted.map(({ cluster }) => cluster)).toEqual([
+    { replication: "semi_synch", group, members, begin: group },
+    { replication: "semi_synch", group, members },
+    { replication: "semi_synch", group, members },
+  ]);
+  const ofFirst = wanted[0]?.cluster?.members.find(({ host }) => host === `host-${hosts[0]?.id}`);
+  expect(ofFirst?.address).toBe("10.9.0.1");
+});
+
+test("with its end the permission to begin is taken back, and wanting its nodes again does not give it again", async () => {
+  await using world = await newWorld();
+  const { alice, hosts } = await staged(world);
+
+  const database = await activeCluster(world, alice, hosts);
+
+  const { id } = await world.lastOperation();
+  await world.activities.wantNodes(id);
+  expect((await specs(world)).map(({ cluster, generation }) => [cluster?.begin, generation])).toEqual([
+    [undefined, 2],
+    [undefined, 2],
+    [undefined, 2],
+  ]);
+  const { body } = await alice.get<{ port: number; read_only_port: number }>(`${INSTANCES}/${database.id}`);
+  expect(body).toMatchObject({ status: "active", read_only_port: body.port + 8192 });
+});
+
+test("it is not ready before all three members are in the group", async () => {
+  await using world = await newWorld();
+  const { alice, hosts } = await staged(world);
+  await create(alice);
+  const { id } = await world.lastOperation();
+  await world.activities.wantNodes(id);
+
+  await reportMembers(world, hosts.slice(0, 2));
+  expect(await world.checkPhase(id, "running")).toEqual({ state: "pending" });
+  await reportMembers(world, hosts);
+  expect(await world.checkPhase(id, "running")).toEqual({ state: "observed" });
+});
+
+test("a permission to begin is taken back too when it could not be made ready", async () => {
+  await using world = await newWorld();
+  const { alice } = await staged(world);
+  const { body } = await create(alice);
+  const { id } = await world.lastOperation();
+  await world.activities.wantNodes(id);
+
+  await world.expire.provisionDatabase(id);
+
+  expect((await specs(world)).map(({ cluster }) => cluster?.begin)).toEqual([undefined, undefined, undefined]);
+  expect(await world.databaseRow(body.id)).toMatchObject({ status: "failed" });
+});
+
+test("two hosts have no room for three nodes", async () => {
+  await using world = await newWorld();
+  await offerClusterPlan(world);
+  await Promise.all([world.host(), world.host()]);
+  await create(await world.customer());
+
+  expect(await world.activities.wantNodes((await world.lastOperation()).id)).toBe("no room");
+  expect(await world.nodes()).toEqual([]);
+});
+
+test("its hosts are given the same password for their members' account, and it is sealed with us", async () => {
+  await using world = await newWorld();
+  const { alice, hosts } = await staged(world);
+  const { id } = await activeCluster(world, alice, hosts);
+  const secretsOf = createSecretsOf(world);
+
+  const given: Omit<SecretsReply, "protocol">[] = [];
+  for (const { id: node } of await world.nodes())
+    given.push(await secretsOf({ accountId: alice.accountId, databaseId: id, node }));
+
+  const passwords = new Set(given.map(({ group_password }) => group_password));
+  expect([...passwords]).toEqual([expect.stringMatching(/^[\w-]{32}$/)]);
+  const row = await world.db.selectFrom("clusters").selectAll().executeTakeFirstOrThrow();
+  expect(row.group_password).not.toContain([...passwords][0]);
+});
+
+test("a database of one node has no cluster, and its host is given no such password", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const host = await gateway.enrolledHost();
+  await gateway.post(host, "/v1/wanted", {
+    ...{ epoch: 0, revision: 0, agent: "a", boot: "b", now: new Date().toISOString(), trash_mb: 0 },
+  });
+  const alice = await world.customer();
+  const { body } = await alice.create();
+  await world.activities.wantNodes((await world.lastOperation()).id);
+
+  const [spec] = await specs(world);
+  const { body: secrets } = await gateway.post(host, "/v1/secrets", { node: spec?.node });
+
+  expect(spec).not.toHaveProperty("cluster");
+  expect(secrets).not.toHaveProperty("group_password");
+  expect((await alice.get(`${INSTANCES}/${body.id}`)).body).toMatchObject({ read_only_port: null });
+});

@@ -1,0 +1,143 @@
+import type { GroupReport } from "@moorage/contract/agent";
+import { expect, test } from "vitest";
+import { type ClusterSeen, judgeCluster, type MemberSeen } from "./cluster-health.ts";
+
+const settings = { hostSilentSeconds: 300 };
+const group = (change: Partial<GroupReport> = {}): GroupReport => ({
+  ...{ state: "online", role: "secondary", view: "v:1", online: 3, shared: true },
+  ...change,
+});
+
+/** How each kind of member is seen. */
+const kinds = {
+  healthy: {},
+  "healthy, counts two": { report: group({ online: 2 }) },
+  "silent host": { host: { silentSeconds: 31 } },
+  "lost host": { host: { silentSeconds: 301 } },
+  "dead host": { host: { dead: true } },
+  "dead host, heard a moment ago": { host: { dead: true, silentSeconds: 1 } },
+  "failed for long": { state: "failed", report: null, unhealthySeconds: 31, message: "its volume is gone" },
+  "failed just now": { state: "failed", report: null, unhealthySeconds: 6 },
+  errant: { state: "working", report: group({ state: "offline", shared: false, errant: "a:1" }), unhealthySeconds: 31 },
+  recovering: { state: "working", report: group({ state: "recovering", shared: false }), unhealthySeconds: 6 },
+  "away for a second": { state: "working", report: group({ state: "away", shared: false }), unhealthySeconds: 1 },
+  "in no group": { state: "working", report: apart("a:1-5"), unhealthySeconds: 6 },
+  "in no group, not told": { state: "working", report: apart(), unhealthySeconds: 6 },
+  "sees nobody": { report: group({ shared: false, online: 1 }), unhealthySeconds: 6 },
+  "began alone": { report: group({ shared: false, online: 1, began: "b" }), unhealthySeconds: 6 },
+  "says nothing": { report: null },
+} as const satisfies Record<string, object>;
+type Kind = keyof typeof kinds;
+
+function apart(gtid?: string): GroupReport {
+  return group({ state: "offline", online: 0, shared: false, ...(gtid === undefined ? {} : { gtid }) });
+}
+
+const member = (kind: Kind, ordinal: number): MemberSeen => {
+  const seen: Partial<Omit<MemberSeen, "host">> & { host?: Partial<MemberSeen["host"]> } = kinds[kind];
+  return {
+    ...{ node: `n${ordinal}`, ordinal, state: "running", message: null, report: group(), unhealthySeconds: 0 },
+    ...seen,
+    host: { name: `host-${ordinal}`, dead: false, silentSeconds: 2, ...seen.host },
+  };
+};
+const judged = (kindsOf: readonly Kind[], change: Partial<ClusterSeen> = {}) =>
+  judgeCluster(
+    { ...{ label: "db", status: "active", powered: true, busy: false }, members: kindsOf.map(member), ...change },
+    settings,
+  );
+
+const two = ["healthy, counts two", "healthy, counts two"] as const;
+
+test.each<[kinds: Kind[], healthy: number, status: string, next: string]>([
+  [["healthy", "healthy", "healthy"], 3, "active", "nothing"],
+  // A member that is back within seconds was never missed.
+  [["healthy", "healthy", "away for a second"], 2, "active", "wait"],
+  [["healthy", "healthy", "says nothing"], 2, "active", "wait"],
+  [[...two, "recovering"], 2, "degraded", "wait"],
+  [[...two, "in no group"], 2, "degraded", "wait"],
+  [[...two, "silent host"], 2, "degraded", "wait"],
+  [[...two, "lost host"], 2, "degraded", "replace n2"],
+  [[...two, "dead host"], 2, "degraded", "replace n2"],
+  [["dead host", ...two], 2, "degraded", "replace n0"],
+  [["healthy", "healthy", "dead host, heard a moment ago"], 2, "degraded", "replace n2"],
+  // Its host cannot reach us, and yet its group counts it: it serves.
+  [["healthy", "healthy", "lost host"], 2, "degraded", "wait"],
+  [[...two, "failed for long"], 2, "degraded", "replace n2"],
+  [[...two, "failed just now"], 2, "degraded", "wait"],
+  [[...two, "errant"], 2, "degraded", "replace n2"],
+  // Never with fewer than two others online.
+  [["healthy, counts two", "lost host", "lost host"], 1, "degraded", "wait"],
+  [["healthy, counts two", "recovering", "lost host"], 1, "degraded", "wait"],
+  [["healthy, counts two", "failed for long", "dead host"], 1, "degraded", "wait"],
+  [["sees nobody", "lost host", "lost host"], 0, "degraded", "wait"],
+  [["sees nobody", "dead host", "dead host"], 0, "degraded", "wait"],
+  [["sees nobody", "silent host", "silent host"], 0, "degraded", "wait"],
+  [["in no group", "in no group", "in no group"], 0, "degraded", "form"],
+  [["in no group", "in no group", "in no group, not told"], 0, "degraded", "wait"],
+  [["in no group", "in no group", "recovering"], 0, "degraded", "wait"],
+  [["in no group", "in no group", "sees nobody"], 0, "degraded", "wait"],
+  [["in no group", "in no group", "silent host"], 0, "degraded", "wait"],
+  [["in no group", "in no group", "lost host"], 0, "degraded", "ask"],
+  [["in no group", "dead host", "dead host"], 0, "degraded", "ask"],
+  [["lost host", "lost host", "lost host"], 0, "degraded", "wait"],
+  [["silent host", "silent host", "silent host"], 0, "degraded", "wait"],
+  // A person began it with one, and said that both others are dead.
+  [["began alone", "dead host", "dead host"], 0, "degraded", "replace n1"],
+  [["began alone", "recovering", "dead host"], 0, "degraded", "wait"],
+  [["began alone", "lost host", "lost host"], 0, "degraded", "wait"],
+])("%j: %i healthy, %s, %s", (kindsOf, healthy, status, next) => {
+  const health = judged(kindsOf);
+  const done = health.next.do === "replace" ? `replace ${health.next.node}` : health.next.do;
+  expect([health.healthy, health.status, done]).toEqual([healthy, status, next]);
+  expect(health.tenant === null).toBe(status === "active");
+  expect(health.operator === null).toBe(status === "active");
+});
+
+test("a database that is degraded stays so until all three are healthy", () => {
+  expect(judged(["healthy", "healthy", "away for a second"], { status: "degraded" }).status).toBe("degraded");
+  expect(judged(["healthy", "healthy", "healthy"], { status: "degraded" }).status).toBe("active");
+});
+
+test.each(["updating", "resuming", "restoring", "backing_up", "provisioning", "failed", "suspended"] as const)(
+  "while a database is %s, nothing is done and its status is not touched",
+  (status) => {
+    for (const kindsOf of [
+      [...two, "dead host"],
+      ["in no group", "in no group", "in no group"],
+      ["healthy", "healthy", "healthy"],
+    ] as Kind[][])
+      expect(judged(kindsOf, { status })).toMatchObject({
+        status,
+        tenant: null,
+        next: { do: expect.stringMatching(/wait|nothing/) },
+      });
+  },
+);
+
+test("while an operation of it is under way, or one has just failed, nothing is begun", () => {
+  expect(judged([...two, "dead host"], { busy: true }).next).toEqual({ do: "wait" });
+  expect(judged([...two, "dead host"], { failedSeconds: { replace: 599 } }).next).toEqual({ do: "wait" });
+  expect(judged([...two, "dead host"], { failedSeconds: { replace: 600, form: 1 } }).next).toEqual({
+    do: "replace",
+    node: "n2",
+    ordinal: 2,
+  });
+});
+
+test("nothing is wrong with a database whose power is off", () => {
+  expect(judged(["in no group", "in no group", "in no group"], { powered: false })).toMatchObject({
+    ...{ status: "active", next: { do: "nothing" }, tenant: null },
+  });
+});
+
+test("two lost: it says that writes have stopped rather than split", () => {
+  expect(judged(["sees nobody", "silent host", "lost host"]).tenant).toContain("writes have stopped rather than split");
+});
+
+test("what tenants are told names no host, and operators are told which, and what to type", () => {
+  const { tenant, operator } = judged(["in no group", "dead host", "lost host"]);
+  expect(tenant).not.toContain("host-");
+  expect(operator).toContain("moorage host dead host-2; moorage db begin");
+  expect(operator).not.toContain("moorage host dead host-1");
+});

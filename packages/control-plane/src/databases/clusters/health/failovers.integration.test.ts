@@ -1,0 +1,134 @@
+import { expect, test } from "vitest";
+import { type WatchedCluster, watchedCluster } from "#testing/watched-cluster.ts";
+import { newWorld, type World } from "#testing/world.ts";
+
+type Failover = Record<string, unknown> & { phases: Record<string, number | null> };
+const failovers = async ({ alice, database }: WatchedCluster) =>
+  (await alice.get<{ data: Failover[]; results: number }>(`${database.url}/failovers`)).body;
+const told = async (cluster: WatchedCluster) =>
+  (await cluster.events("database_failover")).map(({ message }) => message?.split(".")[0]);
+
+test("a failover is one event, whoever tells it first; who tells it later adds when its gate followed", async () => {
+  await using world = await newWorld();
+  const cluster = await watchedCluster(world);
+
+  await cluster.change(0, 1, 1);
+  await cluster.after(1);
+  await cluster.change(0, 1, 2, { view: "v:2" });
+  await cluster.after(1);
+
+  expect(await told(cluster)).toEqual(["Node 1 leads in place of node 0"]);
+  expect(await failovers(cluster)).toMatchObject({
+    results: 1,
+    data: [
+      {
+        ...{ planned: false, from_node: 0, to_node: 1, transactions_lost: 0, gtid_before: "a:1-9" },
+        phases: { missed: 900, elected: 6001, led: 6201, all_led: 6202 },
+      },
+    ],
+  });
+});
+
+test("the event says how long each phase took, and what was lost", async () => {
+  await using world = await newWorld();
+  const cluster = await watchedCluster(world);
+
+  await cluster.change(0, 1, 1);
+  await cluster.after(1);
+
+  expect((await cluster.events("database_failover"))[0]?.message).toBe(
+    "Node 1 leads in place of node 0. From when node 0 was last seen well: 900 ms until it was missed, 6001 ms until another was elected, 6201 ms until clients were led there. Transactions lost: 0. GTID before: a:1-9. GTID after: a:1-9.",
+  );
+});
+
+test("told again, it changes nothing", async () => {
+  await using world = await newWorld();
+  const cluster = await watchedCluster(world);
+  const change = await cluster.change(0, 1, 1);
+  await cluster.after(1);
+  const before = await failovers(cluster);
+
+  for (let again = 0; again < 3; again++) await (await cluster.hostOf(1)).tell(change);
+  await cluster.after(1);
+
+  expect(await failovers(cluster)).toEqual(before);
+  expect(await told(cluster)).toHaveLength(1);
+});
+
+test("changes within one view are told apart, also when the same nodes lead again", async () => {
+  await using world = await newWorld();
+  const cluster = await watchedCluster(world);
+
+  for (const [from, to] of [
+    [0, 1],
+    [1, 2],
+    [2, 0],
+    [0, 1],
+  ] as const) {
+    for (const by of [0, 1, 2]) await cluster.change(from, to, by);
+    await cluster.after(8);
+  }
+
+  expect(await told(cluster)).toEqual(
+    [1, 2, 0, 1].map((to, n) => `Node ${to} leads in place of node ${[0, 1, 2, 0][n]}`),
+  );
+  expect((await failovers(cluster)).results).toBe(4);
+});
+
+test("two hosts that tell it in the same moment make one change of it", async () => {
+  await using world = await newWorld();
+  const cluster = await watchedCluster(world);
+
+  await Promise.all([0, 1, 2].map((by) => cluster.change(0, 1, by)));
+  await cluster.after(1);
+
+  expect((await failovers(cluster)).results).toBe(1);
+  expect(await told(cluster)).toHaveLength(1);
+});
+
+test("hosts that tell and somebody who looks do not wait for each other for ever", async () => {
+  await using world = await newWorld();
+  const cluster = await watchedCluster(world);
+
+  for (let n = 0; n < 10; n++) {
+    const tellings = [0, 1, 2].map((by) => cluster.change(n % 2, (n + 1) % 2, by));
+    await Promise.all([
+      ...tellings,
+      cluster.sayAll({}, {}, { view: `${n}` }),
+      world.healthChore(),
+      world.healthChore(),
+    ]);
+    world.time.now = new Date(world.time.now.getTime() + 8000);
+  }
+  await world.healthChore();
+
+  expect((await failovers(cluster)).results).toBe(10);
+  expect(await told(cluster)).toHaveLength(10);
+});
+
+test("who leads first leads in nobody's place: there is no event", async () => {
+  await using world = await newWorld();
+  const cluster = await watchedCluster(world);
+
+  await cluster.change(undefined, 0, 0);
+  await cluster.after(1);
+
+  expect(await told(cluster)).toEqual([]);
+});
+
+test("a host cannot speak for a cluster that is not its own, nor of nodes of another", async () => {
+  await using world = await newWorld();
+  const [cluster, other] = [await watchedCluster(world), await watchedCluster(world)];
+  const [own, strange] = [await cluster.nodes(), await nodesOf(world, other)];
+  const foreign = cluster.hosts.find(({ id }) => own.every(({ host_id }) => host_id !== id));
+
+  const change = await cluster.change(0, 1, 1, { to: strange[1]?.id as string });
+  await foreign?.tell({ ...change, to: own[1]?.id as string });
+  await cluster.after(1);
+
+  expect((await failovers(cluster)).results).toBe(0);
+  expect((await failovers(other)).results).toBe(0);
+});
+
+const nodesOf = async (world: World, { database }: WatchedCluster) =>
+  (await world.nodes()).filter(({ database_id }) => database_id === database.id);

@@ -1,0 +1,109 @@
+import { areHeard, findHost, findNodes, type NodeRow, want } from "#fleet/index.ts";
+import { findOperation } from "#operations/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import type { ActivityDeps } from "../../activities.ts";
+import type { DatabaseRow } from "../../database-store.ts";
+import { type Settlement, settle } from "../../settle.ts";
+import { areThere, loadDatabase, specsOf, wakeHosts, wantAsRow } from "../../want-specs.ts";
+import type { OrdersOf } from "../cluster-spec.ts";
+import { isAtHand } from "./cluster-health.ts";
+import { type FormingMember, nextOfForming } from "./forming.ts";
+import { lookSoon } from "./look-store.ts";
+import type { FormInput } from "./open-mending.ts";
+import { orderId } from "./order-id.ts";
+import { reportsOf } from "./report-store.ts";
+
+/** What the workflow does next. */
+export type Formed = { next: "wait" } | { next: "formed" } | { next: "failed"; why: string };
+
+type Taken = { formed: Formed; hosts: number[] };
+const taken = (formed: Formed, hosts: number[] = []): Taken => ({ formed, hosts });
+
+/** The steps of forming a group; each is repeatable, and what comes next is decided from the rows each time. */
+export const createFormActivities = ({ db, clock, zone, archive }: Omit<ActivityDeps, "sealer">) => {
+  const takeStep = async (tx: Tx, operationId: number): Promise<Taken> => {
+    const context = await loadDatabase(tx, operationId, archive);
+    const { database } = context;
+    // Read again under the row's lock: what was settled meanwhile goes no further.
+    const { settled_at, input, kind } = await findOperation(tx, operationId);
+    const nodes = await findNodes(tx, database.account_id, database.id);
+    const isWhole = areThere(nodes) && nodes.length === database.cluster_size;
+    if (settled_at !== null || isOvertaken(kind, database) || !isWhole)
+      return taken({ next: "failed", why: "it was asked for something else meanwhile." });
+
+    const wantAll = async (phase: string, orders: OrdersOf = {}): Promise<number[]> =>
+      (await want(tx, operationId, phase, await specsOf(tx, nodes, { ...context, zone, orders }))).hosts;
+    const rounds = await roundsOf(tx, operationId);
+    // First of all: whatever was permitted before is not any more, and its hosts have to say so.
+    if (rounds.withdrawn === 0) return taken({ next: "wait" }, await wantAll("withdraw 1"));
+
+    const members = await formingMembers(tx, nodes, clock());
+    const next = nextOfForming(members, (input as FormInput).accept_loss === true);
+    switch (next.do) {
+      case "wait":
+        return taken({ next: "wait" });
+      case "begin": {
+        const phase = `begin ${rounds.begun + 1}`;
+        const orders = { [next.node]: { begin: orderId(operationId, phase) } };
+        return taken({ next: "wait" }, await wantAll(phase, orders));
+      }
+      case "withdraw":
+        return taken({ next: "wait" }, await wantAll(`withdraw ${rounds.withdrawn + 1}`));
+      case "done":
+        return taken(
+          { next: "formed" },
+          members.some(({ begin }) => begin !== undefined) ? await wantAll("formed") : [],
+        );
+      case "fail":
+        return taken({ next: "failed", why: next.why });
+    }
+  };
+
+  return {
+    formOn: async (operationId: number): Promise<Formed> => {
+      const { formed, hosts } = await db.transaction().execute((tx) => takeStep(tx, operationId));
+      await wakeHosts(db, { hosts });
+      return formed;
+    },
+
+    /** With its end no permission is out any more. */
+    settleForming: async (operationId: number, settlement: Settlement): Promise<void> => {
+      const wanted = await db.transaction().execute(async (tx) => {
+        const context = await loadDatabase(tx, operationId, archive);
+        const operation = await settle(tx, operationId, settlement, clock());
+        if (operation === undefined || isOvertaken(operation.kind, context.database)) return undefined;
+        const without = await wantAsRow(tx, operationId, "without orders", { ...context, zone });
+        await lookSoon(tx, context.database, clock());
+        return without;
+      });
+      if (wanted !== undefined) await wakeHosts(db, wanted);
+    },
+  };
+};
+export type FormActivities = ReturnType<typeof createFormActivities>;
+
+/** A part of another operation has that one's status; by itself it goes no further when something else was asked for. */
+const isOvertaken = (kind: string, { status, deleted_at, powered }: DatabaseRow): boolean =>
+  deleted_at !== null || !powered || (kind === "formGroup" && !isAtHand(status));
+
+async function roundsOf(tx: Tx, operationId: number): Promise<{ begun: number; withdrawn: number }> {
+  const rows = await tx.selectFrom("wanted_phases").select("phase").where("operation_id", "=", operationId).execute();
+  const count = (prefix: string): number => rows.filter(({ phase }) => phase.startsWith(prefix)).length;
+  return { begun: count("begin "), withdrawn: count("withdraw ") };
+}
+
+async function formingMembers(tx: Tx, nodes: readonly NodeRow[], now: Date): Promise<FormingMember[]> {
+  const reports = await reportsOf(tx, nodes);
+  const members: FormingMember[] = [];
+  for (const node of nodes) {
+    const host = await findHost(tx, node.host_id);
+    const isCurrent = node.observed_epoch === node.wanted_epoch && node.observed_generation >= node.wanted_generation;
+    members.push({
+      ...{ node: node.id, ordinal: node.ordinal, dead: host.state === "dead", state: node.observed_state },
+      followed: isCurrent && host.state !== "dead" && (await areHeard(tx, [node.host_id], now)),
+      report: reports.get(node.id) ?? null,
+      begin: node.wanted?.cluster?.begin,
+    });
+  }
+  return members;
+}

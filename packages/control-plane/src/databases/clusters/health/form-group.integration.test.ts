@@ -1,0 +1,125 @@
+import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { until } from "#testing/database-on-agent.ts";
+import { mendedCluster } from "#testing/mended-cluster.ts";
+import { startTemporal, type Temporal } from "#testing/temporal.ts";
+import { newWorld, type World } from "#testing/world.ts";
+
+let temporal: Temporal;
+beforeAll(async () => {
+  temporal = await startTemporal();
+});
+afterAll(() => temporal[Symbol.asyncDispose]());
+
+const GROUP = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+
+/** Members that tell what they have, and note who was permitted to begin. */
+function holding(last: readonly number[]) {
+  const permitted = new Set<string>();
+  const instead = (spec: NodeSpec, said: Partial<NodeReport>): Partial<NodeReport> => {
+    if (spec.cluster?.begin !== undefined) permitted.add(`${spec.ordinal} ${spec.cluster.begin}`);
+    if (said.group?.gtid === undefined) return said;
+    return { ...said, group: { ...said.group, gtid: `${GROUP}:1-${last[spec.ordinal]}` } };
+  };
+  return { instead, permitted };
+}
+
+const all = [0, 1, 2];
+const eventOf = async (world: World) => (await world.events()).find(({ action }) => action === "database_group_form");
+
+test("all three lost at once: the most advanced begins, once, the others join it, and no permission is left", async () => {
+  const { instead, permitted } = holding([5, 9, 7]);
+  await using world = await newWorld();
+  await using cluster = await mendedCluster(world, temporal, { hosts: 3, instead });
+  permitted.clear();
+  for (const ordinal of all) await cluster.leave(ordinal);
+  await cluster.untilCounted(0, all);
+
+  await cluster.lookAfter(6, all);
+  expect(await cluster.status()).toBe("degraded");
+  await cluster.untilEnded("formGroup");
+  await cluster.untilCounted(3, all);
+  await cluster.lookAfter(6, all);
+
+  expect([...permitted].map((each) => each.split(" ")[0])).toEqual(["1"]);
+  expect((await cluster.specs()).map(({ cluster: told }) => told?.begin)).toEqual([undefined, undefined, undefined]);
+  expect(await cluster.status()).toBe("active");
+  expect(await eventOf(world)).toMatchObject({ status: "finished" });
+});
+
+test("nobody may begin before all have said that they may not", async () => {
+  const { instead, permitted } = holding([5, 5, 5]);
+  await using world = await newWorld();
+  await using cluster = await mendedCluster(world, temporal, { hosts: 3, instead });
+  permitted.clear();
+  for (const ordinal of all) await cluster.leave(ordinal);
+  await cluster.untilCounted(0, all);
+  const speakAgain = await cluster.mute(2);
+  await cluster.lookAfter(6, [0, 1]);
+  const withdrawn = async (ordinal: number): Promise<boolean> => {
+    const node = await cluster.nodeAt(ordinal);
+    const { id, kind } = await world.lastOperation();
+    return (
+      kind === "formGroup" && node.waiting_operation_id === id && node.observed_generation >= node.wanted_generation
+    );
+  };
+  await until(async () => (await withdrawn(0)) && (await withdrawn(1)));
+
+  const { id } = await world.lastOperation();
+  expect(await world.activities.formOn(id)).toEqual({ next: "wait" });
+  expect(permitted.size).toBe(0);
+
+  await speakAgain();
+  await until(async () => permitted.size === 1);
+});
+
+test("each has what another lacks: nobody begins, and its tenant is told who decides", async () => {
+  const { instead, permitted } = holding([5, 5, 5]);
+  const errant = (spec: NodeSpec, said: Partial<NodeReport>): Partial<NodeReport> => {
+    const { group, ...rest } = instead(spec, said);
+    if (group === undefined) return rest;
+    if (group.gtid === undefined) return { ...rest, group };
+    return { ...rest, group: { ...group, gtid: `${group.gtid},7c2a1d0e-0000-4000-8000-00000000000${spec.ordinal}:1` } };
+  };
+  await using world = await newWorld();
+  await using cluster = await mendedCluster(world, temporal, { hosts: 3, instead: errant });
+  permitted.clear();
+  for (const ordinal of all) await cluster.leave(ordinal);
+  await cluster.untilCounted(0, all);
+  await cluster.lookAfter(6, all);
+  await cluster.untilEnded("formGroup");
+
+  expect(permitted.size).toBe(0);
+  expect(await eventOf(world)).toMatchObject({
+    status: "failed",
+    message: expect.stringContaining("Ask the operator"),
+  });
+});
+
+test("with a host gone for good the operator accepts the loss, and the others begin without it", async () => {
+  const { instead, permitted } = holding([5, 7, 9]);
+  await using world = await newWorld();
+  await using cluster = await mendedCluster(world, temporal, { hosts: 4, instead });
+  permitted.clear();
+  for (const ordinal of [0, 1]) await cluster.leave(ordinal);
+  const { node } = await cluster.lose(2);
+  await cluster.untilCounted(0, [0, 1]);
+  await cluster.lookAfter(31, [0, 1]);
+  const begin = (body: object) => world.operator.post(`/admin/databases/${cluster.database.id}/begin`, body);
+  const { name } = await world.hostRow(node.host_id);
+
+  const refusals = [await begin({}), await begin({ accept_loss: true })];
+  expect(refusals).toMatchObject([
+    { status: 400, body: { errors: [{ reason: expect.stringContaining("--accept-loss") }] } },
+    { status: 400, body: { errors: [{ reason: expect.stringContaining(`moorage host dead ${name}`) }] } },
+  ]);
+  await world.operator.post(`/admin/hosts/${name}/dead`, {});
+  expect(await begin({ accept_loss: true })).toMatchObject({ status: 200 });
+  await cluster.untilEnded("formGroup");
+
+  expect([...permitted].map((each) => each.split(" ")[0])).toEqual(["1"]);
+  // And then it is mended like any other.
+  await cluster.untilCounted(2, [0, 1]);
+  await cluster.lookAfter(6, [0, 1]);
+  await cluster.untilEnded("replaceNode");
+});

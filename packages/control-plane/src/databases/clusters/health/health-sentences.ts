@@ -1,0 +1,52 @@
+import type { Condition, Judged, Next } from "./cluster-health.ts";
+
+const count = (members: readonly Judged[], condition: Condition): number =>
+  members.filter((member) => member.condition === condition).length;
+
+/**
+ * What the tenant is told. It names no host, and changes only with what the tenant can do with the database: each other
+ * sentence is an event.
+ */
+export function sentenceOf(label: string, members: readonly Judged[], next: Next): string {
+  const healthy = count(members, "healthy");
+  if (healthy === 2)
+    return `One of the three nodes of ${label} is not healthy. Reads and writes go on; it comes back by itself, or is replaced.`;
+  // One of those that we hear shares its view with one that we do not.
+  if (healthy === 1)
+    return `Two of the three nodes of ${label} cannot be seen by the control plane. Reads and writes go on between those that reach each other.`;
+  if (next.do === "ask")
+    return `${label} has stopped: not all of its nodes are there to say which has everything that was written. The operator has to decide.`;
+  return `Fewer than two of the three nodes of ${label} are together, so writes have stopped rather than split. They go on by themselves as soon as two are.`;
+}
+
+const inWords: Record<Condition, string> = {
+  healthy: "is healthy",
+  lost: "is lost with its host",
+  broken: "has lost its data, or has some that the others do not have",
+  apart: "is in no group",
+  alone: "sees no other member",
+  silent: "is on a host that is not heard",
+  coming: "is on its way",
+};
+
+/** What the operator is told: where, and what to do if there is anything. */
+export function adviceOf(members: readonly Judged[], next: Next): string {
+  const where = members
+    .filter(({ condition }) => condition !== "healthy")
+    .map(({ ordinal, host, condition, message }) => {
+      const said = condition === "broken" && message !== null ? `: ${message}` : "";
+      return `node ${ordinal} (${host.name}) ${inWords[condition]}${said}`;
+    })
+    .join("; ");
+  return `${where}. ${whatToDo(members, next)}`;
+}
+
+function whatToDo(members: readonly Judged[], next: Next): string {
+  if (next.do === "replace") return "It is being replaced.";
+  if (next.do === "form") return "The group is being formed anew with the most advanced.";
+  if (next.do !== "ask") return "Nothing to do yet.";
+  const lost = members.filter(({ condition }) => condition === "lost");
+  const undead = lost.filter(({ host }) => !host.dead).map(({ host }) => host.name);
+  const dead = undead.map((name) => `moorage host dead ${name}; `).join("");
+  return `Bring ${lost.map(({ host }) => host.name).join(" and ")} back, or accept what is lost with: ${dead}moorage db begin <id> --accept-loss`;
+}

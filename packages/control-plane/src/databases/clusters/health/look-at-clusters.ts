@@ -1,0 +1,103 @@
+import { emit } from "#events/index.ts";
+import { type Notice, raise, resolve } from "#notifications/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { type DatabaseRow, lockDatabase, saveDatabase } from "../../database-store.ts";
+import { entityOf } from "../../entity.ts";
+import { type Health, isAtHand, judgeCluster } from "./cluster-health.ts";
+import { openMending } from "./open-mending.ts";
+import { seeCluster } from "./see-cluster.ts";
+import { lockCluster, lookAtSilent, releaseFromDead, saveCluster } from "./look-store.ts";
+import { tellChanges } from "./tell-changes.ts";
+
+export type HealthDeps = {
+  db: Db;
+  clock: Clock;
+  hostSilentSeconds: number;
+  changeDeadlineSeconds: number;
+  /** Of a replacement, which copies all data. */
+  restoreDeadlineSeconds: number;
+};
+
+/** The steps at which the chore can die. */
+export const healthSteps = ["worker.look-at-cluster"] as const;
+
+const BATCH = 100;
+/** A cluster that is not well is looked at this often, whatever its hosts say. */
+const AGAIN_MS = 5_000;
+
+/** Looks at the clusters of which there is news, or of whose hosts there is none, and does the one thing that follows. */
+export const createHealthChore = (deps: HealthDeps) => {
+  const { db, clock } = deps;
+  const since = clock();
+  return async (): Promise<void> => {
+    await lookAtSilent(db, clock());
+    await releaseFromDead(db, clock());
+    const due = await db
+      .selectFrom("clusters")
+      .select(["account_id", "database_id"])
+      .where("look_at", "<=", clock())
+      .orderBy("look_at")
+      .limit(BATCH)
+      .execute();
+    for (const { account_id, database_id } of due)
+      await transact(db, healthSteps[0], async (tx) =>
+        look(deps, tx, await lockDatabase(tx, account_id, database_id), since),
+      );
+  };
+};
+
+async function look(deps: HealthDeps, tx: Tx, database: DatabaseRow, since: Date): Promise<void> {
+  const now = deps.clock();
+  const { account_id, id } = database;
+  // Before anything is read: what a host says meanwhile is looked at the next time.
+  const cluster = await lockCluster(tx, database);
+  if (database.deleted_at !== null) return void (await saveCluster(tx, database, { look_at: null }));
+
+  const seen = await seeCluster(tx, database, { now, since });
+  // A row that a recovery has not found again: nothing can be said of it, and nothing may be done.
+  if (seen.members.length < database.cluster_size)
+    return void (await saveCluster(tx, database, { look_at: new Date(now.getTime() + AGAIN_MS) }));
+  const health = judgeCluster(seen, deps);
+  const isIdle = isAtHand(database.status);
+  if (health.status !== database.status)
+    await saveDatabase(tx, account_id, id, { status: health.status, updated_at: now });
+  const isDone = (health.next.do === "nothing" && !seen.busy) || isAtRest(database);
+  await saveCluster(tx, database, {
+    look_at: isDone ? null : new Date(now.getTime() + AGAIN_MS),
+    ...(isIdle ? { told: health.tenant, advice: health.operator } : {}),
+    ...(isIdle ? { degraded_since: health.status === "degraded" ? (cluster.degraded_since ?? now) : null } : {}),
+  });
+  if (isIdle) await tell(tx, database, { before: cluster.told, health }, now);
+  await openMending(deps, tx, database, health.next, now);
+  await tellChanges(tx, database, now);
+}
+
+/** It stays as it is until somebody asks for something. */
+const isAtRest = ({ status, powered }: DatabaseRow): boolean => !powered || status === "failed";
+
+/** Only what is new is told. */
+async function tell(
+  tx: Tx,
+  database: DatabaseRow,
+  { before, health }: { before: string | null; health: Health },
+  at: Date,
+): Promise<void> {
+  if (health.tenant === before) return;
+  const about = { accountId: database.account_id, entity: entityOf(database), cause: "health" };
+  const event = { accountId: database.account_id, username: null, action: "database_degraded", at } as const;
+  if (health.tenant === null) {
+    await resolve(tx, about);
+    const message = "All of its nodes are healthy again.";
+    await emit(tx, { ...event, status: "finished", entity: about.entity, message });
+    return;
+  }
+  const serves = health.healthy > 0;
+  const notice: Notice = {
+    ...{ type: "notice", severity: serves ? "major" : "critical", message: health.tenant, body: null },
+    label: serves ? "Database is degraded" : "Database has stopped",
+  };
+  await raise(tx, about, notice, at);
+  await emit(tx, { ...event, status: "notification", entity: about.entity, message: health.tenant });
+}

@@ -1,0 +1,152 @@
+import { allocateReplacement, findNodes, lockNodes, type NodeRow, type Wanted, want } from "#fleet/index.ts";
+import { findOperation } from "#operations/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import type { ActivityDeps } from "../../activities.ts";
+import type { DatabaseRow } from "../../database-store.ts";
+import { type Settlement, settle } from "../../settle.ts";
+import { loadDatabase, specsOf, wakeHosts, wantAsRow } from "../../want-specs.ts";
+import { addMembers, markReplaced } from "../cluster-store.ts";
+import { isAtHand, isHeard, judgeCluster } from "./cluster-health.ts";
+import { donorOf, hasStopped } from "./donor.ts";
+import { lookSoon } from "./look-store.ts";
+import type { ReplaceInput } from "./open-mending.ts";
+import { orderId } from "./order-id.ts";
+import { seeCluster, seeMembers } from "./see-cluster.ts";
+
+/** Why nothing was replaced. */
+export type Unreplaced = "no room" | "not needed" | "overtaken";
+type Context = Awaited<ReturnType<typeof loadDatabase>>;
+
+const PHASE = "replace";
+
+/** The steps of a replacement. Each is repeatable: it may have been done before. */
+export const createReplaceActivities = ({
+  db,
+  clock,
+  zone,
+  archive,
+  hostSilentSeconds,
+}: Omit<ActivityDeps, "sealer"> & { hostSilentSeconds: number }) => {
+  const settings = { hostSilentSeconds };
+
+  const place = async (tx: Tx, operationId: number): Promise<Wanted | Unreplaced> => {
+    const context = await loadDatabase(tx, operationId, archive);
+    const { database } = context;
+    if (await isWanted(tx, operationId)) return { hosts: [] };
+    // Read again under the row's lock: whoever asked for something else meanwhile comes first.
+    const { settled_at, input } = await findOperation(tx, operationId);
+    if (settled_at !== null || isOvertaken(database)) return "overtaken";
+    const { node } = input as ReplaceInput;
+    const cluster = await seeCluster(tx, database, { now: clock() });
+    const { next } = judgeCluster({ ...cluster, busy: false, failedSeconds: {} }, settings);
+    if (next.do !== "replace" || next.node !== node) return "not needed";
+    const nodes = await lockNodes(
+      tx,
+      (await findNodes(tx, database.account_id, database.id)).map(({ id }) => id),
+    );
+    const old = nodes.find(({ id }) => id === node) as NodeRow;
+    const fresh = await replacementOf(tx, context, old);
+    const isThere = cluster.members.some((member) => member.node === node && isHeard(member.host));
+    const renewed = fresh ?? (isThere ? old : undefined);
+    if (renewed === undefined) return "no room";
+    const orders = {
+      [renewed.id]: { renew: { id: orderId(operationId, PHASE), ...donorOf(cluster.members, node) } },
+    };
+    // The others learn who is a member now; of one that is made anew where it is, nothing changes for them.
+    const told = fresh === undefined ? [old] : [...nodes.filter(({ id }) => id !== node), fresh];
+    return want(tx, operationId, PHASE, await specsOf(tx, told, { ...context, zone, orders }));
+  };
+
+  /** A node on another host, which counts in the place of the old one from now on. Undefined when there is no room. */
+  const replacementOf = async (tx: Tx, { database, plan }: Context, old: NodeRow): Promise<NodeRow | undefined> => {
+    await markReplaced(tx, old.id, clock());
+    const fresh = await allocateReplacement(
+      tx,
+      {
+        ...{ accountId: database.account_id, databaseId: database.id, region: database.region },
+        ...{ ordinal: old.ordinal, port: old.port, memory_mb: plan.memory_mb, disk_mb: plan.disk_mb },
+      },
+      clock(),
+    );
+    if (fresh !== undefined) await addMembers(tx, database, [fresh]);
+    else await tx.updateTable("members").set({ replaced_at: null }).where("node_id", "=", old.id).execute();
+    return fresh;
+  };
+
+  return {
+    placeReplacement: async (operationId: number): Promise<"wanted" | Unreplaced> => {
+      const wanted = await db.transaction().execute((tx) => place(tx, operationId));
+      if (typeof wanted === "string") return wanted;
+      await wakeHosts(db, wanted);
+      return "wanted";
+    },
+
+    /** Its room stays taken until its host says that it is gone, however long that host is away. */
+    buryReplaced: async (operationId: number): Promise<void> => {
+      const wanted = await db.transaction().execute(async (tx) => {
+        const context = await loadDatabase(tx, operationId, archive);
+        const { node } = context.operation.input as ReplaceInput;
+        const replaced = await findReplaced(tx, node);
+        if (replaced === undefined) return { hosts: [] };
+        const specs = await specsOf(tx, [replaced], { ...context, zone });
+        return want(
+          tx,
+          operationId,
+          "bury",
+          specs.map((spec) => ({ ...spec, tombstone: { operation: operationId } })),
+        );
+      });
+      await wakeHosts(db, wanted);
+    },
+
+    /** Nobody is left to take the data from, for longer than a failover lasts: the group is to be formed first. */
+    whyStuck: (operationId: number): Promise<string | undefined> =>
+      db.transaction().execute(async (tx) => {
+        const { database, operation } = await loadDatabase(tx, operationId, archive);
+        if (isOvertaken(database)) return "the database was asked for something else meanwhile.";
+        const members = await seeMembers(tx, database, { now: clock() });
+        const others = members.filter(({ ordinal }) => ordinal !== (operation.input as ReplaceInput).ordinal);
+        return others.every((member) => hasStopped(member, settings)) ? "the other nodes have stopped." : undefined;
+      }),
+
+    /** Given up, it stays wanted: data that come late are better than none. What is missing is the health's to see. */
+    settleReplacing: async (operationId: number, settlement: Settlement): Promise<void> => {
+      const wanted = await db.transaction().execute(async (tx) => {
+        const context = await loadDatabase(tx, operationId, archive);
+        const operation = await settle(tx, operationId, settlement, clock());
+        if (operation === undefined || isOvertaken(context.database)) return undefined;
+        const without = settlement.done
+          ? await wantAsRow(tx, operationId, "without orders", { ...context, zone })
+          : undefined;
+        await lookSoon(tx, context.database, clock());
+        return without;
+      });
+      if (wanted !== undefined) await wakeHosts(db, wanted);
+    },
+  };
+};
+export type ReplaceActivities = ReturnType<typeof createReplaceActivities>;
+
+/** Deleted, or restored: whoever asked for that wants something else of its nodes. */
+const isOvertaken = ({ status, deleted_at }: DatabaseRow): boolean => deleted_at !== null || !isAtHand(status);
+
+const isWanted = async (tx: Tx, operationId: number): Promise<boolean> => {
+  const row = await tx
+    .selectFrom("wanted_phases")
+    .select("phase")
+    .where("operation_id", "=", operationId)
+    .where("phase", "=", PHASE)
+    .executeTakeFirst();
+  return row !== undefined;
+};
+
+/** Undefined: it was made anew where it is. */
+const findReplaced = (tx: Tx, id: string): Promise<NodeRow | undefined> =>
+  tx
+    .selectFrom("nodes")
+    .selectAll("nodes")
+    .innerJoin("members", "members.node_id", "nodes.id")
+    .where("nodes.id", "=", id)
+    .where("members.replaced_at", "is not", null)
+    .where("nodes.released_at", "is", null)
+    .executeTakeFirst();

@@ -1,0 +1,38 @@
+import type { Principal } from "#identity/index.ts";
+import { transact } from "#platform/db/transact.ts";
+import { DomainError, notFound } from "#platform/errors.ts";
+import type { Once } from "#platform/http/once.ts";
+import type { ChangeDeps } from "../../change-database.ts";
+import { requireActionAllowed, statusDuring } from "../../database.ts";
+import { lockDatabase, saveDatabase } from "../../database-store.ts";
+import { openWork } from "../../open-work.ts";
+import { isCluster } from "../cluster-spec.ts";
+import { seeMembers } from "./see-cluster.ts";
+import { chooseLeader } from "./switchable.ts";
+
+export type SwitchDeps = Omit<ChangeDeps, "changeDeadlineSeconds"> & { updateDeadlineSeconds: number };
+
+const refused = (why: string): DomainError =>
+  new DomainError("wrong-state", { reason: `Cannot switch over this database: ${why}` });
+
+/** Another node is to lead, as planned: refused where clients would wait for it, or nobody could take over from it. */
+export async function switchOver(deps: SwitchDeps, by: Principal, id: number, once: Once): Promise<void> {
+  await transact(deps.db, "api.switchMysqlPrimary", async (tx) => {
+    await once.claim(tx);
+    const database = await lockDatabase(tx, by.accountId, id);
+    if (database.deleted_at !== null) throw notFound();
+    requireActionAllowed("switch over", database.status);
+    if (!isCluster(database)) throw refused("it has one node, and no other to lead.");
+    const at = deps.clock();
+    const chosen = chooseLeader(await seeMembers(tx, database, { now: at }));
+    if ("refused" in chosen) throw refused(chosen.refused);
+    await saveDatabase(tx, by.accountId, id, { status: statusDuring("switchover"), updated_at: at });
+    await openWork(tx, database, {
+      ...{ kind: "switchOver", audited: "switch_over_database", username: by.username, at },
+      events: ["database_switchover"],
+      deadlineSeconds: deps.updateDeadlineSeconds,
+    });
+    await once.keep(tx, {});
+  });
+  deps.nudgeRelay();
+}

@@ -1,0 +1,71 @@
+import { sql } from "kysely";
+import { emit } from "#events/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import type { DatabaseRow } from "../../database-store.ts";
+import { entityOf } from "../../entity.ts";
+import { type ChangeRow, lostBetween, receiptOf } from "./receipt.ts";
+
+/** Hosts' clocks are not quite ours, and a gate may follow after its switchover has ended. */
+const TOLERANCE_SECONDS = 10;
+
+/** The phases of operations that ask a member to lead; each names that one node. */
+export const LEAD_PHASE = "switch ";
+
+/** Each change of the primary that its tenant was not told of yet becomes one event. The caller holds the database. */
+export async function tellChanges(tx: Tx, database: DatabaseRow, now: Date): Promise<void> {
+  const untold = await tx
+    .selectFrom("primary_changes")
+    .selectAll()
+    .where("account_id", "=", database.account_id)
+    .where("database_id", "=", database.id)
+    .where("event_id", "is", null)
+    // Who leads first leads in nobody's place.
+    .where("from_node", "is not", null)
+    .orderBy("id")
+    .execute();
+  for (const change of untold) await tellChange(tx, database, change, now);
+}
+
+async function tellChange(tx: Tx, database: DatabaseRow, change: ChangeRow, now: Date): Promise<void> {
+  const operation = await askedBy(tx, database, change);
+  const lost = lostBetween(database.replication_type, change);
+  const [from, to] = [await ordinalOf(tx, change.from_node), await ordinalOf(tx, change.to_node)];
+  const event = await emit(tx, {
+    ...{ accountId: database.account_id, username: null, action: "database_failover", status: "notification" },
+    ...{ entity: entityOf(database), at: now },
+    ...(operation === undefined ? {} : { operationId: operation.id }),
+    message: receiptOf({ ...change, lost, from, to, planned: operation !== undefined }),
+  });
+  await tx
+    .updateTable("primary_changes")
+    .set({ event_id: event, operation_id: operation?.id ?? null, lost })
+    .where("account_id", "=", change.account_id)
+    .where("id", "=", change.id)
+    .execute();
+}
+
+/** The operation that wanted this node to lead at that time, if there was one. */
+const askedBy = (
+  tx: Tx,
+  { account_id, id }: DatabaseRow,
+  { to_node, at }: ChangeRow,
+): Promise<{ id: number } | undefined> => {
+  const [early, late] = [-1, 1].map((sign) => new Date(at.getTime() + sign * TOLERANCE_SECONDS * 1000)) as [Date, Date];
+  return tx
+    .selectFrom("operations")
+    .innerJoin("wanted_phases", "wanted_phases.operation_id", "operations.id")
+    .select("operations.id")
+    .where("account_id", "=", account_id)
+    .where("entity_id", "=", id)
+    .where("created_at", "<=", late)
+    .where((is) => is.or([is("settled_at", "is", null), is("settled_at", ">=", early)]))
+    .where("wanted_phases.phase", "like", `${LEAD_PHASE}%`)
+    .where(sql<boolean>`wanted_phases.nodes @> ${JSON.stringify([{ node: to_node }])}::jsonb`)
+    .orderBy("operations.id", "desc")
+    .executeTakeFirst();
+};
+
+async function ordinalOf(tx: Tx, node: string | null): Promise<number> {
+  const row = await tx.selectFrom("nodes").select("ordinal").where("id", "=", node).executeTakeFirstOrThrow();
+  return row.ordinal;
+}

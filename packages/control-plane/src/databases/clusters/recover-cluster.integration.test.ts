@@ -1,0 +1,236 @@
+import type { NodeSpec, SecretsReply } from "@moorage/contract/agent";
+import { expect, test } from "vitest";
+import { activeClusterOnAgents, CLUSTER_PLAN, offerClusterPlan, pollAll } from "#testing/active-database.ts";
+import { copyOf } from "#testing/copy-of.ts";
+import { type Gateway, type Identity, startGateway } from "#testing/gateway.ts";
+import { type SimulatedAgent, simulateAgent } from "#testing/simulated-agent.ts";
+import { leaveGroup } from "#testing/simulated-group.ts";
+import { newWorld, type World } from "#testing/world.ts";
+import { allocateReplacement, want } from "#fleet/index.ts";
+import { loadDatabase, specsOf } from "../want-specs.ts";
+import { addMembers, markReplaced } from "./cluster-store.ts";
+
+type Found = { kept: number; adopted: string[]; deleted: string[]; missing: string[]; orphans: string[] };
+type Host = { agent: SimulatedAgent; identity: Identity & { id: number } };
+
+async function staged(world: World, gateway: Gateway, count = 3) {
+  await offerClusterPlan(world);
+  const hosts: Host[] = [];
+  for (let n = 0; n < count; n++) {
+    const identity = await gateway.enrolledHost();
+    const agent = simulateAgent(gateway, identity);
+    await agent.poll();
+    hosts.push({ agent, identity });
+  }
+  return { hosts, agents: hosts.map(({ agent }) => agent), alice: await world.customer() };
+}
+
+/** The operator's command, while the agents go on polling. */
+async function recover(world: World, agents: readonly SimulatedAgent[], body: object = {}): Promise<Found> {
+  let done = false;
+  const command = world.operator.post<Found>("/admin/recover", { wait_seconds: 5, ...body }).finally(() => {
+    done = true;
+  });
+  await Promise.all(
+    agents.map(async (agent) => {
+      while (!done) await agent.poll();
+    }),
+  );
+  const { status, body: found } = await command;
+  expect([status, found]).toEqual([200, expect.anything()]);
+  await pollAll(agents);
+  return found;
+}
+
+/** What the hosts of a database's nodes are told now, by ordinal. */
+const specs = async (world: World): Promise<NodeSpec[]> =>
+  (await world.nodes())
+    .filter(({ wanted, released_at, tombstoned }) => wanted !== null && released_at === null && !tombstoned)
+    .sort((a, b) => a.ordinal - b.ordinal)
+    .map(({ wanted }) => wanted as NodeSpec);
+const membersTold = async (world: World): Promise<string[][]> =>
+  (await specs(world)).map(({ cluster }) => (cluster?.members ?? []).map(({ node }) => node));
+
+const secretsAt = async (gateway: Gateway, { identity, agent }: Host): Promise<SecretsReply> => {
+  const [node] = [...agent.specs.keys()];
+  return (await gateway.post<SecretsReply>(identity, "/v1/secrets", { node })).body;
+};
+
+test("a cluster created after the copy is adopted once, with its members, its group and the password that its hosts keep", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const { hosts, agents, alice } = await staged(world, gateway);
+  const setBack = await copyOf(world.db);
+  const lost = await activeClusterOnAgents(world, alice, agents);
+  await pollAll(agents);
+  const before = { specs: await specs(world), secrets: await secretsAt(gateway, hosts[0] as Host) };
+  await setBack();
+
+  const found = await recover(world, agents);
+
+  expect(found).toMatchObject({ adopted: [`${lost.label} (${lost.id})`], missing: [], orphans: [] });
+  const after = await specs(world);
+  expect(after.map(({ cluster }) => cluster)).toEqual(before.specs.map(({ cluster }) => cluster));
+  expect(await world.account(alice.accountId)).toMatchObject({ databases: 1, nodes: 3 });
+  expect((await alice.get(lost.url)).body).toMatchObject({
+    status: "active",
+    cluster_size: 3,
+    replication_type: "semi_synch",
+  });
+  const secrets = await secretsAt(gateway, hosts[0] as Host);
+  expect(secrets.group_password).toBe(before.secrets.group_password);
+  expect(secrets.admin_password).not.toBe(before.secrets.admin_password);
+});
+
+test("no member of a cluster may begin a group after a recovery, also if it was being made when the copy was taken", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const { agents, alice } = await staged(world, gateway);
+  await activeClusterOnAgents(world, alice, agents);
+  await alice.create({ type: CLUSTER_PLAN, cluster_size: 3 });
+  const { id } = await world.lastOperation();
+  await world.activities.wantNodes(id);
+  const setBack = await copyOf(world.db);
+  await pollAll(agents);
+  await world.activities.settleProvision(id, { done: true });
+  await pollAll(agents);
+  await setBack();
+
+  await recover(world, agents);
+
+  expect((await specs(world)).filter(({ cluster }) => cluster?.begin !== undefined)).toEqual([]);
+  expect((await specs(world)).length).toBe(6);
+});
+
+/** As the replacing workflow does it: another node in the place of the last one, whose host goes on as it was. */
+async function replaceLast(world: World, databaseId: number): Promise<{ former: string; successor: string }> {
+  const operation = await world.lastOperation();
+  return world.db.transaction().execute(async (tx) => {
+    const context = await loadDatabase(tx, operation.id, {
+      log_seconds: 60,
+      copy_hours: { from: 18, to: 24 },
+      verify_days: 7,
+    });
+    const { database, plan } = context;
+    const former = (await world.nodes()).find(
+      ({ ordinal, database_id }) => ordinal === 2 && database_id === databaseId,
+    );
+    if (former === undefined) throw new Error("There is no third node.");
+    await markReplaced(tx, former.id, world.time.now);
+    const successor = await allocateReplacement(
+      tx,
+      {
+        ...{ accountId: database.account_id, databaseId, region: database.region, ordinal: 2, port: former.port },
+        ...{ memory_mb: plan.memory_mb, disk_mb: plan.disk_mb },
+      },
+      world.time.now,
+    );
+    if (successor === undefined) throw new Error("There is no room.");
+    await addMembers(tx, database, [successor]);
+    const nodes = (await world.nodes()).filter(({ id }) => id !== former.id);
+    const zone = "moorage.test";
+    await want(tx, operation.id, "replace", [
+      ...(await specsOf(tx, [...nodes, successor], { ...context, zone })),
+      ...(await specsOf(tx, [former], { ...context, zone })).map((spec) => ({
+        ...spec,
+        tombstone: { operation: operation.id },
+      })),
+    ]);
+    return { former: former.id, successor: successor.id };
+  });
+}
+
+test.each([
+  ["has removed it", true],
+  ["did not hear of it", false],
+])("a member replaced after the copy stays replaced when its host %s, and the database lives on", async (_, heard) => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const { agents, hosts, alice } = await staged(world, gateway, 4);
+  const database = await activeClusterOnAgents(world, alice, agents);
+  await pollAll(agents);
+  const setBack = await copyOf(world.db);
+  const { former, successor } = await replaceLast(world, database.id);
+  const [{ cluster }] = (await specs(world)) as [NodeSpec];
+  leaveGroup(cluster?.group as string, former);
+  await pollAll(hosts.filter(({ agent }) => heard || !agent.specs.has(former)).map(({ agent }) => agent));
+  await setBack();
+
+  const found = await recover(world, agents);
+
+  expect(found).toMatchObject({ deleted: [], missing: [] });
+  const [first, second] = (await specs(world)).map(({ node }) => node);
+  expect(await membersTold(world)).toEqual([
+    [first, second, successor],
+    [first, second, successor],
+    [first, second, successor],
+  ]);
+  expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
+  expect(found.orphans.map((orphan) => orphan.split(" ")[0])).toEqual(heard ? [] : [former]);
+});
+
+test("a cluster deleted after the copy stays deleted, also on the hosts that did not hear of it", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const { agents, alice } = await staged(world, gateway);
+  const database = await activeClusterOnAgents(world, alice, agents);
+  await pollAll(agents);
+  const setBack = await copyOf(world.db);
+  await alice.delete(database.url);
+  await world.activities.wantTombstones((await world.lastOperation()).id);
+  await agents[1]?.poll();
+  await setBack();
+
+  const found = await recover(world, agents);
+
+  expect(found).toMatchObject({ deleted: [`${database.label} (${database.id})`], adopted: [], missing: [] });
+  await world.releaseChore();
+  expect(
+    (await world.nodes()).map(({ observed_state, released_at }) => [observed_state, released_at !== null]),
+  ).toEqual([
+    ["gone", true],
+    ["gone", true],
+    ["gone", true],
+  ]);
+  expect(await world.account(alice.accountId)).toMatchObject({ databases: 0, nodes: 0 });
+});
+
+test("a list that only some hosts of a cluster had heard of is told to all of them", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const { agents, alice } = await staged(world, gateway);
+  const database = await activeClusterOnAgents(world, alice, agents, { allow_list: ["203.0.113.7"] });
+  await pollAll(agents);
+  const setBack = await copyOf(world.db);
+  await alice.put(database.url, { allow_list: ["198.51.100.0/24"] });
+  await world.activities.wantAllowList((await world.lastOperation()).id);
+  await agents[2]?.poll();
+  await setBack();
+
+  await recover(world, agents);
+
+  expect(agents.map(({ specs: known }) => [...known.values()].map(({ gate }) => gate?.sources))).toEqual([
+    [["198.51.100.0/24"]],
+    [["198.51.100.0/24"]],
+    [["198.51.100.0/24"]],
+  ]);
+});
+
+test("a member that its host lost counts as failed, and the others are left as they are", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const { agents, alice } = await staged(world, gateway);
+  const database = await activeClusterOnAgents(world, alice, agents);
+  await pollAll(agents);
+  const [, second] = await membersTold(world);
+  for (const { specs: known } of agents) known.delete(second?.[1] as string);
+
+  const found = await recover(world, agents);
+
+  expect(found).toMatchObject({ kept: 2, missing: [`${database.label} (${database.id})`] });
+  expect((await world.nodes()).find(({ id }) => id === second?.[1])).toMatchObject({
+    wanted: null,
+    observed_state: "failed",
+  });
+  expect(await membersTold(world)).toEqual([second, second]);
+});

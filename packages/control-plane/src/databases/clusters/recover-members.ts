@@ -1,0 +1,77 @@
+import { isDeepStrictEqual } from "node:util";
+import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
+import { findNodes, type NodeRow, stopWanting, type UntimedSpec, wantAnew } from "#fleet/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import type { DatabaseRow } from "../database-store.ts";
+import { isCluster } from "./cluster-spec.ts";
+import { markReplaced } from "./cluster-store.ts";
+
+/** What a recovery does to clusters: their hosts are compared one after the other, and each speaks for one member. */
+
+type Context = { tx: Tx; epoch: number; now: Date; found: { orphans: string[] } };
+
+/** A tombstone of a member that another took the place of: its database lives on. */
+export const wasReplaced = ({ cluster, node }: NodeSpec): boolean =>
+  cluster !== undefined && !cluster.members.some((member) => member.node === node);
+
+export const isReplaced = async (tx: Tx, { id }: NodeRow): Promise<boolean> => {
+  const member = await tx.selectFrom("members").select("replaced_at").where("node_id", "=", id).executeTakeFirst();
+  return member !== undefined && member.replaced_at !== null;
+};
+
+/**
+ * Members that a later spec does not name were replaced since our copy was taken. Nothing is wanted of them: whoever
+ * replaced them gave them a tombstone, and a host that did not hear of it is for the operator to look at.
+ */
+export async function followMembers(
+  { tx, epoch, now, found }: Context,
+  { account_id, id }: DatabaseRow,
+  { cluster }: NodeSpec,
+): Promise<void> {
+  if (cluster === undefined) return;
+  for (const node of await findNodes(tx, account_id, id)) {
+    if (cluster.members.some((member) => member.node === node.id)) continue;
+    // The node before its member, as for a host that reports it at this moment.
+    await stopWanting(tx, node);
+    await markReplaced(tx, node.id, now);
+    // Its host was compared before this one, and has it.
+    if (node.wanted_epoch === epoch) found.orphans.push(orphanOf(node));
+  }
+}
+
+export const orphanOf = ({ id, database_id }: NodeRow): string =>
+  `${id} (a member of database ${database_id} that was replaced)`;
+
+/** Whether a node that we do not know is a member: its place is free, or its group says so and not only itself. */
+export async function isMember(tx: Tx, { account_id, id }: DatabaseRow, spec: NodeSpec, report: NodeReport) {
+  const taken = (await findNodes(tx, account_id, id)).some(({ ordinal }) => ordinal === spec.ordinal);
+  return !taken || report.group?.shared === true;
+}
+
+/** Hosts that were compared before this one were told of the cluster as it was known then: they are told what differs. */
+export async function tellOthers(
+  { tx, epoch }: Context,
+  database: DatabaseRow,
+  specOf: (node: NodeRow) => Promise<UntimedSpec>,
+): Promise<void> {
+  if (!isCluster(database)) return;
+  for (const node of await findNodes(tx, database.account_id, database.id)) {
+    if (node.wanted === null || node.wanted_epoch !== epoch) continue;
+    const { epoch: _epoch, generation: _generation, ...told } = node.wanted;
+    const spec = await specOf(node);
+    if (!isDeepStrictEqual(told, JSON.parse(JSON.stringify(spec)))) await wantAnew(tx, node, spec, epoch);
+  }
+}
+
+/** Its host has never heard of it, and will say nothing of it: the others go on, and another takes its place. */
+export async function loseMember({ tx, now }: Context, node: NodeRow): Promise<void> {
+  const known = await tx.selectFrom("members").select("node_id").where("node_id", "=", node.id).executeTakeFirst();
+  if (known === undefined) return;
+  await tx
+    .updateTable("nodes")
+    .set({ observed_state: "failed", observed_message: "Its host lost it." })
+    .where("id", "=", node.id)
+    .execute();
+  await tx.updateTable("members").set({ report: null, unhealthy_since: now }).where("node_id", "=", node.id).execute();
+  await tx.updateTable("clusters").set({ look_at: now }).where("database_id", "=", node.database_id).execute();
+}

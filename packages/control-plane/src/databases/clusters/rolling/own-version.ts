@@ -1,0 +1,41 @@
+import type { NodeSpec } from "@moorage/contract/agent";
+import type { NodeRow, UntimedSpec } from "#fleet/index.ts";
+import type { Plan } from "#regions/index.ts";
+import { isCluster } from "../cluster-spec.ts";
+import type { DatabaseRow } from "../../database-store.ts";
+
+/** What changes one node at a time. A database's row has what is wanted of all; a node has its own until its turn. */
+type Version = { plan: string; image: string };
+
+export const versionOf = (database: DatabaseRow, newest: { image: string }): Version => ({
+  plan: database.plan,
+  image: database.image ?? newest.image,
+});
+
+export const hasVersion = (spec: Pick<NodeSpec, "database" | "engine"> | null, { plan, image }: Version): boolean =>
+  spec !== null && spec.database.plan === plan && spec.engine.image === image;
+
+/** Whatever else is wanted of a member meanwhile restarts it with no other size or image than it has. */
+export const withOwnVersion = (spec: UntimedSpec, { wanted }: Pick<NodeRow, "wanted">): UntimedSpec =>
+  wanted === null
+    ? spec
+    : {
+        ...spec,
+        database: { ...spec.database, plan: wanted.database.plan },
+        engine: { ...spec.engine, image: wanted.engine.image },
+        resources: wanted.resources,
+      };
+
+/** How many of its nodes are not what the row says. It is none, but after a change that stopped in the middle. */
+export const unlike = (
+  database: DatabaseRow,
+  newest: { image: string },
+  nodes: readonly Pick<NodeRow, "wanted">[],
+): number =>
+  isCluster(database)
+    ? nodes.filter(({ wanted }) => wanted !== null && !hasVersion(wanted, versionOf(database, newest))).length
+    : 0;
+
+/** What a node has of its host: its own size, whatever the row's plan is. */
+export const sizeOf = ({ wanted }: Pick<NodeRow, "wanted">, plan: Plan): { memory_mb: number; disk_mb: number } =>
+  wanted === null ? plan : wanted.resources;

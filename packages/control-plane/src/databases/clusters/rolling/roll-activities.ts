@@ -1,0 +1,106 @@
+import { findNodes, findPhases, type NodeRow, type Progress, progressOf, want } from "#fleet/index.ts";
+import { findOperation, type OperationRow } from "#operations/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import { findPlan, type Plan } from "#regions/index.ts";
+import type { ActivityDeps } from "../../activities.ts";
+import { previousOf } from "../../change-database.ts";
+import { changeOf } from "../../changes.ts";
+import type { Settlement } from "../../settle.ts";
+import { areThere, loadDatabase, specsOf, wakeHosts } from "../../want-specs.ts";
+import { reportsOf } from "../health/report-store.ts";
+import { type Course, nextTurn, type RollingMember } from "./order.ts";
+import { hasVersion, versionOf } from "./own-version.ts";
+import { courseOf, lastBegin, noteStep, rollOf, turnBack } from "./roll.ts";
+
+/** What the workflow does next. `ended`: somebody else has settled it. */
+export type Rolled =
+  | { next: "wait" }
+  | { next: "switch"; phase: string; until: string }
+  | { next: "settle"; settlement: Settlement }
+  | { next: "ended" };
+
+type Taken = { rolled: Rolled; hosts: number[] };
+const rolled = (next: Rolled, hosts: number[] = []): Taken => ({ rolled: next, hosts });
+
+export const createRollActivities = ({ db, clock, zone, archive }: Omit<ActivityDeps, "sealer">) => {
+  /** Looks at the members as they are and takes the one step that follows. Repeatable: it is written before it is told. */
+  const takeTurn = async (tx: Tx, operationId: number): Promise<Taken> => {
+    const context = await loadDatabase(tx, operationId, archive);
+    // Read again under the row's lock: what was settled meanwhile goes no further.
+    const operation = await findOperation(tx, operationId);
+    if (operation.settled_at !== null) return rolled({ next: "ended" });
+    const now = clock();
+    const course = courseOf(operation, now);
+    const target = course.direction === "forward" ? context : await asBefore(tx, context, operation);
+    const { database, engine } = target;
+    const nodes = await findNodes(tx, database.account_id, database.id);
+    if (!areThere(nodes)) return settled(operation, { done: false, why: "a host lost one of its nodes." });
+    const [reports, phases] = [await reportsOf(tx, nodes), await findPhases(tx, operationId)];
+    const members = nodes.map(
+      (node): RollingMember => ({
+        ...{ node: node.id, ordinal: node.ordinal, told: hasVersion(node.wanted, versionOf(database, engine)) },
+        progress: progressIn(phases, phaseOf(course.direction, node.id), node),
+        group: reports.get(node.id) ?? null,
+      }),
+    );
+    const turn = nextTurn(members, { ...course, canPause: changeOf(operation.kind).pauses === true });
+    switch (turn.turn) {
+      case "wait":
+        return rolled({ next: "wait" });
+      case "switch":
+        return rolled({
+          next: "switch",
+          phase: nextSwitch(phases),
+          until: lastBegin(operation).toISOString(),
+        });
+      case "change": {
+        const own = nodes.filter(({ id }) => id === turn.node);
+        const specs = await specsOf(tx, own, { ...target, zone, itsTurn: true });
+        const { hosts } = await want(tx, operationId, phaseOf(course.direction, turn.node), specs);
+        await noteStep(tx, operation, now);
+        return rolled({ next: "wait" }, hosts);
+      }
+      case "back":
+        await turnBack(tx, operation, turn.why, now);
+        return takeTurn(tx, operationId);
+      case "end":
+        return settled(operation, turn);
+    }
+  };
+
+  return {
+    rollOn: async (operationId: number): Promise<Rolled> => {
+      const taken = await db.transaction().execute((tx) => takeTurn(tx, operationId));
+      await wakeHosts(db, taken);
+      return taken.rolled;
+    },
+  };
+};
+
+/** What went wrong first is what is told. */
+function settled(operation: OperationRow, { done, why }: { done: boolean; why?: string }): Taken {
+  const message = rollOf(operation).back ?? why;
+  return rolled({ next: "settle", settlement: { done, ...(message === undefined ? {} : { message }) } });
+}
+
+async function asBefore<Context extends Awaited<ReturnType<typeof loadDatabase>>>(
+  tx: Tx,
+  context: Context,
+  operation: OperationRow,
+): Promise<Context> {
+  const database = { ...context.database, ...previousOf(operation) };
+  return { ...context, database, plan: (await findPlan(tx, database.plan)) as Plan };
+}
+
+const phaseOf = (direction: Course["direction"], node: string): string => `${direction} ${node}`;
+
+type Phases = Awaited<ReturnType<typeof findPhases>>;
+
+function progressIn(phases: Phases, name: string, node: NodeRow): Progress {
+  const told = phases.find(({ phase }) => phase === name);
+  return told === undefined ? { state: "observed" } : progressOf([node], told.nodes);
+}
+
+/** A switchover that was wanted and did not come about is tried again under another name. */
+const nextSwitch = (phases: Phases): string =>
+  `switch ${phases.filter(({ phase }) => phase.startsWith("switch ")).length + 1}`;

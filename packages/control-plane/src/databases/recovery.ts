@@ -1,0 +1,64 @@
+import { isNewer, type NodeSpec } from "@moorage/contract/agent";
+import type { NodeRow, UntimedSpec } from "#fleet/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import type { Sealer } from "#platform/seal.ts";
+import { findEngineVersion, findPlan } from "#regions/index.ts";
+import { withOwnVersion } from "./clusters/rolling/own-version.ts";
+import type { DatabaseRow } from "./database-store.ts";
+import type { ArchiveSettings } from "./node-spec.ts";
+import { findPast } from "./timeline-store.ts";
+import { specsOf } from "./want-specs.ts";
+
+/** What a recovery found, for the operator to read. */
+export type Recovery = { kept: number; adopted: string[]; deleted: string[]; missing: string[]; orphans: string[] };
+export const emptyRecovery = (): Recovery => ({ kept: 0, adopted: [], deleted: [], missing: [], orphans: [] });
+
+export type Context = {
+  tx: Tx;
+  sealer: Sealer;
+  zone: string;
+  archive: ArchiveSettings;
+  /** So long a deleted database can be brought back. */
+  undeleteDays: number;
+  epoch: number;
+  now: Date;
+  found: Recovery;
+};
+
+export const isSame = (database: DatabaseRow, { database: told }: NodeSpec): boolean =>
+  database.account_id === told.account && database.created_at.toISOString() === told.created;
+
+export const findById = (tx: Tx, { database: { account, id } }: NodeSpec): Promise<DatabaseRow | undefined> =>
+  tx
+    .selectFrom("databases")
+    .selectAll()
+    .where("account_id", "=", account)
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+
+export async function findSame(tx: Tx, spec: NodeSpec): Promise<DatabaseRow | undefined> {
+  const found = await findById(tx, spec);
+  return found !== undefined && isSame(found, spec) ? found : undefined;
+}
+
+export const untimed = ({ epoch: _epoch, generation: _generation, ...spec }: NodeSpec): UntimedSpec => spec;
+
+/** What a node should be by its database's row now. */
+export async function specOf({ tx, zone, archive }: Context, node: NodeRow, database: DatabaseRow, told?: NodeSpec) {
+  const [plan, engine] = [await findPlan(tx, database.plan), await findEngineVersion(tx, database.engine_version)];
+  if (plan === undefined || engine === undefined)
+    throw new Error(`Database ${database.id} names a plan or engine that does not exist.`);
+  const past = await findPast(tx, database, archive);
+  const members = told?.cluster?.members ?? [];
+  const [ours] = await specsOf(tx, [node], { database, plan, engine, zone, past, told: members });
+  if (ours === undefined) throw new Error(`Node ${node.id} has no host.`);
+  // A change of a cluster may have been in the middle: size and image are what its own host has.
+  const isLater = told?.node === node.id && (node.wanted === null || isNewer(told, node.wanted));
+  const spec = isLater && told.cluster !== undefined ? withOwnVersion(ours, { wanted: told }) : ours;
+  // A deletion under way stays one.
+  const tombstone =
+    node.wanted?.tombstone ??
+    (node.tombstoned && node.waiting_operation_id !== null ? { operation: node.waiting_operation_id } : undefined);
+  return tombstone === undefined ? spec : { ...spec, tombstone };
+}

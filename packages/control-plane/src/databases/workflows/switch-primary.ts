@@ -1,0 +1,33 @@
+import { proxyLocalActivities } from "@temporalio/workflow";
+import { untilTold } from "#fleet/workflows/until-observed.ts";
+import type { WorkflowInput } from "#operations/workflow-id.ts";
+import type { SwitchActivities } from "../clusters/health/switch-activities.ts";
+
+const { wantLead, checkLead, endLead, settleSwitchover } = proxyLocalActivities<SwitchActivities>({
+  startToCloseTimeout: "5 seconds",
+});
+
+/**
+ * Has another member lead, for any operation of a database; `phase` begins with "switch " and names this try. False: the
+ * group did not follow by the deadline, or nobody was asked, because not all are healthy or a backlog is too long.
+ */
+export async function switchPrimary(input: WorkflowInput, phase: string): Promise<boolean> {
+  return (await tryToSwitch(input, phase)) === undefined;
+}
+
+/** Why nobody else leads; undefined: somebody does. */
+async function tryToSwitch(input: WorkflowInput, phase: string): Promise<string | undefined> {
+  const { operationId } = input;
+  const wanted = await wantLead(operationId, phase);
+  if (wanted.state === "refused") return wanted.why;
+  const leads = await untilTold(input, async () => ((await checkLead(operationId, phase)) ? true : undefined));
+  await endLead(operationId, phase);
+  return leads === true ? undefined : "its nodes did not agree on it in time.";
+}
+
+/** updating → active, with another primary, else with the one before it. */
+export async function switchOver(input: WorkflowInput): Promise<void> {
+  const why = await tryToSwitch(input, "switch 1");
+  if (why === undefined) return settleSwitchover(input.operationId, { done: true });
+  return settleSwitchover(input.operationId, { done: false, message: `The primary was not changed: ${why}` });
+}

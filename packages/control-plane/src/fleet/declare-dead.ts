@@ -1,0 +1,36 @@
+import type { Tx } from "#platform/db/database.ts";
+import { DomainError } from "#platform/errors.ts";
+import { SILENT_AFTER_MS } from "./placement.ts";
+
+/**
+ * A person says that a host never comes back. Its certificate counts no more, and its nodes are replaced where others
+ * have their data. One that still speaks is not believed to be dead: its nodes may well serve. Repeatable.
+ */
+export async function declareDead(
+  tx: Tx,
+  name: string,
+  now: Date,
+): Promise<{ id: number; name: string; nodes: number }> {
+  const host = await tx
+    .selectFrom("hosts")
+    .leftJoin("host_leases", "host_leases.host_id", "hosts.id")
+    .select(["hosts.id", "hosts.state", "host_leases.seen_at"])
+    .where("hosts.name", "=", name)
+    .forUpdate("hosts")
+    .executeTakeFirst();
+  if (host === undefined)
+    throw new DomainError("not-found", { reason: `No host is called ${name}. See them with: moorage host list` });
+  const silentMs = host.seen_at === null ? Infinity : now.getTime() - host.seen_at.getTime();
+  if (host.state !== "dead" && silentMs < SILENT_AFTER_MS)
+    throw new DomainError("wrong-state", {
+      reason: `${name} was heard ${Math.round(silentMs / 1000)} seconds ago. Switch it off first: it is dead only when it is silent.`,
+    });
+  await tx.updateTable("hosts").set({ state: "dead" }).where("id", "=", host.id).execute();
+  const { nodes } = await tx
+    .selectFrom("nodes")
+    .select(({ fn }) => fn.countAll<number>().as("nodes"))
+    .where("host_id", "=", host.id)
+    .where("released_at", "is", null)
+    .executeTakeFirstOrThrow();
+  return { id: host.id, name, nodes };
+}

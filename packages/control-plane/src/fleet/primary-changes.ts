@@ -1,0 +1,77 @@
+import type { PrimaryChange } from "@moorage/contract/agent";
+import { sql } from "kysely";
+import type { Tx } from "#platform/db/database.ts";
+import type { HostRow } from "./host-store.ts";
+import { sameChange } from "./same-change.ts";
+
+/** So many of a group are compared: a host tells its own within seconds, and all of an outage at once. */
+const COMPARED = 50;
+
+/**
+ * Stores that a cluster has another primary, as one of its hosts saw it: the first who tells it makes the row, the others
+ * add when their gates followed, and a repeated telling changes nothing. What is made of it is the worker's to decide.
+ */
+export async function storeChange(tx: Tx, host: HostRow, told: PrimaryChange, now: Date): Promise<void> {
+  const owner = await ownerOf(tx, host.id, told);
+  if (owner === undefined) return;
+  const { account_id, database_id } = owner;
+  // Its row will name the database: whoever looks at a cluster locks that first, too.
+  await tx
+    .selectFrom("databases")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("id", "=", database_id)
+    .forKeyShare()
+    .execute();
+  // Two hosts tell it at the same time: one after the other.
+  await tx.updateTable("clusters").set({ look_at: now }).where("database_id", "=", database_id).execute();
+  const known = await tx
+    .selectFrom("primary_changes")
+    .selectAll()
+    .where("account_id", "=", account_id)
+    .where("database_id", "=", database_id)
+    .where("group_id", "=", told.group)
+    .orderBy("id", "desc")
+    .limit(COMPARED)
+    .execute();
+  const same = sameChange(known, { ...told, host: host.name });
+  const telling = { [host.name]: { at: told.at, ...told.phases } };
+  if (same === undefined)
+    await tx
+      .insertInto("primary_changes")
+      .values({
+        ...{ account_id, database_id, group_id: told.group, view: told.view },
+        ...{ from_node: told.from ?? null, to_node: told.to, operation_id: null, at: new Date(told.at) },
+        ...{ gtid_before: told.gtid_before ?? null, gtid_after: told.gtid_after ?? null },
+        ...{ told: JSON.stringify(telling), lost: null, event_id: null },
+      })
+      .execute();
+  else if (same.told[host.name] === undefined)
+    await tx
+      .updateTable("primary_changes")
+      .set({
+        told: JSON.stringify({ ...same.told, ...telling }),
+        from_node: same.from_node ?? told.from ?? null,
+        gtid_before: same.gtid_before ?? told.gtid_before ?? null,
+        gtid_after: same.gtid_after ?? told.gtid_after ?? null,
+      })
+      .where("account_id", "=", account_id)
+      .where("id", "=", same.id)
+      .execute();
+}
+
+/** Only a host of the cluster may tell it, of members of that cluster alone. */
+function ownerOf(tx: Tx, hostId: number, { node, from, to }: PrimaryChange) {
+  const named = [...new Set([to, ...(from === undefined ? [] : [from])])];
+  return tx
+    .selectFrom("nodes")
+    .select(["account_id", "database_id"])
+    .where("id", "=", node)
+    .where("host_id", "=", hostId)
+    .where("tombstoned", "=", false)
+    .where(
+      sql<boolean>`(select count(*) from members where members.database_id = nodes.database_id
+        and members.node_id = any(${named}::uuid[])) = ${named.length}`,
+    )
+    .executeTakeFirst();
+}

@@ -1,0 +1,53 @@
+import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
+import { activeClusterOnAgents, HOME } from "./active-database.ts";
+import { startGateway } from "./gateway.ts";
+import { type SimulatedAgent, simulateAgent } from "./simulated-agent.ts";
+import { startWorker, type Temporal } from "./temporal.ts";
+import type { World } from "./world.ts";
+
+/** So many hosts whose agents poll and do what they are told, or say otherwise. */
+export async function pollingAgents(world: World, count: number, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
+  const parts = new AsyncDisposableStack();
+  const gateway = parts.use(await startGateway(world));
+  const agents: SimulatedAgent[] = [];
+  const silenced = new Set<number>();
+  for (let n = 0; n < count; n++) {
+    agents.push(simulateAgent(gateway, await gateway.enrolledHost(), otherwise));
+    await agents[n]?.poll();
+  }
+  let listening = true;
+  const poll = async (): Promise<void> => {
+    const polling = agents.map(async (agent, n) => {
+      while (listening && !silenced.has(n)) await agent.poll();
+    });
+    parts.defer(async () => {
+      listening = false;
+      await Promise.all(polling);
+    });
+  };
+  return {
+    agents,
+    /** From now on all of them poll, each until it is silenced. */
+    poll,
+    /** From now on workflows run. */
+    work: async (temporal: Temporal, names: object): Promise<void> =>
+      void parts.use(await startWorker(world, temporal, names)),
+    silence: (n: number): void => void silenced.add(n),
+    /** What the hosts have been told of a database, by ordinal; of one that is to go it is the tombstone. */
+    specsOf: (databaseId: number): NodeSpec[] =>
+      agents
+        .flatMap(({ specs }) => [...specs.values()])
+        .filter(({ database }) => database.id === databaseId)
+        .sort((a, b) => a.ordinal - b.ordinal),
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  };
+}
+
+/** One active cluster that lets HOME in, on three such hosts. */
+export async function clusterOnAgents(world: World, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
+  const hosts = await pollingAgents(world, 3, otherwise);
+  const alice = await world.customer();
+  const database = await activeClusterOnAgents(world, alice, hosts.agents, { allow_list: HOME });
+  await hosts.poll();
+  return { ...hosts, alice, database, url: database.url, specs: () => hosts.specsOf(database.id) };
+}

@@ -1,0 +1,67 @@
+import type { GroupReport, NodeSpec, PrimaryChange } from "@moorage/contract/agent";
+import { activeCluster } from "./active-database.ts";
+import type { World } from "./world.ts";
+
+type Host = Awaited<ReturnType<World["host"]>>;
+export type Said = Partial<GroupReport> & { node?: "failed" };
+
+/** An active cluster on three of some hosts. What its members say is said by hand, and time passes when it is told to. */
+export async function watchedCluster(world: World, { hosts: count = 4 }: { hosts?: number } = {}) {
+  const [alice, hosts] = [await world.customer(), [] as Host[]];
+  for (let n = 0; n < count; n++) hosts.push(await world.host());
+  const database = await activeCluster(world, alice, hosts);
+  const silent = new Set<number>();
+  const nodes = async () =>
+    (await world.nodes())
+      .filter(({ tombstoned, database_id }) => !tombstoned && database_id === database.id)
+      .sort((a, b) => a.ordinal - b.ordinal);
+  const hostOf = async (ordinal: number): Promise<Host> => {
+    const node = (await nodes()).find((each) => each.ordinal === ordinal);
+    return hosts.find(({ id }) => id === node?.host_id) as Host;
+  };
+  const cluster = {
+    ...{ alice, hosts, database, nodes, hostOf },
+    /** What the host of one node says of it. */
+    async say(ordinal: number, { node: state, ...group }: Said): Promise<void> {
+      const spec = (await nodes())[ordinal]?.wanted as NodeSpec;
+      const report: GroupReport = { ...{ state: "online", online: 3, shared: true }, ...(await whoLeads()), ...group };
+      const running = report.state === "online" ? "running" : "working";
+      await (await hostOf(ordinal)).report(spec, state ?? running, state === undefined ? { group: report } : {});
+    },
+    async sayAll(...said: readonly Said[]): Promise<void> {
+      for (const [ordinal, each] of said.entries()) await cluster.say(ordinal, each);
+    },
+    /** From now on its host is not heard any more. */
+    async silence(ordinal: number): Promise<void> {
+      silent.add((await hostOf(ordinal)).id);
+    },
+    unsilence: (): void => silent.clear(),
+    /** Time passes, during which hosts poll, and then somebody looks. */
+    async after(seconds: number): Promise<void> {
+      world.time.now = new Date(world.time.now.getTime() + seconds * 1000);
+      for (const host of hosts) if (!silent.has(host.id)) await host.poll();
+      await world.healthChore();
+    },
+    status: async () => (await alice.get<{ status: string }>(database.url)).body.status,
+    events: async (action: string) => (await world.events()).filter((event) => event.action === action),
+    lookAt: async () => (await row()).look_at,
+    /** One that leads from a node to another, as their hosts tell it. */
+    async change(from: number | undefined, to: number, by: number, change: Partial<PrimaryChange> = {}) {
+      const [all, host] = [await nodes(), await hostOf(by)];
+      const told: PrimaryChange = {
+        ...{ node: all[by]?.id as string, group: all[0]?.wanted?.cluster?.group as string, view: "v:1" },
+        ...(from === undefined ? {} : { from: all[from]?.id }),
+        ...{ to: all[to]?.id as string, at: world.time.now.toISOString() },
+        ...{ phases: { missed: 900, elected: 6000 + by, led: 6200 + by }, gtid_before: "a:1-9", gtid_after: "a:1-9" },
+        ...change,
+      };
+      await host.tell(told);
+      return told;
+    },
+  };
+  const row = () =>
+    world.db.selectFrom("clusters").selectAll().where("database_id", "=", database.id).executeTakeFirstOrThrow();
+  const whoLeads = async () => ({ primary: (await nodes())[0]?.id as string });
+  return cluster;
+}
+export type WatchedCluster = Awaited<ReturnType<typeof watchedCluster>>;
