@@ -12,7 +12,7 @@ import { cpuByPart, minus } from "./cpu.ts";
 
 const run = promisify(execFile);
 const ROUNDS = 8;
-const median = (values: readonly number[]): number =>
+export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 
 /** Create to `active` beside its raw floor, in turns; and what the control plane spends on it, by part. */
@@ -47,11 +47,11 @@ export async function benchProvision(): Promise<boolean> {
   }
 }
 
-const print = (what: string, values: readonly number[]): void =>
+export const print = (what: string, values: readonly number[]): void =>
   console.log(`${what}: ${values.map((value) => Math.round(value)).join(" ")}, median ${Math.round(median(values))}`);
 
 /** What any way of making this database must do: unpack the prepared directory, and start the server on it. */
-async function rawFloor(config: string): Promise<number> {
+export async function rawFloor(config: string): Promise<number> {
   const engine = inParts("engines", "mysql");
   const rootfs = join(engine, "rootfs");
   const folder = mkdtempSync(join(rootfs, "tmp", "floor-"));
@@ -95,7 +95,7 @@ const movedTo = (config: string, folder: string): string =>
     .replace(/^port = .*$/m, "port = 19306")
     .replace(/^container_aware = .*$/m, "");
 
-async function nodeConfig(id: number): Promise<string> {
+export async function nodeConfig(id: number): Promise<string> {
   const [node] = await nodesOf(id);
   if (node === undefined) throw new Error("no node");
   return readFileSync(join(hostDir(Number(node.host.replace("host-", ""))), "nodes", node.id, "my.cnf"), "utf8");

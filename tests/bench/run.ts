@@ -1,6 +1,6 @@
 /**
  * `pnpm bench [--only NAME] [--events N] [--megabytes N] [--accounts N]`: figures for docs/performance.md, against the running stack, on an otherwise
- * idle machine. NAME: provision | reads | creates | flood | events | month-end | backup
+ * idle machine. NAME: provision | provision-of-three | reads | creates | flood | events | month-end | backup
  * (a host of its own, and `--megabytes` of data) | images (an upload of `--megabytes`).
  */
 import { parseArgs } from "node:util";
@@ -13,6 +13,7 @@ import { benchFlood } from "./flood.ts";
 import { benchImages } from "./images.ts";
 import { benchMonthEnd } from "./month-end.ts";
 import { benchProvision } from "./provision.ts";
+import { benchProvisionOfThree } from "./provision-of-three.ts";
 import { benchReads } from "./reads.ts";
 
 const { values } = parseArgs({
@@ -25,6 +26,7 @@ const { values } = parseArgs({
 });
 const benches: Record<string, () => Promise<boolean>> = {
   provision: benchProvision,
+  "provision-of-three": benchProvisionOfThree,
   reads: benchReads,
   creates: benchCreates,
   flood: benchFlood,

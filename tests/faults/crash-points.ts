@@ -2,7 +2,9 @@ import type { FaultMode } from "@moorage/crash-points";
 import { services, waitHealthy } from "../../tools/stack/control.ts";
 import { until } from "../kit/until.ts";
 import { announcedSteps, arm, disarm, fired, traced } from "./crash-dir.ts";
-import { chores, type Flow, type FlowName, flows, newStage, type Stage } from "./flows.ts";
+import { clusterFlows, isClusterStep } from "./clusters/cluster-flows.ts";
+import { chores, type Flow, newStage, type Stage } from "./flow.ts";
+import { type FlowName, flows } from "./flows.ts";
 import { imageFlows, isImageStep, removeImage } from "./image-flows.ts";
 import { type Run, trial } from "./trial.ts";
 
@@ -21,14 +23,15 @@ const OTHER_FLOWS = [
 /** A repeated accept is a second request, which the interface refuses or accepts by its own rules. */
 const isAccept = (step: string): boolean => step.startsWith("api.");
 
-const isImageFlow = (name: FlowName): boolean => name in imageFlows;
+const namesOf = (some: object): FlowName[] => Object.keys(some) as FlowName[];
 /** What is struck together, and the announced steps that are theirs. */
 const lifeGroups = {
   databases: {
-    names: (Object.keys(flows) as FlowName[]).filter((name) => !isImageFlow(name)),
-    has: (step: string) => !isImageStep(step),
+    names: namesOf(flows).filter((name) => !(name in imageFlows) && !(name in clusterFlows)),
+    has: (step: string) => !isImageStep(step) && !isClusterStep(step),
   },
-  images: { names: (Object.keys(flows) as FlowName[]).filter(isImageFlow), has: isImageStep },
+  images: { names: namesOf(imageFlows), has: isImageStep },
+  clusters: { names: namesOf(clusterFlows), has: isClusterStep },
 };
 
 /**
@@ -45,18 +48,21 @@ export async function crashPoints(
     sample?: number;
     seed: number;
     everyPair?: boolean;
+    /** Only these flows: whether all steps are passed is not asked then. */
+    flows?: FlowName[];
   },
 ): Promise<void> {
   const { names, has } = lifeGroups[options.of];
-  const passed = await (traces[options.of] ??= tracedFlows(names));
+  const passed = await (traces[options.of] ??= tracedFlows(options.flows ?? names));
   const announced = announcedSteps().filter(has);
   const untested = announced.filter(
     (step) => !OTHER_FLOWS.includes(step) && !names.some((flow) => passed[flow]?.includes(step)),
   );
-  await trial(run, `every announced step of ${options.of} is passed by a flow`, async () => {
-    if (untested.length > 0) throw new Error(`no flow passes ${untested.join(", ")}`);
-    return `${announced.length} steps announced`;
-  });
+  if (options.flows === undefined)
+    await trial(run, `every announced step of ${options.of} is passed by a flow`, async () => {
+      if (untested.length > 0) throw new Error(`no flow passes ${untested.join(", ")}`);
+      return `${announced.length} steps announced`;
+    });
 
   const all = pointsOf(passed, options.modes).filter(({ step }) => step.includes(options.step));
   const chosen = options.everyPair

@@ -1,37 +1,13 @@
-import type { Event } from "@moorage/contract";
 import { brokenGates } from "../kit/invariants.ts";
 import { moorage } from "../kit/moorage.ts";
-import { query } from "../kit/records.ts";
-import { secondImage } from "../kit/second-image.ts";
+import { imageOf, otherImage } from "../kit/second-image.ts";
 import { reach, sql } from "../kit/sql.ts";
 import { env } from "../kit/stack-env.ts";
-import { type Tenant, tenant } from "../kit/tenant.ts";
-import { until } from "../kit/until.ts";
-import { type ImageStage, imageFlows } from "./image-flows.ts";
+import type { Tenant } from "../kit/tenant.ts";
+import { clusterFlows } from "./clusters/cluster-flows.ts";
+import { act, type Flow, finished, idOf, owning, type Stage } from "./flow.ts";
+import { imageFlows } from "./image-flows.ts";
 import { acceptSurely, type Offer, offerACompute } from "./transfer-flow.ts";
-
-/** What a trial works on. `databases` and `image` are deleted at its end. */
-export type Stage = {
-  alice: Tenant;
-  label: string;
-  databases: number[];
-  offer?: Offer;
-  image?: ImageStage;
-  /** Takes away what the trial laid somewhere itself. */
-  afterwards?: () => Promise<unknown>;
-};
-
-export const newStage = (): Stage => ({ alice: tenant(), label: `fault-${Date.now()}`, databases: [] });
-
-/** A piece of the life of a database or an image that can be struck at each of its steps. */
-export type Flow = {
-  /** Made without faults. */
-  prepare: (stage: Stage) => Promise<void>;
-  /** The request, asked until it is accepted, its end, and whether what is left is whole. */
-  run: (stage: Stage) => Promise<void>;
-  /** Of the steps that were seen: others may be passed at any time by work that is not this flow's. */
-  owns: (step: string) => boolean;
-};
 
 const aDatabase = async ({ alice, label, databases }: Stage, more: object = {}): Promise<number> => {
   const { id } = await alice.createSurely(label, 60, more);
@@ -39,7 +15,6 @@ const aDatabase = async ({ alice, label, databases }: Stage, more: object = {}):
   await alice.untilStatus(id, "active", 120);
   return id;
 };
-const idOf = ({ databases }: Stage): number => databases[0] as number;
 const rowsOf = async (alice: Tenant, id: number): Promise<string> =>
   sql(await reach(alice, id), "select group_concat(note order by id) from shop.notes");
 
@@ -52,29 +27,6 @@ async function withARow(stage: Stage): Promise<void> {
   );
 }
 
-/** Asked again as long as no event tells that it was accepted; then until that event has ended. */
-async function surely(
-  { alice }: Stage,
-  id: number,
-  action: Event["action"],
-  ask: () => Promise<{ status: number }>,
-): Promise<Event> {
-  const news = async (): Promise<Event[]> =>
-    (await alice.events(id)).filter((event) => event.action === action && !before.has(event.id));
-  const before = new Set((await alice.events(id)).map((event) => event.id));
-  await until(`${action} of ${id} is accepted`, 60, async () => (await news()).length > 0 || ((await ask()) && false));
-  const ended = await until(`${action} of ${id} has ended`, 180, async () =>
-    (await news()).find(({ status }) => status !== "started"),
-  );
-  if ((await news()).length !== 1) throw new Error(`one ${action} has ${(await news()).length} events`);
-  return ended;
-}
-
-async function finished(stage: Stage, id: number, action: Event["action"], ask: () => Promise<{ status: number }>) {
-  const { status, message } = await surely(stage, id, action, ask);
-  if (status !== "finished") throw new Error(`${action} is ${status}: ${message}`);
-}
-
 async function stillWhole({ alice }: Stage, id: number, rows = "first"): Promise<void> {
   await alice.untilStatus(id, "active", 120);
   const found = await rowsOf(alice, id);
@@ -82,44 +34,6 @@ async function stillWhole({ alice }: Stage, id: number, rows = "first"): Promise
 }
 
 const changedList = ["192.0.2.7", "2001:db8::7"];
-const isProvision = (step: string): boolean => step.startsWith("agent.provision.");
-/** What goes on by itself, whatever a tenant does. Each has tests of its own. */
-export const chores = [
-  "worker.daily-point",
-  "worker.patchInWindow",
-  "worker.delete-copy",
-  "worker.delete-logs",
-  "worker.sweep-timeline",
-  "worker.begin-purge",
-  "worker.finish-purge",
-  "worker.judge-finding",
-  "worker.endStaleTransfer",
-  // Of a cancelled account.
-  ...["api.cancelAccount", "api.stopClosedDatabase"],
-  ...["stopClosedDatabase", "deleteClosedDatabase", "endClosedData", "endClosedImages"].map((name) => `worker.${name}`),
-  // By the drill of a month's end.
-  ...["cut-month", "start-run", "invoiceRun", "invoice-batch", "finish-run"].map((name) => `worker.${name}`),
-  ...["ask", "settle", "event", "autopay", "forget"].map((name) => `charge.${name}`),
-  // Only when a restore was given up.
-  "worker.wantPrevious",
-  "fleet.verified",
-  ...["engine", "volume", "fetch", "replay", "check", "scrub", "tell"].map((name) => `agent.verify.${name}`),
-  // Of the nightly copy alone, and of logs that have been in the archive for hours.
-  "agent.copy.begin",
-  "agent.ship.purge",
-  "agent.disk.close",
-  "agent.disk.open",
-  "agent.disk.grow",
-];
-const isBackground = (step: string): boolean =>
-  /^agent\.(copy|ship|verify|discard)\./.test(step) || chores.includes(step);
-/** Steps of the request, the workflow, the relay and the gateway; and those that the host takes for this flow. */
-const owning =
-  (...tables: string[]) =>
-  (step: string): boolean =>
-    tables.some((table) => step.startsWith(`agent.${table}.`)) || (!isProvision(step) && !isBackground(step));
-
-const act = (stage: Stage, what: string, body?: object) => () => stage.alice.act(idOf(stage), what, body);
 
 export const flows = {
   provision: {
@@ -250,6 +164,7 @@ export const flows = {
     owns: owning(),
   },
   ...imageFlows,
+  ...clusterFlows,
 } satisfies Record<string, Flow>;
 export type FlowName = keyof typeof flows;
 
@@ -263,13 +178,4 @@ async function deleteBackup(stage: Stage, id: number): Promise<void> {
 async function resumed(stage: Stage): Promise<void> {
   await finished(stage, idOf(stage), "database_update", act(stage, "resume"));
   await stillWhole(stage, idOf(stage));
-}
-
-const imageOf = async (id: number): Promise<string> =>
-  (await query<{ image: string }>("select image from databases where id = $1", [id]))[0]?.image ?? "";
-
-/** Of the two images of the drills, the one that the database does not have. */
-async function otherImage(id: number): Promise<string> {
-  const second = await secondImage();
-  return (await imageOf(id)) === second ? env("MOORAGE_IMAGE") : second;
 }

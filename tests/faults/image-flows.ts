@@ -9,7 +9,7 @@ import { operator } from "../kit/operator.ts";
 import { query } from "../kit/records.ts";
 import { env } from "../kit/stack-env.ts";
 import { until } from "../kit/until.ts";
-import type { Flow, Stage } from "./flows.ts";
+import type { Flow, Stage } from "./flow.ts";
 import { ownAccount } from "./transfer-flow.ts";
 
 /** Small: what is struck are the steps, not the bytes. */

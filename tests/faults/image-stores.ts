@@ -8,7 +8,7 @@ import { pidOf, start, stop, waitHealthy } from "../../tools/stack/control.ts";
 import { configFile } from "../../tools/stack/config-files.ts";
 import { inStack, node } from "../../tools/stack/places.ts";
 import { controlPlaneEnv, controlPlaneProgram } from "../../tools/stack/services.ts";
-import { type Flow, newStage, type Stage } from "./flows.ts";
+import { type Flow, newStage, type Stage } from "./flow.ts";
 import { captureBegins, imageFlows, importBegins, longCapture, longUpload, removeImage } from "./image-flows.ts";
 import { type Run, trial } from "./trial.ts";
 

@@ -15,15 +15,15 @@ export function openLedger() {
   const folder = join(repo, ".faults");
   const file = join(folder, `${git("rev-parse", "--short=12", "HEAD")}.jsonl`);
   const before = !dirty && existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [];
-  const passed = new Set(
-    before
-      .map((line) => JSON.parse(line) as Result)
-      .filter(({ ok }) => ok)
-      .map(({ trial }) => trial),
-  );
+  const results = before.map((line) => JSON.parse(line) as Result).filter(({ ok }) => ok);
+  const passed = new Set(results.map(({ trial }) => trial));
   return {
     hasPassed: (trial: string): boolean => passed.has(trial),
+    /** What passed trials noted, in this run and in those before it on this commit. */
+    notesOf: (start: string): string[] =>
+      results.filter(({ trial }) => trial.startsWith(start)).flatMap(({ note }) => note ?? []),
     append(result: Result): void {
+      if (result.ok) results.push(result);
       // On changed code a result says nothing about the commit.
       if (dirty) return;
       mkdirSync(folder, { recursive: true });

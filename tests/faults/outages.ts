@@ -224,11 +224,25 @@ export const hostRestarted = (run: Run): Promise<boolean> =>
     },
   );
 
-/** As a reboot leaves a host: its disk, and nothing else of its nodes. Ends only what runs in the host's namespaces. */
+/** The services of a host. What they started outlives them. */
+const servicesOf = async (host: number): Promise<string[]> =>
+  (await services()).map(({ name }) => name).filter((name) => new RegExp(`^[a-z]+-${host}$`).test(name));
+
 async function powerCycle(host: number): Promise<void> {
-  const own = [`agent-${host}`, `podman-${host}`];
-  await stop(own);
+  await powerCut(host);
+  await powerOn(host);
+}
+
+export const powerOn = async (host: number): Promise<void> => bring(await servicesOf(host));
+
+/**
+ * As a power cut leaves a host: its disk, and nothing else of its nodes. Ends only what runs in the host's namespaces.
+ * Returns when its processes were killed.
+ */
+export async function powerCut(host: number): Promise<number> {
+  await stop(await servicesOf(host));
   const nodes = (await mounts(host)).map((mount) => `moor-n-${(mount.split("/").at(-2) ?? "").slice(0, 8)}`);
+  const at = Date.now();
   for (const namespace of [`moor-host-${host}`, ...nodes]) {
     const { stdout } = await command("ip", ["netns", "pids", namespace]);
     for (const pid of stdout.split("\n").filter(Boolean)) kill(Number(pid));
@@ -236,7 +250,7 @@ async function powerCycle(host: number): Promise<void> {
   for (const mount of await mounts(host))
     await until(`${mount} is unmounted`, 15, async () => (await command("umount", [mount]), true));
   for (const namespace of nodes) await command("ip", ["netns", "del", namespace]);
-  await bring(own);
+  return at;
 }
 
 function kill(pid: number): void {

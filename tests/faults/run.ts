@@ -2,6 +2,7 @@
  * Fault drills against the running stack (`pnpm stack up --hosts 3`).
  *   pnpm test:faults                  all of them, every step
  *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | names-alone | host-restarted | stack-down-up | month-end | images | image-stores
+ *                                     of databases of three: cluster-steps | primary-lost | partitions | control-plane-away | switchovers | window | all-lost | restarts | node-lost (the whole of it with four hosts) | soak (30 minutes)
  *   pnpm test:faults --every-pair     each step in every flow that passes it, which takes hours; else in one, by --seed
  *   pnpm test:faults --step TEXT      only the steps that have this in their name
  *   pnpm test:faults --trials N       a sample of N points of each kind, chosen by --seed
@@ -10,6 +11,16 @@
 import { parseArgs } from "node:util";
 import { chosen } from "../kit/chosen.ts";
 import { allowDeletions } from "../kit/moorage.ts";
+import { allLost } from "./clusters/all-lost.ts";
+import { controlPlaneAway } from "./clusters/control-plane-away.ts";
+import { nodeLost } from "./clusters/node-lost.ts";
+import { partitions } from "./clusters/partitions.ts";
+import { primaryLost } from "./clusters/primary-lost.ts";
+import { restarts } from "./clusters/restarts.ts";
+import { soak } from "./clusters/soak.ts";
+import { removeStandingCluster } from "./clusters/standing-cluster.ts";
+import { switchovers } from "./clusters/switchovers.ts";
+import { patchOfThree } from "./clusters/window.ts";
 import { crashPoints } from "./crash-points.ts";
 import { imageStores } from "./image-stores.ts";
 import { openLedger } from "./ledger.ts";
@@ -55,6 +66,23 @@ const drills: Record<string, () => Promise<unknown>> = {
         ? { accounts: 500, accountsEach: 10, kills: 5, seed }
         : { accounts: 10_000, accountsEach: 250, kills: 20, seed },
     ),
+  "cluster-steps": () =>
+    crashPoints(run, {
+      of: "clusters",
+      modes: ["kill-before", "kill-after", "repeat", "timeout"],
+      ...chosenPoints,
+      ...(values.ci ? { sample: 2, flows: ["createOfThree"] } : {}),
+    }),
+  // In the short form the sixth primary is lost with the control plane away.
+  "primary-lost": () =>
+    primaryLost(run, values.ci ? { fresh: 5, of: 5 } : { fresh: Number(values.trials ?? 60), of: 200 }),
+  "control-plane-away": () => controlPlaneAway(run),
+  partitions: () => partitions(run, values.ci ? { few: true, holdSeconds: 10 } : { few: false, holdSeconds: 20 }),
+  switchovers: () => switchovers(run, values.ci ? 3 : 50),
+  window: () => patchOfThree(run),
+  "all-lost": () => allLost(run, values.ci ? 1 : 20),
+  restarts: () => restarts(run),
+  ...(values.ci ? {} : { "node-lost": () => nodeLost(run), soak: () => soak(run, 30) }),
 };
 const asked = chosen("drill", drills, values.only);
 
@@ -63,6 +91,7 @@ for (const [name, drill] of asked) {
   console.log(`\n--- ${name}`);
   await drill();
 }
+await removeStandingCluster();
 if (run.tally.again > 0) console.log(`${run.tally.again} had passed before on this commit and were not run again`);
 console.log(`faults: ${run.tally.passed} passed, ${run.tally.failed} failed`);
 process.exitCode = run.tally.failed === 0 ? 0 : 1;

@@ -42,7 +42,10 @@ export async function doorOf(owner: Tenant, id: number): Promise<Door> {
 }
 
 /** With the resolver of the place: `nsenter` would keep the machine's. */
-export const inside = (place: Place, ...command: string[]): string[] => ["netns", "exec", place.namespace, ...command];
+export const inside = ({ namespace }: Pick<Place, "namespace">, ...command: string[]): string[] => [
+  ...["netns", "exec", namespace],
+  ...command,
+];
 
 /** One statement by the real client, which must be sure of whom it reached. Rows as lines, columns by tabs. */
 export async function ask(
@@ -79,7 +82,7 @@ export const lookUp = async (place: Place, name: string, type: "A" | "AAAA"): Pr
 };
 
 /** A program that goes on in a place and says something on each line; `lines` grows as it does. */
-function start(place: Place, name: string, input: object) {
+export function start(place: Pick<Place, "namespace">, name: string, input: object) {
   const child = spawn("ip", inside(place, node, program(name), JSON.stringify(input)), {
     stdio: ["ignore", "pipe", "inherit"],
   });

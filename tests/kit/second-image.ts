@@ -6,12 +6,14 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { enginesDir } from "../../tools/stack/places.ts";
+import { query } from "./records.ts";
+import { env } from "./stack-env.ts";
 
 const run = promisify(execFile);
 const folder = join(enginesDir, "mysql", "images");
 
 /** Another node image of the same engine version, as a patch brings it: one file more. Made once, kept by its SHA-256. */
-export async function secondImage(): Promise<string> {
+async function secondImage(): Promise<string> {
   await mkdir(folder, { recursive: true });
   const [made] = (await readdir(folder)).filter((name) => /^[0-9a-f]{64}\.tar\.zst$/.test(name));
   if (made !== undefined) return made.slice(0, 64);
@@ -31,4 +33,13 @@ export async function secondImage(): Promise<string> {
   } finally {
     await rm(work, { recursive: true, force: true });
   }
+}
+
+export const imageOf = async (id: number): Promise<string> =>
+  (await query<{ image: string }>("select image from databases where id = $1", [id]))[0]?.image ?? "";
+
+/** Of the two images of the drills, the one that the database does not have. */
+export async function otherImage(id: number): Promise<string> {
+  const second = await secondImage();
+  return (await imageOf(id)) === second ? env("MOORAGE_IMAGE") : second;
 }

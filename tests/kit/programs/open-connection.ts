@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
-import { type Connection, createConnection } from "mysql2/promise";
+import { type Connection, type ConnectionOptions, createConnection } from "mysql2/promise";
 import type { Door } from "../client.ts";
 
 /** As a tenant's program connects: by name, and sure of whom it reached. */
-export function openConnection(input: string): Promise<Connection> {
+export function openConnection(input: string, more: ConnectionOptions = {}): Promise<Connection> {
   const { name, port, username, password, ca } = JSON.parse(input) as Door;
   return createConnection({
     ...{ host: name, port, user: username, password, connectTimeout: 5000 },
     ssl: { ca: readFileSync(ca), rejectUnauthorized: true, verifyIdentity: true },
+    ...more,
   });
 }

@@ -1,0 +1,92 @@
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { stop } from "../../../tools/stack/control.ts";
+import { run as command } from "../../../tools/stack/run.ts";
+import { type Member, othersThan, untilHealthy } from "../../kit/cluster.ts";
+import { serverOf } from "../../kit/cluster-faults.ts";
+import { longestGap, seconds } from "../../kit/cluster-gaps.ts";
+import { hostDir, hostNumbers } from "../../kit/host.ts";
+import { tenant } from "../../kit/tenant.ts";
+import { until } from "../../kit/until.ts";
+import { bring, powerCut, powerOn } from "../outages.ts";
+import { type Run, trial } from "../trial.ts";
+import { standingCluster } from "./standing-cluster.ts";
+import { countsOf, requireWhole, underLoad } from "./under-load.ts";
+
+/** With a primary one failover goes by; a secondary is not missed. */
+const MOST_MS = { primary: 12_000, secondary: 1500 };
+type Role = keyof typeof MOST_MS;
+
+type Loss = {
+  name: string;
+  strike: (victim: Member) => Promise<unknown>;
+  after: (victim: Member) => Promise<unknown>;
+  /** Another node takes its place, on a host that has none of the database yet. */
+  elsewhere: boolean;
+};
+
+const losses: Loss[] = [
+  { name: "its volume destroyed", strike: destroyVolume, after: async () => {}, elsewhere: false },
+  {
+    name: "its host gone for good",
+    strike: ({ host }) => powerCut(host),
+    // Its power comes back when nobody needs it any more: what it still has of the database is to go.
+    after: ({ host }) => powerOn(host),
+    elsewhere: true,
+  },
+];
+
+export async function nodeLost(run: Run): Promise<void> {
+  for (const loss of losses) {
+    if (loss.elsewhere && hostNumbers().length < 4) {
+      console.log(`left out, because it needs a stack of four hosts: ${loss.name}`);
+      continue;
+    }
+    for (const role of ["secondary", "primary"] as const)
+      await trial(run, `a ${role} lost, ${loss.name}: three again without a person`, () => lose(loss, role));
+  }
+}
+
+async function lose(loss: Loss, role: Role): Promise<string> {
+  const alice = tenant();
+  const cluster = await standingCluster(alice);
+  const [secondary] = othersThan(cluster.primary, cluster.members);
+  const victim = role === "primary" ? cluster.primary : (secondary as Member);
+  const seen = await underLoad(cluster, async (writers) => {
+    const since = Date.now();
+    try {
+      await loss.strike(victim);
+      const replaced = await until("it is three again", 900, async () => {
+        const healthy = await untilHealthy(alice, cluster.id, 60);
+        const isThere = healthy.members.some(({ node }) => node === victim.node);
+        return !(loss.elsewhere && isThere) && healthy;
+      });
+      const tookMs = Date.now() - since;
+      await writers.untilAcceptedAfter(Date.now(), 30);
+      return { since, tookMs, replaced };
+    } finally {
+      await loss.after(victim);
+    }
+  });
+  const { since, tookMs, replaced } = seen.result;
+  await requireWhole(replaced, seen);
+  const gap = longestGap(seen.times, since);
+  if (gap > MOST_MS[role]) throw new Error(`${seconds(gap)} without a write`);
+  return `three again after ${seconds(tookMs)}, longest time without a write ${seconds(gap)}; ${countsOf(seen)}`;
+}
+
+/** As a disk that died: the server ends, and what it had is not there when its host looks again. */
+async function destroyVolume(victim: Member): Promise<void> {
+  const { host, node } = victim;
+  const agent = [`agent-${host}`];
+  await stop(agent);
+  try {
+    process.kill(await serverOf(victim), "SIGKILL");
+    const volume = join(hostDir(host), "nodes", node, "volume");
+    await until(`${volume} is unmounted`, 20, async () => (await command("umount", [volume])) === "");
+    const images = join(hostDir(host), "volumes");
+    for (const name of await readdir(images)) if (name.startsWith(node)) await rm(join(images, name));
+  } finally {
+    await bring(agent);
+  }
+}

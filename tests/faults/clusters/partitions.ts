@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Cluster, othersThan, rowsAt, untilHealthy } from "../../kit/cluster.ts";
+import { bothWays, CONTROL_PLANE, cut, type Drop, type Party, sureMajority } from "../../kit/cluster-cuts.ts";
+import { longestGap, seconds } from "../../kit/cluster-gaps.ts";
+import { type Read, startReaders } from "../../kit/cluster-writers.ts";
+import { type Tenant, tenant } from "../../kit/tenant.ts";
+import { until } from "../../kit/until.ts";
+import { type Run, trial } from "../trial.ts";
+import { standingCluster } from "./standing-cluster.ts";
+import { countsOf, requireWhole, type Seen, underLoad } from "./under-load.ts";
+
+/** A stale primary may answer reads for so long. */
+const STALE_READS_MS = 3000;
+/** How soon the others must take writes when a primary is cut off from them. */
+const MAJORITY_WRITES_SECONDS = 30;
+
+type Cut = { name: string; drops: (cluster: Cluster) => Drop[] };
+
+/** Every subset of the links between three hosts and the control plane, both ways, by the members' ordinals. */
+function everyCut(): Cut[] {
+  const links: [number, number | "control plane"][] = [
+    ...([0, 1, 2] as const).map((one): [number, number] => [one, (one + 1) % 3]),
+    ...([0, 1, 2] as const).map((one): [number, "control plane"] => [one, "control plane"]),
+  ];
+  return Array.from({ length: 2 ** links.length }, (_, mask) => {
+    const cutLinks = links.filter((_link, bit) => mask & (1 << bit));
+    return {
+      name: `${mask}: ${cutLinks.map((link) => link.join(" | ")).join(", ") || "nothing"}`,
+      drops: (cluster) => cutLinks.flatMap(([one, other]) => bothWays(hostAt(cluster, one), hostAt(cluster, other))),
+    };
+  });
+}
+
+const hostAt = ({ members }: Cluster, ordinal: number | "control plane"): Party =>
+  ordinal === "control plane" ? CONTROL_PLANE : (members.find((each) => each.ordinal === ordinal)?.host ?? -1);
+
+/** Of the links between hosts, one direction each. */
+const oneWayCuts: Cut[] = [
+  { name: "the primary is not heard", drops: (cluster) => fromPrimary(cluster) },
+  { name: "the primary hears nobody", drops: (cluster) => fromPrimary(cluster).map(reversed) },
+  { name: "one secondary does not hear the primary", drops: (cluster) => fromPrimary(cluster).slice(0, 1) },
+  {
+    name: "the primary does not hear one secondary",
+    drops: (cluster) => fromPrimary(cluster).slice(0, 1).map(reversed),
+  },
+  { name: "one secondary does not hear the other", drops: (cluster) => [betweenSecondaries(cluster)] },
+  { name: "in a circle, nobody hears the next", drops: (cluster) => circle(cluster) },
+];
+const reversed = ({ from, to }: Drop): Drop => ({ from: to, to: from });
+const secondaryHosts = ({ primary, members }: Cluster): number[] =>
+  othersThan(primary, members).map(({ host }) => host);
+const fromPrimary = (cluster: Cluster): Drop[] =>
+  secondaryHosts(cluster).map((to) => ({ from: cluster.primary.host, to }));
+const betweenSecondaries = (cluster: Cluster): Drop => {
+  const [from = -1, to = -1] = secondaryHosts(cluster);
+  return { from, to };
+};
+const circle = ({ members }: Cluster): Drop[] =>
+  members.map(({ host }, at) => ({ from: host, to: members[(at + 1) % members.length]?.host ?? -1 }));
+
+const isolated = (cluster: Cluster, host: number): Drop[] =>
+  cluster.members.flatMap((other) => (other.host === host ? [] : bothWays(host, other.host)));
+
+/** Of each kind one. */
+const fewCuts: Cut[] = [
+  { name: "the primary cut off from both others", drops: (cluster) => isolated(cluster, cluster.primary.host) },
+  {
+    name: "a secondary cut off from all, the control plane too",
+    drops: (cluster) => {
+      const [host = -1] = secondaryHosts(cluster);
+      return [...isolated(cluster, host), ...bothWays(host, CONTROL_PLANE)];
+    },
+  },
+  {
+    name: "all hosts cut off from the control plane",
+    drops: ({ members }) => members.flatMap(({ host }) => bothWays(host, CONTROL_PLANE)),
+  },
+  {
+    name: "every host alone",
+    drops: (cluster) => [
+      ...isolated(cluster, cluster.primary.host),
+      ...bothWays(betweenSecondaries(cluster).from, betweenSecondaries(cluster).to),
+    ],
+  },
+  ...oneWayCuts.filter((_, at) => at === 0 || at === 4),
+];
+
+export async function partitions(run: Run, { few, holdSeconds }: { few: boolean; holdSeconds: number }): Promise<void> {
+  const cuts = few ? fewCuts : [...everyCut(), ...oneWayCuts];
+  let passed = 0;
+  for (const each of cuts)
+    if (await trial(run, `partition ${each.name}`, () => part(each, holdSeconds * 1000))) passed++;
+  console.log(`partitions: ${cuts.length} cuts, ${passed} of them without a split, a loss or a person`);
+}
+
+type Parted = { at: number; healedAt: number; reads: Read[]; stale: string };
+
+async function part({ drops: dropsOf }: Cut, holdMs: number): Promise<string> {
+  const alice = tenant();
+  const cluster = await standingCluster(alice);
+  const hosts = cluster.members.map(({ host }) => host);
+  const drops = dropsOf(cluster);
+  const majority = sureMajority(drops, hosts);
+  const [server] = await rowsAt<{ uuid: string }>(cluster.primary, "select @@server_uuid as uuid");
+  const seen = await underLoad(cluster, async (writers): Promise<Parted> => {
+    await using readers = startReaders(cluster);
+    await until("every gate is read", 20, async () => new Set(readers.reads().map(({ gate }) => gate)).size === 3);
+    await using parted = await cut(drops, hosts);
+    if (majority !== undefined) {
+      // What was on its way before the cut does not count.
+      const others = majority.length < hosts.length && !majority.includes(cluster.primary.host);
+      await writers.untilAcceptedAfter(parted.at + (others ? STALE_READS_MS : 0), MAJORITY_WRITES_SECONDS);
+    }
+    await sleep(Math.max(0, parted.at + holdMs - Date.now()));
+    const healedAt = Date.now();
+    await parted.heal();
+    await writers.untilAcceptedAfter(healedAt, 180);
+    return { at: parted.at, healedAt, reads: readers.reads(), stale: server?.uuid ?? "" };
+  });
+  if (majority !== undefined && !majority.includes(cluster.primary.host)) requireNoStaleReads(seen.result);
+  return told(alice, cluster, seen);
+}
+
+/** Through whatever gate: clients reach all of them, that of the host which was cut off too. */
+function requireNoStaleReads({ at, healedAt, reads, stale }: Parted): void {
+  const late = reads.filter((read) => read.server === stale && read.at > at + STALE_READS_MS && read.at < healedAt);
+  if (late.length > 0)
+    throw new Error(
+      `${late.length} reads by the old primary, the last ${seconds((late.at(-1)?.at ?? 0) - at)} after it was cut off`,
+    );
+}
+
+async function told(alice: Tenant, cluster: Cluster, seen: Seen<Parted>): Promise<string> {
+  const healed = await untilHealthy(alice, cluster.id, 240);
+  await requireWhole(healed, seen);
+  const gap = seconds(longestGap(seen.times, seen.result.at));
+  return `longest time without a write ${gap}, whole ${seconds(Date.now() - seen.result.healedAt)} after it; ${countsOf(seen)}`;
+}

@@ -1,0 +1,70 @@
+import { type Member, untilHealthy, untilReceipt } from "../../kit/cluster.ts";
+import { type Fault, frozen, killed, unplugged } from "../../kit/cluster-faults.ts";
+import { percentile, seconds, timeToRecover } from "../../kit/cluster-gaps.ts";
+import { type Tenant, tenant } from "../../kit/tenant.ts";
+import { powerCut, powerOn } from "../outages.ts";
+import { type Run, trial } from "../trial.ts";
+import { standingCluster } from "./standing-cluster.ts";
+import { countsOf, requireWhole, underLoad, untilAnotherLeads } from "./under-load.ts";
+
+const hostLost: Fault = {
+  name: "its host without power",
+  strike: ({ host }) => powerCut(host),
+  heal: ({ host }) => powerOn(host),
+};
+const faults = [killed, unplugged, frozen, hostLost];
+
+const START = "primary lost";
+const GOAL_P95_MS = 10_000;
+/** Fewer say nothing about the slowest in twenty. */
+const ENOUGH = 20;
+
+/** So many trials that have not passed on this commit yet, of so many in all. */
+export async function primaryLost(run: Run, { fresh, of }: { fresh: number; of: number }): Promise<void> {
+  let left = fresh;
+  for (let n = 1; n <= of && left > 0; n++) {
+    const fault = faults[(n - 1) % faults.length] as Fault;
+    const name = `${START}, ${n}: ${fault.name}`;
+    if (!run.ledger.hasPassed(name)) left--;
+    await trial(run, name, () => lose(fault));
+  }
+  const times = run.ledger.notesOf(START).flatMap((note) => Number(/^([\d.]+) s to the next/.exec(note)?.[1]) || []);
+  const p95 = percentile(times, 95);
+  console.log(
+    `primary lost, ${times.length} trials on this commit: from the fault to the next accepted write p50 ${percentile(times, 50)} s, p95 ${p95} s (goal: at most ${GOAL_P95_MS / 1000} s)`,
+  );
+  if (times.length >= ENOUGH)
+    await trial(run, `the next write after a lost primary, p95 of ${times.length}`, async () => {
+      if (p95 * 1000 > GOAL_P95_MS) throw new Error(`${p95} s`);
+      return `${p95} s`;
+    });
+}
+
+async function lose(fault: Fault): Promise<string> {
+  const alice = tenant();
+  const cluster = await standingCluster(alice);
+  const { primary } = cluster;
+  const seen = await underLoad(cluster, async (writers) => {
+    try {
+      const at = await fault.strike(primary);
+      const next = await untilAnotherLeads(primary, cluster, writers);
+      return { at, next };
+    } finally {
+      await fault.heal(primary);
+    }
+  });
+  // At the new primary at once; at all of them when they are three again.
+  await requireWhole({ primary: seen.result.next, members: [seen.result.next] }, seen);
+  const healing = performance.now();
+  const healed = await untilHealthy(alice, cluster.id, 240);
+  await requireWhole(healed, seen);
+  await requireReceipt(alice, cluster.id, seen.result);
+  const took = seconds(timeToRecover(seen.times, seen.result.at));
+  return `${took} to the next write, three again after ${seconds(performance.now() - healing)}; ${countsOf(seen)}`;
+}
+
+async function requireReceipt(alice: Tenant, id: number, { at, next }: { at: number; next: Member }): Promise<void> {
+  const receipt = await untilReceipt(alice, id, at);
+  if (receipt.planned || receipt.transactions_lost !== 0 || receipt.to_node !== next.ordinal)
+    throw new Error(`node ${next.ordinal} leads since the fault, and the receipt is ${JSON.stringify(receipt)}`);
+}

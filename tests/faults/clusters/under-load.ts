@@ -1,0 +1,83 @@
+import { agreedPrimary, type Cluster, type Member, othersThan } from "../../kit/cluster.ts";
+import { splits } from "../../kit/cluster-split.ts";
+import {
+  acceptedProbes,
+  missingAt,
+  newRun,
+  type Probe,
+  startProbers,
+  startWriters,
+  type Write,
+  type Writers,
+} from "../../kit/cluster-writers.ts";
+import { until } from "../../kit/until.ts";
+
+/** What clients saw while something was done to their database. */
+export type Seen<T> = {
+  result: T;
+  run: number;
+  /** When writes were accepted through the gates, in milliseconds since 1970. */
+  times: number[];
+  acknowledged: Write[];
+  unsure: number;
+  probes: Probe[];
+};
+
+/** Eight writers through the gates and, unless primaries change on request, a prober at every member. */
+export async function underLoad<T>(
+  cluster: Cluster,
+  work: (writers: Writers) => Promise<T>,
+  { probed = true, pauseMs }: { probed?: boolean; pauseMs?: number } = {},
+): Promise<Seen<T>> {
+  const run = await newRun(cluster);
+  const probers = probed ? startProbers(cluster, run) : undefined;
+  try {
+    await probers?.untilAllAnswer();
+    await using writers = await startWriters(cluster, run, pauseMs);
+    const result = await work(writers);
+    const probes = probers?.probes() ?? [];
+    const direct = acceptedProbes(probes).map(({ prober, n }) => ({ writer: prober, n }));
+    const acknowledged = [...writers.accepted(), ...direct];
+    return { result, run, times: writers.times(), acknowledged, unsure: writers.unsure(), probes };
+  } finally {
+    await probers?.[Symbol.asyncDispose]();
+  }
+}
+
+/** Every acknowledged write is at the primary now, at the others soon, and no two members ever took writes at once. */
+export async function requireWhole(
+  { primary, members }: Pick<Cluster, "primary" | "members">,
+  { run, acknowledged, probes }: Seen<unknown>,
+): Promise<void> {
+  const lost = await missingAt(primary, run, acknowledged);
+  if (lost.length > 0)
+    throw new Error(`${lost.length} of ${acknowledged.length} acknowledged writes are lost: ${told(lost)}`);
+  for (const member of othersThan(primary, members))
+    await until(
+      `member ${member.ordinal} has every acknowledged write`,
+      60,
+      async () => (await missingAt(member, run, acknowledged)).length === 0,
+    );
+  const split = splits(probes);
+  if (split.length > 0) throw new Error(split.slice(0, 5).join("; "));
+}
+
+const told = (writes: readonly Write[]): string =>
+  writes
+    .slice(0, 5)
+    .map(({ writer, n }) => `${writer}/${n}`)
+    .join(", ");
+
+export const countsOf = ({ acknowledged, unsure, probes }: Seen<unknown>): string =>
+  [
+    `${acknowledged.length} writes acknowledged, 0 lost, ${unsure} unsure`,
+    ...(probes.length > 0 ? [`${probes.length} direct tries, never two members at once`] : []),
+  ].join("; ");
+
+/** A member other than this one, elected by those that are left, and writes accepted after it. */
+export async function untilAnotherLeads(lost: Member, { members }: Cluster, writers: Writers): Promise<Member> {
+  const others = othersThan(lost, members);
+  const next = await until("another primary is elected", 60, () => agreedPrimary(others));
+  await writers.untilAcceptedAfter(Date.now(), 60);
+  return next;
+}

@@ -1,0 +1,36 @@
+import { untilHealthy } from "../../kit/cluster.ts";
+import { seconds, totalGap } from "../../kit/cluster-gaps.ts";
+import { moorage } from "../../kit/moorage.ts";
+import { imageOf, otherImage } from "../../kit/second-image.ts";
+import { env } from "../../kit/stack-env.ts";
+import { tenant } from "../../kit/tenant.ts";
+import { type Run, trial } from "../trial.ts";
+import { standingCluster } from "./standing-cluster.ts";
+import { countsOf, requireWhole, underLoad } from "./under-load.ts";
+
+const GOAL_MS = 5000;
+
+/** What a maintenance window does, asked for now. */
+export const patchOfThree = (run: Run): Promise<boolean> =>
+  trial(run, "a patch of three nodes under writers: nothing lost, at most 5 s without a write in all", async () => {
+    const alice = tenant();
+    const cluster = await standingCluster(alice);
+    const wanted = await otherImage(cluster.id);
+    await moorage("engine", "image", env("MOORAGE_ENGINE"), wanted);
+    const seen = await underLoad(
+      cluster,
+      async (writers) => {
+        const since = Date.now();
+        await alice.actAndWait(cluster.id, "patch", "database_update", undefined, 600);
+        const tookMs = Date.now() - since;
+        await writers.untilAcceptedAfter(Date.now(), 30);
+        return { since, tookMs };
+      },
+      { probed: false },
+    );
+    await requireWhole(await untilHealthy(alice, cluster.id, 120), seen);
+    if ((await imageOf(cluster.id)) !== wanted) throw new Error("it has the image from before");
+    const total = totalGap(seen.times, seen.result.since);
+    if (total > GOAL_MS) throw new Error(`${seconds(total)} without a write in all`);
+    return `${seconds(seen.result.tookMs)}, of them ${seconds(total)} without a write; ${countsOf(seen)}`;
+  });

@@ -1,0 +1,84 @@
+import { bridgeAddress, bridgeAddress6 } from "../../tools/stack/addresses.ts";
+import { hostOf } from "../../tools/stack/hosts.ts";
+import { cableOf } from "../../tools/stack/network.ts";
+import { run, runWithInput } from "../../tools/stack/run.ts";
+
+/** The number of a host, or the control plane with all its parts. */
+export const CONTROL_PLANE = 0;
+export type Party = number;
+
+/** One direction of a link that loses everything. */
+export type Drop = { from: Party; to: Party };
+
+export const bothWays = (one: Party, other: Party): Drop[] => [
+  { from: one, to: other },
+  { from: other, to: one },
+];
+
+const TABLE = "inet drill_cut";
+
+const addressesOf = (party: Party): { four: string[]; six: string } => {
+  if (party === CONTROL_PLANE) return { four: [bridgeAddress], six: bridgeAddress6 };
+  const { address, privateAddress, address6 } = hostOf(party);
+  return { four: [address, privateAddress], six: address6 };
+};
+
+/** At a host: what comes from these is dropped before anything looks at it, and what the host itself sends to those. */
+function tableText(from: readonly Party[], to: readonly Party[]): string {
+  const rules = (side: "saddr" | "daddr", parties: readonly Party[]): string =>
+    parties
+      .map(addressesOf)
+      .map(({ four, six }) => `    ip ${side} { ${four.join(", ")} } drop\n    ip6 ${side} ${six} drop\n`)
+      .join("");
+  return `table ${TABLE} {
+  chain arriving {
+    type filter hook prerouting priority -310; policy accept;
+${rules("saddr", from)}  }
+  chain leaving {
+    type filter hook output priority -310; policy accept;
+${rules("daddr", to)}  }
+}
+`;
+}
+
+/** Takes away what an earlier cut left, and is no error without one. */
+const NONE = `table ${TABLE}\ndelete table ${TABLE}\n`;
+
+const load = (host: number, text: string): Promise<void> =>
+  runWithInput("ip", ["netns", "exec", hostOf(host).namespace, "nft", "-f", "-"], text);
+
+/**
+ * Cuts these directions, in a table of its own in the hosts' namespaces. A direction is cut where it arrives; one to the
+ * control plane where it leaves, because nothing outside of the hosts is touched.
+ */
+export async function cut(drops: readonly Drop[], hosts: readonly number[]) {
+  const heal = async (): Promise<void> => void (await Promise.all(hosts.map((host) => load(host, NONE))));
+  try {
+    for (const host of hosts) {
+      const from = drops.filter(({ to }) => to === host).map((drop) => drop.from);
+      const to = drops.filter((drop) => drop.from === host && drop.to === CONTROL_PLANE).map((drop) => drop.to);
+      await load(host, NONE + tableText(from, to));
+    }
+  } catch (error) {
+    await heal();
+    throw error;
+  }
+  return { at: Date.now(), heal, [Symbol.asyncDispose]: heal };
+}
+
+/** Pulls a host's cable out, or puts it in again. */
+export const setCable = (host: number, state: "down" | "up"): Promise<string> =>
+  run("ip", ["link", "set", "dev", cableOf(hostOf(host)), state]);
+
+/**
+ * The hosts that can go on, if that is clear: all of them, or two that hear each other while the third hears neither and
+ * is heard by neither. What the engine makes of anything else is its own; it must only lose nothing.
+ */
+export function sureMajority(drops: readonly Drop[], hosts: readonly number[]): number[] | undefined {
+  const between = drops.filter(({ from, to }) => hosts.includes(from) && hosts.includes(to));
+  if (between.length === 0) return [...hosts];
+  const alone = hosts.filter(
+    (host) => between.length === 4 && between.every(({ from, to }) => from === host || to === host),
+  );
+  return alone.length === 1 ? hosts.filter((host) => host !== alone[0]) : undefined;
+}

@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { longestGap, percentile, timeToRecover, totalGap } from "./cluster-gaps.ts";
+
+test("the outage is the longest gap, not a write that was acknowledged a moment after the fault", () => {
+  const accepted = [0, 100, 205, 7300, 7310];
+  expect(timeToRecover(accepted, 200)).toBe(7100);
+  expect(longestGap(accepted, 200)).toBe(7095);
+});
+
+test("writes that are never accepted again are an outage without an end", () => {
+  expect(timeToRecover([0, 100], 200)).toBe(Number.POSITIVE_INFINITY);
+});
+
+test("what is ordinary between two writes is no gap, and gaps before are another's", () => {
+  expect(totalGap([0, 900, 1000, 1100, 1500, 3500], 1000)).toBe(2400);
+});
+
+test("a percentile is one of the values", () => {
+  expect([percentile([5, 1, 3], 50), percentile([5, 1, 3], 95), percentile([], 50)]).toEqual([3, 5, Number.NaN]);
+});

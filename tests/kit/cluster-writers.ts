@@ -1,0 +1,128 @@
+import { type Member, type Cluster, rowsAt } from "./cluster.ts";
+import { ask, placeA, start } from "./client.ts";
+import { env } from "./stack-env.ts";
+import { until } from "./until.ts";
+
+const WRITERS = 8;
+/** Enough to see a gap of a fiftieth of a second, and little enough for a small machine. */
+const PAUSE_MS = 10;
+/** Probers have numbers beyond those of all writers. */
+const FIRST_PROBER = 1000;
+
+export type Write = { writer: number; n: number };
+export type Accepted = Write & { at: number };
+
+const SCHEMA = `create database if not exists drill;
+  create table if not exists drill.writes (run bigint, writer int, n int, view_id varchar(100), primary key (run, writer, n))`;
+
+/** The number of a run, by which its rows are told from others'. */
+export async function newRun({ door }: Cluster): Promise<number> {
+  await ask(placeA(), door, SCHEMA);
+  return Date.now();
+}
+
+/** Eight writers in the place of client A: four by name, four by one gate after the other. */
+export async function startWriters({ door, members }: Cluster, run: number, pauseMs = PAUSE_MS) {
+  const gates = members.map(({ address }) => address);
+  const program = start(placeA(), "write-by-many", { ...door, gates, run, writers: WRITERS, pauseMs });
+  const lines = (sign: string): Accepted[] =>
+    program.lines.flatMap((line) => {
+      const [kind, writer, n, at] = line.split(" ");
+      return kind === sign ? [{ writer: Number(writer), n: Number(n), at: Number(at) }] : [];
+    });
+  const own = {
+    accepted: (): Accepted[] => lines("+"),
+    times: (): number[] => lines("+").map(({ at }) => at),
+    unsure: (): number => lines("-").length,
+    /** A row that was acknowledged after this moment. */
+    untilAcceptedAfter: (at: number, seconds: number): Promise<unknown> =>
+      until(`a write is accepted after ${new Date(at).toISOString()}`, seconds, async () => (lastTime() ?? 0) > at),
+    [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
+  };
+  const lastTime = (): number | undefined => {
+    const line = program.lines.findLast((each) => each.startsWith("+"));
+    return line === undefined ? undefined : Number(line.split(" ")[3]);
+  };
+  await until("every writer writes", 30, async () => {
+    if (new Set(own.accepted().map(({ writer }) => writer)).size === WRITERS) return true;
+    throw new Error(program.lines.findLast((line) => !line.startsWith("+")) ?? "not all of them have begun");
+  });
+  return own;
+}
+export type Writers = Awaited<ReturnType<typeof startWriters>>;
+
+export type Probe = { prober: number; n: number; began: number; refused?: true; ended?: number; view?: string };
+type AcceptedProbe = Probe & { ended: number; view: string };
+
+/** Tries to write to each member directly, from its own host, which no cut between hosts keeps from it. */
+export function startProbers({ door, members }: Cluster, run: number) {
+  const probers = members.map((member) => keepProbing(member));
+  const probes = (): Probe[] => probers.flatMap(({ lines }) => lines.map((line) => JSON.parse(line) as Probe));
+  return {
+    probes,
+    /** The primary accepted, and the others refused: who is not reached would be taken for one that refuses. */
+    untilAllAnswer: () =>
+      until("every member answers its prober", 30, async () => {
+        const refused = new Set(probes().flatMap((probe) => (probe.refused === true ? [probe.prober] : [])));
+        return refused.size === 2 && acceptedProbes(probes()).length > 0;
+      }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(probers.map((each) => each.end()));
+    },
+  };
+
+  /** It dies with its host, and goes on with it. */
+  function keepProbing({ host, nodeAddress, peerPort, ordinal }: Member) {
+    const lines: string[] = [];
+    let ended = false;
+    let current: ReturnType<typeof start> | undefined;
+    const going = (async () => {
+      for (let first = 1; !ended; first += 1_000_000) {
+        current = start({ namespace: `moor-host-${host}` }, "probe-member", {
+          ...{ host: nodeAddress, port: peerPort, username: door.username, password: door.password },
+          ...{ run, prober: FIRST_PROBER + ordinal, first },
+        });
+        await current.ended;
+        lines.push(...current.lines);
+        current = undefined;
+        if (!ended) await new Promise((resolve) => setTimeout(resolve, 500));
+      }
+    })();
+    return {
+      get lines() {
+        return [...lines, ...(current?.lines ?? [])];
+      },
+      async end() {
+        ended = true;
+        await current?.[Symbol.asyncDispose]();
+        await going;
+      },
+    };
+  }
+}
+
+export const acceptedProbes = (probes: readonly Probe[]): AcceptedProbe[] =>
+  probes.filter((probe): probe is AcceptedProbe => probe.ended !== undefined && probe.view !== undefined);
+
+export type Read = { gate: string; at: number; server: string; session: number };
+
+/** Reads through every gate, ten times a second each. */
+export function startReaders({ door, members }: Cluster, gatePort = door.port) {
+  const gates = members.map(({ address }) => address);
+  const program = start(placeA(), "read-gates", { ...door, gates, gatePort });
+  return {
+    reads: (): Read[] => program.lines.map((line) => JSON.parse(line) as Read),
+    [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
+  };
+}
+
+/** Sessions that leave a server no idle processor until then. */
+export const startBurners = ({ door }: Cluster, gatePort: number, sessions: number, endsAt: number) =>
+  start({ namespace: env("MOORAGE_CLIENT_A") }, "burn", { ...door, gatePort, sessions, until: endsAt });
+
+/** Of what was acknowledged, what a member does not have. */
+export async function missingAt(member: Member, run: number, acknowledged: readonly Write[]): Promise<Write[]> {
+  const rows = await rowsAt<Write>(member, "select writer, n from drill.writes where run = ?", [run]);
+  const found = new Set(rows.map(({ writer, n }) => `${writer} ${n}`));
+  return acknowledged.filter(({ writer, n }) => !found.has(`${writer} ${n}`));
+}

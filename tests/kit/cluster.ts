@@ -1,0 +1,123 @@
+import { join } from "node:path";
+import type { DatabaseFailover } from "@moorage/contract";
+import { peerPortOf } from "@moorage/contract/agent";
+import type { RowDataPacket } from "mysql2/promise";
+import { withRoot } from "../../packages/agent/src/mysql/node-sql.ts";
+import { ask, type Door, doorOf, placeA } from "./client.ts";
+import { hostDir } from "./host.ts";
+import { query } from "./records.ts";
+import type { Tenant } from "./tenant.ts";
+import { until } from "./until.ts";
+
+/** A node of three, and how it is reached: by clients at `address`, by its peers, and by its own host. */
+export type Member = {
+  node: string;
+  ordinal: number;
+  host: number;
+  address: string;
+  peerAddress: string;
+  nodeAddress: string;
+  peerPort: number;
+};
+
+/** Kept, so that it can be used when the control plane is gone. */
+export type Cluster = { id: number; door: Door; members: Member[]; primary: Member };
+
+/** The least memory that a node of three may have. */
+export const THREE_NODES = { cluster_size: 3, type: "m1-medium" };
+
+export async function membersOf(id: number): Promise<Member[]> {
+  const rows = await query<
+    Record<"node" | "host" | "address" | "peer" | "own", string> & Record<"at" | "port", number>
+  >(
+    `select n.id as node, n.ordinal as at, h.name as host, host(h.address) as address,
+       host(coalesce(h.private_address, h.address)) as peer, n.wanted->'network'->>'address' as own, n.port
+     from nodes n join hosts h on h.id = n.host_id
+     where n.database_id = $1 and n.released_at is null and not n.tombstoned order by n.ordinal`,
+    [id],
+  );
+  return rows.map(({ node, at, host, address, peer, own, port }) => ({
+    ...{ node, ordinal: at, host: Number(host.replace("host-", "")), address },
+    ...{ peerAddress: peer, nodeAddress: own, peerPort: peerPortOf(port) },
+  }));
+}
+
+export async function makeCluster(alice: Tenant, label: string, more: object = {}): Promise<Cluster> {
+  const { id } = await alice.createSurely(label, 60, { ...THREE_NODES, ...more });
+  await alice.untilStatus(id, "active", 180);
+  return untilHealthy(alice, id, 60);
+}
+
+export const socketOf = ({ host, node }: Member): string => join(hostDir(host), "nodes", node, "run", "mysqld.sock");
+
+/** Rows that a member's server gives to its own root. */
+export const rowsAt = <Row extends object>(member: Member, text: string, values: unknown[] = []): Promise<Row[]> =>
+  withRoot(socketOf(member), async (connection) => {
+    const [rows] = await connection.query<(Row & RowDataPacket)[]>({ sql: text, values, timeout: 60_000 });
+    return rows;
+  });
+
+/** What a member's own server says of its group. A cut one says what was: only what two of them say counts. */
+export type OwnView = { view: string; primary: string; online: number };
+
+export async function ownView(member: Member): Promise<OwnView | undefined> {
+  const rows = await rowsAt<{ host: string; state: string; role: string; view: string | null }>(
+    member,
+    `select m.MEMBER_HOST as host, m.MEMBER_STATE as state, m.MEMBER_ROLE as role, s.VIEW_ID as view
+     from performance_schema.replication_group_members m
+     left join performance_schema.replication_group_member_stats s on s.MEMBER_ID = m.MEMBER_ID`,
+  ).catch(() => []);
+  const online = rows.filter(({ state }) => state === "ONLINE");
+  const primary = online.find(({ role }) => role === "PRIMARY");
+  if (primary === undefined || online.every(({ host }) => host !== member.peerAddress)) return undefined;
+  return { view: primary.view ?? "", primary: primary.host, online: online.length };
+}
+
+/** The primary that at least two of these say, in one view. Asked of the servers, not of gates or the control plane. */
+export async function agreedPrimary(members: readonly Member[]): Promise<Member | undefined> {
+  const views = (await Promise.all(members.map(ownView))).filter((view) => view !== undefined);
+  const [most] = Object.values(Object.groupBy(views, ({ view, primary }) => `${view} ${primary}`))
+    .filter((group) => group !== undefined)
+    .sort((one, other) => other.length - one.length);
+  if (most === undefined || most.length < 2) return undefined;
+  return members.find(({ peerAddress }) => peerAddress === most[0]?.primary);
+}
+
+/** Three members in one view with one primary, and every gate leads to it. */
+async function whole(members: readonly Member[], door: Door): Promise<Member | false> {
+  const views = await Promise.all(members.map(ownView));
+  const texts = views.map((view) => JSON.stringify(view));
+  if (members.length !== 3 || views[0]?.online !== 3 || new Set(texts).size !== 1) return false;
+  const primary = members.find(({ peerAddress }) => peerAddress === views[0]?.primary);
+  const [own] = await rowsAt<{ uuid: string }>(primary as Member, "select @@server_uuid as uuid");
+  for (const { address } of members) if ((await leadsTo(door, address)) !== own?.uuid) return false;
+  return primary ?? false;
+}
+
+/** The server that a gate leads to, by its uuid. */
+export const leadsTo = (door: Door, address: string): Promise<string> =>
+  ask(placeA(), door, "select @@server_uuid", { host: address, tls: ["--ssl-mode=REQUIRED"], seconds: 5 });
+
+/** Looks at all of it anew, because members may have been replaced. `active` is asked of the control plane too. */
+export async function untilHealthy(alice: Tenant, id: number, seconds: number): Promise<Cluster> {
+  const door = await doorOf(alice, id);
+  let members = await membersOf(id);
+  const primary = await until(`database ${id} has three healthy members`, seconds, async () => {
+    members = await membersOf(id);
+    const found = await whole(members, door);
+    return found !== false && (await alice.view(id)).body.status === "active" && found;
+  });
+  return { id, door, members, primary };
+}
+
+export const othersThan = (member: Member, members: readonly Member[]): Member[] =>
+  members.filter(({ node }) => node !== member.node);
+
+/** What the tenant is told of a change of the primary after this moment; the newest of them. */
+export const untilReceipt = (alice: Tenant, id: number, after: number): Promise<DatabaseFailover> =>
+  until(`a change of the primary of ${id} is told`, 60, async () => {
+    const path = `/v4/databases/mysql/instances/${id}/failovers`;
+    const { body } = await alice.call<{ data: DatabaseFailover[] }>("GET", path);
+    // It has whole seconds.
+    return body.data.find(({ created }) => Date.parse(`${created}Z`) >= after - 1000);
+  });

@@ -1,0 +1,217 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Event } from "@moorage/contract";
+import { beforeAll, expect, test } from "vitest";
+import { ask, type Door, knock, lookUp, placeA, placeB } from "../kit/client.ts";
+import {
+  type Cluster,
+  leadsTo,
+  makeCluster,
+  membersOf,
+  othersThan,
+  rowsAt,
+  THREE_NODES,
+  untilHealthy,
+  untilReceipt,
+} from "../kit/cluster.ts";
+import { frozen, killed } from "../kit/cluster-faults.ts";
+import { hostDir } from "../kit/host.ts";
+import { brokenInvariants } from "../kit/invariants.ts";
+import { allowDeletions } from "../kit/moorage.ts";
+import { query } from "../kit/records.ts";
+import { env } from "../kit/stack-env.ts";
+import { tenant } from "../kit/tenant.ts";
+import { until } from "../kit/until.ts";
+
+const alice = tenant();
+const [a, b] = [placeA(), placeB()];
+const unique = (name: string): string => `${name}-${Date.now().toString(36)}`;
+const LONG = 900_000;
+
+beforeAll(() => allowDeletions(100));
+
+/** A database of its own, which is gone at the end. */
+async function three(name: string, more: object = {}) {
+  const cluster = await makeCluster(alice, unique(name), more);
+  return {
+    ...cluster,
+    async [Symbol.asyncDispose]() {
+      await alice.deleteSurely(cluster.id);
+      await alice.untilEvent(cluster.id, "database_delete", 120);
+    },
+  };
+}
+
+const sql = (door: Door, statement: string): Promise<string> => ask(a, door, statement);
+const errorOf = (work: Promise<string>): Promise<string> =>
+  work.then(
+    (answer) => `answered ${answer}`,
+    (error: Error & { stderr?: string }) => error.stderr ?? String(error),
+  );
+const eventsOf = async (id: number, action: Event["action"]): Promise<Event[]> =>
+  (await alice.events(id)).filter((event) => event.action === action);
+const healthy = (id: number, seconds = 180): Promise<Cluster> => untilHealthy(alice, id, seconds);
+const serverOf = async (cluster: Pick<Cluster, "primary">): Promise<string> =>
+  (await rowsAt<{ uuid: string }>(cluster.primary, "select @@server_uuid as uuid"))[0]?.uuid ?? "";
+
+const SHOP =
+  "create database shop; create table shop.notes (id int auto_increment primary key, note text); insert into shop.notes (note) values ('first')";
+const NOTES = "select group_concat(note order by id) from shop.notes";
+
+test("three nodes on three hosts are one database: written by name, read from its secondaries by another port", async () => {
+  await using own = await three("story");
+  const { id, door, members } = own;
+  const view = (await alice.view(id)).body;
+  expect(view).toMatchObject({ status: "active", cluster_size: 3, replication_type: "semi_synch" });
+  expect(view.read_only_port).toBe(door.port + 8192);
+  expect(new Set(members.map(({ host }) => host)).size).toBe(3);
+  expect(await lookUp(a, door.name, "A")).toEqual(members.map(({ address }) => address).sort());
+
+  await sql(door, SHOP);
+  const primary = await serverOf(own);
+  for (const { address } of members) expect(await leadsTo(door, address)).toBe(primary);
+
+  const reading = { ...door, port: view.read_only_port ?? 0 };
+  const servers = new Set<string>();
+  for (let n = 0; n < 6; n++) servers.add(await sql(reading, "select @@server_uuid"));
+  expect(servers.size).toBe(2);
+  expect(servers).not.toContain(primary);
+  await until("the row is at the secondaries", 10, async () => (await sql(reading, NOTES)) === "first");
+  expect(await errorOf(sql(reading, "insert into shop.notes (note) values ('astray')"))).toMatch(/read-only/);
+
+  await sql(door, "create table shop.keyless (note text); insert into shop.keyless values ('has one all the same')");
+  expect(
+    await sql(
+      door,
+      "select column_name from information_schema.columns where table_name = 'keyless' and extra like '%INVISIBLE%'",
+    ),
+  ).toBe("my_row_id");
+});
+
+test("a killed primary is followed by another, and an event tells how long that took and what was lost", async () => {
+  await using own = await three("failover");
+  const { id, door, primary } = own;
+  await sql(door, SHOP);
+  const before = await serverOf(own);
+
+  const at = await killed.strike(primary);
+
+  await until("a write is accepted by name", 60, async () => {
+    await sql(door, "insert into shop.notes (note) values ('second')");
+    return true;
+  });
+  const [receipt] = await until("the event tells of it", 60, async () => {
+    const events = await eventsOf(id, "database_failover");
+    return events.length > 0 && events;
+  });
+  expect(receipt?.message).toMatch(/Transactions lost: 0\./);
+  expect(receipt?.message).toMatch(/\d+ ms until it was missed/);
+  expect(receipt?.message).toMatch(/\d+ ms until clients were led there/);
+
+  const after = await healthy(id);
+  expect(await serverOf(after)).not.toBe(before);
+  expect(await sql(door, NOTES)).toBe("first,second");
+  expect(await eventsOf(id, "database_failover")).toHaveLength(1);
+  expect(await untilReceipt(alice, id, at)).toMatchObject({
+    ...{ planned: false, from_node: primary.ordinal, to_node: after.primary.ordinal, transactions_lost: 0 },
+    phases: { missed: expect.any(Number), elected: expect.any(Number), led: expect.any(Number) },
+  });
+});
+
+test("with one member away it is degraded and goes on, and active again when that is back", async () => {
+  await using own = await three("degraded");
+  const { id, door, primary, members } = own;
+  await sql(door, SHOP);
+  const [secondary] = othersThan(primary, members);
+  if (secondary === undefined) throw new Error("It has no secondary.");
+
+  await frozen.strike(secondary);
+  try {
+    await alice.untilStatus(id, "degraded", 90);
+    await sql(door, "insert into shop.notes (note) values ('second')");
+    expect((await alice.notifications()).some(({ entity }) => entity?.id === id)).toBe(true);
+    expect(await alice.act(id, "switchover")).toMatchObject({ status: 400 });
+  } finally {
+    await frozen.heal(secondary);
+  }
+
+  await healthy(id);
+  await until("what it missed is there", 30, async () => {
+    return (await rowsAt(secondary, "select note from shop.notes")).length === 2;
+  });
+  const told = (await eventsOf(id, "database_degraded")).map(({ status }) => status);
+  expect(told).toContain("notification");
+  expect(told).toContain("finished");
+  expect((await alice.notifications()).every(({ entity }) => entity?.id !== id)).toBe(true);
+});
+
+test("an allow list is in force at all gates, for both ports", async () => {
+  await using own = await three("list", { allow_list: [a.address] });
+  const { id, door, members } = own;
+  const { read_only_port } = (await alice.view(id)).body;
+  const knocks = async (place: typeof a) => {
+    const found = [];
+    for (const { address } of members)
+      for (const port of [door.port, read_only_port ?? 0]) found.push(await knock(place, address, port));
+    return [...new Set(found)];
+  };
+  expect([await knocks(a), await knocks(b)]).toEqual([["open"], ["silent"]]);
+
+  await alice.admit(id, [b.address]);
+
+  expect([await knocks(a), await knocks(b)]).toEqual([["silent"], ["open"]]);
+  for (const { address, peerPort } of members) expect(await knock(b, address, peerPort)).not.toBe("open");
+});
+
+test(
+  "it is suspended and resumed, switched over, backed up, restored and deleted, and nothing is left",
+  async () => {
+    const { id, door } = await makeCluster(alice, unique("life"));
+    await sql(door, SHOP);
+
+    const { primary } = await healthy(id);
+    await alice.actAndWait(id, "switchover", "database_switchover");
+    expect((await healthy(id)).primary.node).not.toBe(primary.node);
+    expect(await sql(door, NOTES)).toBe("first");
+
+    await alice.actAndWait(id, "suspend", "database_update");
+    for (const { address } of await membersOf(id)) expect(await knock(a, address, door.port)).toBe("silent");
+    await alice.actAndWait(id, "resume", "database_update", undefined, 300);
+    await healthy(id);
+    expect(await sql(door, NOTES)).toBe("first");
+
+    await alice.actAndWait(id, "backups", "database_backup_create", { label: "before", target: "secondary" }, 300);
+    await sql(door, "insert into shop.notes (note) values ('second')");
+    const [backup] = await alice.backups(id);
+    await alice.actAndWait(id, `backups/${backup?.id}/restore`, "database_backup_restore", undefined, 600);
+    const restored = await healthy(id);
+    expect(await sql(door, NOTES)).toBe("first");
+    for (const member of restored.members)
+      expect(await rowsAt(member, "select note from shop.notes")).toEqual([{ note: "first" }]);
+
+    const members = await membersOf(id);
+    expect((await alice.delete(id)).status).toBe(200);
+    await alice.untilEvent(id, "database_delete", 180);
+    await until("rows and hosts agree", 60, async () => (await brokenInvariants()).length === 0);
+    for (const { host, node } of members) {
+      const gates = await readdir(join(hostDir(host), "gates")).catch(() => []);
+      expect(gates.filter((name) => name.startsWith(node.slice(0, 8)))).toEqual([]);
+    }
+    expect(
+      await query(
+        "select 1 from members m join nodes n on n.id = m.node_id where n.database_id = $1 and n.released_at is null",
+        [id],
+      ),
+    ).toEqual([]);
+  },
+  LONG,
+);
+
+test("three nodes that would be too small, or replicate in no way, are refused with what would do", async () => {
+  const refused = async (change: object) => {
+    const { status, body } = await alice.create(unique("refused"), undefined, { ...THREE_NODES, ...change });
+    return [status, JSON.stringify(body)];
+  };
+  expect(await refused({ type: env("MOORAGE_TYPE") })).toEqual([400, expect.stringContaining("m1-medium")]);
+  expect(await refused({ replication_type: "none" })).toEqual([400, expect.stringContaining("replication_type")]);
+});
