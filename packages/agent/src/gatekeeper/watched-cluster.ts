@@ -64,8 +64,9 @@ export function watchCluster(
   }
 
   const nodeAt = (ordinal: number): string => file.members.find((member) => member.ordinal === ordinal)?.node ?? "";
-  const own = (): MemberView =>
-    newest(first.node, known.all()) ?? { node: first.node, ageMs: 0, state: "away", online: [], writable: false };
+  /** Undefined until its server was asked once: a gatekeeper that was just started knows nothing worth telling. */
+  const own = (): MemberView | undefined => newest(first.node, known.all());
+  const unknown: MemberView = { node: first.node, ageMs: 0, state: "away", online: [], writable: false };
   return {
     file: () => file,
     /** The same member, and others around it perhaps. */
@@ -86,7 +87,7 @@ export function watchCluster(
       const others = file.members
         .filter(({ node }) => node !== first.node)
         .flatMap(({ node }) => newest(node, all) ?? []);
-      return { own: own(), others, ...(primary !== undefined && { primary }) };
+      return { own: own() ?? unknown, others, ...(primary !== undefined && { primary }) };
     },
     async close(): Promise<void> {
       stop.abort();
