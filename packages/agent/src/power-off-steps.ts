@@ -1,10 +1,9 @@
-import { leaveGroup } from "./cluster/group-sql.ts";
 import { endSessions } from "./gate/end-sessions.ts";
 import { applyGate } from "./gate/gate-steps.ts";
 import { isInhabited } from "./network.ts";
 import type { NodeContext } from "./node-context.ts";
-import { containerName, settled } from "./podman.ts";
 import type { StepTable } from "./run-steps.ts";
+import { stopServer } from "./stop-server.ts";
 
 const hasStopped = async ({ network }: NodeContext): Promise<boolean> => !(await isInhabited(network));
 
@@ -15,16 +14,8 @@ export const powerOffSteps: StepTable = {
     // First: what is shipped next is then all that its tenants wrote.
     { name: "gate", percent: 20, run: closeGate },
     { name: "ship", percent: 60, done: hasStopped, run: shipTheRest },
-    // Told, the others need not miss it first.
-    { name: "leave", percent: 70, done: async (context) => !context.spec.cluster || hasStopped(context), run: leave },
-    {
-      name: "stop",
-      percent: 100,
-      // Asked of the kernel: a container that only podman believes in cannot be stopped, and need not be.
-      done: hasStopped,
-      // SIGTERM, then SIGKILL after a minute: a clean end makes the next start one without recovery.
-      run: ({ podman, spec }) => settled(podman.client.getContainer(containerName(spec.node)).stop({ t: 60 })),
-    },
+    // Asked of the kernel: a container that only podman believes in cannot be stopped, and need not be.
+    { name: "stop", percent: 100, done: hasStopped, run: stopServer },
   ],
 };
 
@@ -35,13 +26,6 @@ async function closeGate(context: NodeContext): Promise<void> {
   const nobody = await gate.open(spec);
   await endSessions(paths.socket, nobody).catch((error: unknown) => log.debug({ error: String(error) }, "no sessions"));
   gate.vouchFor(spec);
-}
-
-/** One that does not answer, or is in no group, is stopped all the same. */
-async function leave({ paths, log }: NodeContext): Promise<void> {
-  await leaveGroup(paths.socket).catch((error: unknown) =>
-    log.warn({ error: String(error) }, "the group was not left"),
-  );
 }
 
 const shipWithinMs = 60_000;

@@ -21,6 +21,7 @@ import { appliedCredentials, recordCredentials } from "./node-state.ts";
 import { CannotHeal, containerName, imageName, isThere, requireSha256, settled, specLabel } from "./podman.ts";
 import { runCommand } from "./run-command.ts";
 import type { StepTable } from "./run-steps.ts";
+import { stopServer } from "./stop-server.ts";
 import { volumesOf } from "./timelines.ts";
 import { exists, makeVolume, releaseVolume } from "./volume.ts";
 
@@ -123,7 +124,7 @@ async function leaveOtherTimeline(context: NodeContext): Promise<void> {
   await requireData(context);
   const { podman, paths, spec, network } = context;
   const container = podman.client.getContainer(containerName(spec.node));
-  if (await isInhabited(network)) await settled(container.stop({ t: 60 }));
+  if (await isInhabited(network)) await stopServer(context);
   await settled(container.remove({ force: true }));
   const mounted = await mountedFile(paths.volume);
   if (mounted !== undefined) await releaseVolume({ image: mounted, volume: paths.volume });
@@ -193,7 +194,7 @@ async function makeContainer(context: NodeContext): Promise<void> {
   const haunted = found !== undefined && !alive && !startable.has(found.State.Status);
   if (found?.Config.Labels[specLabel] === wanted.hash && !haunted) return;
   if (found) {
-    if (!haunted) await settled(container.stop({ t: 60 }));
+    if (!haunted) await stopServer(context);
     await settled(container.remove({ force: true }));
   }
   await podman.client.createContainer(wanted.options);

@@ -7,6 +7,7 @@ import type { NodeContext } from "./node-context.ts";
 import { containerName, settled } from "./podman.ts";
 import { removeLeftovers } from "./restore/workplace.ts";
 import type { StepTable } from "./run-steps.ts";
+import { stopServer } from "./stop-server.ts";
 import { volumesOf } from "./timelines.ts";
 import { moveToTrash } from "./trash.ts";
 import { exists, releaseVolume } from "./volume.ts";
@@ -17,8 +18,7 @@ export const tombstoneSteps: StepTable = {
   name: "tombstone",
   steps: [
     { name: "gate", percent: 5, run: closeGate },
-    // SIGTERM, then SIGKILL after a minute: a clean end makes an undelete start without recovery.
-    { name: "stop", percent: 40, run: (context) => settled(container(context).stop({ t: 60 })) },
+    { name: "stop", percent: 40, run: stopServer },
     { name: "remove", percent: 55, run: (context) => settled(container(context).remove({ force: true })) },
     // What was left of making or trying data, if the agent died over it.
     { name: "leftovers", percent: 60, run: ({ host, podman, spec }) => removeLeftovers({ host, podman }, spec.node) },
