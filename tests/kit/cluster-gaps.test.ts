@@ -12,7 +12,7 @@ test("writes that are never accepted again are an outage without an end", () => 
 });
 
 test("what is ordinary between two writes is no gap, and gaps before are another's", () => {
-  expect(totalGap([0, 900, 1000, 1100, 1500, 3500], 1000)).toBe(2400);
+  expect(totalGap([0, 900, 1000, 1100, 1500, 3500, 4100], 1000)).toBe(2600);
 });
 
 test("a percentile is one of the values", () => {

@@ -27,9 +27,15 @@ export const longestGap = (accepted: readonly number[], since: number): number =
 };
 
 /** Shorter ones are the ordinary time between two writes. */
-const ORDINARY_MS = 250;
+const ORDINARY_MS = 500;
 export const totalGap = (accepted: readonly number[], since: number): number =>
   gaps(accepted, since, ORDINARY_MS).reduce((sum, gap) => sum + lengthOf(gap), 0);
+
+/** Where they are, for whoever has to find out why. */
+export const gapsToTell = (accepted: readonly number[], since: number): string =>
+  gaps(accepted, since, ORDINARY_MS)
+    .map((gap) => `${seconds(lengthOf(gap))} at ${seconds(gap.from - since)}`)
+    .join(", ");
 
 const longestOf = (found: readonly Gap[]): Gap | undefined => found.toSorted((a, b) => lengthOf(b) - lengthOf(a))[0];
 

@@ -1,5 +1,5 @@
 import { untilHealthy } from "../../kit/cluster.ts";
-import { seconds, totalGap } from "../../kit/cluster-gaps.ts";
+import { gapsToTell, seconds, totalGap } from "../../kit/cluster-gaps.ts";
 import { moorage } from "../../kit/moorage.ts";
 import { imageOf, otherImage } from "../../kit/second-image.ts";
 import { env } from "../../kit/stack-env.ts";
@@ -31,6 +31,7 @@ export const patchOfThree = (run: Run): Promise<boolean> =>
     await requireWhole(await untilHealthy(alice, cluster.id, 120), seen);
     if ((await imageOf(cluster.id)) !== wanted) throw new Error("it has the image from before");
     const total = totalGap(seen.times, seen.result.since);
-    if (total > GOAL_MS) throw new Error(`${seconds(total)} without a write in all`);
+    if (total > GOAL_MS)
+      throw new Error(`${seconds(total)} without a write in all: ${gapsToTell(seen.times, seen.result.since)}`);
     return `${seconds(seen.result.tookMs)}, of them ${seconds(total)} without a write; ${countsOf(seen)}`;
   });
