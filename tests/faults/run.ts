@@ -42,7 +42,7 @@ const { values } = parseArgs({
 });
 const seed = Number(values.seed);
 const everyPair = values["every-pair"];
-const sample = values.trials === undefined ? (values.ci ? 12 : undefined) : Number(values.trials);
+const sample = values.trials === undefined ? (values.ci ? 8 : undefined) : Number(values.trials);
 const chosenPoints = { seed, everyPair, step: values.step, ...(sample === undefined ? {} : { sample }) };
 const run: Run = { ledger: openLedger(), tally: { passed: 0, failed: 0, again: 0 } };
 
