@@ -73,16 +73,17 @@ const drills: Record<string, () => Promise<unknown>> = {
       ...chosenPoints,
       ...(values.ci ? { sample: 2, flows: ["createOfThree"] } : {}),
     }),
-  // In the short form the sixth primary is lost with the control plane away.
+  // In the short form the fourth primary is lost with the control plane away.
   "primary-lost": () =>
-    primaryLost(run, values.ci ? { fresh: 5, of: 5 } : { fresh: Number(values.trials ?? 60), of: 200 }),
+    primaryLost(run, values.ci ? { fresh: 3, of: 3 } : { fresh: Number(values.trials ?? 60), of: 200 }),
   "control-plane-away": () => controlPlaneAway(run),
   partitions: () => partitions(run, values.ci ? { few: true, holdSeconds: 10 } : { few: false, holdSeconds: 20 }),
   switchovers: () => switchovers(run, values.ci ? 3 : 50),
-  window: () => patchOfThree(run),
   "all-lost": () => allLost(run, values.ci ? 1 : 20),
   restarts: () => restarts(run),
-  ...(values.ci ? {} : { "node-lost": () => nodeLost(run), soak: () => soak(run, 30) }),
+  ...(values.ci
+    ? {}
+    : { window: () => patchOfThree(run), "node-lost": () => nodeLost(run), soak: () => soak(run, 30) }),
 };
 const asked = chosen("drill", drills, values.only);
 
