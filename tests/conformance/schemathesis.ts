@@ -106,6 +106,9 @@ async function aDay(owner: Tenant, id: number): Promise<void> {
   await owner.actAndWait(id, "resume", "database_update");
 }
 
+/** Needs three nodes, for which this account has no room: `tests/system/three-nodes.test.ts` does it. */
+const ELSEWHERE = new Set(["switchMysqlPrimary"]);
+
 async function fuzz(
   { note }: Checks,
   documented: readonly DocumentedOperation[],
@@ -134,7 +137,7 @@ async function fuzz(
   note("no answer is a 5xx", total(500, 599) === 0, `${total(500, 599)}`);
   note("no answer is a 429", total(429, 429) === 0, `${total(429, 429)}`);
   for (const [id, count] of counts)
-    if (id !== OTHER)
+    if (id !== OTHER && !ELSEWHERE.has(id))
       note(
         `${id} reaches a 2xx`,
         answered(count, 200, 299) > 0,
