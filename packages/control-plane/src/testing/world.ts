@@ -407,7 +407,7 @@ export async function newWorld(settings: WorldSettings = {}) {
       (await db.selectFrom("audit").select(["action", "target", "account_id"]).orderBy("id").execute()).filter(
         ({ account_id }) => account_id !== null,
       ),
-    nodes: () => db.selectFrom("nodes").selectAll().orderBy("created_at").execute(),
+    nodes: () => db.selectFrom("nodes").selectAll().orderBy("created_at").orderBy("ordinal").orderBy("id").execute(),
     events: () => db.selectFrom("events").selectAll().orderBy("account_id").orderBy("seq").execute(),
     account: (id: number) => db.selectFrom("accounts").selectAll().where("id", "=", id).executeTakeFirstOrThrow(),
     hostRow: (id: number) => db.selectFrom("hosts").selectAll().where("id", "=", id).executeTakeFirstOrThrow(),
