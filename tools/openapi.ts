@@ -1,16 +1,54 @@
-/** Compares openapi.json with the operation table; `--write` makes it equal. */
-import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+/**
+ * The OpenAPI document, without arguments: that it is what the operation table says, that Redocly finds no fault with it,
+ * and that clients of the last release can go on as they are.
+ *   --write              makes openapi.json from the operation table
+ *   --write --release    and from now on later changes are compared with it
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createConfig, lint } from "@redocly/openapi-core";
 import { openapiDocument } from "../packages/control-plane/src/platform/openapi/document.ts";
+import { inParts } from "./stack/places.ts";
 
-const file = join(import.meta.dirname, "..", "openapi.json");
+const root = join(import.meta.dirname, "..");
+const [file, released] = [join(root, "openapi.json"), join(root, "openapi.released.json")];
 const wanted = JSON.stringify(openapiDocument());
 
 if (process.argv.includes("--write")) {
+  write();
+  if (process.argv.includes("--release")) copyFileSync(file, released);
+} else {
+  const faults = [...drift(), ...(await faultsOf(file)), ...breaksOf(released, file)];
+  for (const fault of faults) console.log(fault);
+  process.exitCode = faults.length === 0 ? 0 : 1;
+}
+
+function write(): void {
   writeFileSync(file, wanted);
   execFileSync("biome", ["format", "--write", file], { stdio: "inherit" });
-} else if (JSON.stringify(JSON.parse(readFileSync(file, "utf8"))) !== wanted) {
-  console.log("openapi.json is not what the operation table says. Run `pnpm openapi` and review the difference.");
-  process.exitCode = 1;
+}
+
+function drift(): string[] {
+  return JSON.stringify(JSON.parse(readFileSync(file, "utf8"))) === wanted
+    ? []
+    : ["openapi.json is not what the operation table says. Run `pnpm openapi` and review the difference."];
+}
+
+async function faultsOf(document: string): Promise<string[]> {
+  const config = await createConfig({ extends: ["recommended-strict"] });
+  const problems = await lint({ ref: document, config });
+  return problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} (${location[0]?.pointer ?? ""})`);
+}
+
+/** What `oasdiff` calls an error would break somebody, but for the values that the interface says may become more. */
+function breaksOf(before: string, after: string): string[] {
+  const levels = join(import.meta.dirname, "oasdiff-levels.txt");
+  const { status, stdout, stderr, error } = spawnSync(
+    inParts("bin", "oasdiff"),
+    ["breaking", before, after, "--severity-levels", levels, "--fail-on", "ERR"],
+    { encoding: "utf8" },
+  );
+  if (error !== undefined) return [`oasdiff cannot be run: ${String(error)}. Run bin/setup.`];
+  return status === 0 ? [] : [`This breaks clients of the last release (openapi.released.json):\n${stdout}${stderr}`];
 }
