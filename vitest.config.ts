@@ -1,19 +1,27 @@
 import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./tools/longest-first.ts";
 import { suiteTotals } from "./tools/suite-totals.ts";
 
 const postgres = "packages/control-plane/src/testing/postgres-for-tests.ts";
 const elsewhere = ["**/node_modules/**", ".stack/**"];
 
+// As in .ci/run: tests start agents and command lines by the hundred.
+process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "moorage-compile-cache");
+
 export default defineConfig({
   test: {
     reporters: ["default", suiteTotals()],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
           name: "unit",
           include: ["**/*.test.ts"],
           exclude: [...elsewhere, "**/*.integration.test.ts", "tests/system/**"],
+          maxWorkers: 2,
         },
       },
       {
@@ -21,11 +29,12 @@ export default defineConfig({
           name: "integration",
           include: ["**/*.integration.test.ts"],
           exclude: elsewhere,
-          // Real servers share the machine with the tests: more workers only make them wait for each other.
-          maxWorkers: 2,
+          // Real servers share the machine with the tests, which wait for them for half of the time.
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          ...(existsSync(postgres) ? { globalSetup: [postgres] } : {}),
+          globalSetup: [...(existsSync(postgres) ? [postgres] : []), "tools/stack/image-for-tests.ts"],
         },
       },
       {
@@ -34,6 +43,7 @@ export default defineConfig({
           include: ["tests/system/**/*.test.ts"],
           // One stack serves all of them, and some stop parts of it.
           fileParallelism: false,
+          sequence: { groupOrder: 2 },
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },

@@ -1,7 +1,7 @@
 import { readFile, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { MysqlDatabase } from "@moorage/contract";
-import { beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kill, waitHealthy } from "../../tools/stack/control.ts";
 import { containers, filesWith, hostDir, hostNumbers, inspect, trash } from "../kit/host.ts";
 import { brokenInvariants } from "../kit/invariants.ts";
@@ -66,79 +66,69 @@ test("20 creates at once all become active, spread over the hosts, and all go ag
   expect(await brokenInvariants()).toEqual([]);
 });
 
-test("a node runs unprivileged, on a read-only root, within the memory, processor and disk of its plan", async () => {
-  const { id } = await alice.createSurely(unique("limits"));
-  await alice.untilStatus(id, "active");
-  const at = await reach(alice, id);
-  const [node] = await nodesOf(id);
-  const container = await inspect(at.host, node?.id ?? "");
+describe("a database that is active", () => {
+  let id: number;
+  let at: Awaited<ReturnType<typeof reach>>;
+  let node: string;
+  beforeAll(async () => {
+    ({ id } = await alice.createSurely(unique("one")));
+    await alice.untilStatus(id, "active");
+    at = await reach(alice, id);
+    node = (await nodesOf(id))[0]?.id ?? "";
+  });
+  afterAll(async () => {
+    await alice.deleteSurely(id);
+    await alice.untilEvent(id, "database_delete");
+  });
 
-  expect(container.HostConfig).toMatchObject({ ReadonlyRootfs: true, Memory: 1024 ** 3, NanoCpus: 1e9 });
-  const status = await readFile(`/proc/${container.State.Pid}/status`, "utf8");
-  expect(Number(/^Uid:\s+(\d+)/m.exec(status)?.[1])).toBeGreaterThanOrEqual(100_000);
-  expect(status).toMatch(/^CapEff:\s+0+$/m);
-  expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
-  expect(status).toMatch(/^Seccomp:\s+2$/m);
-  expect(await readFile(`/proc/${container.State.Pid}/mounts`, "utf8")).toMatch(/^overlay \/ overlay ro,/m);
+  test("a node runs unprivileged, on a read-only root, within the memory, processor and disk of its plan", async () => {
+    const container = await inspect(at.host, node);
 
-  const volume = await statfs(join(hostDir(at.host), "nodes", node?.id ?? "", "volume"));
-  // A twentieth is in reserve, so that a server never has to wait on a full disk; it takes no writes beyond the plan.
-  expect((volume.blocks * volume.bsize) / 1024 ** 3).toBeLessThanOrEqual(10.5);
-  const image = await stat(join(hostDir(at.host), "volumes", `${node?.id}.img`));
-  expect(image.blocks * 512).toBeLessThan(image.size);
+    expect(container.HostConfig).toMatchObject({ ReadonlyRootfs: true, Memory: 1024 ** 3, NanoCpus: 1e9 });
+    const status = await readFile(`/proc/${container.State.Pid}/status`, "utf8");
+    expect(Number(/^Uid:\s+(\d+)/m.exec(status)?.[1])).toBeGreaterThanOrEqual(100_000);
+    expect(status).toMatch(/^CapEff:\s+0+$/m);
+    expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
+    expect(status).toMatch(/^Seccomp:\s+2$/m);
+    expect(await readFile(`/proc/${container.State.Pid}/mounts`, "utf8")).toMatch(/^overlay \/ overlay ro,/m);
 
-  await expect(sql(at, "set global max_connections = 1")).rejects.toThrow(/Access denied/);
-  await alice.deleteSurely(id);
-  await alice.untilEvent(id, "database_delete");
-});
+    const volume = await statfs(join(hostDir(at.host), "nodes", node, "volume"));
+    // A twentieth is in reserve, so that a server never has to wait on a full disk; it takes no writes beyond the plan.
+    expect((volume.blocks * volume.bsize) / 1024 ** 3).toBeLessThanOrEqual(10.5);
+    const image = await stat(join(hostDir(at.host), "volumes", `${node}.img`));
+    expect(image.blocks * 512).toBeLessThan(image.size);
 
-test("no file that the agent keeps on the host holds the password", async () => {
-  const { id } = await alice.createSurely(unique("secret"));
-  await alice.untilStatus(id, "active");
-  const at = await reach(alice, id);
-  expect(await sql(at, "select current_user()")).toBe("dbadmin@%");
-  expect(await filesWith(at.host, at.username)).not.toEqual([]);
-  expect(await filesWith(at.host, at.password)).toEqual([]);
-  await alice.deleteSurely(id);
-  await alice.untilEvent(id, "database_delete");
-});
+    await expect(sql(at, "set global max_connections = 1")).rejects.toThrow(/Access denied/);
+  });
 
-test("a database serves while its agent is killed again and again", async () => {
-  const { id } = await alice.createSurely(unique("serves"));
-  await alice.untilStatus(id, "active");
-  const at = await reach(alice, id);
-  const running = load(at, 6);
-  for (let n = 0; n < 3; n++) {
-    kill(`agent-${at.host}`);
-    await waitHealthy(`agent-${at.host}`);
-  }
-  expect(await running).toMatchObject({ failed: 0 });
-  await alice.deleteSurely(id);
-  await alice.untilEvent(id, "database_delete");
-});
+  test("no file that the agent keeps on the host holds the password", async () => {
+    expect(await sql(at, "select current_user()")).toBe("dbadmin@%");
+    expect(await filesWith(at.host, at.username)).not.toEqual([]);
+    expect(await filesWith(at.host, at.password)).toEqual([]);
+  });
 
-test("mysqld killed by hand is back with its rows", async () => {
-  const { id } = await alice.createSurely(unique("killed"));
-  await alice.untilStatus(id, "active");
-  const at = await reach(alice, id);
-  await sql(
-    at,
-    "create database shop; create table shop.cakes (id int primary key); insert into shop.cakes values (5)",
-  );
-  const [node] = await nodesOf(id);
-  process.kill((await inspect(at.host, node?.id ?? "")).State.Pid, "SIGKILL");
-  const row = await until("it answers again", 60, () => sql(at, "select id from shop.cakes"));
-  expect(row).toBe("5");
-  await alice.deleteSurely(id);
-  await alice.untilEvent(id, "database_delete");
-});
+  test("a database serves while its agent is killed again and again", async () => {
+    const running = load(at, 6);
+    for (let n = 0; n < 3; n++) {
+      kill(`agent-${at.host}`);
+      await waitHealthy(`agent-${at.host}`);
+    }
+    expect(await running).toMatchObject({ failed: 0 });
+  });
 
-test("another account does not see it, in the same bytes as if it did not exist", async () => {
-  const { id } = await alice.createSurely(unique("mine"));
-  const mallory = tenant(env("MOORAGE_OTHER_TOKEN"));
-  expect(await mallory.view(id)).toEqual(await mallory.view(1));
-  expect(await mallory.delete(id)).toEqual(await mallory.delete(1));
-  await alice.untilStatus(id, "active");
-  await alice.deleteSurely(id);
-  await alice.untilEvent(id, "database_delete");
+  test("mysqld killed by hand is back with its rows", async () => {
+    await sql(
+      at,
+      "create database shop; create table shop.cakes (id int primary key); insert into shop.cakes values (5)",
+    );
+    process.kill((await inspect(at.host, node)).State.Pid, "SIGKILL");
+    const row = await until("it answers again", 60, () => sql(at, "select id from shop.cakes"));
+    expect(row).toBe("5");
+  });
+
+  test("another account does not see it, in the same bytes as if it did not exist", async () => {
+    const mallory = tenant(env("MOORAGE_OTHER_TOKEN"));
+    expect(await mallory.view(id)).toEqual(await mallory.view(1));
+    expect(await mallory.delete(id)).toEqual(await mallory.delete(1));
+  });
 });

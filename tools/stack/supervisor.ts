@@ -41,7 +41,8 @@ export async function writeServiceDir(service: Service): Promise<void> {
 
 export async function ensureSupervisor(names: readonly string[]): Promise<void> {
   if (supervisorPids().length === 0) {
-    const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], MOORAGE_STACK_PROCESS: stackDir };
+    const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+    const env = { PATH, HOME, NODE_COMPILE_CACHE, MOORAGE_STACK_PROCESS: stackDir };
     spawn("runsvdir", ["-P", servicesDir], { detached: true, stdio: "ignore", env, cwd: "/" }).unref();
   }
   // A new folder is seen at runsvdir's next look, every five seconds. A fifo may be left from a crash: sv asks for real.

@@ -62,7 +62,7 @@ const taken = () =>
   });
 
 beforeAll(async () => {
-  host = await makeTestHost("moor-t-agent", "198.18.77");
+  host = await makeTestHost("moor-t-agent", "198.18.77", { bare: true });
   gateway = await startFakeGateway(host.outside, 14443, enrolToken);
   environment = { ...agentEnvironment(host, gateway, operator.publicKey), MOORAGE_DELETIONS_PER_WINDOW: "1" };
   host.known(first);

@@ -63,6 +63,10 @@ export async function setup(project: TestProject): Promise<void> {
   // The previous commit's tests run on this commit's schema: see tools/previous-tests-on-new-schema.ts.
   await migrate(db, process.env["MOORAGE_TEST_MIGRATIONS"] ?? join(import.meta.dirname, "../../migrations"), 1);
   await db.destroy();
+  // Leaves a summary of the catalogue there, which each clone has then and its first session need not make.
+  const visitor = createPool(`${url}/template`, 1);
+  await visitor.query("select 1");
+  await visitor.end();
   project.provide("postgresUrl", url);
 }
 

@@ -114,11 +114,15 @@ const nowhere = (): ImageStores =>
     24,
   );
 
+/** One for all worlds of a file: what it signs is each world's own. */
+let databaseAuthority: ReturnType<typeof selfSigned> | undefined;
+
 export async function newWorld(settings: WorldSettings = {}) {
   const url = inject("postgresUrl");
   const name = `world_${randomUUID().replaceAll("-", "")}`;
   const admin = createPool(`${url}/postgres`, 1);
-  await admin.query(`create database ${name} template template`);
+  // By its files: through the log, as is usual, every page of them would be written twice.
+  await admin.query(`create database ${name} template template strategy file_copy`);
   const databaseUrl = `${url}/${name}`;
   const db = createDb(createPool(databaseUrl, 10));
   // A clone is a restored copy to us, which would wait for its hosts.
@@ -127,7 +131,7 @@ export async function newWorld(settings: WorldSettings = {}) {
   const clock = () => time.now;
   const log = createLog("test", "silent");
   const sealer = createSealer({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } });
-  const databaseCa = await selfSigned("CN=test databases", { authority: true });
+  const databaseCa = await (databaseAuthority ??= selfSigned("CN=test databases", { authority: true }));
   const nudges = { relay: 0 };
   const tokens = createTokenCache(clock);
   if (settings.rememberTokens === true) tokens.open();
@@ -407,7 +411,7 @@ export async function newWorld(settings: WorldSettings = {}) {
       (await db.selectFrom("audit").select(["action", "target", "account_id"]).orderBy("id").execute()).filter(
         ({ account_id }) => account_id !== null,
       ),
-    nodes: () => db.selectFrom("nodes").selectAll().orderBy("created_at").orderBy("ordinal").orderBy("id").execute(),
+    nodes: () => db.selectFrom("nodes").selectAll().orderBy(["created_at", "database_id", "ordinal", "id"]).execute(),
     events: () => db.selectFrom("events").selectAll().orderBy("account_id").orderBy("seq").execute(),
     account: (id: number) => db.selectFrom("accounts").selectAll().where("id", "=", id).executeTakeFirstOrThrow(),
     hostRow: (id: number) => db.selectFrom("hosts").selectAll().where("id", "=", id).executeTakeFirstOrThrow(),

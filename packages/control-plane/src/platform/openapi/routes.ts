@@ -5,9 +5,12 @@ import { openapiDocument } from "./document.ts";
 
 const DOCUMENT = "/v4/openapi.json";
 
+/** Of the program, not of a server: to make it takes longer than all the rest of one. */
+let made: string | undefined;
+
 /** The interface's description, for programs and for people. Both are public. */
 export function openapiRoutes(app: FastifyInstance): void {
-  const document = JSON.stringify(openapiDocument());
+  const document = (made ??= JSON.stringify(openapiDocument()));
   app.get(DOCUMENT, async (_request, reply) => reply.type("application/json").send(document));
 
   app.register(async (scope) => {
