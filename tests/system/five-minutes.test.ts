@@ -35,7 +35,9 @@ test("the README's commands lead from a running stack to SELECT 1 in five minute
   });
   console.log(`from a running stack to SELECT 1: ${((Date.now() - started) / 1000).toFixed(1)} s`);
 
+  expect(stdout).toMatch(/^label +orders$/m);
+  expect(stdout).toMatch(/^status +active$/m);
   // Its column is named so too.
-  expect(stdout).toMatch(/\n1\n1\n$/);
+  expect(stdout).toMatch(/\n1\n1\n/);
   expect(stdout).toContain('"label": "orders"');
 });

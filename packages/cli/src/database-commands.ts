@@ -22,7 +22,17 @@ type Deleted = {
   data_until: string;
   undelete_until: string;
 };
-type Begun = { id: number; label: string; waits_for: string[] };
+type Begun = { id: number; label: string; waits_for: string[]; leads?: number };
+type Tail = {
+  name: string;
+  timeline: string;
+  node: number;
+  transactions: number;
+  bytes: number;
+  saved: string;
+  kept_until: string;
+  object: string;
+};
 type Undeleted = { id: number; account: number; label: string; status: string; data_until: string | null };
 
 export function databaseCommands(program: Command, output: Output): void {
@@ -59,10 +69,19 @@ export function databaseCommands(program: Command, output: Output): void {
       const reply = await adminClient().post<Begun>(`/admin/databases/${segment(id)}/begin`, {
         accept_loss: acceptLoss === true,
       });
-      output.said(
-        reply,
-        `Database ${reply.label} (${reply.id}) begins with the node that has the most, as soon as ${reply.waits_for.join(", ")} have said what they have.`,
-      );
+      const next =
+        reply.leads === undefined
+          ? `begins with the node that has the most, as soon as ${reply.waits_for.join(", ")} have said what they have.`
+          : `is led by node ${reply.leads} alone, until others follow it.`;
+      output.said(reply, `Database ${reply.label} (${reply.id}) ${next}`);
+    });
+
+  database
+    .command("tails <id>")
+    .description("what former leaders of an asynchronous database alone had: lost to it, and kept for a week")
+    .action(async (id: string) => {
+      const tails = await adminClient().all<Tail>(`/admin/databases/${segment(id)}/tails`);
+      output.list(tails, rowOfTail, "Nothing was lost to it in the last week.");
     });
 }
 
@@ -84,6 +103,15 @@ const rowOf = ({ id, account, label, region, plan, nodes, engine, status, advice
   engine,
   status,
   strange: advice ?? "",
+});
+
+const rowOfTail = ({ node, transactions, bytes, saved, kept_until, object }: Tail) => ({
+  node,
+  transactions,
+  bytes,
+  saved,
+  "kept until": kept_until,
+  object,
 });
 
 const rowOfDeleted = ({ id, account, label, deleted, data_until, undelete_until }: Deleted) => ({

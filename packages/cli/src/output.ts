@@ -3,21 +3,24 @@ import type { Command } from "commander";
 type Row = Readonly<Record<string, string | number | boolean | null>>;
 
 export type Output = {
+  /** Whether a program reads it. */
+  isForPrograms(): boolean;
   /** A list, or what to do when there is nothing in it yet. */
   list<T>(items: readonly T[], rowOf: (item: T) => Row, whenEmpty: string): void;
   /** What came of a command: in words for people, whole for programs. */
   said(reply: unknown, words: string): void;
 };
 
-export function createOutput(program: Command): Output {
+export function createOutput(program: Command, say: (text: string) => void): Output {
   const isForPrograms = (): boolean => program.opts<{ json?: true }>().json === true;
   return {
+    isForPrograms,
     list(items, rowOf, whenEmpty) {
-      if (isForPrograms()) console.log(JSON.stringify(items, undefined, 2));
-      else console.log(items.length === 0 ? whenEmpty : tableOf(items.map(rowOf)));
+      if (isForPrograms()) say(JSON.stringify(items, undefined, 2));
+      else say(items.length === 0 ? whenEmpty : tableOf(items.map(rowOf)));
     },
     said(reply, words) {
-      console.log(isForPrograms() ? JSON.stringify(reply, undefined, 2) : words);
+      say(isForPrograms() ? JSON.stringify(reply, undefined, 2) : words);
     },
   };
 }

@@ -3,10 +3,13 @@ import { ErrorReply } from "@moorage/contract";
 /** A refusal by the API, with every fault that it named. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
+  /** The id of the operation in the contract. */
+  readonly operation: string;
   readonly status: number;
   readonly errors: ErrorReply["errors"];
-  constructor(status: number, errors: ErrorReply["errors"]) {
+  constructor(operation: string, status: number, errors: ErrorReply["errors"]) {
     super(`${status}: ${errors.map(({ reason }) => reason).join(" ")}`);
+    this.operation = operation;
     this.status = status;
     this.errors = errors;
   }
@@ -17,8 +20,29 @@ export class ApiError extends Error {
   }
 }
 
+/** Nobody answered, as often as it was tried. Whether the request was done is not known; `cause` says what went wrong. */
+export class NoAnswer extends Error {
+  override readonly name = "NoAnswer";
+  readonly operation: string;
+  readonly tries: number;
+  constructor(operation: string, url: string, tries: number, cause: unknown) {
+    super(`${new URL(url).origin} does not answer (${reasonOf(cause)}).`, { cause });
+    this.operation = operation;
+    this.tries = tries;
+  }
+}
+
 /** A proxy in between may answer with something else than the API's own form. */
-export async function errorOf(reply: Response): Promise<ApiError> {
+export async function errorOf(operation: string, reply: Response): Promise<ApiError> {
   const parsed = ErrorReply.safeParse(await reply.json().catch(() => undefined));
-  return new ApiError(reply.status, parsed.success ? parsed.data.errors : [{ reason: reply.statusText }]);
+  const errors = parsed.success ? parsed.data.errors : [{ reason: reply.statusText || "It gave no reason." }];
+  return new ApiError(operation, reply.status, errors);
+}
+
+/** What `fetch` says itself is only that it failed. */
+function reasonOf(error: unknown): string {
+  const inner: unknown = error instanceof Error ? (error.cause ?? error) : error;
+  if (typeof inner === "object" && inner !== null && "code" in inner && typeof inner.code === "string")
+    return inner.code;
+  return inner instanceof Error ? inner.message : String(inner);
 }

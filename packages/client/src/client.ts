@@ -1,9 +1,12 @@
 import type { Event, Operation } from "@moorage/contract";
 import type { AnyInput, InputOf, ReplyOf } from "./operation-input.ts";
+import { requestOf } from "./request.ts";
 import { send } from "./send.ts";
-import { type WaitedFor, waitForEvent } from "./wait-for.ts";
+import { newestEventId, type WaitedFor, waitForEvent, type Waiting } from "./wait-for.ts";
 
 type PagedOperation = Operation & { paged: true };
+type EmittingOperation = Operation & { emits: readonly [EventAction, ...EventAction[]] };
+type EventAction = Event["action"];
 type ItemOf<O extends Operation> = ReplyOf<O> extends { data: (infer Item)[] } ? Item : never;
 
 export type Client = {
@@ -11,31 +14,36 @@ export type Client = {
   call<const O extends Operation>(operation: O, ...input: InputOf<O>): Promise<ReplyOf<O>>;
   /** Every item of a collection, page by page as they are asked for. */
   items<const O extends PagedOperation>(operation: O, ...input: InputOf<O>): AsyncGenerator<ItemOf<O>>;
-  /** Waits until the newest event of this kind has ended; throws `EventFailed` if it failed. */
-  waitFor(event: WaitedFor): Promise<Event>;
+  /** Waits until an event has ended: one that is known, or the newest of a kind. Throws `EventFailed` if it failed. */
+  waitFor(event: { id: number } | (WaitedFor & Waiting), how?: Waiting): Promise<Event>;
+  /** Calls an operation and waits for the event that it leaves behind, and for no older one. */
+  callAndWait<const O extends EmittingOperation>(
+    operation: O,
+    input: InputOf<O>[0],
+    how?: Waiting,
+  ): Promise<{ reply: ReplyOf<O>; event: Event }>;
 };
 
-/** The API, typed by its operation table. Without a token only public operations can be called. */
-export function createClient({ url, token }: { url: string; token?: string }): Client {
-  const base = url.replace(/\/+$/, "");
+export type ClientOptions = {
+  url: string;
+  /** Without one only public operations can be called. */
+  token?: string;
+  /** Of one try. */
+  timeoutMs?: number;
+  /** How often a request is sent at most, the first time counted. */
+  tries?: number;
+  /** In place of the global one: for a proxy, a private authority, or to look at what is sent. */
+  fetch?: typeof fetch;
+};
 
-  const request = (operation: Operation, input: AnyInput = {}): Promise<unknown> => {
-    const key = operation.method === "POST" ? (input.idempotencyKey ?? crypto.randomUUID()) : undefined;
-    const headers = {
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...contentType(input),
-      ...(input.filter === undefined ? {} : { "x-filter": asciiJson(input.filter) }),
-      ...(key === undefined ? {} : { "idempotency-key": key }),
-    };
-    const init: RequestInit = {
-      method: operation.method,
-      headers,
-      ...bodyOf(input),
-      ...(input.signal === undefined ? {} : { signal: input.signal }),
-    };
-    const repeatable = operation.method === "GET" || key !== undefined;
-    return send(`${base}${pathOf(operation, input)}`, init, repeatable, readerOf(operation));
-  };
+/** The API, typed by its operation table. */
+export function createClient(options: ClientOptions): Client {
+  const { url, token, timeoutMs = 60_000, tries = 4 } = options;
+  const base = url.replace(/\/+$/, "");
+  // Looked up at each call, so that a fetch that was replaced later is used.
+  const sender = { timeoutMs, tries, fetch: options.fetch ?? ((...request) => fetch(...request)) };
+  const request = (operation: Operation, input: AnyInput = {}): Promise<unknown> =>
+    send(sender, requestOf(base, token, operation, input));
 
   const client: Client = {
     // The server answers by the same table; a newer one may say more than this one knows, which does no harm.
@@ -51,28 +59,27 @@ export function createClient({ url, token }: { url: string; token?: string }): C
       }
     },
 
-    waitFor: (event) => waitForEvent(client, event),
+    waitFor: (event, how = "action" in event ? event : {}) => waitForEvent(client, event, how),
+
+    async callAndWait(operation, input, how = {}) {
+      const asked = (input ?? {}) as AnyInput;
+      const sending = how.signal === undefined ? {} : { signal: how.signal };
+      const after = await newestEventId(client, sending);
+      const reply = await request(operation, { ...sending, ...asked });
+      const id = entityIdOf(operation, asked, reply);
+      const waited = { action: operation.emits[0], after, ...(id === undefined ? {} : { entity: { id } }) };
+      return { reply: reply as never, event: await waitForEvent(client, waited, how) };
+    },
   };
   return client;
 }
 
-const contentType = ({ body, file }: AnyInput): Record<string, string> =>
-  file !== undefined ? { "content-type": file.type } : body === undefined ? {} : { "content-type": "application/json" };
-
-const bodyOf = ({ body, file }: AnyInput): RequestInit =>
-  file !== undefined ? { body: file.bytes } : body === undefined ? {} : { body: JSON.stringify(body) };
-
-const readerOf = ({ download }: Operation): ((reply: Response) => Promise<unknown>) =>
-  download === undefined ? (reply) => reply.json() : async (reply) => new Uint8Array(await reply.arrayBuffer());
-
-function pathOf({ path }: Operation, { params = {}, query = {} }: AnyInput): string {
-  const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])));
-  const pairs = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value as string | number)]],
-  );
-  return pairs.length === 0 ? filled : `${filled}?${new URLSearchParams(pairs).toString()}`;
+/** The object whose event it will be: the one that the path names, or the one that was made. */
+function entityIdOf({ params }: Operation, input: AnyInput, reply: unknown): number | string | undefined {
+  const named = Object.keys(params?.shape ?? {})[0];
+  const made = typeof reply === "object" && reply !== null && "id" in reply ? reply.id : undefined;
+  const id = named === undefined ? made : input.params?.[named];
+  // Events carry the bare number of an image.
+  const bare = /^(?:private\/)?(\d+)$/.exec(String(id))?.[1];
+  return bare === undefined ? undefined : Number(bare);
 }
-
-/** A header holds no other characters. */
-const asciiJson = (value: object): string =>
-  JSON.stringify(value).replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

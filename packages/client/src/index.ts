@@ -1,3 +1,3 @@
-export { ApiError } from "./api-error.ts";
-export { type Client, createClient } from "./client.ts";
-export { EventFailed, type WaitedFor } from "./wait-for.ts";
+export { ApiError, NoAnswer } from "./api-error.ts";
+export { type Client, type ClientOptions, createClient } from "./client.ts";
+export { EventFailed, type WaitedFor, type Waiting } from "./wait-for.ts";

@@ -1,41 +1,63 @@
-import { errorOf } from "./api-error.ts";
+import type { Operation } from "@moorage/contract";
+import { errorOf, NoAnswer } from "./api-error.ts";
 import { delay } from "./delay.ts";
 
-const TRIES = 4;
 const LONGEST_WAIT_SECONDS = 60;
+
+export type Sender = {
+  fetch: typeof fetch;
+  /** Of one try, until its answer is read. */
+  timeoutMs: number;
+  tries: number;
+};
+
+export type Request = {
+  operation: Operation;
+  url: string;
+  init: RequestInit;
+  signal: AbortSignal | undefined;
+  read: (reply: Response) => Promise<unknown>;
+};
 
 /**
  * Sends until it is answered. What was refused for want of room or lost on the way is sent again, but only if doing it
- * twice does no harm: the method is safe, or a key names the request.
+ * twice does no harm: the method is idempotent, or a key names the request.
  */
-export async function send(
-  url: string,
-  request: RequestInit,
-  repeatable: boolean,
-  read: (reply: Response) => Promise<unknown>,
-): Promise<unknown> {
+export async function send(sender: Sender, request: Request): Promise<unknown> {
+  const { operation, url, signal } = request;
   for (let attempt = 1; ; attempt++) {
-    const last = attempt === TRIES;
-    const reply = await fetch(url, request).catch((error: unknown) => {
-      if (last || !repeatable || request.signal?.aborted === true) throw error;
+    signal?.throwIfAborted();
+    const last = attempt >= sender.tries;
+    const outcome = await attemptOf(sender, request).catch((error: unknown) => {
+      signal?.throwIfAborted();
+      if (last) throw new NoAnswer(operation.id, url, attempt, error);
       return undefined;
     });
-    if (reply?.ok === true) return reply.status === 204 ? undefined : read(reply);
-    if (reply !== undefined && (last || !mayRepeat(reply, repeatable))) throw await errorOf(reply);
-    await reply?.body?.cancel();
-    await delay(waitOf(reply, attempt), request.signal);
+    if (outcome !== undefined && "answer" in outcome) return outcome.answer;
+    if (outcome !== undefined && (last || !mayRepeat(outcome.refused)))
+      throw await errorOf(operation.id, outcome.refused);
+    await outcome?.refused.body?.cancel();
+    await delay(waitOf(outcome?.refused, attempt), signal);
   }
 }
 
-function mayRepeat({ status, headers }: Response, repeatable: boolean): boolean {
-  // Refused before anything was done, whatever it was.
-  if (status === 429) return true;
-  // Maintenance lasts longer than a caller should wait.
-  return status === 503 && repeatable && !headers.has("x-maintenance-mode");
+async function attemptOf({ fetch, timeoutMs }: Sender, { url, init, signal, read }: Request) {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+  const reply = await fetch(url, { ...init, signal: either });
+  if (!reply.ok) return { refused: reply };
+  return { answer: reply.status === 204 ? undefined : await read(reply) };
 }
+
+/** 429 was refused before anything was done; the others are the word of somebody in between, or of a server too busy. */
+const passing = [408, 429, 502, 503, 504];
+
+/** Maintenance lasts longer than a caller should wait. */
+const mayRepeat = ({ status, headers }: Response): boolean =>
+  passing.includes(status) && !headers.has("x-maintenance-mode");
 
 function waitOf(reply: Response | undefined, attempt: number): number {
   const told = Number(reply?.headers.get("retry-after") ?? Number.NaN);
-  if (Number.isFinite(told)) return Math.min(told, LONGEST_WAIT_SECONDS) * 1000;
+  if (Number.isFinite(told)) return Math.min(Math.max(told, 0), LONGEST_WAIT_SECONDS) * 1000;
   return 200 * 2 ** attempt * (0.5 + Math.random() / 2);
 }

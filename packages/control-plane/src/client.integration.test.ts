@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { ApiError, createClient, EventFailed } from "@moorage/client";
 import {
   addPaymentMethod,
@@ -14,6 +17,7 @@ import {
   listMysqlDatabases,
   updateAccount,
   updateImage,
+  updateMysqlDatabase,
   updateOAuthClientThumbnail,
   uploadImage,
   viewAccount,
@@ -25,10 +29,11 @@ import {
 } from "@moorage/contract";
 import sharp from "sharp";
 import { expect, test } from "vitest";
+import { staged } from "./testing/active-database.ts";
 import { served } from "./testing/served.ts";
 import { ENGINE, newWorld, PLAN, REGION, type World } from "./testing/world.ts";
 
-const database = (label: string) => ({ label, region: REGION, type: PLAN, engine: ENGINE });
+const wanted = (label: string) => ({ label, region: REGION, type: PLAN, engine: ENGINE });
 
 test("operations are called by the table, with ids that hold a slash, and without a token where they are public", async () => {
   await using world = await newWorld();
@@ -36,7 +41,7 @@ test("operations are called by the table, with ids that hold a slash, and withou
   const { token } = await world.customer();
   const client = createClient({ url: api.url, token });
 
-  const created = await client.call(createMysqlDatabase, { body: database("by-client") });
+  const created = await client.call(createMysqlDatabase, { body: wanted("by-client") });
   const viewed = await client.call(viewMysqlDatabase, { params: { instanceId: created.id } });
   const anonymous = createClient({ url: api.url });
 
@@ -77,7 +82,7 @@ test("a refusal names every field", async () => {
   const client = createClient({ url: api.url, token });
 
   const refused = await client
-    .call(createMysqlDatabase, { body: { ...database("x"), cluster_size: 2 as 1 } })
+    .call(createMysqlDatabase, { body: { ...wanted("x"), cluster_size: 2 as 1 } })
     .catch((error: unknown) => error as ApiError);
 
   expect(refused).toBeInstanceOf(ApiError);
@@ -98,7 +103,7 @@ test("a request that was refused for want of room is sent again with its key, af
   const { token } = await world.customer();
   const started = performance.now();
 
-  await createClient({ url: api.url, token }).call(createMysqlDatabase, { body: database("patient") });
+  await createClient({ url: api.url, token }).call(createMysqlDatabase, { body: wanted("patient") });
 
   expect(performance.now() - started).toBeGreaterThan(990);
   expect(api.seen.map(({ method }) => method)).toEqual(["POST", "POST", "POST"]);
@@ -147,6 +152,53 @@ test("an event is waited for until it ends, and its failure is thrown", async ()
 
   expect(await waiting).toMatchObject({ status: "finished", entity: { id: good.id } });
   await expect(client.waitFor({ action: "database_create", entity: bad })).rejects.toBeInstanceOf(EventFailed);
+});
+
+test("a call is waited for by the event that it leaves behind, not by an older one", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { alice, database } = await staged(world);
+  const client = createClient({ url: api.url, token: alice.token });
+  const params = { instanceId: database.id };
+  const seen: string[] = [];
+  const renamed = await client.callAndWait(updateMysqlDatabase, { params, body: { label: "first" } });
+
+  const changing = client.callAndWait(
+    updateMysqlDatabase,
+    { params, body: { allow_list: [] } },
+    { everyMs: 20, onProgress: ({ id, status }) => void seen.push(`${id} ${status}`) },
+  );
+  await expect.poll(() => seen.length).toBeGreaterThan(0);
+  await world.db.updateTable("events").set({ status: "finished" }).where("status", "=", "started").execute();
+  const { reply, event } = await changing;
+
+  expect(renamed.event).toMatchObject({ action: "database_update", status: "finished" });
+  expect(reply).toMatchObject({ label: "first", status: "updating" });
+  expect(event.id).toBeGreaterThan(renamed.event.id);
+  expect(seen[0]).toBe(`${event.id} started`);
+  expect(await client.waitFor(event)).toEqual(event);
+});
+
+test("what was lost on the way is sent again, and whoever never answers is named after the last try", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { token } = await world.customer();
+  const lost: string[] = [];
+  const losing: typeof fetch = async (url, init) => {
+    if (lost.push(String(init?.method)) <= 2) throw new TypeError("fetch failed");
+    return fetch(url, init);
+  };
+  const silent = createServer(() => {}).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+
+  await createClient({ url: api.url, token, fetch: losing }).call(updateAccount, { body: { city: "Bremen" } });
+  const nobody = createClient({ url: `http://127.0.0.1:${port}`, timeoutMs: 50, tries: 2 }).call(listDatabaseEngines);
+
+  expect(lost).toEqual(["PUT", "PUT", "PUT"]);
+  await expect(nobody).rejects.toMatchObject({ name: "NoAnswer", tries: 2, operation: "listDatabaseEngines" });
+  silent.closeAllConnections();
+  silent.close();
 });
 
 test("waiting ends when its signal says so", async () => {

@@ -15,10 +15,13 @@ import { createOperatorApi } from "../api.ts";
 const program = join(import.meta.dirname, "../../../cli/src/bin/moorage.ts");
 const TOKEN = "of-the-operator";
 
+/** Nothing of the tests' own environment but where compiled code is kept. */
+const { NODE_COMPILE_CACHE = "" } = process.env;
+
 type Outcome = { code: number; said: string; refused: string };
 const run = (args: readonly string[], env: Record<string, string>): Promise<Outcome> =>
   new Promise((resolve) =>
-    execFile(process.execPath, [program, ...args], { env }, (error, said, refused) =>
+    execFile(process.execPath, [program, ...args], { env: { NODE_COMPILE_CACHE, ...env } }, (error, said, refused) =>
       resolve({ code: error === null ? 0 : Number(error.code), said, refused }),
     ),
   );
@@ -421,4 +424,6 @@ test("only a silent host is called dead, and only three nodes have a group to be
 
   expect((await terminal.type(`db begin ${database.id}`)).refused).toContain("Only a database of three nodes");
   expect((await terminal.type("db begin 7")).refused).toContain("No database has the id 7");
+  expect((await terminal.type(`db tails ${database.id}`)).said).toBe("Nothing was lost to it in the last week.\n");
+  expect((await terminal.type("db tails lost")).refused).toContain("No database has the id lost");
 });

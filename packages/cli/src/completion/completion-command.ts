@@ -1,0 +1,12 @@
+import { Argument, Command } from "commander";
+import type { Terminal } from "../terminal.ts";
+import { nodesOf } from "./nodes.ts";
+import { scripts } from "./scripts.ts";
+
+export const completionCommand = (program: Command, terminal: Terminal): Command =>
+  new Command("completion")
+    .description(
+      "print what makes your shell complete the commands of this program; its first line says where to put it",
+    )
+    .addArgument(new Argument("<shell>").choices(Object.keys(scripts)))
+    .action((shell: keyof typeof scripts) => terminal.say(scripts[shell](nodesOf(program))));

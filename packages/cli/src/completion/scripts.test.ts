@@ -1,0 +1,40 @@
+import { execFileSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { moorage } from "../main.ts";
+
+async function scriptFor(shell: string): Promise<string> {
+  let said = "";
+  const nothing = (): void => {};
+  const terminal = { env: {}, say: (text: string) => (said += text), tell: nothing, write: nothing, progress: nothing };
+  await moorage(["completion", shell], { ...terminal, input: async () => "", secret: async () => "" });
+  return said;
+}
+
+const bash = await scriptFor("bash");
+/** What bash offers after these words; the last one is being typed. */
+function offered(...words: string[]): string[] {
+  const line = words.map((word) => `'${word}'`).join(" ");
+  const ask = `COMP_WORDS=(moorage ${line}); COMP_CWORD=${words.length}; _moorage; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  return execFileSync("bash", ["-c", `${bash}\n${ask}`], { encoding: "utf8" })
+    .split("\n")
+    .filter(Boolean);
+}
+
+test("bash completes commands, options and the values that there are", () => {
+  expect(offered("d")).toEqual(expect.arrayContaining(["db", "disk"]));
+  expect(offered("db", "con")).toEqual(["connect"]);
+  expect(offered("db", "backup", "")).toEqual(expect.arrayContaining(["create", "restore"]));
+  expect(offered("--json", "db", "create", "--cluster")).toEqual(["--cluster-size"]);
+  expect(offered("db", "create", "--cluster-size", "")).toEqual(["1", "3"]);
+  expect(offered("db", "list", "--order-by", "st")).toEqual(["status"]);
+  expect(offered("db", "show", "--pro")).toEqual(["--profile"]);
+});
+
+test("zsh and fish are given the same commands, with their texts", async () => {
+  expect(await scriptFor("zsh")).toContain("'create:Create a MySQL database'");
+  const fish = await scriptFor("fish");
+  expect(fish).toContain(
+    `complete -c moorage -n "test (__moorage_at) = '/db'" -f -a create -d 'Create a MySQL database'`,
+  );
+  expect(fish).toContain(`-l cluster-size -r -d '1 or 3' -f -a '1 3'`);
+});

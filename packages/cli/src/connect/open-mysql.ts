@@ -1,0 +1,84 @@
+import { execFile, spawn } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Refused } from "../admin-client.ts";
+import { loginFile } from "./login-file.ts";
+
+export type Reached = {
+  host: string;
+  port: number;
+  username: string;
+  password: string;
+  /** The authority that signs its certificate; null for a database that does not ask for TLS. */
+  ca: string | null;
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Opens `mysql` in this terminal and gives the code that it ended with. */
+export async function openMysql(
+  command: string,
+  { host, port, username, password, ca }: Reached,
+  more: readonly string[],
+  env: Environment,
+): Promise<number> {
+  const [program = "mysql", ...before] = command.split(/\s+/).filter(Boolean);
+  await requireMysql(program, before, env);
+  const folder = mkdtempSync(join(tmpdir(), "moorage-"));
+  try {
+    const authority = join(folder, "ca.pem");
+    if (ca !== null) writeFileSync(authority, ca);
+    const tls = ca === null ? ["--ssl-mode=PREFERRED"] : ["--ssl-mode=VERIFY_IDENTITY", `--ssl-ca=${authority}`];
+    const where = ["--protocol=TCP", `--host=${host}`, `--port=${port}`, `--user=${username}`];
+    return await withPassword(folder, password, (secret) =>
+      run(program, [...before, ...where, ...tls, ...more], secret, env),
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A file that has no name any more when the program starts: whatever kills us, no password is left behind. */
+async function withPassword(folder: string, password: string, use: (fd: number) => Promise<number>): Promise<number> {
+  const path = join(folder, "login.cnf");
+  writeFileSync(path, loginFile(password), { mode: 0o600 });
+  const fd = openSync(path, "r");
+  rmSync(path);
+  try {
+    return await use(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const run = (program: string, args: readonly string[], secret: number, env: Environment): Promise<number> =>
+  new Promise((resolve, reject) => {
+    // Ctrl-C is for mysql, which stops a statement by it.
+    const ignore = (): void => {};
+    process.on("SIGINT", ignore);
+    const child = spawn(program, args, {
+      stdio: ["inherit", "inherit", "inherit", secret],
+      // By the descriptor: it means nothing to anybody but the program that was given it.
+      env: { ...env, MYSQL_TEST_LOGIN_FILE: "/dev/fd/3" },
+    });
+    child.on("error", reject);
+    child.on("close", (code) => {
+      process.off("SIGINT", ignore);
+      resolve(code ?? 1);
+    });
+  });
+
+/** MariaDB's has the same name, other options, and would not check whom it reached. */
+async function requireMysql(program: string, before: readonly string[], env: Environment): Promise<void> {
+  const { stdout } = await promisify(execFile)(program, [...before, "--version"], { env }).catch((error: Error) => {
+    throw new Refused(
+      `${program} cannot be started (${error.message.trim()}). Install MySQL's client, or say where it is: --mysql <command>`,
+    );
+  });
+  if (stdout.includes("MariaDB"))
+    throw new Refused(
+      `${program} is MariaDB's client, which cannot be told to check whom it reached. Install MySQL's, or say where it is: --mysql <command>`,
+    );
+}

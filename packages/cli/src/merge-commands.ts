@@ -1,0 +1,48 @@
+import { Command } from "commander";
+
+export type Side = { heading: string; root: Command };
+
+/**
+ * Puts the commands of both sides into one program, group by group. Where both have a command of one name, the first
+ * side's is taken; the names of the others are given back.
+ */
+export function merge(program: Command, [first, second]: readonly [Side, Side]): string[] {
+  const hidden: string[] = [];
+  const names = new Set([...first.root.commands, ...second.root.commands].map((command) => command.name()));
+  for (const name of names) {
+    const mine = named(first.root, name);
+    const theirs = named(second.root, name);
+    if (mine === undefined || theirs === undefined)
+      add(program, mine ?? theirs, mine === undefined ? second.heading : first.heading);
+    else if (isGroup(mine) && isGroup(theirs)) {
+      const group = program.command(name).helpCommand(false).helpGroup("As a tenant and as the operator:");
+      group.description(`${mine.description()}; ${theirs.description()}`);
+      const inner = merge(group, [
+        { ...first, root: mine },
+        { ...second, root: theirs },
+      ]);
+      hidden.push(...inner.map((rest) => `${name} ${rest}`));
+    } else {
+      add(program, mine, first.heading);
+      hidden.push(name);
+    }
+  }
+  return hidden;
+}
+
+const named = (root: Command, name: string): Command | undefined =>
+  root.commands.find((command) => command.name() === name);
+
+const isGroup = (command: Command): boolean => command.commands.length > 0;
+
+export function add(program: Command, command: Command | undefined, heading: string): void {
+  if (command === undefined) return;
+  program.addCommand(command.helpGroup(heading));
+  inherit(program, command);
+}
+
+/** What commander does for commands that are made in place. */
+function inherit(from: Command, command: Command): void {
+  command.copyInheritedSettings(from).helpCommand(false);
+  for (const inner of command.commands) inherit(command, inner);
+}

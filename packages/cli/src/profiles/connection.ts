@@ -1,0 +1,48 @@
+import { readFileSync } from "node:fs";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { type Client, createClient } from "@moorage/client";
+import { Refused } from "../admin-client.ts";
+import { keychainOf } from "./keychain.ts";
+import { readProfiles } from "./profile-store.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+export type Connection = { url: string; token?: string };
+
+/** Where a tenant's commands go: the profile that was named, else the environment, else the profile in use. */
+export async function connection(env: Environment, named: string | undefined): Promise<Connection> {
+  const url = env["MOORAGE_URL"];
+  if (named === undefined && url !== undefined && url !== "") {
+    trust(env["MOORAGE_CA"]);
+    return { url, ...tokenIf(env["MOORAGE_TOKEN"]) };
+  }
+  const { current, profiles } = readProfiles(env);
+  const name = named ?? env["MOORAGE_PROFILE"] ?? current;
+  const profile = name === undefined ? undefined : profiles[name];
+  if (name === undefined || profile === undefined)
+    throw new Refused(
+      name === undefined
+        ? "You are not signed in. Next: moorage login --url https://<the API's address>"
+        : `No profile is called ${name}. See: moorage profile list`,
+    );
+  trust(profile.ca ?? env["MOORAGE_CA"]);
+  return { url: profile.url, ...tokenIf(profile.token ?? (await keychainOf(env).find(name))) };
+}
+
+export const isSignedIn = (env: Environment, named: string | undefined): boolean =>
+  Boolean(named ?? env["MOORAGE_URL"] ?? env["MOORAGE_PROFILE"] ?? readProfiles(env).current);
+
+const tokenIf = (token: string | undefined): { token?: string } =>
+  token === undefined || token === "" ? {} : { token };
+
+export const clientOf = async (env: Environment, named: string | undefined): Promise<Client> =>
+  createClient(await connection(env, named));
+
+/** Besides those that are trusted anyway. */
+export function trust(file: string | undefined): void {
+  if (file === undefined || file === "") return;
+  try {
+    setDefaultCACertificates([...getCACertificates("default"), readFileSync(file, "utf8")]);
+  } catch (error) {
+    throw new Refused(`${file} holds no certificate authority that can be read (${(error as Error).message}).`);
+  }
+}

@@ -1,0 +1,47 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { Refused } from "../admin-client.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const Profile = z.object({
+  url: z.string(),
+  /** A file with the authorities that sign the API's certificate, where the system does not know them. */
+  ca: z.string().optional(),
+  /** Only where the system has no keychain. */
+  token: z.string().optional(),
+});
+export type Profile = z.output<typeof Profile>;
+
+const Profiles = z.object({ current: z.string().optional(), profiles: z.record(z.string(), Profile) });
+export type Profiles = z.output<typeof Profiles>;
+
+export const profilesFile = (env: Environment): string =>
+  join(env["XDG_CONFIG_HOME"] ?? join(env["HOME"] ?? homedir(), ".config"), "moorage", "profiles.json");
+
+export function readProfiles(env: Environment): Profiles {
+  const file = profilesFile(env);
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { profiles: {} };
+    throw new Refused(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+  try {
+    return Profiles.parse(JSON.parse(text));
+  } catch {
+    throw new Refused(`${file} is not what this program writes. Mend or remove it, then: moorage login`);
+  }
+}
+
+/** Whole or not at all, and for its owner alone from the first byte on. */
+export function writeProfiles(env: Environment, profiles: Profiles): void {
+  const file = profilesFile(env);
+  mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 });
+  const next = `${file}.${process.pid}`;
+  writeFileSync(next, `${JSON.stringify(profiles, undefined, 2)}\n`, { mode: 0o600 });
+  renameSync(next, file);
+}

@@ -1,0 +1,17 @@
+import { ApiError, EventFailed, NoAnswer } from "@moorage/client";
+import { Refused } from "./admin-client.ts";
+import { flagOf } from "./tenant/body-field.ts";
+
+/** What to tell a person for an error that is no fault of this program; undefined for one that is. */
+export function inWords(error: unknown): string | undefined {
+  if (error instanceof Refused || error instanceof NoAnswer) return error.message;
+  if (error instanceof EventFailed) return `It has failed: ${error.message}`;
+  if (!(error instanceof ApiError)) return undefined;
+  const lines = error.errors.map(({ field, reason }) => (field === undefined ? reason : `${place(field)}: ${reason}`));
+  if (error.status === 401) lines.push("Sign in again, or with a token that may do this: moorage login");
+  return lines.join("\n");
+}
+
+/** Reasons already begin with a field's name; what a person typed is the option. Headers stay as they are. */
+const place = (field: string): string =>
+  field === "X-Filter" ? "--filter" : /^[a-z]/.test(field) ? flagOf(field.split(".")) : field;

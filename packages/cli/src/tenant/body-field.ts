@@ -1,0 +1,144 @@
+import { InvalidArgumentError, Option } from "commander";
+import { z } from "zod";
+
+/** A field of a body or a query as an option: `updates.day_of_week` is `--updates.day-of-week`. */
+export type Field = {
+  path: readonly string[];
+  kind: "text" | "number" | "boolean" | "list" | "numbers" | "json";
+  isNullable: boolean;
+  isRequired: boolean;
+  /** What the contract says is valid. */
+  help: string;
+  choices: readonly string[];
+};
+
+export const flagOf = (path: readonly string[]): string => `--${path.join(".").replaceAll("_", "-")}`;
+
+export function fieldsOf(schema: z.ZodObject, within: readonly string[] = [], isRequired = true): Field[] {
+  return Object.entries(schema.shape).flatMap(([name, whole]) => {
+    const path = [...within, name];
+    const { inner, isOptional, isNullable } = unwrap(whole as z.ZodType);
+    const needed = isRequired && !isOptional;
+    if (inner instanceof z.ZodObject && Object.keys(inner.shape).length > 0) return fieldsOf(inner, path, needed);
+    return [{ path, isNullable, isRequired: needed, help: helpOf(inner), ...kindOf(inner) }];
+  });
+}
+
+type Unwrapped = { inner: z.ZodType; isOptional: boolean; isNullable: boolean };
+
+function unwrap(schema: z.ZodType): Unwrapped {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault)
+    return { ...unwrap(schema.unwrap() as z.ZodType), isOptional: true };
+  if (schema instanceof z.ZodNullable) return { ...unwrap(schema.unwrap() as z.ZodType), isNullable: true };
+  if (schema instanceof z.ZodPipe) return unwrap(schema.in as z.ZodType);
+  return { inner: schema, isOptional: false, isNullable: false };
+}
+
+function kindOf(schema: z.ZodType): Pick<Field, "kind" | "choices"> {
+  if (schema instanceof z.ZodEnum) return { kind: "text", choices: schema.options.map(String) };
+  if (schema instanceof z.ZodLiteral) return literal([...schema.values]);
+  if (schema instanceof z.ZodArray)
+    return { kind: listOf[kindOf(unwrap(schema.element as z.ZodType).inner).kind] ?? "json", choices: [] };
+  if (schema instanceof z.ZodUnion) {
+    const options = schema.options as z.ZodType[];
+    if (options.every((option) => option instanceof z.ZodLiteral))
+      return literal(options.flatMap((option) => [...option.values]));
+    return kindOf(unwrap(options[0] as z.ZodType).inner);
+  }
+  return { kind: scalars[schema.type] ?? "json", choices: [] };
+}
+
+const scalars: Readonly<Record<string, Field["kind"]>> = { string: "text", number: "number", boolean: "boolean" };
+const listOf: Readonly<Record<string, Field["kind"]>> = { text: "list", number: "numbers" };
+
+const literal = (values: readonly unknown[]): Pick<Field, "kind" | "choices"> => ({
+  kind: values.every((value) => typeof value === "number") ? "number" : "text",
+  choices: values.map(String),
+});
+
+/** The contract's reason for a refusal says what would be valid. */
+function helpOf(schema: z.ZodType): string {
+  const said = schema.safeParse(undefined).error?.issues[0]?.message ?? "";
+  return said.startsWith("Invalid ") ? "" : said;
+}
+
+const shapes: Readonly<Record<Field["kind"], string>> = {
+  text: "<text>",
+  number: "<number>",
+  boolean: "[true|false]",
+  list: "<text>",
+  numbers: "<number>",
+  json: "<json>",
+};
+
+export function optionOf(field: Field): Option {
+  const { path, kind, help, choices, isRequired } = field;
+  const isList = kind === "list" || kind === "numbers";
+  const said = [help || choices.join(", "), isRequired ? "(needed)" : "", isList ? "(repeat it for more)" : ""];
+  const option = new Option(`${flagOf(path)} ${shapes[kind]}`, said.filter(Boolean).join(" "));
+  // For completion alone: what is valid the API says, in its own words.
+  if (choices.length > 0) option.argChoices = [...choices];
+  if (kind === "boolean") option.preset("true");
+  return option.argParser((text: string, before: unknown) => valueOf(field, text, before));
+}
+
+/** Commander takes null for an option without a value. */
+const NULL = Symbol("null");
+
+function valueOf({ kind, isNullable }: Field, text: string, before: unknown): unknown {
+  const more = (value: unknown): unknown[] => [...(Array.isArray(before) ? (before as unknown[]) : []), value];
+  if (isNullable && text === "null") return NULL;
+  if (kind === "text") return text;
+  if (kind === "json") return jsonOf(text);
+  if (kind === "boolean") return booleanOf(text);
+  if (kind === "number") return numberOf(text);
+  // The empty text is the empty list.
+  if (text === "") return [];
+  return more(kind === "list" ? text : numberOf(text));
+}
+
+function booleanOf(text: string): boolean {
+  if (text !== "true" && text !== "false") throw new InvalidArgumentError("It must be true or false.");
+  return text === "true";
+}
+
+function numberOf(text: string): number {
+  const number = Number(text);
+  if (text.trim() === "" || !Number.isFinite(number)) throw new InvalidArgumentError("It must be a number.");
+  return number;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new InvalidArgumentError("It must be JSON.");
+  }
+}
+
+/** The options that were given, as the object that the API takes, over what is there already. */
+export function gather(fields: readonly Field[], given: Readonly<Record<string, unknown>>, whole: object): object {
+  const body = structuredClone(whole) as Record<string, unknown>;
+  for (const { path } of fields) {
+    const value = given[optionKey(path)];
+    if (value === undefined) continue;
+    let place = body;
+    for (const name of path.slice(0, -1)) place = (place[name] ??= {}) as Record<string, unknown>;
+    place[path.at(-1) ?? ""] = value === NULL ? null : value;
+  }
+  return body;
+}
+
+/** What commander calls the option. */
+const optionKey = (path: readonly string[]): string =>
+  path.join(".").replaceAll(/_(.)/g, (_, next: string) => next.toUpperCase());
+
+export const missingFrom = (fields: readonly Field[], body: object): Field[] =>
+  fields.filter(({ path, isRequired }) => isRequired && at(body, path) === undefined);
+
+export const at = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>(
+    (place, name) =>
+      typeof place === "object" && place !== null ? (place as Record<string, unknown>)[name] : undefined,
+    value,
+  );

@@ -1,0 +1,161 @@
+import { writeFileSync } from "node:fs";
+import type { Client } from "@moorage/client";
+import type { Operation } from "@moorage/contract";
+import { Command, Option } from "commander";
+import { Refused } from "../admin-client.ts";
+import { wholeNumber } from "../arguments.ts";
+import type { Output } from "../output.ts";
+import type { Terminal } from "../terminal.ts";
+import { fieldsOf, optionOf } from "./body-field.ts";
+import type { CommandName } from "./command-name.ts";
+import { FILTER_HELP, filterOf } from "./filter-option.ts";
+import { freshOf } from "./fresh.ts";
+import { collectionOf, idOf } from "./named-object.ts";
+import { bodyOf, fileOf, isSecret, queryOf } from "./operation-input.ts";
+import { progressIn } from "./progress.ts";
+import { columnsOf, linesOf, rowOf } from "./shown.ts";
+
+export type TenantDeps = {
+  terminal: Terminal;
+  output: Output;
+  names: ReadonlyMap<Operation, CommandName>;
+  /** Signs in when the first request is made, and not for a help text. */
+  client: () => Promise<Client>;
+};
+type Given = Readonly<Record<string, unknown>>;
+
+/** Any operation of the contract as a command: its path as arguments, its body as options. */
+export function operationCommand(operation: Operation, name: CommandName, deps: TenantDeps): Command {
+  const command = new Command(name.words.at(-1)).description(descriptionOf(operation));
+  for (const param of name.params) command.argument(`<${argumentName(param)}>`, argumentHelp(operation, param, deps));
+  for (const option of optionsOf(operation)) command.addOption(option);
+  command.action(async () => {
+    const given = command.opts<Given>();
+    // What is wrong with it already is said before anybody has to sign in.
+    const input = await inputOf(operation, given, deps.terminal);
+    const client = await deps.client();
+    const params = await paramsOf(client, operation, name, command.args, deps);
+    const work = operation.paged === true ? list : call;
+    await work(client, operation, { ...input, params }, given, deps);
+  });
+  return command;
+}
+
+const descriptionOf = ({ summary, note }: Operation): string => (note === undefined ? summary : `${summary}. ${note}`);
+
+const argumentName = (param: string): string =>
+  param.replace(/Id$/, "").replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+const argumentHelp = (operation: Operation, param: string, { names }: TenantDeps): string =>
+  collectionOf(operation, param, [...names.keys()]) === undefined ? "" : "its label or id";
+
+function optionsOf(operation: Operation): Option[] {
+  const { body, query, paged, upload, download, emits, filterable } = operation;
+  const fields = [...(body === undefined ? [] : fieldsOf(body)), ...(query === undefined ? [] : fieldsOf(query))];
+  return [
+    ...fields.filter((field) => !isSecret(field)).map(optionOf),
+    ...(body === undefined ? [] : [new Option("--body <json>", "the whole body as JSON, @file, or - to pipe it in")]),
+    ...(paged === true ? listOptions(operation, Object.keys(filterable ?? {})) : []),
+    ...(upload === undefined ? [] : [new Option("--file <path>", upload.types.join(", ")).makeOptionMandatory()]),
+    ...(download === undefined ? [] : [new Option("--output <path>", "where to put it; without it, it is printed")]),
+    ...(emits === undefined ? [] : [new Option("--wait", "until it is done")]),
+  ];
+}
+
+function listOptions({ unorderable = [] }: Operation, fields: readonly string[]): Option[] {
+  const order = fields.filter((field) => !unorderable.includes(field));
+  const filters = [
+    new Option("--filter <expression>", FILTER_HELP).argParser((text, before: unknown) => [
+      ...(Array.isArray(before) ? (before as string[]) : []),
+      text,
+    ]),
+    new Option("--order-by <field>", order.join(", ")).choices(order),
+    new Option("--order <direction>", "asc or desc").choices(["asc", "desc"]),
+  ];
+  return [
+    ...(fields.length === 0 ? [] : filters),
+    new Option("--limit <n>", "at most so many").argParser(wholeNumber),
+    new Option("--columns <fields>", "what to show, such as id,label,hosts.primary"),
+  ];
+}
+
+async function paramsOf(
+  client: Client,
+  operation: Operation,
+  { params }: CommandName,
+  said: readonly string[],
+  { names }: TenantDeps,
+): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {};
+  for (const [index, param] of params.entries()) {
+    const value = said[index] ?? "";
+    const collection = collectionOf(operation, param, [...names.keys()]);
+    const listCommand = collection === undefined ? "" : `moorage ${names.get(collection)?.words.join(" ")}`;
+    found[param] = collection === undefined ? value : await idOf(client, collection, value, listCommand);
+  }
+  return found;
+}
+
+type Input = { params: Record<string, unknown>; query?: object; filter?: object; body?: object };
+
+async function inputOf(operation: Operation, given: Given, terminal: Terminal): Promise<Omit<Input, "params">> {
+  const filter = filterOf(operation, given);
+  const [body, query, file] = [
+    await bodyOf(operation, given, terminal),
+    queryOf(operation, given),
+    fileOf(operation, given),
+  ];
+  return { ...(filter && { filter }), ...(body && { body }), ...(query && { query }), ...(file && { file }) };
+}
+
+async function list(client: Client, operation: Operation, input: Input, given: Given, deps: TenantDeps): Promise<void> {
+  const limit = (given["limit"] as number | undefined) ?? Number.POSITIVE_INFINITY;
+  const page_size = Math.min(Math.max(limit, 25), 500);
+  const found: unknown[] = [];
+  if (limit > 0)
+    for await (const item of client.items(operation as never, { ...input, query: { page_size } } as never)) {
+      found.push(item);
+      if (found.length >= limit) break;
+    }
+  const columns = (given["columns"] as string | undefined)?.split(",") ?? columnsOf(operation);
+  deps.output.list(found, rowOf(columns), whenEmpty(operation, input.filter, deps));
+}
+
+/** What there is none of can often be made. */
+function whenEmpty(operation: Operation, filter: object | undefined, { names }: TenantDeps): string {
+  if (filter !== undefined) return "None that fits.";
+  const create = [...names].find(([{ method, path }]) => method === "POST" && path === operation.path);
+  return create === undefined ? "None yet." : `None yet. Next: moorage ${create[1].words.join(" ")} --help`;
+}
+
+async function call(client: Client, operation: Operation, input: Input, given: Given, deps: TenantDeps): Promise<void> {
+  const reply: unknown =
+    given["wait"] === true ? await andWait(client, operation, input, deps) : await client.call(operation, input);
+  if (reply instanceof Uint8Array) return keepFile(reply, given, deps.terminal);
+  const object = reply ?? {};
+  deps.output.said(object, Object.keys(object).length === 0 ? "Done." : linesOf(object));
+}
+
+async function andWait(
+  client: Client,
+  operation: Operation,
+  input: Input,
+  { terminal, names }: TenantDeps,
+): Promise<unknown> {
+  try {
+    const { reply } = await client.callAndWait(operation as never, input as never, progressIn(terminal));
+    return await freshOf(client, operation, [...names.keys()], input.params, reply);
+  } finally {
+    terminal.progress(undefined);
+  }
+}
+
+function keepFile(bytes: Uint8Array, { output }: Given, terminal: Terminal): void {
+  if (typeof output !== "string") return terminal.write(bytes);
+  try {
+    writeFileSync(output, bytes);
+  } catch (error) {
+    throw new Refused(`${output} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
+  }
+  terminal.tell(`${bytes.length} bytes are in ${output}.`);
+}

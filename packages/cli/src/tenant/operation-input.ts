@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs";
+import { extname } from "node:path";
+import type { Operation } from "@moorage/contract";
+import { Refused } from "../admin-client.ts";
+import type { Terminal } from "../terminal.ts";
+import { type Field, fieldsOf, flagOf, gather, missingFrom } from "./body-field.ts";
+
+/** Other people of a machine see command lines, so these are only taken from a file. */
+const secrets = ["card_number", "cvv"];
+export const isSecret = ({ path }: Field): boolean => secrets.includes(path.at(-1) ?? "");
+
+/** Where to look for what a field can be. */
+const sources: Readonly<Record<string, string>> = {
+  region: "moorage region list",
+  type: "moorage db type list",
+  engine: "moorage db engine list",
+  disk_id: "moorage compute disk list <compute>",
+};
+
+type Given = Readonly<Record<string, unknown>>;
+
+/** The body from `--body` and the options over it. Undefined: the operation takes none. */
+export async function bodyOf(operation: Operation, given: Given, terminal: Terminal): Promise<object | undefined> {
+  if (operation.body === undefined) return undefined;
+  const fields = fieldsOf(operation.body);
+  const body = gather(fields, given, await wholeBody(given["body"], terminal));
+  const missing = missingFrom(fields, body);
+  if (missing.length > 0) throw new Refused(["Still needed:", ...missing.map(needed)].join("\n"));
+  if (operation.method === "PUT" && Object.keys(body).length === 0)
+    throw new Refused(
+      fields.length === 0 ? "Say what: --body <json>" : ["Say what to change:", ...fields.map(needed)].join("\n"),
+    );
+  return body;
+}
+
+function needed(field: Field): string {
+  const { path, help, choices } = field;
+  const name = path.at(-1) ?? "";
+  if (isSecret(field)) return `  ${path.join(".")}  ${help}; in a file, with --body @file, or piped in with --body -`;
+  const source = sources[name] === undefined || path.length > 1 ? "" : `; see: ${sources[name]}`;
+  return `  ${flagOf(path)}  ${help || choices.join(", ")}${source}`;
+}
+
+async function wholeBody(said: unknown, terminal: Terminal): Promise<object> {
+  if (typeof said !== "string") return {};
+  const text = said === "-" ? await terminal.input() : said.startsWith("@") ? contents(said.slice(1)) : said;
+  try {
+    return JSON.parse(text.toString()) as object;
+  } catch {
+    throw new Refused("--body is not JSON.");
+  }
+}
+
+export function queryOf({ query }: Operation, given: Given): object | undefined {
+  return query === undefined ? undefined : gather(fieldsOf(query), given, {});
+}
+
+const types: Readonly<Record<string, string>> = {
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".gif": "image/gif",
+};
+
+export function fileOf(
+  { upload }: Operation,
+  given: Given,
+): { bytes: Uint8Array<ArrayBuffer>; type: string } | undefined {
+  if (upload === undefined) return undefined;
+  const path = String(given["file"]);
+  const type = types[extname(path).toLowerCase()];
+  if (type === undefined || !upload.types.includes(type))
+    throw new Refused(`${path} must be one of ${upload.types.join(", ")}.`);
+  return { bytes: new Uint8Array(contents(path)), type };
+}
+
+function contents(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new Refused(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}

@@ -1,0 +1,51 @@
+import { createInterface } from "node:readline/promises";
+import { text } from "node:stream/consumers";
+import { Writable } from "node:stream";
+
+/** What a command sees of the world around it. */
+export type Terminal = {
+  env: Readonly<Record<string, string | undefined>>;
+  /** A line of the answer. */
+  say(line: string): void;
+  /** A line beside the answer, which a program that reads the answer does not get. */
+  tell(line: string): void;
+  write(bytes: Uint8Array): void;
+  /** How far something is. In a terminal each line replaces the one before; undefined ends it. */
+  progress(line: string | undefined): void;
+  /** Everything that is piped in. */
+  input(): Promise<string>;
+  /** Typed without being shown, or piped in. */
+  secret(question: string): Promise<string>;
+};
+
+export function createTerminal(): Terminal {
+  const { stdin, stdout, stderr } = process;
+  const beside = (line: string): void => void stderr.write(`${line}\n`);
+  return {
+    env: process.env,
+    say: (line) => void stdout.write(`${line}\n`),
+    tell: beside,
+    write: (bytes) => void stdout.write(bytes),
+    progress: stderr.isTTY ? (line) => void stderr.write(`\r\x1b[K${line ?? ""}`) : onceEach(beside),
+    input: () => text(stdin),
+    async secret(question) {
+      if (!stdin.isTTY) return (await text(stdin)).trim();
+      stderr.write(question);
+      const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+      const reader = createInterface({ input: stdin, output: silent, terminal: true });
+      const answer = await reader.question("");
+      reader.close();
+      stderr.write("\n");
+      return answer.trim();
+    },
+  };
+}
+
+/** Where lines cannot be replaced, the same one is not said twice. */
+function onceEach(tell: (line: string) => void): Terminal["progress"] {
+  let before: string | undefined;
+  return (line) => {
+    if (line !== undefined && line !== before) tell(line);
+    before = line;
+  };
+}

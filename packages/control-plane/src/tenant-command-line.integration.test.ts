@@ -1,0 +1,199 @@
+/** The tenant's side of the command line, over HTTP. Called as a function: a process for each line would take longer. */
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { moorage, type Terminal } from "@moorage/cli";
+import type { MysqlDatabase } from "@moorage/contract";
+import { expect, test } from "vitest";
+import { staged } from "./testing/active-database.ts";
+import { served } from "./testing/served.ts";
+import { ENGINE, newWorld, PLAN, REGION } from "./testing/world.ts";
+
+type Typed = { code: number; said: string; told: string; progress: string[] };
+
+/** A terminal with a home of its own. A line is split at its spaces. */
+function terminalWith(env: Record<string, string>) {
+  const home = mkdtempSync(join(tmpdir(), "moorage-home-"));
+  const type = async (line: string | readonly string[], input = ""): Promise<Typed> => {
+    const typed: Typed = { code: 0, said: "", told: "", progress: [] };
+    const terminal: Terminal = {
+      env: { HOME: home, PATH: process.env["PATH"], MOORAGE_POLL_MS: "20", ...env },
+      say: (text) => (typed.said += `${text}\n`),
+      tell: (text) => (typed.told += `${text}\n`),
+      write: (bytes) => (typed.said += Buffer.from(bytes).toString()),
+      progress: (text) => typed.progress.push(text ?? ""),
+      input: async () => input,
+      secret: async () => input,
+    };
+    typed.code = await moorage(typeof line === "string" ? line.split(" ").filter(Boolean) : line, terminal);
+    return typed;
+  };
+  return {
+    home,
+    type,
+    json: async <T>(line: string): Promise<T> => JSON.parse((await type(`${line} --json`)).said) as T,
+    [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }),
+  };
+}
+
+test("a tenant signs in, is told each next step, makes a database, waits for it and finds it again", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { token, username } = await world.customer();
+  using desk = terminalWith({});
+
+  expect((await desk.type("")).said).toContain("Next: Sign in: moorage login");
+  expect((await desk.type("db list")).told).toContain("moorage login --url");
+  const wrong = await desk.type(`login --url ${api.url}`, "0123");
+  expect(wrong).toMatchObject({ code: 1, told: expect.stringContaining("Invalid Token") });
+  const signedIn = await desk.type(`login --url ${api.url}`, token);
+  expect(signedIn.said).toContain(`You are ${username} at ${api.url}, as the profile default.`);
+  expect((await desk.type("")).said).toContain("Next: No database yet. Make one: moorage db create");
+
+  const nothing = await desk.type("db create --label shop");
+  expect(nothing.code).toBe(1);
+  expect(nothing.told).toContain("--region  the id of a region; see: moorage region list");
+  const wanted = `--label shop --region ${REGION} --type ${PLAN} --engine ${ENGINE} --allow-list 192.0.2.7`;
+  const made = desk.type(`db create ${wanted} --allow-list 2001:db8::/32 --wait`);
+  await expect
+    .poll(() =>
+      world.db.updateTable("events").set({ status: "finished" }).where("status", "=", "started").executeTakeFirst(),
+    )
+    .toMatchObject({ numUpdatedRows: 1n });
+  expect((await made).said).toMatch(/\nallow_list +192\.0\.2\.7, 2001:db8::\/32\n/);
+  expect((await desk.type("db list --filter label~ho --order-by label")).said).toMatch(/^ID +LABEL .*\n\d+ +shop /);
+  expect((await desk.type("db list --filter status=failed")).said).toBe("None that fits.\n");
+  expect(await desk.json("db show shop")).toMatchObject({ label: "shop", cluster_size: 1, status: "provisioning" });
+  expect((await desk.type("")).said).toContain("Next: shop is being made: moorage db show shop");
+});
+
+test("a refusal names the options that were typed, and a failed event ends a waiting command with its reason", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { token } = await world.customer();
+  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: token });
+  const wanted = `--region ${REGION} --type ${PLAN} --engine ${ENGINE}`;
+
+  const refused = await desk.type(`db create --label x --cluster-size 2 ${wanted}`);
+  expect(refused).toMatchObject({ code: 1, said: "" });
+  expect(refused.told).toContain("--label: label must be a valid value: 3 to 32 characters");
+  expect(refused.told).toContain("--cluster-size: cluster_size must be a valid value: 1 or 3");
+  expect((await desk.type("db list --filter colour=red")).told).toContain("a field of label, type");
+  expect((await desk.type("db list --order-by colour")).told).toContain("Allowed choices are label");
+  expect((await desk.type("db update nobody --label other")).told).toBe(
+    "Nothing is called nobody. See: moorage db list\n",
+  );
+  expect((await desk.type("db create --cluster-size many")).told).toContain("It must be a number.");
+
+  const failing = desk.type(`db create --label shop ${wanted} --wait`);
+  const failed = { status: "failed" as const, message: "No host has room." };
+  await expect
+    .poll(() => world.db.updateTable("events").set(failed).where("status", "=", "started").executeTakeFirst())
+    .toMatchObject({ numUpdatedRows: 1n });
+  expect(await failing).toMatchObject({ code: 1, told: "It has failed: No host has room.\n" });
+});
+
+test("every kind of value reaches the API: nested fields, null, empty lists, JSON, and secrets only from a file", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { token, accountId } = await world.customer();
+  const colleague = await world.colleague(accountId, { restricted: true });
+  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: token });
+
+  await desk.type("account update --country DE --zip 20457 --city Hamburg");
+  expect(await desk.json("account show")).toMatchObject({ country: "DE", city: "Hamburg" });
+  const grants = await desk.type([
+    ...["user", "grants", "update", colleague.username, "--global.add-databases", "--global.account-access", "null"],
+    ...["--body", '{"global": {"add_images": true}}', "--json"],
+  ]);
+  expect(grants.told).toBe("");
+  expect(JSON.parse(grants.said)).toMatchObject({
+    global: { add_databases: true, add_images: true, account_access: null },
+  });
+
+  const card = { card_number: "4242424242424242", cvv: "123", expiry_month: 12, expiry_year: 2049 };
+  const typed = await desk.type("payment-method create --type credit_card --is-default");
+  expect(typed.told).toContain("data.card_number  14 to 24 digits");
+  expect(typed.told).toContain("--body @file");
+  expect((await desk.type("payment-method create --data.cvv 123")).told).toContain("unknown option");
+  const piped = await desk.type(
+    "payment-method create --type credit_card --is-default --body -",
+    JSON.stringify({ data: card }),
+  );
+  expect(piped).toMatchObject({ code: 0, said: "Done.\n" });
+  expect((await desk.type("payment-method list")).said).toMatch(/credit_card/);
+});
+
+test("a token is kept in the system's keychain, and in a file of its owner alone where there is none", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const [alice, bob] = [await world.customer(), await world.customer()];
+  using plain = terminalWith({ PATH: "/nowhere" });
+  const said = (await plain.type(`login --url ${api.url}`, alice.token)).said;
+  const file = join(plain.home, ".config/moorage/profiles.json");
+  expect(said).toContain(`it is in ${file}, which only you can read.`);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+
+  using desk = terminalWith({});
+  const tools = join(desk.home, "bin");
+  using kept = terminalWith({ PATH: `${tools}:${process.env["PATH"]}` });
+  secretTool(tools);
+  await kept.type(`login --url ${api.url}`, alice.token);
+  expect((await kept.type(`login --url ${api.url} --profile other`, bob.token)).said).toContain("keychain");
+  expect(readFileSync(join(kept.home, ".config/moorage/profiles.json"), "utf8")).not.toContain(bob.token);
+  expect((await kept.type("profile list")).said).toMatch(/other .* in the keychain +yes\n/);
+  expect(await kept.json("me show")).toMatchObject({ username: bob.username });
+  expect(await kept.json("me show --profile default")).toMatchObject({ username: alice.username });
+  await kept.type("profile use default");
+  expect(await kept.json("me show")).toMatchObject({ username: alice.username });
+  await kept.type("logout");
+  expect((await kept.type("me show")).told).toContain("You are not signed in.");
+});
+
+/** As libsecret's: a secret comes in by standard input, and is found by its attributes. */
+function secretTool(folder: string): void {
+  mkdirSync(folder);
+  const script = [
+    "#!/bin/sh",
+    `cd ${folder}`,
+    'verb=$1; for name; do :; done; file="kept-$name"',
+    'case $verb in store) cat >"$file" ;; lookup) cat "$file" ;; clear) rm "$file" ;; esac',
+  ];
+  writeFileSync(join(folder, "secret-tool"), `${script.join("\n")}\n`);
+  chmodSync(join(folder, "secret-tool"), 0o755);
+}
+
+test("connect opens mysql with the name, port, user and authority, and the password where nobody else sees it", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { alice, database } = await staged(world);
+  await world.db.updateTable("databases").set({ named_at: world.clock() }).execute();
+  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
+  const seen = join(desk.home, "seen");
+  const mysql = join(desk.home, "mysql");
+  const script = [
+    '[ "$1" = --version ] && echo "mysql  Ver 9.7.4" && exit',
+    `{ printf '%s\\n' "$@"; env; for f in "$@"; do case $f in --ssl-ca=*) cat "\${f#*=}" ;; esac; done; } >${seen}`,
+    `cat "$MYSQL_TEST_LOGIN_FILE" >${seen}.login`,
+    "exit 7",
+  ];
+  writeFileSync(mysql, `#!/bin/sh\n${script.join("\n")}\n`);
+  chmodSync(mysql, 0o755);
+  const { body: credentials } = await alice.get<{ password: string }>(`${database.url}/credentials`);
+  const { body: shown } = await alice.get<MysqlDatabase>(database.url);
+
+  const opened = await desk.type(["db", "connect", database.label, "--mysql", mysql, "--", "-e", "SELECT 1"]);
+  expect(opened).toMatchObject({ code: 7, told: "" });
+
+  const told = readFileSync(seen, "utf8");
+  expect(told).toContain(`--host=${shown.hosts.primary}\n--port=${shown.port}\n--user=dbadmin\n`);
+  expect(told).toContain("--ssl-mode=VERIFY_IDENTITY\n");
+  expect(told).toContain("\n-e\nSELECT 1\n");
+  expect(told).toContain(world.databaseCa.certificate.trim());
+  expect(told).not.toContain(credentials.password);
+  expect(statSync(`${seen}.login`).size).toBeGreaterThan(24);
+  expect(() => statSync(/--ssl-ca=(.*)/.exec(told)?.[1] ?? "")).toThrow("ENOENT");
+  expect((await desk.type(["db", "connect", database.label, "--mysql", "/nowhere"])).told).toContain(
+    "cannot be started",
+  );
+});
