@@ -7,11 +7,12 @@ export type Checks = {
   check<T>(name: string, ask: () => Promise<T>, wrong?: (answer: T) => string | undefined): Promise<T | undefined>;
 };
 
-export function newChecks(): Checks {
+/** `of` says whose they are, where several go on at the same time. */
+export function newChecks(of = ""): Checks {
   const tally = { passed: 0, failed: 0 };
   const note = (name: string, passed: boolean, found: string): boolean => {
     tally[passed ? "passed" : "failed"]++;
-    console.log(`${passed ? "ok    " : "FAILED"} ${name}${found === "" ? "" : `: ${found}`}`);
+    console.log(`${of}${passed ? "ok    " : "FAILED"} ${name}${found === "" ? "" : `: ${found}`}`);
     return passed;
   };
   return {
@@ -30,6 +31,3 @@ export function newChecks(): Checks {
     },
   };
 }
-
-/** What a client cannot do for a reason of its own: said aloud, and no failure of ours. */
-export const leaveOut = (what: string, reason: string): void => console.log(`--     ${what}: ${reason}`);

@@ -1,4 +1,4 @@
-import { type Checks, leaveOut } from "./checks.ts";
+import type { Checks } from "./checks.ts";
 import { gone, one } from "./linode-cli-identity.ts";
 import { type Cli, differs, lacks } from "./linode-cli-rows.ts";
 import { type Account, ADDRESS, CARD, newCompute, newInvoice } from "./money-things.ts";
@@ -15,7 +15,6 @@ export async function account(cli: Cli, other: Cli, { id }: Account, check: Chec
   await transfers(cli, other, id, check);
   await check("account maintenance-list", () => cli("account", "maintenance-list"));
   await check("account notifications-list", () => cli("account", "notifications-list"));
-  leaveOut("entity-transfers and account credit-card", "this version has no verbs for them");
   await check(
     "account cancel",
     () => one(cli, "account", "cancel", "--comments", "Only here for a day."),
@@ -119,7 +118,6 @@ async function transfers(cli: Cli, other: Cli, accountId: number, check: Check):
     );
     return String(made?.["token"]);
   };
-  leaveOut("which instances a transfer has", "this version looks for them under another name");
   const token = await offer("service-transfers create");
   await check("service-transfers list", () => cli("service-transfers", "list"), lacks("token", token));
   await check(

@@ -1,15 +1,18 @@
-import { type Checks, leaveOut } from "./checks.ts";
+import { Secret, TOTP } from "otpauth";
+import type { Checks } from "./checks.ts";
+import type { ClientThings } from "./client-things.ts";
 import { type Cli, differs, lacks, oneOf, type Row } from "./linode-cli-rows.ts";
 
 type Check = Checks["check"];
 
 /** Users, tokens and OAuth clients of a tenant, each made, read, changed and deleted. */
-export async function identity(cli: Cli, check: Check): Promise<void> {
+export async function identity(cli: Cli, things: ClientThings, broken: Set<string>, check: Check): Promise<void> {
   await profile(cli, check);
-  await users(cli, check);
+  await loginsAndApps(cli, things, check);
+  await secondFactor(cli, check);
+  await users(cli, broken, check);
   await tokens(cli, check);
   await clients(cli, check);
-  leaveOut("users grants", "this version has no verb for them");
 }
 
 const newName = (): string => `cli-${Date.now().toString(36)}`;
@@ -33,12 +36,40 @@ async function profile(cli: Cli, check: Check): Promise<void> {
     differs({ timezone: zone, email: own["email"] }),
   );
   await check("profile update back", () => one(cli, "profile", "update", "--timezone", String(own["timezone"])));
-  await check("profile logins-list", () => cli("profile", "logins-list"));
-  await check("profile apps-list", () => cli("profile", "apps-list"));
-  await check("account logins-list", () => cli("account", "logins-list"));
 }
 
-async function users(cli: Cli, check: Check): Promise<void> {
+async function loginsAndApps(cli: Cli, { loginId, appId }: ClientThings, check: Check): Promise<void> {
+  for (const family of ["profile", "account"]) {
+    await check(`${family} logins-list`, () => cli(family, "logins-list"), lacks("id", loginId));
+    await check(
+      `${family} login-view`,
+      () => one(cli, family, "login-view", String(loginId)),
+      differs({ id: loginId }),
+    );
+  }
+  await check("profile apps-list", () => cli("profile", "apps-list"), lacks("id", appId));
+  await check(
+    "profile app-view",
+    () => one(cli, "profile", "app-view", String(appId)),
+    differs({ scopes: "events:read_only" }),
+  );
+  await check("profile app-delete", () => cli("profile", "app-delete", String(appId)));
+  await check("profile app-view of what is gone exits with 1", () => gone(cli, "profile", "app-view", String(appId)));
+}
+
+async function secondFactor(cli: Cli, check: Check): Promise<void> {
+  const made = await check("profile tfa-enable", () => one(cli, "profile", "tfa-enable"));
+  if (made === undefined) return;
+  const code = new TOTP({ secret: Secret.fromBase32(String(made["secret"])) }).generate();
+  await check(
+    "profile tfa-confirm",
+    () => one(cli, "profile", "tfa-confirm", "--tfa_code", code),
+    (row) => (typeof row["scratch"] === "string" ? undefined : "no scratch code"),
+  );
+  await check("profile tfa-disable", () => cli("profile", "tfa-disable"));
+}
+
+async function users(cli: Cli, broken: Set<string>, check: Check): Promise<void> {
   const username = newName();
   const made = await check(
     "users create",
@@ -49,9 +80,10 @@ async function users(cli: Cli, check: Check): Promise<void> {
   if (made === undefined) return;
   await check("users list", () => cli("users", "list"), lacks("username", username));
   await check("users list --username", () => cli("users", "list", "--username", username), lacks("username", username));
-  leaveOut("what users view answered", "this version prints nothing of it");
-  await check("users view", () => cli("users", "view", username));
-  leaveOut("users update --username", "this version puts the new name into the address, where nobody has it yet");
+  await check("users view breaks as is known: it prints nothing", async () => {
+    if ((await cli("users", "view", username)).length > 0) throw new Error("it prints something");
+    broken.add("viewUser");
+  });
   await check(
     "users update",
     () => one(cli, "users", "update", username, "--restricted", "false"),

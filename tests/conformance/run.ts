@@ -1,18 +1,24 @@
 /**
  * Clients of this API family, unmodified, and Schemathesis, against the running stack (`pnpm stack up --hosts 3`).
  *   pnpm test:conformance                 all of them; Schemathesis with 5,000 cases
- *   pnpm test:conformance --only NAME     linode-cli | linodego | schemathesis
+ *   pnpm test:conformance --only NAME     linode-cli | linode_api4 | api-v4 | linodego | terraform | schemathesis
  *   pnpm test:conformance --cases N       so many cases of Schemathesis
  *   pnpm test:conformance --ci            the short form: 1,000 cases
  *   pnpm test:conformance --document FILE an OpenAPI document from disk instead of the served one
+ *   pnpm test:conformance --write         only writes the table of clients and operations into docs/clients.md
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { chosen } from "../kit/chosen.ts";
 import { allowDeletions } from "../kit/moorage.ts";
-import { newChecks } from "./checks.ts";
+import { withApiV4 } from "./api-v4.ts";
+import { type Checks, newChecks, type Tally } from "./checks.ts";
+import { type Asked, checkCells, worksFor } from "./client-cells.ts";
+import type { ClientName } from "./client-gaps.ts";
+import { clientTable, committedTable, writeTable } from "./client-table.ts";
+import { withLinodeApi4 } from "./linode-api4.ts";
 import { withLinodeCli } from "./linode-cli.ts";
-import { withLinodego } from "./linodego.ts";
+import { asTerraform, withLinodego } from "./linodego.ts";
 import { withSchemathesis } from "./schemathesis.ts";
 
 const { values } = parseArgs({
@@ -21,23 +27,59 @@ const { values } = parseArgs({
     cases: { type: "string" },
     ci: { type: "boolean", default: false },
     document: { type: "string" },
+    write: { type: "boolean", default: false },
   },
 });
 const cases = Number(values.cases ?? (values.ci ? 1000 : 5000));
-const checks = newChecks();
+const tallies: Record<string, Tally> = {};
 
-const suites: Record<string, () => Promise<void>> = {
-  "linode-cli": () => withLinodeCli(checks),
-  linodego: () => withLinodego(checks),
-  schemathesis: () => withSchemathesis(checks, cases, values.document && resolve(values.document)),
-};
-const asked = chosen("suite", suites, values.only);
-
-await allowDeletions(200);
-for (const [name, suite] of asked) {
-  console.log(`\n--- ${name}`);
-  await checks.check(`${name} ran to its end`, suite);
+/** With checks of its own, named after it, so that several can go on at the same time. */
+async function run(name: string, suite: (checks: Checks) => Promise<void>): Promise<void> {
+  const checks = newChecks(`${name}: `);
+  tallies[name] = checks.tally;
+  await checks.check("ran to its end", () => suite(checks));
 }
-const { passed, failed } = checks.tally;
+
+const client = (name: ClientName, day: (asked: Asked, checks: Checks) => Promise<void>) => () =>
+  run(name, async (checks) => checkCells(name, await worksFor((asked) => day(asked, checks)), checks));
+const replay = (name: string, day: (asked: Asked, checks: Checks) => Promise<void>) => () =>
+  run(name, async (checks) => {
+    await worksFor((asked) => day(asked, checks));
+  });
+
+const atOnce: Record<string, (() => Promise<void>)[]> = {
+  "linode-cli": [client("linode-cli 5.49.0", withLinodeCli)],
+  linode_api4: [
+    client("linode_api4 5.40.0", withLinodeApi4("5.40.0")),
+    client("linode_api4 5.48.0", withLinodeApi4("5.48.0")),
+  ],
+  "api-v4": [client("@linode/api-v4 0.158.0", withApiV4)],
+  linodego: [client("linodego 1.60.0", withLinodego("1.60.0")), client("linodego 1.69.1", withLinodego("1.69.1"))],
+  terraform: [
+    replay("terraform, second generation", asTerraform("1.60.0")),
+    replay("terraform, third generation", asTerraform("1.69.1")),
+  ],
+};
+const alone: Record<string, (() => Promise<void>)[]> = {
+  schemathesis: [
+    () => run("schemathesis", (checks) => withSchemathesis(checks, cases, values.document && resolve(values.document))),
+  ],
+};
+const asked = chosen("suite", { ...atOnce, ...alone }, values.only);
+
+if (values.write) {
+  await writeTable();
+  process.exit();
+}
+await run("table", async ({ note }) => {
+  note("docs/clients.md has the table that these clients give", (await committedTable()) === clientTable(), "");
+});
+await allowDeletions(200);
+await Promise.all(asked.filter(([name]) => name in atOnce).flatMap(([, suites]) => suites.map((suite) => suite())));
+for (const [, suites] of asked.filter(([name]) => name in alone)) for (const suite of suites) await suite();
+
+console.table(tallies);
+const failed = Object.values(tallies).reduce((sum, tally) => sum + tally.failed, 0);
+const passed = Object.values(tallies).reduce((sum, tally) => sum + tally.passed, 0);
 console.log(`\nconformance: ${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

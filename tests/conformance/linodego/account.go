@@ -10,10 +10,9 @@ import (
 	"github.com/linode/linodego"
 )
 
-// The account and its money. ACCOUNT_TOKEN is of an account that nobody else needs, with the invoice INVOICE and the
-// compute instances COMPUTE and OTHER_COMPUTE; `other` takes one of them over.
-func account(ctx context.Context, other *linodego.Client) {
-	client := clientWith(os.Getenv("ACCOUNT_TOKEN"))
+// The account and its money. It has the invoice INVOICE and the compute instances COMPUTE and OTHER_COMPUTE; `other`
+// takes one of them over.
+func account(ctx context.Context, client, other *linodego.Client) {
 	contact(ctx, client)
 	paymentMethods(ctx, client)
 	payments(ctx, client)
@@ -63,6 +62,13 @@ func contact(ctx context.Context, client *linodego.Client) {
 		func() ([]linodego.AccountAvailability, error) { return client.ListAccountAvailabilities(ctx, nil) },
 		func(found []linodego.AccountAvailability) error {
 			return require(slices.ContainsFunc(found, func(a linodego.AccountAvailability) bool { return a.Region == os.Getenv("REGION") }), "%s", asJSON(found))
+		})
+	check("GetAccountAvailability",
+		func() (*linodego.AccountAvailability, error) {
+			return client.GetAccountAvailability(ctx, os.Getenv("REGION"))
+		},
+		func(a *linodego.AccountAvailability) error {
+			return require(a.Region == os.Getenv("REGION"), "%s", asJSON(a))
 		})
 	_, err = client.GetAccountTransfer(ctx)
 	report("GetAccountTransfer", err, "figures")
@@ -132,11 +138,7 @@ func invoices(ctx context.Context, client *linodego.Client, id int) {
 		func(i *linodego.Invoice) error {
 			return require(i.Subtotal == 10 && i.Tax == 2 && i.Total == 12 && i.Date != nil && len(i.TaxSummary) == 1, "%s", asJSON(i))
 		})
-	check("ListInvoiceItems",
-		func() ([]linodego.InvoiceItem, error) { return client.ListInvoiceItems(ctx, id, nil) },
-		func(found []linodego.InvoiceItem) error {
-			return require(len(found) == 1 && found[0].Quantity == 500 && found[0].From != nil && found[0].Region != nil, "%s", asJSON(found))
-		})
+	invoiceItems(ctx, client, id)
 }
 
 func transfers(ctx context.Context, client, other *linodego.Client) {

@@ -32,12 +32,14 @@ func profile(ctx context.Context, client *linodego.Client) {
 		func(p *linodego.Profile) error {
 			return require(p.Email == own.Email && p.Timezone == own.Timezone && p.Restricted == own.Restricted, "%s", asJSON(p))
 		})
-	_, err := client.ListLogins(ctx, nil)
-	report("ListLogins", err, "a list")
+	logins(ctx, client)
+	apps(ctx, client)
+	preferences(ctx, client)
+	secondFactor(ctx, client)
 }
 
 func users(ctx context.Context, client, other *linodego.Client) {
-	name := os.Getenv("LABEL")
+	name := os.Getenv("LABEL") + "-u"
 	_, ok := check("CreateUser, restricted",
 		func() (*linodego.User, error) {
 			return client.CreateUser(ctx, linodego.UserCreateOptions{Username: name, Email: name + "@go.test", Restricted: true})
@@ -78,6 +80,9 @@ func users(ctx context.Context, client, other *linodego.Client) {
 	report("GetUserGrants of an unrestricted user: an empty answer", err, "none")
 	_, err = other.GetUser(ctx, name+"-b")
 	report("another account's user: IsNotFound", require(linodego.IsNotFound(err), "%v", err), fmt.Sprint(err))
+	check("GetUser",
+		func() (*linodego.User, error) { return client.GetUser(ctx, name+"-b") },
+		func(u *linodego.User) error { return require(u.Username == name+"-b", "%s", asJSON(u)) })
 	report("DeleteUser", client.DeleteUser(ctx, name+"-b"), "accepted")
 	_, err = client.GetUser(ctx, name+"-b")
 	report("after the deletion of the user: IsNotFound", require(linodego.IsNotFound(err), "%v", err), fmt.Sprint(err))
@@ -148,6 +153,14 @@ func oauthClients(ctx context.Context, client, other *linodego.Client) {
 		})
 	_, err := other.GetOAuthClient(ctx, made.ID)
 	report("another account's OAuth client: IsNotFound", require(linodego.IsNotFound(err), "%v", err), fmt.Sprint(err))
+	check("ResetOAuthClientSecret gives another secret",
+		func() (*linodego.OAuthClient, error) { return client.ResetOAuthClientSecret(ctx, made.ID) },
+		func(c *linodego.OAuthClient) error {
+			return require(len(c.Secret) == 64 && c.Secret != made.Secret, "%d characters", len(c.Secret))
+		})
+	check("GetOAuthClient shows no secret",
+		func() (*linodego.OAuthClient, error) { return client.GetOAuthClient(ctx, made.ID) },
+		func(c *linodego.OAuthClient) error { return require(c.Secret == "<REDACTED>", "%s", asJSON(c)) })
 	report("DeleteOAuthClient", client.DeleteOAuthClient(ctx, made.ID), "accepted")
 	_, err = client.GetOAuthClient(ctx, made.ID)
 	report("after the deletion of the client: IsNotFound", require(linodego.IsNotFound(err), "%v", err), fmt.Sprint(err))

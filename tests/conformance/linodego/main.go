@@ -1,16 +1,11 @@
 // The day of a tenant, through linodego as it is published. One JSON line per check; the reader counts them.
-//
-//	LINODE_URL, LINODE_API_VERSION, LINODE_TOKEN  as linodego itself reads them
-//	OTHER_TOKEN                                   a token of another account
-//	REGION, TYPE, ENGINE, LABEL                   what to create
-//	IMAGE_FILE, IMAGE_MB, MACHINE, MACHINE_DISK   a disk to upload, and one to capture
-//	ACCOUNT_TOKEN, INVOICE, COMPUTE, OTHER_COMPUTE  an account whose money is looked at, and what it has
+// With the argument `terraform` it is the day of the Terraform provider instead. What it needs is in the environment:
+// see `client-things.ts`.
 package main
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -25,13 +20,15 @@ type line struct {
 	Check string `json:"check"`
 	OK    bool   `json:"ok"`
 	Found string `json:"found"`
+	// The operation that this version breaks by its own code.
+	Breaks string `json:"breaks,omitempty"`
 }
 
 func report(name string, err error, found string) {
 	if err != nil {
 		found = err.Error()
 	}
-	_ = json.NewEncoder(os.Stdout).Encode(line{name, err == nil, found})
+	_ = json.NewEncoder(os.Stdout).Encode(line{Check: name, OK: err == nil, Found: found})
 }
 
 // check prints what came of one call; `judge` says what is wrong with an answer that arrived.
@@ -74,18 +71,24 @@ func filterBy(field string, value any, more ...any) *linodego.ListOptions {
 
 func main() {
 	ctx := context.Background()
-	client := clientWith(os.Getenv("LINODE_TOKEN"))
+	client, other := clientWith(os.Getenv("LINODE_TOKEN")), clientWith(os.Getenv("OTHER_TOKEN"))
+	if len(os.Args) > 1 && os.Args[1] == "terraform" {
+		terraform(ctx, client)
+		return
+	}
 	catalogue(ctx, client)
-	identity(ctx, client, clientWith(os.Getenv("OTHER_TOKEN")))
-	account(ctx, clientWith(os.Getenv("OTHER_TOKEN")))
-	images(ctx, client, clientWith(os.Getenv("OTHER_TOKEN")))
+	identity(ctx, client, other)
+	account(ctx, client, other)
+	images(ctx, client, other)
 	database, ok := create(ctx, client)
 	if !ok {
 		os.Exit(1)
 	}
 	read(ctx, client, database)
 	events(ctx, client, database)
-	foreign(ctx, clientWith(os.Getenv("OTHER_TOKEN")), database)
+	foreign(ctx, other, database)
+	admit(ctx, client, database)
+	states(ctx, client, database)
 	remove(ctx, client, database)
 }
 
@@ -114,6 +117,8 @@ func catalogue(ctx context.Context, client *linodego.Client) {
 	check("ListTypes (the alias /linode/types)",
 		func() ([]linodego.LinodeType, error) { return client.ListTypes(ctx, nil) },
 		func(found []linodego.LinodeType) error { return require(len(found) > 0, "none") })
+	_, err := client.GetType(ctx, plan)
+	report("GetType", err, plan)
 	check("ListTypes past the end is an empty page",
 		func() ([]linodego.LinodeType, error) { return client.ListTypes(ctx, linodego.NewListOptions(100, "")) },
 		func(found []linodego.LinodeType) error { return require(len(found) == 0, "%d types", len(found)) })
@@ -124,111 +129,7 @@ func catalogue(ctx context.Context, client *linodego.Client) {
 				return r.ID == region && slices.Contains(r.Capabilities, linodego.CapabilityDBAAS)
 			}), "no %s", region)
 		})
-}
-
-func create(ctx context.Context, client *linodego.Client) (*linodego.MySQLDatabase, bool) {
-	poller, _ := client.NewEventPollerWithoutEntity(linodego.EntityDatabase, linodego.ActionDatabaseCreate)
-	wanted := linodego.MySQLCreateOptions{
-		Label: os.Getenv("LABEL"), Region: os.Getenv("REGION"), Type: os.Getenv("TYPE"), Engine: os.Getenv("ENGINE"),
-		AllowList: []string{"192.0.2.1/32"}, ClusterSize: 1,
-	}
-	database, ok := check("CreateMySQLDatabase",
-		func() (*linodego.MySQLDatabase, error) { return client.CreateMySQLDatabase(ctx, wanted) },
-		func(d *linodego.MySQLDatabase) error {
-			return require(d.ID > 0 && d.Label == wanted.Label && d.Created != nil && d.Status == linodego.DatabaseStatusProvisioning, "not as asked: %s", asJSON(d))
-		})
-	if !ok {
-		return nil, false
-	}
-	poller.EntityID = database.ID
-	err := client.WaitForDatabaseStatus(ctx, database.ID, linodego.DatabaseEngineTypeMySQL, linodego.DatabaseStatusActive, waitSeconds)
-	report("WaitForDatabaseStatus active", err, "active")
-	check("EventPoller.WaitForFinished database_create",
-		func() (*linodego.Event, error) { return poller.WaitForFinished(ctx, waitSeconds) },
-		func(e *linodego.Event) error {
-			return require(e.Created != nil && e.Entity != nil, "not whole: %s", asJSON(e))
-		})
-	return database, err == nil
-}
-
-func read(ctx context.Context, client *linodego.Client, database *linodego.MySQLDatabase) {
-	check("GetMySQLDatabase has its port and allow list",
-		func() (*linodego.MySQLDatabase, error) { return client.GetMySQLDatabase(ctx, database.ID) },
-		func(d *linodego.MySQLDatabase) error {
-			return require(d.Status == linodego.DatabaseStatusActive && d.Port > 0 && slices.Equal(d.AllowList, []string{"192.0.2.1/32"}), "%s", asJSON(d))
-		})
-	check("ListMySQLDatabases by label is that one",
-		func() ([]linodego.MySQLDatabase, error) {
-			return client.ListMySQLDatabases(ctx, filterBy("label", database.Label))
-		},
-		func(found []linodego.MySQLDatabase) error {
-			return require(len(found) == 1 && found[0].ID == database.ID, "%d", len(found))
-		})
-	check("ListDatabases by label is that one, with instance_uri",
-		func() ([]linodego.Database, error) {
-			return client.ListDatabases(ctx, filterBy("label", database.Label))
-		},
-		func(found []linodego.Database) error {
-			uri := fmt.Sprintf("/v4/databases/mysql/instances/%d", database.ID)
-			return require(len(found) == 1 && found[0].InstanceURI == uri, "%s", asJSON(found))
-		})
-	check("ListDatabases by a label that is nobody's is empty",
-		func() ([]linodego.Database, error) {
-			return client.ListDatabases(ctx, filterBy("label", "no-such-label"))
-		},
-		func(found []linodego.Database) error { return require(len(found) == 0, "%d", len(found)) })
-	_, err := client.ListDatabases(ctx, filterBy("password", "x"))
-	report("a filter on an unknown field is 400", require(linodego.ErrHasStatus(err, 400), "%v", err), fmt.Sprint(err))
-	credentials, err := client.GetMySQLDatabaseCredentials(ctx, database.ID)
-	if err == nil {
-		err = require(credentials.Username != "" && len(credentials.Password) >= 16, "not whole")
-	}
-	report("GetMySQLDatabaseCredentials", err, "a name and a password")
-}
-
-func events(ctx context.Context, client *linodego.Client, database *linodego.MySQLDatabase) {
-	// Something of another kind can have the same number.
-	mine := filterBy("entity.id", database.ID, "entity.type", "database")
-	found, ok := check("ListEvents of this database",
-		func() ([]linodego.Event, error) { return client.ListEvents(ctx, mine) },
-		func(found []linodego.Event) error {
-			return require(len(found) == 1 && found[0].Action == linodego.ActionDatabaseCreate && found[0].Status == linodego.EventFinished && !found[0].Seen, "%s", asJSON(found))
-		})
-	if !ok {
-		return
-	}
-	event := &found[0]
-	read, err := client.GetEvent(ctx, event.ID)
-	if err == nil {
-		err = errors.Join(client.MarkEventRead(ctx, read), client.MarkEventsSeen(ctx, read))
-	}
-	report("MarkEventRead and MarkEventsSeen", err, "accepted")
-	check("GetEvent shows it read and seen",
-		func() (*linodego.Event, error) { return client.GetEvent(ctx, event.ID) },
-		func(e *linodego.Event) error { return require(e.Read && e.Seen, "read %t, seen %t", e.Read, e.Seen) })
-}
-
-func foreign(ctx context.Context, other *linodego.Client, database *linodego.MySQLDatabase) {
-	_, err := other.GetMySQLDatabase(ctx, database.ID)
-	report("another account's database: IsNotFound", require(linodego.IsNotFound(err), "%v", err), fmt.Sprint(err))
-	_, missing := other.GetMySQLDatabase(ctx, 2_000_000_000)
-	report("and the same words as for none at all", require(fmt.Sprint(err) == fmt.Sprint(missing), "%v, %v", err, missing), fmt.Sprint(missing))
-	err = other.DeleteMySQLDatabase(ctx, database.ID)
-	report("another account cannot delete it: IsNotFound", require(linodego.IsNotFound(err), "%v", err), fmt.Sprint(err))
-}
-
-func remove(ctx context.Context, client *linodego.Client, database *linodego.MySQLDatabase) {
-	poller, err := client.NewEventPoller(ctx, database.ID, linodego.EntityDatabase, linodego.ActionDatabaseDelete)
-	if err == nil {
-		err = client.DeleteMySQLDatabase(ctx, database.ID)
-	}
-	report("DeleteMySQLDatabase", err, "accepted")
-	if err != nil {
-		return
-	}
-	check("EventPoller.WaitForFinished database_delete",
-		func() (*linodego.Event, error) { return poller.WaitForFinished(ctx, waitSeconds) },
-		func(e *linodego.Event) error { return require(e.Status == linodego.EventFinished, "%s", e.Status) })
-	_, err = client.GetMySQLDatabase(ctx, database.ID)
-	report("after the deletion: IsNotFound", require(linodego.IsNotFound(err), "%v", err), fmt.Sprint(err))
+	check("GetRegion",
+		func() (*linodego.Region, error) { return client.GetRegion(ctx, region) },
+		func(r *linodego.Region) error { return require(r.ID == region && r.Status == "ok", "%s", asJSON(r)) })
 }

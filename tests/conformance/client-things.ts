@@ -1,0 +1,91 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ask, placeA } from "../kit/client.ts";
+import { env } from "../kit/stack-env.ts";
+import { accountOf, type FuzzAccount } from "./fuzz-account.ts";
+import { identityThings } from "./fuzz-identity.ts";
+import { DISK_MB, diskFile, newInstance } from "./machine-things.ts";
+import { newCompute, newInvoice } from "./money-things.ts";
+
+/** An account that one client alone uses, and what its day needs that no client can make. */
+export type ClientThings = AsyncDisposable & {
+  account: FuzzAccount;
+  otherToken: string;
+  label: string;
+  folder: string;
+  imageFile: string;
+  machine: number;
+  disk: number;
+  invoice: number;
+  /** To be given away, and to be offered and taken back. */
+  computes: readonly [number, number];
+  appId: number;
+  loginId: number;
+};
+
+export const BIGGER_TYPE = "m1-medium";
+
+export async function clientThings(name: string): Promise<ClientThings> {
+  const label = `${name}-${Date.now().toString(36)}`;
+  const folder = await mkdtemp(join(tmpdir(), "moorage-client-"));
+  const made = await accountOf(label);
+  const account: FuzzAccount = {
+    ...made,
+    async [Symbol.asyncDispose]() {
+      // An account that was cancelled in its day has no list any more.
+      for (const { id } of (await made.owner.list()) ?? []) await made.owner.deleteSurely(id);
+    },
+  };
+  const { appId, loginId } = await identityThings(account);
+  const { computeId: machine, diskId: disk } = await newInstance(account.id);
+  return {
+    ...{ account, label, folder, machine, disk, appId, loginId },
+    otherToken: env("MOORAGE_OTHER_TOKEN"),
+    imageFile: await diskFile(folder, "disk.img.gz"),
+    invoice: await newInvoice(account.id),
+    computes: [await newCompute(account.id), await newCompute(account.id)],
+    async [Symbol.asyncDispose]() {
+      await rm(folder, { recursive: true });
+      await account[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** For programs in other languages. `MYSQL` is a command that runs where the tenant's own machine is. */
+export const environmentOf = (things: ClientThings, url: string): Record<string, string> => ({
+  PATH: process.env["PATH"] ?? "",
+  /** Past the proxy, for what is not the client's own doing. */
+  MOORAGE_URL: env("MOORAGE_URL"),
+  LINODE_URL: url,
+  LINODE_API_VERSION: "v4",
+  LINODE_TOKEN: things.account.token,
+  OTHER_TOKEN: things.otherToken,
+  REGION: env("MOORAGE_REGION"),
+  TYPE: env("MOORAGE_TYPE"),
+  BIGGER_TYPE,
+  ENGINE: env("MOORAGE_ENGINE"),
+  LABEL: things.label,
+  FOLDER: things.folder,
+  INVOICE: String(things.invoice),
+  COMPUTE: String(things.computes[0]),
+  OTHER_COMPUTE: String(things.computes[1]),
+  IMAGE_FILE: things.imageFile,
+  IMAGE_MB: String(DISK_MB),
+  MACHINE: String(things.machine),
+  MACHINE_DISK: String(things.disk),
+  APP: String(things.appId),
+  LOGIN: String(things.loginId),
+  CLIENT_ADDRESS: env("MOORAGE_CLIENT_A_ADDR"),
+  MYSQL: `ip netns exec ${env("MOORAGE_CLIENT_A")} ${env("MOORAGE_MYSQL")}`,
+});
+
+/** What a tenant is told of its database; the CA as it comes, in base64. */
+export type Told = { host: string; port: number; username: string; password: string; ca: string };
+
+/** One statement by the real client, as the tenant's own machine has it, sure of whom it reached. */
+export async function tenantSql(folder: string, told: Told, statement: string): Promise<string> {
+  const ca = join(folder, "ca.pem");
+  await writeFile(ca, Buffer.from(told.ca, "base64"));
+  return ask(placeA(), { ...told, ca, name: told.host, privateName: told.host }, statement);
+}
