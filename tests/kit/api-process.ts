@@ -3,8 +3,8 @@ import { controlPlaneEnv, controlPlaneProgram } from "../../tools/stack/services
 import { node } from "../../tools/stack/places.ts";
 import { until } from "./until.ts";
 
-/** One more API process beside the stack's, with settings of its own. */
-export async function startApi(port: number, settings: Record<string, string> = {}) {
+/** One more API process beside the stack's, with settings of its own; `log` is an open file. */
+export async function startApi(port: number, settings: Record<string, string> = {}, log: number | "ignore" = "ignore") {
   const child = spawn(node, [controlPlaneProgram("api")], {
     env: {
       ...process.env,
@@ -15,13 +15,14 @@ export async function startApi(port: number, settings: Record<string, string> = 
       MOORAGE_CARDS_DESK_LISTEN: `127.0.0.1:${port + 100}`,
       ...settings,
     },
-    stdio: "ignore",
+    stdio: ["ignore", log, log],
   });
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const url = `http://127.0.0.1:${port}`;
   await until(`an API process answers on ${port}`, 30, async () => (await fetch(`${url}/health`)).ok);
   return {
     url,
+    pid: child.pid as number,
     async [Symbol.asyncDispose]() {
       child.kill("SIGTERM");
       await ended;

@@ -1,0 +1,120 @@
+/**
+ * Requests that mean harm, against an API process of its own beside the running stack (`pnpm stack up`).
+ *   pnpm test:hostile             10,000 for each part of the interface
+ *   pnpm test:hostile --ci        300
+ *   pnpm test:hostile --seed N    other ones
+ * No answer may be a 5xx, the process may not grow, and nothing secret may be in its log.
+ */
+import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { type Operation, operations } from "@moorage/contract";
+import { createRandom } from "../../packages/control-plane/src/testing/random.ts";
+import { inStack } from "../../tools/stack/places.ts";
+import { accountOf } from "../conformance/fuzz-account.ts";
+import { newChecks } from "../conformance/checks.ts";
+import { startApi } from "../kit/api-process.ts";
+import { formsOf } from "../security/forms.ts";
+import { hostile, type Secrets } from "./requests.ts";
+import { type Answer, createSender } from "./send.ts";
+
+const { values } = parseArgs({
+  options: { ci: { type: "boolean", default: false }, seed: { type: "string", default: "1" } },
+});
+const [perPart, seed] = [values.ci ? 300 : 10_000, Number(values.seed)];
+const PORT = 18_711;
+const SENDERS = 64;
+/** What the process may have grown by since it was warm. */
+const MOST_GROWTH = 1.2;
+
+const { check, note, tally } = newChecks();
+const logFile = inStack("hostile.log");
+const log = openSync(logFile, "w", 0o600);
+try {
+  const unlimited = { MOORAGE_RATE_LIMITS: "off" };
+  await using api = await startApi(PORT, unlimited, log);
+  const { token } = await accountOf(`hostile-${Date.now()}`, api.url);
+  const secrets: Secrets = { token, password: `Canary-${crypto.randomUUID()}` };
+  // It asks for nothing in its body: the account would be gone, and all else be refused for that.
+  const meant = operations.filter(({ id }) => id !== "cancelAccount");
+  const parts = Map.groupBy(meant, ({ tag }) => tag);
+
+  await sendAll(meant, Math.ceil(perPart / 2), seed + 1, secrets);
+  const warm = await settledMb(api.pid);
+  console.log(`after ${Math.ceil(perPart / 2)} to warm up: ${warm} MB`);
+  for (const [tag, ofTag] of parts)
+    await check(`${tag}: ${perPart} hostile requests, none answered by a 5xx or not at all`, async () => {
+      const answers = await sendAll(ofTag, perPart, seed, secrets);
+      const wrong = answers.filter(({ answer, endless }) => (typeof answer === "number" ? answer >= 500 : !endless));
+      console.log(`       ${countsOf(answers.map(({ answer }) => answer))}`);
+      if (wrong.length > 0)
+        throw new Error(
+          `${wrong.length}, such as ${wrong
+            .slice(0, 5)
+            .map(({ answer, kind, of }) => `${answer} (${kind}, ${of})`)
+            .join("; ")}`,
+        );
+    });
+  await check(
+    "it serves as before",
+    async () => fetch(`${api.url}/v4/regions`),
+    ({ status }) => (status === 200 ? undefined : `${status}`),
+  );
+  const after = await settledMb(api.pid);
+  note(
+    `its memory is at most ${MOST_GROWTH} times that of after the warm-up`,
+    after <= warm * MOST_GROWTH,
+    `${after} MB of ${warm} MB`,
+  );
+  const text = readFileSync(logFile, "utf8");
+  for (const [name, secret] of Object.entries(secrets)) {
+    const found = formsOf(secret).filter((form) => text.includes(form.text));
+    note(`no line of its log has the ${name}`, found.length === 0, found.map(({ how }) => how).join(", "));
+  }
+  note("its log was written", text.split("\n").length > perPart, `${text.split("\n").length} lines`);
+} finally {
+  closeSync(log);
+  rmSync(logFile, { force: true });
+}
+console.log(`\nhostile: ${tally.passed} passed, ${tally.failed} failed`);
+process.exitCode = tally.failed === 0 ? 0 : 1;
+
+type Sent = { kind: string; of: string; answer: Answer; endless: boolean };
+
+/** All kinds in turn, each on an operation by chance; many connections at once. */
+async function sendAll(of: readonly Operation[], count: number, from: number, secrets: Secrets): Promise<Sent[]> {
+  const kinds = Object.entries(hostile);
+  const sent: Sent[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    const sender = createSender(PORT);
+    for (let n = next++; n < count; n = next++) {
+      const random = createRandom(from * 1_000_003 + n);
+      const [kind, make] = kinds[n % kinds.length] as (typeof kinds)[number];
+      const operation = random.oneOf(of);
+      const request = make(operation, random, secrets);
+      sent.push({ kind, of: operation.id, answer: await sender.send(request), endless: request.endless === true });
+    }
+    sender.close();
+  };
+  await Promise.all(Array.from({ length: SENDERS }, work));
+  return sent;
+}
+
+function countsOf(answers: readonly Answer[]): string {
+  return [...Map.groupBy(answers, (answer) => answer)]
+    .map(([answer, all]) => `${answer}: ${all.length}`)
+    .toSorted()
+    .join(", ");
+}
+
+/** The least of a few seconds: what is yet to be collected is nobody's growth. */
+async function settledMb(pid: number): Promise<number> {
+  let least = Infinity;
+  for (let second = 0; second < 5; second++) {
+    await sleep(1000);
+    const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+    least = Math.min(least, Math.round(Number(kilobytes) / 1024));
+  }
+  return least;
+}
