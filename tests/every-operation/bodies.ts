@@ -4,6 +4,7 @@ import { CARD } from "./limits.ts";
 import { newInstance } from "./machines.ts";
 import { newCompute } from "./money.ts";
 import type { Target } from "./stage.ts";
+import { asCluster } from "./things.ts";
 
 type Body = {
   /** One that is accepted. */
@@ -25,6 +26,12 @@ const name = (): string => `planted-${randomBytes(4).toString("hex")}`;
 export const bodies: Readonly<Record<string, Body>> = {
   createMysqlDatabase: { body: () => ({ label: name(), region: REGION, type: PLAN, engine: ENGINE }) },
   updateMysqlDatabase: { body: () => ({ label: name(), updates: { hour_of_day: 3 } }) },
+  promoteMysqlNode: {
+    body: async ({ params }, world) => {
+      await asCluster(world, Number(params["instanceId"]), "leaderless");
+      return { accept_loss: true };
+    },
+  },
   createMysqlBackup: { body: () => ({ label: name() }) },
   uploadImage: { body: () => ({ label: name(), region: REGION }) },
   captureImage: {

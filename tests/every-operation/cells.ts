@@ -76,7 +76,8 @@ const said = ({ grants = [], on }: Held, it: Entity | undefined): string =>
 /** Everything else is possible with an active database, and with a transfer of one's own. */
 const wantedBy: Readonly<Record<string, Wanted>> = {
   resumeMysqlDatabase: { status: "suspended" },
-  switchMysqlPrimary: { cluster: true },
+  switchMysqlPrimary: { cluster: "healthy" },
+  promoteMysqlNode: { cluster: "leaderless" },
   acceptServiceTransfer: { offered: true },
 };
 

@@ -4,7 +4,7 @@ import { activeDatabase } from "../../packages/control-plane/src/testing/active-
 import { startPrometheus } from "../../packages/control-plane/src/testing/prometheus.ts";
 import { newWorld, type World } from "../../packages/control-plane/src/testing/world.ts";
 import { everyStatus, expectedStates, type Status } from "./expected-states.ts";
-import { asCluster } from "./things.ts";
+import { asCluster, type ClusterKind } from "./things.ts";
 
 const LARGE = { id: "m1-large", label: "Large", class: "standard", memory_mb: 4096, disk_mb: 40_960, vcpus: 2 };
 
@@ -33,10 +33,10 @@ test("every operation on a database has a row", () => {
 });
 
 /** A database of an account of its own, made by the front door and then put into the status. */
-async function databaseIn(status: Status, cluster = false) {
+async function databaseIn(status: Status, cluster?: ClusterKind) {
   const alice = await world.customer();
   const { id } = await activeDatabase(world, alice, host);
-  if (cluster) await asCluster(world, id);
+  if (cluster !== undefined) await asCluster(world, id, cluster);
   const { account_id, timeline_id } = await world.databaseRow(id);
   const backup = await world.db
     .insertInto("backups")

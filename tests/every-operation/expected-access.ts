@@ -59,6 +59,10 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
     scopes: ["databases:read_write"],
     object: "read_write",
   },
+  "POST /v4/databases/mysql/instances/:instanceId/promote": {
+    scopes: ["databases:read_write"],
+    object: "read_write",
+  },
   "GET /v4/databases/mysql/instances/:instanceId/failovers": { scopes: ["databases:read_only"], object: "read_only" },
 
   "GET /v4/databases/mysql/instances/:instanceId/backups": { scopes: ["databases:read_only"], object: "read_only" },

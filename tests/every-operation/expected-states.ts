@@ -1,3 +1,5 @@
+import type { ClusterKind } from "./things.ts";
+
 /**
  * In which status a database operation is allowed, written by hand from the interface (its section on the status of a
  * managed database) and the decisions where it is silent; never from the table under test. An operation on a database
@@ -24,7 +26,7 @@ type ExpectedStates = {
   /** Where one operation has two meanings. */
   as?: string;
   /** It needs three nodes. */
-  cluster?: true;
+  cluster?: ClusterKind;
   body?: (context: { restoreTime: string; id: number }) => object;
   allowed: readonly Status[];
 };
@@ -46,7 +48,14 @@ export const expectedStates: readonly ExpectedStates[] = [
   { operation: `POST ${instance}/patch`, allowed: ["active"] },
   { operation: `POST ${instance}/suspend`, allowed: ["active"] },
   { operation: `POST ${instance}/resume`, allowed: ["suspended"] },
-  { operation: `POST ${instance}/switchover`, cluster: true, allowed: ["active"] },
+  { operation: `POST ${instance}/switchover`, cluster: "healthy", allowed: ["active"] },
+  {
+    operation: `POST ${instance}/promote`,
+    cluster: "leaderless",
+    body: () => ({ accept_loss: true }),
+    // It does not wait for what is under way, unless that makes or stops its nodes.
+    allowed: ["active", "degraded", "updating", "backing_up", "resuming"],
+  },
   { operation: `GET ${instance}/failovers`, allowed: everyStatus },
 
   { operation: `GET ${instance}/credentials`, allowed: butProvisioning },

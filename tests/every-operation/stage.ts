@@ -5,7 +5,16 @@ import { ENGINE, PLAN, REGION, type World } from "../../packages/control-plane/s
 import { changeClient, consent, newClient, type Person } from "./apps.ts";
 import { newImage, newInstance } from "./machines.ts";
 import { newInvoice, newPayment, newPaymentMethod } from "./money.ts";
-import { asCluster, backupOf, clientWithThumbnail, closedAccount, loginOf, newTransfer, tokenIdOf } from "./things.ts";
+import {
+  asCluster,
+  backupOf,
+  type ClusterKind,
+  clientWithThumbnail,
+  closedAccount,
+  loginOf,
+  newTransfer,
+  tokenIdOf,
+} from "./things.ts";
 
 export type Permission = "read_only" | "read_write";
 /** Something that grants name. */
@@ -13,9 +22,9 @@ export type Entity = { type: EntityType; id: number };
 export type Target = { params: Record<string, string>; entity?: Entity };
 /**
  * What the thing that is named must be like. `offered`: a transfer of somebody else's, to accept. `cluster`: a database
- * of three healthy nodes.
+ * of three nodes.
  */
-export type Wanted = { status?: DatabaseStatus; offered?: true; cluster?: true };
+export type Wanted = { status?: DatabaseStatus; offered?: true; cluster?: ClusterKind };
 /** What a restricted user was given. */
 export type Held = {
   grants?: readonly string[];
@@ -115,7 +124,7 @@ export async function newStage(world: World) {
     }
 
     const { id } = (await owner.create()).body;
-    if (cluster === true) await asCluster(world, id);
+    if (cluster !== undefined) await asCluster(world, id, cluster);
     const backup = names.includes("backupId") ? { backupId: await backupOf(world, id) } : {};
     // The state in which everything is possible, so that a refusal is about the principal.
     await world.db.updateTable("databases").set({ status }).where("id", "=", id).execute();

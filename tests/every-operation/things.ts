@@ -47,11 +47,14 @@ export async function backupOf(world: World, id: number): Promise<string> {
 
 let ports = 24_093;
 
-/** Three healthy nodes, whatever it had. */
-export async function asCluster({ db, time }: World, id: number): Promise<void> {
+export type ClusterKind = "healthy" | "leaderless";
+
+/** Three healthy nodes, whatever it had; or two that follow nobody, because the one that leads them has failed. */
+export async function asCluster({ db, time }: World, id: number, kind: ClusterKind = "healthy"): Promise<void> {
+  const isHealthy = kind === "healthy";
   const { account_id } = await db
     .updateTable("databases")
-    .set({ cluster_size: 3, replication_type: "semi_synch" })
+    .set({ cluster_size: 3, replication_type: isHealthy ? "semi_synch" : "asynch" })
     .where("id", "=", id)
     .returning("account_id")
     .executeTakeFirstOrThrow();
@@ -60,15 +63,26 @@ export async function asCluster({ db, time }: World, id: number): Promise<void> 
   await db.insertInto("clusters").values({ account_id, database_id: id, group_password: "" }).execute();
   const nodes = [0, 1, 2].map((ordinal) => ({
     ...{ account_id, id: randomUUID(), database_id: id, host_id: host.id, ordinal, port: ports-- },
-    ...{ memory_mb: 2048, disk_mb: 20_480, created_at: new Date(0), observed_state: "running" as const },
+    ...{ memory_mb: 2048, disk_mb: 20_480, created_at: new Date(0) },
+    observed_state: isHealthy || ordinal > 0 ? ("running" as const) : ("failed" as const),
     ...{ wanted: null, waiting_operation_id: null, observed_step: null, observed_message: null, observed_at: null },
     ...{ used_disk_mb: null, released_at: null },
   }));
   await db.insertInto("nodes").values(nodes).execute();
-  const report = JSON.stringify({ state: "online", online: 3, shared: true, primary: nodes[0]?.id });
+  const report = isHealthy
+    ? { state: "online", online: 3, shared: true, primary: nodes[0]?.id }
+    : { state: "offline", online: 0, shared: false, gtid: "", term: 1 };
+  const since = isHealthy ? null : new Date(time.now.getTime() - 60_000);
+  const said = { account_id, database_id: id, report: JSON.stringify(report), unhealthy_since: since };
   await db
     .insertInto("members")
-    .values(nodes.map(({ id: node_id }) => ({ account_id, node_id, database_id: id, report })))
+    .values(nodes.map(({ id: node_id }) => ({ node_id, ...said })))
+    .execute();
+  if (isHealthy) return;
+  const leads = { node_id: nodes[0]?.id as string, term: 1, over: "fence" as const, from_node: null, since: time.now };
+  await db
+    .insertInto("leaders")
+    .values({ account_id, database_id: id, ...leads })
     .execute();
 }
 

@@ -66,6 +66,7 @@ export const chores = [
   "worker.choose-keeper",
   "worker.delete-copy",
   "worker.delete-logs",
+  "worker.delete-tails",
   "worker.sweep-timeline",
   "worker.begin-purge",
   "worker.finish-purge",

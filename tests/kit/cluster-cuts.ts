@@ -2,6 +2,7 @@ import { bridgeAddress, bridgeAddress6 } from "../../tools/stack/addresses.ts";
 import { hostOf } from "../../tools/stack/hosts.ts";
 import { cableOf } from "../../tools/stack/network.ts";
 import { run, runWithInput } from "../../tools/stack/run.ts";
+import type { Member } from "./cluster.ts";
 
 /** The number of a host, or the control plane with all its parts. */
 export const CONTROL_PLANE = 0;
@@ -41,8 +42,9 @@ ${rules("daddr", to)}  }
 `;
 }
 
-/** Takes away what an earlier cut left, and is no error without one. */
-const NONE = `table ${TABLE}\ndelete table ${TABLE}\n`;
+/** Takes away what an earlier trial left, and is no error without it. */
+const none = (table: string): string => `table ${table}\ndelete table ${table}\n`;
+const NONE = none(TABLE);
 
 const load = (host: number, text: string): Promise<void> =>
   runWithInput("ip", ["netns", "exec", hostOf(host).namespace, "nft", "-f", "-"], text);
@@ -64,6 +66,30 @@ export async function cut(drops: readonly Drop[], hosts: readonly number[]) {
     throw error;
   }
   return { at: Date.now(), heal, [Symbol.asyncDispose]: heal };
+}
+
+const SLOW_TABLE = "inet drill_slow";
+/** Of both others together: a few transactions in a second. */
+const SLOW = "1 kbytes/second";
+
+/**
+ * As a link that is full: of what a member's server sends to the other hosts more than a little is dropped, and TCP sends
+ * it again. Its own gate leads clients to it as before, and hosts hear each other.
+ */
+export async function slowDown({ host, peerPort }: Member, others: readonly Member[]) {
+  const heal = (): Promise<void> => load(host, none(SLOW_TABLE));
+  const to = others.flatMap((other) => addressesOf(other.host).four).join(", ");
+  await load(
+    host,
+    `${none(SLOW_TABLE)}table ${SLOW_TABLE} {
+  chain passing {
+    type filter hook forward priority -310; policy accept;
+    ip daddr { ${to} } tcp sport ${peerPort} limit rate over ${SLOW} burst 1 kbytes drop
+  }
+}
+`,
+  );
+  return { at: Date.now(), [Symbol.asyncDispose]: heal };
 }
 
 /** Pulls a host's cable out, or puts it in again. */

@@ -23,3 +23,10 @@ test("two members that take writes at once are a split, whatever they call their
 test("a write that was taken outside of the group is told", () => {
   expect(splits([probe(3, 0, "none")])).toEqual(["member 3 wrote in no group"]);
 });
+
+test("a member that takes writes as before, after another had, is a split", () => {
+  expect(splits([probe(1, 0, "v:1"), probe(2, 1000, "v:2"), probe(1, 2000, "v:1")])).toEqual([
+    "1 took writes as before after 2 had",
+  ]);
+  expect(splits([probe(1, 0, "v:1"), probe(2, 1000, "v:2"), probe(1, 2000, "v:3")])).toEqual([]);
+});

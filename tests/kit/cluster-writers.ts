@@ -52,7 +52,7 @@ export async function startWriters({ door, members }: Cluster, run: number, paus
 export type Writers = Awaited<ReturnType<typeof startWriters>>;
 
 export type Probe = { prober: number; n: number; began: number; refused?: true; ended?: number; view?: string };
-type AcceptedProbe = Probe & { ended: number; view: string };
+export type AcceptedProbe = Probe & { ended: number; view: string };
 
 /** Tries to write to each member directly, from its own host, which no cut between hosts keeps from it. */
 export function startProbers({ door, members }: Cluster, run: number) {
@@ -72,7 +72,7 @@ export function startProbers({ door, members }: Cluster, run: number) {
   };
 
   /** It dies with its host, and goes on with it. */
-  function keepProbing({ host, nodeAddress, peerPort, ordinal }: Member) {
+  function keepProbing({ host, nodeAddress, peerPort, ordinal, replication }: Member) {
     const lines: string[] = [];
     let ended = false;
     let current: ReturnType<typeof start> | undefined;
@@ -80,7 +80,7 @@ export function startProbers({ door, members }: Cluster, run: number) {
       for (let first = 1; !ended; first += 1_000_000) {
         current = start({ namespace: `moor-host-${host}` }, "probe-member", {
           ...{ host: nodeAddress, port: peerPort, username: door.username, password: door.password },
-          ...{ run, prober: FIRST_PROBER + ordinal, first },
+          ...{ run, prober: FIRST_PROBER + ordinal, first, replication },
         });
         await current.ended;
         lines.push(...current.lines);
@@ -120,9 +120,14 @@ export function startReaders({ door, members }: Cluster, gatePort = door.port) {
 export const startBurners = ({ door }: Cluster, gatePort: number, sessions: number, endsAt: number) =>
   start({ namespace: env("MOORAGE_CLIENT_A") }, "burn", { ...door, gatePort, sessions, until: endsAt });
 
-/** Of what was acknowledged, what a member does not have. */
-export async function missingAt(member: Member, run: number, acknowledged: readonly Write[]): Promise<Write[]> {
-  const rows = await rowsAt<Write>(member, "select writer, n from drill.writes where run = ?", [run]);
-  const found = new Set(rows.map(({ writer, n }) => `${writer} ${n}`));
-  return acknowledged.filter(({ writer, n }) => !found.has(`${writer} ${n}`));
+export const writesAt = (member: Member, run: number): Promise<Write[]> =>
+  rowsAt<Write>(member, "select writer, n from drill.writes where run = ?", [run]);
+
+export function without(some: readonly Write[], others: readonly Write[]): Write[] {
+  const found = new Set(others.map(({ writer, n }) => `${writer} ${n}`));
+  return some.filter(({ writer, n }) => !found.has(`${writer} ${n}`));
 }
+
+/** Of what was acknowledged, what a member does not have. */
+export const missingAt = async (member: Member, run: number, acknowledged: readonly Write[]): Promise<Write[]> =>
+  without(acknowledged, await writesAt(member, run));

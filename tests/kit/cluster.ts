@@ -18,7 +18,9 @@ export type Member = {
   peerAddress: string;
   nodeAddress: string;
   peerPort: number;
+  replication: Replication;
 };
+export type Replication = "semi_synch" | "asynch";
 
 /** Kept, so that it can be used when the control plane is gone. */
 export type Cluster = { id: number; door: Door; members: Member[]; primary: Member };
@@ -28,17 +30,19 @@ export const THREE_NODES = { cluster_size: 3, type: "m1-medium" };
 
 export async function membersOf(id: number): Promise<Member[]> {
   const rows = await query<
-    Record<"node" | "host" | "address" | "peer" | "own", string> & Record<"at" | "port", number>
+    Record<"node" | "host" | "address" | "peer" | "own", string> &
+      Record<"at" | "port", number> & { replication: Replication }
   >(
     `select n.id as node, n.ordinal as at, h.name as host, host(h.address) as address,
-       host(coalesce(h.private_address, h.address)) as peer, n.wanted->'network'->>'address' as own, n.port
-     from nodes n join hosts h on h.id = n.host_id
+       host(coalesce(h.private_address, h.address)) as peer, n.wanted->'network'->>'address' as own, n.port,
+       d.replication_type as replication
+     from nodes n join hosts h on h.id = n.host_id join databases d on d.id = n.database_id
      where n.database_id = $1 and n.released_at is null and not n.tombstoned order by n.ordinal`,
     [id],
   );
-  return rows.map(({ node, at, host, address, peer, own, port }) => ({
+  return rows.map(({ node, at, host, address, peer, own, port, replication }) => ({
     ...{ node, ordinal: at, host: Number(host.replace("host-", "")), address },
-    ...{ peerAddress: peer, nodeAddress: own, peerPort: peerPortOf(port) },
+    ...{ peerAddress: peer, nodeAddress: own, peerPort: peerPortOf(port), replication },
   }));
 }
 
@@ -57,20 +61,41 @@ export const rowsAt = <Row extends object>(member: Member, text: string, values:
     return rows;
   });
 
-/** What a member's own server says of its group. A cut one says what was: only what two of them say counts. */
-export type OwnView = { view: string; primary: string; online: number };
+/**
+ * What a member's own server says of its group, or of whom it follows. A cut one says what was: only what two of them say
+ * counts. `online` is of a group: a leader alone knows its followers.
+ */
+export type OwnView = { view: string; primary: string; online?: number };
 
-export async function ownView(member: Member): Promise<OwnView | undefined> {
+export const ownView = (member: Member): Promise<OwnView | undefined> =>
+  (member.replication === "asynch" ? viewOfFollowing : viewOfGroup)(member).catch(() => undefined);
+
+async function viewOfGroup(member: Member): Promise<OwnView | undefined> {
   const rows = await rowsAt<{ host: string; state: string; role: string; view: string | null }>(
     member,
     `select m.MEMBER_HOST as host, m.MEMBER_STATE as state, m.MEMBER_ROLE as role, s.VIEW_ID as view
      from performance_schema.replication_group_members m
      left join performance_schema.replication_group_member_stats s on s.MEMBER_ID = m.MEMBER_ID`,
-  ).catch(() => []);
+  );
   const online = rows.filter(({ state }) => state === "ONLINE");
   const primary = online.find(({ role }) => role === "PRIMARY");
   if (primary === undefined || online.every(({ host }) => host !== member.peerAddress)) return undefined;
   return { view: primary.view ?? "", primary: primary.host, online: online.length };
+}
+
+/** Open for writes, and it leads; or it receives from one and applies. */
+async function viewOfFollowing(member: Member): Promise<OwnView | undefined> {
+  const [own] = await rowsAt<{ closed: 0 | 1; source: string | null; receiving: string | null; applying: string }>(
+    member,
+    `select @@global.super_read_only as closed, c.HOST as source, r.SERVICE_STATE as receiving, a.SERVICE_STATE as applying
+     from (select 1) as one
+     left join performance_schema.replication_connection_configuration c on c.CHANNEL_NAME = ''
+     left join performance_schema.replication_connection_status r on r.CHANNEL_NAME = ''
+     left join performance_schema.replication_applier_status a on a.CHANNEL_NAME = ''`,
+  );
+  if (own?.closed === 0) return { view: "", primary: member.peerAddress };
+  const follows = own?.receiving === "ON" && own.applying === "ON";
+  return follows && own.source ? { view: "", primary: own.source } : undefined;
 }
 
 /** The primary that at least two of these say, in one view. Asked of the servers, not of gates or the control plane. */
@@ -87,7 +112,7 @@ export async function agreedPrimary(members: readonly Member[]): Promise<Member 
 async function whole(members: readonly Member[], door: Door): Promise<Member | false> {
   const views = await Promise.all(members.map(ownView));
   const texts = views.map((view) => JSON.stringify(view));
-  if (members.length !== 3 || views[0]?.online !== 3 || new Set(texts).size !== 1) return false;
+  if (members.length !== 3 || (views[0]?.online ?? 3) !== 3 || new Set(texts).size !== 1) return false;
   const primary = members.find(({ peerAddress }) => peerAddress === views[0]?.primary);
   const [own] = await rowsAt<{ uuid: string }>(primary as Member, "select @@server_uuid as uuid");
   for (const { address } of members) if ((await leadsTo(door, address)) !== own?.uuid) return false;
@@ -113,11 +138,12 @@ export async function untilHealthy(alice: Tenant, id: number, seconds: number): 
 export const othersThan = (member: Member, members: readonly Member[]): Member[] =>
   members.filter(({ node }) => node !== member.node);
 
-/** What the tenant is told of a change of the primary after this moment; the newest of them. */
+/** What the tenant is told of a change of the primary after this moment, once it is known what was lost; the newest of them. */
 export const untilReceipt = (alice: Tenant, id: number, after: number): Promise<DatabaseFailover> =>
   until(`a change of the primary of ${id} is told`, 60, async () => {
     const path = `/v4/databases/mysql/instances/${id}/failovers`;
     const { body } = await alice.call<{ data: DatabaseFailover[] }>("GET", path);
     // It has whole seconds.
-    return body.data.find(({ created }) => Date.parse(`${created}Z`) >= after - 1000);
+    const newest = body.data.find(({ created }) => Date.parse(`${created}Z`) >= after - 1000);
+    return newest?.transactions_lost !== null && newest;
   });

@@ -48,6 +48,10 @@ const rowRules: Record<string, string> = {
     "select n.id from nodes n join databases d on d.id = n.database_id where n.released_at is null and d.cluster_size > 1 and (select array_agg(o.id::text order by o.ordinal) from nodes o where o.database_id = d.id and o.released_at is null) is distinct from (select array_agg(m->>'node') from jsonb_array_elements(n.wanted->'cluster'->'members') m)",
   "a member has a permission that should have been taken back":
     "select id from nodes where released_at is null and wanted->'cluster' ?| array['begin', 'renew', 'lead']",
+  "an asynchronous cluster has no leader among its nodes, or another cluster has one":
+    "select d.id from databases d left join leaders l on l.database_id = d.id left join nodes n on n.id = l.node_id and n.database_id = d.id and n.released_at is null where d.deleted_at is null and d.status <> 'failed' and (n.id is not null) <> (d.replication_type = 'asynch')",
+  "a member was told of another leader":
+    "select n.id from nodes n left join leaders l on l.database_id = n.database_id where n.released_at is null and (n.wanted->'cluster'->'leader'->>'node', n.wanted->'cluster'->'leader'->>'term') is distinct from (l.node_id::text, l.term::text)",
   "a host's reservation is not the sum of its nodes":
     "select h.name, reserved_memory_mb, coalesce(sum(n.memory_mb), 0) from hosts h left join nodes n on n.host_id = h.id and n.released_at is null group by h.id having reserved_memory_mb <> coalesce(sum(n.memory_mb), 0) or reserved_disk_mb <> coalesce(sum(n.disk_mb), 0)",
   "an account's counters are not the sum of its databases":
@@ -67,6 +71,7 @@ async function brokenRows(): Promise<string[]> {
   return broken;
 }
 
+/** A node that rests keeps its mount and its namespace until its host loses its power, and has them again when it is resumed. */
 async function brokenHosts(): Promise<string[]> {
   const nodes = await query<{ id: string; host: string; powered: boolean }>(
     "select nodes.id, hosts.name as host, powered from nodes join hosts on hosts.id = host_id join databases on databases.id = database_id where released_at is null",
@@ -93,15 +98,20 @@ async function brokenHosts(): Promise<string[]> {
     differ(broken, `scratch files of host ${n}`, [], await scratch(n));
     differ(broken, `specs of host ${n}`, wanted, await specs(n));
     differ(broken, `node folders of host ${n}`, wanted, await nodeFolders(n));
-    if ((await mounts(n)).length !== wanted.length)
-      broken.push(`host ${n} has ${(await mounts(n)).length} mounts for ${wanted.length} nodes`);
+    const mounted = (await mounts(n)).map((target) => target.split("/").at(-2) ?? "");
+    differ(
+      broken,
+      `mounts of host ${n}`,
+      here.filter(({ id, powered }) => powered || mounted.includes(id)).map(({ id }) => id),
+      mounted,
+    );
   }
   const others = await othersNamespaces();
   const found = (await nodeNamespaces()).filter((name) => !others.has(name));
   differ(
     broken,
     "node namespaces",
-    nodes.map(({ id }) => namespaceOf(id)),
+    nodes.filter(({ id, powered }) => powered || found.includes(namespaceOf(id))).map(({ id }) => namespaceOf(id)),
     found,
   );
   return broken;
@@ -161,11 +171,14 @@ async function brokenObjects(): Promise<string[]> {
   const logs = await query<{ place: string }>(
     `select ${PLACE} || '/logs/' || l.name as place from binary_logs l join timelines t on t.id = l.timeline_id where l.doomed_at is null`,
   );
+  const tails = await query<{ place: string }>(
+    `select ${PLACE} || '/' || s.name as place from tails s join timelines t on t.id = s.timeline_id`,
+  );
   const archives = await query<{ place: string }>(
     "select 'accounts/' || account_id || '/databases/' || database_id || '/' as place from archives",
   );
   const told = [
-    ...logs.map(({ place }) => place),
+    ...[...logs, ...tails].map(({ place }) => place),
     ...copies.flatMap(({ place, parts }) => [
       `${place}/manifest.json`,
       ...Array.from({ length: parts }, (_, n) => `${place}/part-${String(n + 1).padStart(6, "0")}`),

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type NodeReport, PROTOCOL, type VerifiedRequest } from "@moorage/contract/agent";
 import { announceSteps } from "@moorage/crash-points";
 import type { Logger } from "pino";
+import { bootId } from "./boot-id.ts";
 import { createArchiver } from "./archive/archiver.ts";
 import { copySteps } from "./archive/copy.ts";
 import { endJobStep } from "./archive/jobs.ts";
@@ -11,7 +12,9 @@ import { shipSteps } from "./archive/ship-logs.ts";
 import { tellSteps } from "./archive/tell-archived.ts";
 import { createTurns } from "./archive/turns.ts";
 import { captureDisk, captureSteps } from "./capture/capture-disk.ts";
-import { groupSteps, recordSteps } from "./cluster/group-steps.ts";
+import { tailSteps } from "./cluster/following/save-tail.ts";
+import { groupSteps } from "./cluster/group-steps.ts";
+import { recordSteps } from "./cluster/record-steps.ts";
 import { watchGroups } from "./cluster/watch-groups.ts";
 import { createCaptures } from "./capture/captures.ts";
 import type { Config } from "./config.ts";
@@ -56,6 +59,9 @@ export const agentVersion = "0.1.0";
 
 const purgeEveryMs = 3_600_000;
 const firstLookMs = 3000;
+/** Of a gateway that is there. */
+const answerWithinMs = 2000;
+const connectedSoonMs = 50;
 /** Nightly copies, the trying of restores, captures: the host has tenants. */
 const heavyAtOnce = 1;
 
@@ -77,6 +83,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     ...[...tables.flatMap(stepNames), reachedStep, tellVerifiedStep, ...diskSteps, ...archiveSteps],
     ...captureSteps,
     ...Object.values(recordSteps),
+    ...tailSteps,
   ]);
   const host = hostPaths(config.dir);
   await makeHostFolders(host);
@@ -127,6 +134,15 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     if (group_password === undefined) throw new Error("The gateway knows no password of the members' account.");
     return group_password;
   };
+  const gatewayAnswers = async () => {
+    const timeout = AbortSignal.timeout(answerWithinMs);
+    // One that was just started is not connected yet, which says nothing about the gateway.
+    while (gateway === undefined && !timeout.aborted) await sleep(connectedSoonMs);
+    return Promise.try(() => connected().samples({ protocol: PROTOCOL, nodes: [] }, timeout)).then(
+      () => true,
+      () => false,
+    );
+  };
   const certificateFor = (node: string, csr: string) => connected().certificate({ protocol: PROTOCOL, node, csr });
   const recipeFor: NodeDeps["recipeFor"] = async (node, purpose) =>
     (await connected().recipe({ protocol: PROTOCOL, node, purpose })).recipe;
@@ -136,6 +152,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   };
   const tellKeyring = async (node: string, keyring: Buffer) =>
     void (await connected().keyring({ protocol: PROTOCOL, node, keyring: keyring.toString("base64") }));
+  const uploads: NodeDeps["uploads"] = (message, signal) => connected().uploads(message, signal);
   const nodeDeps: NodeDeps = {
     host,
     store,
@@ -145,6 +162,8 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     enginesDir: config.enginesDir,
     adminPassword,
     groupPassword,
+    gatewayAnswers,
+    uploads,
     viewsOf: (node) => gatekeeper.views(node).catch(() => undefined),
     certificateFor,
     recipeFor,
@@ -176,7 +195,8 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     store,
     podman,
     reporter,
-    uploads: (message, signal) => connected().uploads(message, signal),
+    uploads,
+    viewsOf: nodeDeps.viewsOf,
     archived: (message, signal) => connected().archived(message, signal),
     clock,
     log,
@@ -214,7 +234,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     // A node that is as it should be is known to be so in a moment: the first report need not call it unknown.
     await Promise.race([reconciler.idle(), sleep(firstLookMs, undefined, { signal: stop.signal })]);
     void reporter.start();
-    const boot = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
+    const boot = await bootId();
     await keepPolling(
       {
         wanted: (message, signal) => connected().wanted(message, signal),

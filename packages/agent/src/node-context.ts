@@ -1,5 +1,6 @@
 import type { NodeSpec, Recipe, RecipeRequest } from "@moorage/contract/agent";
 import type { Logger } from "pino";
+import type { UploadDeps } from "./archive/upload.ts";
 import type { ClusterGates } from "./cluster-gate/cluster-gates.ts";
 import type { Gate } from "./gate/gate.ts";
 import type { ClusterViews } from "./gatekeeper/views.ts";
@@ -21,6 +22,10 @@ export type NodeDeps = {
   adminPassword: (node: string) => Promise<string>;
   /** Of the members' own account. Asks the gateway, like `adminPassword`. */
   groupPassword: (node: string) => Promise<string>;
+  /** Whether the gateway can be told something now. */
+  gatewayAnswers: () => Promise<boolean>;
+  /** Addresses for objects of a node's timeline; asks the gateway. */
+  uploads: UploadDeps["uploads"];
   /** What the gatekeeper knows of a member's cluster; undefined while it does not answer. */
   viewsOf: (node: string) => Promise<ClusterViews | undefined>;
   /** Asks the gateway, like `adminPassword`. */

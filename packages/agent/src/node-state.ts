@@ -1,3 +1,4 @@
+import { SavedTail } from "@moorage/contract/agent";
 import { z } from "zod";
 import { ArchiveState } from "./archive/archive-state.ts";
 import { readIfThere, writeDurably } from "./durable-file.ts";
@@ -10,6 +11,12 @@ const UsedIds = z.object({
   renewing: z.uuid().optional(),
   renewed: z.uuid().optional(),
   led: z.uuid().optional(),
+  /** Of an asynchronous cluster: the term in which it was opened last, and, until it is stopped, the boot. */
+  opened: z.object({ term: z.int(), boot: z.string().optional() }).optional(),
+  /** The last term that it led in and whose end was told: it does not lead in it again. */
+  fenced: z.int().optional(),
+  /** The term whose leader it was found to have nothing beyond, and follows since. */
+  followed: z.int().optional(),
 });
 export type UsedIds = z.output<typeof UsedIds>;
 
@@ -31,6 +38,8 @@ const NodeRecord = z.object({
         /** Of a member: the group that its data were made ready for. */
         group: z.uuid().optional(),
         used: UsedIds.optional(),
+        /** The transactions that it alone had (`errant`) and what of them is in the object store. */
+        tail: z.object({ errant: z.string(), saved: SavedTail }).optional(),
       }),
     )
     .default({}),
@@ -81,6 +90,21 @@ export const recordUsed = (paths: NodePaths, used: UsedIds): Promise<void> =>
     const own = timelines[paths.ordinal];
     return { timelines: { ...timelines, [paths.ordinal]: { ...own, used: { ...own?.used, ...used } } } };
   });
+
+/** Before a server is stopped: whatever timeline it lives on, it does not end by itself. */
+export async function forgetOpening(paths: NodePaths): Promise<void> {
+  const isOpened = ({ used }: Timeline): boolean => used?.opened?.boot !== undefined;
+  const closed = (timeline: Timeline): Timeline => {
+    const { used } = timeline;
+    return used?.opened === undefined
+      ? timeline
+      : { ...timeline, used: { ...used, opened: { term: used.opened.term } } };
+  };
+  if (!Object.values((await readNodeRecord(paths)).timelines).some(isOpened)) return;
+  await updateNodeRecord(paths, ({ timelines }) => ({
+    timelines: Object.fromEntries(Object.entries(timelines).map(([ordinal, each]) => [ordinal, closed(each)])),
+  }));
+}
 
 /** The control plane keeps the keys that it was told last: a timeline that is wanted again has to tell its own again. */
 export const recordKeyringTold = (paths: NodePaths, fingerprint: string): Promise<void> =>

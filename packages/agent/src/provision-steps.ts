@@ -2,6 +2,8 @@ import { chown, lchown, mkdir, readdir, readFile, rename, rm } from "node:fs/pro
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
+import { fenceDeadLeader } from "./cluster/following/fence.ts";
+import { nameServer } from "./cluster/following/server-name.ts";
 import { agreeOnCredentials, memberSteps, startsClosed } from "./cluster/group-steps.ts";
 import { renewIfLost, wasMember } from "./cluster/lost-data.ts";
 import { setStartUp, writeStartUp } from "./disk/start-up.ts";
@@ -35,6 +37,8 @@ export const provisionSteps: StepTable = {
       done: async (context) => context.spec.cluster === undefined || isGateRight(context),
       run: applyGate,
     },
+    // Before anything that could start it: a leader that died may have to leave that to another.
+    { name: "fence", percent: 3, run: fenceDeadLeader },
     {
       name: "image",
       percent: 5,
@@ -176,7 +180,10 @@ async function writeConfig(context: NodeContext): Promise<void> {
   await chown(paths.run, spec.uid, spec.uid);
   if (spec.archive !== undefined) await mkdir(paths.scratch, { recursive: true, mode: 0o711 });
   if ((await readIfThere(paths.config)) !== text) await writeDurably(paths.config, text, 0o644);
+  await nameServer(context);
   if (await startsClosed(context)) await setStartUp(paths, "group");
+  // Not ready for its cluster, or to be renewed: no tenant has anything to write there.
+  else if (spec.cluster !== undefined) await setStartUp(paths, "closed");
   else await writeStartUp(paths, spec.resources.disk_mb);
 }
 

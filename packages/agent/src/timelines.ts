@@ -60,4 +60,8 @@ export async function specMeanwhile({ host, spec }: NodeContext): Promise<NodeSp
 }
 
 /** Each timeline has a group of its own, and what is to be done once is to be done in the wanted one. */
-const clusterBefore = ({ replication, members }: Cluster, group: string): Cluster => ({ replication, group, members });
+const clusterBefore = ({ replication, members, leader }: Cluster, group: string): Cluster => ({
+  ...{ replication, group, members },
+  // Who leads is not of a timeline, but of the database.
+  ...(leader && { leader }),
+});

@@ -56,3 +56,18 @@ export const switchMysqlPrimary = defineOperation({
   emits: ["database_switchover"],
   reply: Empty,
 });
+
+export const promoteMysqlNode = defineOperation({
+  id: "promoteMysqlNode",
+  summary: "Have another node of an asynchronous MySQL database lead in place of a primary that is lost",
+  tag: "Databases",
+  method: "POST",
+  path: "/v4/databases/mysql/instances/:instanceId/promote",
+  access: { scopes: ["databases:read_write"], entity: instanceEntity("read_write") },
+  params: instance,
+  /** Without it the answer is 400, and says what would be lost. */
+  body: z.object({ accept_loss: z.boolean().optional() }),
+  rate: "single",
+  emits: ["database_failover"],
+  reply: Empty,
+});

@@ -1,47 +1,27 @@
 import type { Event } from "@moorage/contract";
 import { withRoot } from "../../../packages/agent/src/mysql/node-sql.ts";
 import { ask, placeA } from "../../kit/client.ts";
-import { type Cluster, type Member, othersThan, socketOf, THREE_NODES, untilHealthy } from "../../kit/cluster.ts";
+import { type Member, othersThan, socketOf, untilHealthy } from "../../kit/cluster.ts";
 import { serverOf } from "../../kit/cluster-faults.ts";
 import { moorage } from "../../kit/moorage.ts";
 import { imageOf, otherImage } from "../../kit/second-image.ts";
 import { env } from "../../kit/stack-env.ts";
 import { until } from "../../kit/until.ts";
 import { act, type Flow, finished, idOf, owning, type Stage } from "../flow.ts";
+import { asynchFlows } from "./asynch-flows.ts";
+import { aCluster, stillWhole, withARow } from "./three-stage.ts";
 
 /** Steps that only a database of three passes. */
 const stepsOfThree = [
   "api.switchMysqlPrimary",
+  "api.promoteMysqlNode",
   ...["rollOn", "formOn", "settleForming", "wantLead", "checkLead", "endLead", "settleSwitchover"].map(
     (name) => `worker.${name}`,
   ),
   ...["placeReplacement", "buryReplaced", "whyStuck", "settleReplacing"].map((name) => `worker.${name}`),
 ];
-export const isClusterStep = (step: string): boolean => step.startsWith("agent.group.") || stepsOfThree.includes(step);
-
-const NOTES = "create database shop; create table shop.notes (id int auto_increment primary key, note text)";
-
-async function aCluster(stage: Stage, more: object = {}): Promise<Cluster> {
-  const { alice, label, databases } = stage;
-  const { id } = await alice.createSurely(label, 60, { ...THREE_NODES, ...more });
-  databases.push(id);
-  await alice.untilStatus(id, "active", 180);
-  return untilHealthy(alice, id, 120);
-}
-
-/** With a row that must still be there afterwards, at every member. */
-async function withARow(stage: Stage): Promise<void> {
-  const { door } = await aCluster(stage);
-  await ask(placeA(), door, `${NOTES}; insert into shop.notes (note) values ('first')`);
-}
-
-async function stillWhole({ alice, databases }: Stage, rows = "first"): Promise<Cluster> {
-  const cluster = await untilHealthy(alice, databases[0] as number, 240);
-  const text = "select group_concat(note order by id) from shop.notes";
-  const found = await ask(placeA(), cluster.door, text);
-  if (found !== rows) throw new Error(`rows are ${found}, not ${rows}`);
-  return cluster;
-}
+export const isClusterStep = (step: string): boolean =>
+  /^agent\.(group|tail)\./.test(step) || stepsOfThree.includes(step);
 
 export const clusterFlows = {
   createOfThree: {
@@ -145,6 +125,7 @@ export const clusterFlows = {
     },
     owns: owning("provision", "group", "tombstone"),
   },
+  ...asynchFlows,
 } satisfies Record<string, Flow>;
 
 /** Nobody asks for it; an event tells of its beginning and its end. */

@@ -5,7 +5,7 @@ import { type Tenant, tenant } from "../../kit/tenant.ts";
 import { powerCut, powerOn } from "../outages.ts";
 import { type Run, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
-import { countsOf, requireWhole, underLoad, untilAnotherLeads } from "./under-load.ts";
+import { countsOf, requireWhole, sumOfCounts, timesIn, underLoad, untilAnotherLeads } from "./under-load.ts";
 
 const hostLost: Fault = {
   name: "its host without power",
@@ -28,10 +28,11 @@ export async function primaryLost(run: Run, { fresh, of }: { fresh: number; of: 
     if (!run.ledger.hasPassed(name)) left--;
     await trial(run, name, () => lose(fault));
   }
-  const times = run.ledger.notesOf(START).flatMap((note) => Number(/^([\d.]+) s to the next/.exec(note)?.[1]) || []);
+  const notes = run.ledger.notesOf(START);
+  const times = timesIn(notes);
   const p95 = percentile(times, 95);
   console.log(
-    `primary lost, ${times.length} trials on this commit: from the fault to the next accepted write p50 ${percentile(times, 50)} s, p95 ${p95} s (goal: at most ${GOAL_P95_MS / 1000} s)`,
+    `primary lost, ${times.length} trials on this commit: from the fault to the next accepted write p50 ${percentile(times, 50)} s, p95 ${p95} s (goal: at most ${GOAL_P95_MS / 1000} s); ${sumOfCounts(notes)}`,
   );
   if (times.length >= ENOUGH)
     await trial(run, `the next write after a lost primary, p95 of ${times.length}`, async () => {

@@ -1,26 +1,27 @@
-import { type Cluster, makeCluster, untilHealthy } from "../../kit/cluster.ts";
+import { type Cluster, makeCluster, type Replication, untilHealthy } from "../../kit/cluster.ts";
 import { query } from "../../kit/records.ts";
 import { type Tenant, tenant } from "../../kit/tenant.ts";
 import { until } from "../../kit/until.ts";
 import { labelled, removeAll } from "../outages.ts";
 
-let standing: Cluster | undefined;
+const standing = new Map<Replication, Cluster>();
 
 /** Drills share one database of three, because making it is not what they are about. One that does not heal is left. */
-export async function standingCluster(alice: Tenant): Promise<Cluster> {
-  const before = standing;
-  standing = undefined;
+export async function standingCluster(alice: Tenant, replication: Replication = "semi_synch"): Promise<Cluster> {
+  const before = standing.get(replication);
+  standing.delete(replication);
   const healthy = before && (await untilHealthy(alice, before.id, 180).catch(() => removeAll(alice, [before.id])));
-  standing = healthy ?? (await makeTried(alice));
-  return standing;
+  const cluster = healthy ?? (await makeTried(alice, replication));
+  standing.set(replication, cluster);
+  return cluster;
 }
 
 /**
  * Its host tries a first restore at once. A program that is started in a client's namespace meanwhile keeps a copy of the
  * mounts, and so the volume of that trial.
  */
-async function makeTried(alice: Tenant): Promise<Cluster> {
-  const made = await makeCluster(alice, labelled("three", 1));
+async function makeTried(alice: Tenant, replication: Replication): Promise<Cluster> {
+  const made = await makeCluster(alice, labelled("three", 1), { replication_type: replication });
   await until("its first restore was tried", 120, async () => {
     const tried = await query("select from databases where id = $1 and verified_at is not null", [made.id]);
     return tried.length === 1;
@@ -28,8 +29,9 @@ async function makeTried(alice: Tenant): Promise<Cluster> {
   return made;
 }
 
-/** When all drills have run. */
-export async function removeStandingCluster(): Promise<void> {
-  if (standing !== undefined) await removeAll(tenant(), [standing.id]);
-  standing = undefined;
+/** When all drills that share it have run. */
+export async function removeStandingCluster(replication: Replication): Promise<void> {
+  const before = standing.get(replication);
+  standing.delete(replication);
+  if (before !== undefined) await removeAll(tenant(), [before.id]);
 }

@@ -26,7 +26,7 @@ export type Seen<T> = {
 /** Eight writers through the gates and, unless primaries change on request, a prober at every member. */
 export async function underLoad<T>(
   cluster: Cluster,
-  work: (writers: Writers) => Promise<T>,
+  work: (writers: Writers, run: number) => Promise<T>,
   { probed = true, pauseMs }: { probed?: boolean; pauseMs?: number } = {},
 ): Promise<Seen<T>> {
   const run = await newRun(cluster);
@@ -34,7 +34,7 @@ export async function underLoad<T>(
   try {
     await probers?.untilAllAnswer();
     await using writers = await startWriters(cluster, run, pauseMs);
-    const result = await work(writers);
+    const result = await work(writers, run);
     const probes = probers?.probes() ?? [];
     const direct = acceptedProbes(probes).map(({ prober, n }) => ({ writer: prober, n }));
     const acknowledged = [...writers.accepted(), ...direct];
@@ -68,11 +68,22 @@ const told = (writes: readonly Write[]): string =>
     .map(({ writer, n }) => `${writer}/${n}`)
     .join(", ");
 
-export const countsOf = ({ acknowledged, unsure, probes }: Seen<unknown>): string =>
+export const countsOf = ({ acknowledged, unsure, probes }: Seen<unknown>, lost = 0): string =>
   [
-    `${acknowledged.length} writes acknowledged, 0 lost, ${unsure} unsure`,
+    `${acknowledged.length} writes acknowledged, ${lost} lost, ${unsure} unsure`,
     ...(probes.length > 0 ? [`${probes.length} direct tries, never two members at once`] : []),
   ].join("; ");
+
+/** From the fault to the next accepted write, in seconds, as the notes of passed trials begin. */
+export const timesIn = (notes: readonly string[]): number[] =>
+  notes.flatMap((note) => Number(/^([\d.]+) s to the next/.exec(note)?.[1]) || []);
+
+/** Of the trials whose notes these are. */
+export function sumOfCounts(notes: readonly string[]): string {
+  const sum = (what: RegExp): number => notes.reduce((all, note) => all + Number(what.exec(note)?.[1] ?? 0), 0);
+  const [writes, lost] = [sum(/(\d+) writes acknowledged/), sum(/acknowledged, (\d+) lost/)];
+  return `${writes} writes acknowledged, ${lost} lost; ${sum(/(\d+) direct tries/)} direct tries, never two members at once`;
+}
 
 /** A member other than this one, elected by those that are left, and writes accepted after it. */
 export async function untilAnotherLeads(lost: Member, { members }: Cluster, writers: Writers): Promise<Member> {

@@ -9,7 +9,7 @@ import { type Connection, createConnection, type RowDataPacket } from "mysql2/pr
 const EVERY_MS = 100;
 const PATIENCE_MS = 900;
 
-const { host, port, username, password, run, prober, first } = JSON.parse(process.argv[2] as string) as {
+const { host, port, username, password, run, prober, first, replication } = JSON.parse(process.argv[2] as string) as {
   host: string;
   port: number;
   username: string;
@@ -17,10 +17,15 @@ const { host, port, username, password, run, prober, first } = JSON.parse(proces
   run: number;
   prober: number;
   first: number;
+  replication: string;
 };
-// Of a server that is in no group there is no view; should it take a write, that must be seen.
-const WRITE = `insert into drill.writes (run, writer, n, view_id) values (?, ?, ?,
-  (select VIEW_ID from performance_schema.replication_group_member_stats where MEMBER_ID = @@server_uuid))`;
+// Of a server that is in no group there is no view; should it take a write, that must be seen. One that follows another
+// has no view of its own: its name tells it from the others.
+const OWN_VIEW =
+  replication === "asynch"
+    ? "@@server_uuid"
+    : "(select VIEW_ID from performance_schema.replication_group_member_stats where MEMBER_ID = @@server_uuid)";
+const WRITE = `insert into drill.writes (run, writer, n, view_id) values (?, ?, ?, ${OWN_VIEW})`;
 const VIEW = "select coalesce(view_id, 'none') as view from drill.writes where run = ? and writer = ? and n = ?";
 
 let connection: Connection | undefined;

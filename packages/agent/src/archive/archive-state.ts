@@ -3,6 +3,9 @@ import { z } from "zod";
 
 const Ended = z.object({ state: z.enum(["done", "failed"]), message: z.string().optional() });
 
+/** Of an asynchronous cluster: what was made in an earlier term may have what was lost since, and is never told. */
+const ofTerm = { term: z.int().optional() };
+
 /**
  * What of a node's timeline is in the object store, as far as its host knows. `untold` is in the store and written down
  * here before it is told: whatever was told once is never uploaded again, because its SHA-256 would be another one.
@@ -20,7 +23,9 @@ export const ArchiveState = z.object({
   newest_copy: z.string().optional(),
   /** A nightly copy that was begun: tried again, it writes over what it had left. */
   copying: z.uuid().optional(),
-  untold: z.object({ copies: z.array(ArchivedCopy), logs: z.array(ArchivedLog) }).default({ copies: [], logs: [] }),
+  untold: z
+    .object({ copies: z.array(ArchivedCopy.extend(ofTerm)), logs: z.array(ArchivedLog.extend(ofTerm)) })
+    .default({ copies: [], logs: [] }),
   /** The jobs of the spec that have ended, by their id. */
   jobs: z.record(z.string(), Ended).default({}),
 });

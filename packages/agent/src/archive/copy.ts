@@ -9,11 +9,13 @@ import { withRoot } from "../mysql/node-sql.ts";
 import { runCommand } from "../run-command.ts";
 import { usedDiskMb } from "../volume.ts";
 import { type ArchivedNode, isOnItsTimeline, readArchiveState, updateArchiveState } from "./archived-node.ts";
-import { clocksDifferMs, groupTime, shifted } from "./group-time.ts";
+import { memberTime, type TimeDeps } from "./following-time.ts";
+import { clocksDifferMs, shifted } from "./group-time.ts";
 import { copyContents, type Manifest, manifestName } from "./manifest.ts";
 import { makeScratch, removeScratch, type Scratch } from "./scratch.ts";
 import { outputOf, sealTo } from "./sealed-output.ts";
 import { serverTime } from "./server-time.ts";
+import { termOf } from "./tell-archived.ts";
 import { createUpload, type UploadDeps } from "./upload.ts";
 import { uploadParts } from "./upload-parts.ts";
 
@@ -21,7 +23,7 @@ export const copySteps = ["begin", "scratch", "clone", "upload", "manifest", "cl
   (name) => `agent.copy.${name}`,
 );
 
-export type CopyDeps = UploadDeps & { host: HostPaths; clock: () => Date; log: Logger };
+export type CopyDeps = UploadDeps & TimeDeps & { host: HostPaths; clock: () => Date; log: Logger };
 export type CopyOrder = { id: string; signal: AbortSignal; progress?: (percent: number) => void };
 
 /** What a copy may have beyond the data of this moment: what is written meanwhile, and a small one's own file system. */
@@ -33,7 +35,11 @@ const clonedPercent = 20;
 /** Made, and written down, once for each id: see `untold`. */
 export async function copyOnce(deps: CopyDeps, node: ArchivedNode, order: CopyOrder): Promise<void> {
   const { untold, told_copies } = await readArchiveState(node, deps.clock());
-  if (told_copies.includes(order.id) || untold.copies.some(({ id }) => id === order.id)) return;
+  if (
+    told_copies.includes(order.id) ||
+    untold.copies.some(({ id, term }) => id === order.id && term === termOf(node).term)
+  )
+    return;
   if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the wanted timeline.");
   const made = await copyNode(deps, node, order);
   await step("agent.copy.record", () =>
@@ -42,7 +48,7 @@ export async function copyOnce(deps: CopyDeps, node: ArchivedNode, order: CopyOr
       copying: before.copying === made.id ? undefined : before.copying,
       untold: {
         ...before.untold,
-        copies: [...before.untold.copies.filter(({ id }) => id !== made.id), made],
+        copies: [...before.untold.copies.filter(({ id }) => id !== made.id), { ...made, ...termOf(node) }],
       },
     })),
   );
@@ -69,7 +75,7 @@ async function copyNode(deps: CopyDeps, node: ArchivedNode, order: CopyOrder): P
       makeScratch(deps.host, { node: spec.node, id: order.id, uid: spec.uid, neededMb }),
     );
     scratch = made;
-    const cloned = await timed("clone", () => clone(node, made, order));
+    const cloned = await timed("clone", () => clone(deps, node, made, order));
     order.progress?.(clonedPercent);
     const parts = await timed("upload", () => uploadParts(sealedTar(node, made, order), order.id, upload));
     const manifest = Buffer.from(JSON.stringify(manifestOf(node, order.id, cloned, parts)));
@@ -107,14 +113,16 @@ function manifestOf({ spec, data }: ArchivedNode, id: string, cloned: Cloned, pa
 }
 
 /** The server copies its own files, and waits for nobody: writes go on, changes of tables too. */
-async function clone({ paths, spec }: ArchivedNode, scratch: Scratch, { id, signal }: CopyOrder): Promise<Cloned> {
+async function clone(deps: TimeDeps, node: ArchivedNode, scratch: Scratch, { id, signal }: CopyOrder): Promise<Cloned> {
+  const { paths, spec } = node;
   // Left by a try that was reported as failed after it was done: the server makes the folder itself.
   await runCommand("rm", ["-rf", join(scratch.folder, copyContents.data)]);
   return withRoot(paths.socket, async (connection) => {
     const end = () => connection.destroy();
     signal.addEventListener("abort", end, { once: true });
     try {
-      const started = spec.cluster === undefined ? await serverTime(connection) : await groupTime(connection);
+      const started =
+        spec.cluster === undefined ? await serverTime(connection) : await memberTime(deps, node, connection);
       const gtid = await executedGtids(connection);
       await connection.query("CLONE LOCAL DATA DIRECTORY = ?", [`/scratch/${id}/${copyContents.data}`]);
       const ended = await serverTime(connection, "after");

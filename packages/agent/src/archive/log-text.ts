@@ -13,20 +13,27 @@ export type SealedLog = { path: string; bytes: number; sha256: string; md5: stri
 
 const keptOfErrors = 2000;
 
+type Deps = { host: HostPaths; podman: Podman };
+/** `logs` and options as mysqlbinlog takes them; `name` is that of the files on the way. */
+type Text = { name: string; logs: readonly string[]; reader?: Transform | undefined };
+
+/** A closed binary log as text, sealed. `reader` sees it on its way, and passes it on as it is. */
+export const sealLog = (deps: Deps, node: ArchivedNode, log: string, signal: AbortSignal, reader?: Transform) =>
+  sealText(deps, node, { name: log, logs: [log], reader }, signal);
+
 /**
- * A closed binary log as text, sealed, in a file of the host until it is uploaded. The server reads the log, so it may be
- * encrypted; its text goes from the server's container through a named pipe to the programs that seal it, and lies on no
- * disk in clear. `reader` sees it on its way, and passes it on as it is.
+ * The text of binary logs, sealed, in a file of the host until it is uploaded. The server reads the logs, so they may be
+ * encrypted; their text goes from the server's container through a named pipe to the programs that seal it, and lies on
+ * no disk in clear.
  */
-export async function sealLog(
-  { host, podman }: { host: HostPaths; podman: Podman },
+export async function sealText(
+  { host, podman }: Deps,
   node: ArchivedNode,
-  log: string,
+  text: Text,
   signal: AbortSignal,
-  reader?: Transform,
 ): Promise<SealedLog> {
   const folder = join(host.scratch, node.spec.node);
-  const [pipe, path] = [join(folder, `${log}.pipe`), join(folder, `${log}.sealed`)];
+  const [pipe, path] = [join(folder, `${text.name}.pipe`), join(folder, `${text.name}.sealed`)];
   await mkdir(folder, { recursive: true, mode: 0o711 });
   await removeSealedLog({ path });
   await rm(pipe, { force: true });
@@ -39,8 +46,8 @@ export async function sealLog(
       failure.abort(error);
       throw error;
     });
-  const sealed = ends(seal(sealedText(pipe, node.archive.recipient, ended, reader), path));
-  const written = ends(writeText(podman, node, log, ended));
+  const sealed = ends(seal(sealedText(pipe, node.archive.recipient, ended, text.reader), path));
+  const written = ends(writeText(podman, node, text, ended));
   try {
     return (await Promise.all([sealed, written]))[0];
   } catch (error) {
@@ -87,7 +94,12 @@ async function seal(text: AsyncIterable<Buffer>, path: string): Promise<SealedLo
  * them. That of an encrypted node is where its server's own temporary files are, which the kernel encrypts.
  * Its exit code is 0 although it could not write such a file: anything that it says is a failure.
  */
-async function writeText({ client }: Podman, node: ArchivedNode, log: string, signal: AbortSignal): Promise<void> {
+async function writeText(
+  { client }: Podman,
+  node: ArchivedNode,
+  { name, logs }: Text,
+  signal: AbortSignal,
+): Promise<void> {
   const temporary = await temporaryFolder(node);
   const exec = await client.getContainer(containerName(node.spec.node)).exec({
     // The group lets it into the folder of the socket; root is who the server takes for its administrator.
@@ -99,8 +111,8 @@ async function writeText({ client }: Podman, node: ArchivedNode, log: string, si
       "--read-from-remote-server",
       "--socket=/run/mysqld/mysqld.sock",
       "--user=root",
-      `--result-file=/scratch/${log}.pipe`,
-      log,
+      `--result-file=/scratch/${name}.pipe`,
+      ...logs,
     ],
     AttachStdout: false,
     AttachStderr: true,
@@ -117,7 +129,7 @@ async function writeText({ client }: Podman, node: ArchivedNode, log: string, si
   const { ExitCode: code } = await exec.inspect();
   // Frames of podman's stream begin with a header that is no text.
   const text = said.replaceAll(/[^\x20-\x7e\n]+/g, "").trim();
-  if (code !== 0 || text !== "") throw new Error(`mysqlbinlog of ${log} ended with ${code}: ${text.slice(0, 500)}`);
+  if (code !== 0 || text !== "") throw new Error(`mysqlbinlog of ${name} ended with ${code}: ${text.slice(0, 500)}`);
 }
 
 /** Root's, because the reader is root without its powers: it cannot enter what is the server's alone. */

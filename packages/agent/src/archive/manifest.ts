@@ -30,3 +30,6 @@ export const partName = (id: string, number: number): string => `copies/${id}/pa
 
 /** A closed binary log: the text of `mysqlbinlog`, `| zstd | age`. */
 export const logName = (file: string): string => `logs/${file}`;
+
+/** What a former leader alone had: the text of those transactions, as of a log. */
+export const tailName = (term: number, mark: string): string => `tails/${term}.${mark}`;

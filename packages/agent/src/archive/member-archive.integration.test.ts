@@ -1,74 +1,39 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   type ArchivedCopy,
-  type ArchivedLog,
-  type ArchivedRequest,
   type Cluster,
   countMissing,
-  formatGtidSet,
-  type GtidSet,
   type NodeSpec,
   parseGtidSet,
   type Recipe,
-  uniteGtidSets,
 } from "@moorage/contract/agent";
 import type { RowDataPacket } from "mysql2/promise";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { withRoot } from "../mysql/node-sql.ts";
 import { builtEngine } from "../testing/agent-environment.ts";
-import { type ObjectStore, startObjectStore } from "../testing/object-store.ts";
-import { sh, until } from "../testing/test-host.ts";
+import { type KeptArchive, keepArchive } from "../testing/kept-archive.ts";
+import { until } from "../testing/test-host.ts";
 import { makeThreeHosts, type ThreeHosts } from "../testing/three-hosts.ts";
 import { manifestName, partName } from "./manifest.ts";
 
 let three: ThreeHosts;
-let store: ObjectStore;
+let kept: KeptArchive;
 let timeline: string;
-let keys: { identity: string; recipient: string };
 const all = [0, 1, 2] as const;
 
-/** What the control plane would know: logs in the order in which they go on from each other. */
-let archived: GtidSet = new Map();
-const logs: (ArchivedLog & { node: string })[] = [];
-const copies: ArchivedCopy[] = [];
-const refused: string[] = [];
 /** The copy that a job made, and the logs at the moment of the restore. */
 let snapshot: ArchivedCopy;
-let kept: Recipe["logs"];
-
-function record(nodes: ArchivedRequest["nodes"]) {
-  return nodes.map(({ node, timeline: of, logs: told = [], copies: made = [] }) => {
-    if (of !== timeline) return { node, timeline: of, gtid: "" };
-    copies.push(...made);
-    for (const log of told) {
-      if (countMissing(parseGtidSet(log.previous ?? ""), archived) > 0) {
-        refused.push(log.name);
-        throw new Error("something is missing");
-      }
-      const after = uniteGtidSets(archived, parseGtidSet(log.gtid));
-      if (countMissing(after, archived) > 0 && !logs.some(({ name }) => name === log.name)) logs.push({ ...log, node });
-      archived = after;
-    }
-    return { node, timeline: of, gtid: formatGtidSet(archived) };
-  });
-}
+let recipe: Recipe["logs"];
 
 beforeAll(async () => {
   three = await makeThreeHosts("moor-t-mar", { subnets: [40, 41, 42], lan: 43, port: 20_041 });
-  const [{ dir, outside }] = three.hosts as [ThreeHosts["hosts"][number]];
-  store = await startObjectStore(outside);
-  const file = join(dir, "identity");
-  sh(`age-keygen -o ${file} 2>/dev/null`);
-  const identity = readFileSync(file, "utf8").match(/AGE-SECRET-KEY-\S+/)?.[0] ?? "";
-  keys = { identity, recipient: sh(`age-keygen -y ${file}`).trim() };
-  timeline = three.spec(0).cluster?.group ?? "";
-  for (const { gateway } of three.hosts) Object.assign(gateway.archive, { store, endOf: record });
+  kept = await keepArchive(three);
+  timeline = kept.timeline;
   three.want((index) => ({
     gate: { sources: ["0.0.0.0/0"] },
     data: { timeline, ordinal: 0, origin: "prepared" },
-    archive: archiveOf(index === 2),
+    archive: kept.archiveOf(index === 2),
     cluster: { ...(three.spec(index).cluster as Cluster), ...(index === 0 && { begin: timeline }) },
   }));
   await allWell();
@@ -76,14 +41,10 @@ beforeAll(async () => {
 }, 420_000);
 afterAll(async () => {
   await three?.close();
-  await store?.close();
+  await kept?.close();
 }, 120_000);
 
-const archiveOf = (keeps: boolean): NodeSpec["archive"] => ({
-  ...{ recipient: keys.recipient, log_seconds: 1, copy_hours: { from: 0, to: 24 }, verify_days: 1000 },
-  ...(keeps ? {} : { keeper: false as const }),
-});
-const keeper = (index: number | undefined) => three.want((each) => ({ archive: archiveOf(each === index) }));
+const keeper = (index: number | undefined) => three.want((each) => ({ archive: kept.archiveOf(each === index) }));
 const group = (index: number) => three.latest(index)?.group;
 const allWell = () =>
   until(
@@ -102,29 +63,28 @@ async function executed(index: number): Promise<string> {
 }
 async function allArchived(): Promise<void> {
   const gtids = parseGtidSet(await executed(primary()));
-  await until("everything in the archive", () => countMissing(gtids, archived) === 0, 90_000);
+  await until("everything in the archive", () => countMissing(gtids, kept.archived()) === 0, 90_000);
 }
-const lastKeeper = (): number => three.hosts.findIndex(({ node }) => node === logs.at(-1)?.node);
+const lastKeeper = (): number => three.hosts.findIndex(({ node }) => node === kept.logs.at(-1)?.node);
 const rows = async (index: number) =>
   (await three.sql<{ a: number }>(index, "SELECT a FROM shop.t ORDER BY a")).map(({ a }) => a);
 
-const objectOf = async (name: string) => store.presignGet(`${timeline}/${name}`);
 const recipeLogs = (): Promise<Recipe["logs"]> =>
   Promise.all(
-    logs.map(async ({ name, gtid, bytes, sha256 }) => ({
-      ...{ name, gtid, bytes, sha256, identity: keys.identity, url: await objectOf(`logs/${name}`) },
+    kept.logs.map(async ({ name, gtid, bytes, sha256 }) => ({
+      ...{ name, gtid, bytes, sha256, identity: kept.identity, url: await kept.urlOf(`logs/${name}`) },
     })),
   );
 
 test("the keeper archives everything that the primary has, and nobody else does", async () => {
   await write("INSERT INTO shop.t VALUES (1), (2)");
   await allArchived();
-  expect(new Set(logs.map(({ node }) => node))).toEqual(new Set([three.hosts[2]?.node]));
-  expect(logs.every(({ name }) => /^binlog\.\d{6}\.[0-9a-f]{16}$/.test(name))).toBe(true);
+  expect(new Set(kept.logs.map(({ node }) => node))).toEqual(new Set([three.hosts[2]?.node]));
+  expect(kept.logs.every(({ name }) => /^binlog\.\d{6}\.[0-9a-f]{16}$/.test(name))).toBe(true);
 });
 
 test("another keeper goes on where the archive ends, with logs of its own", async () => {
-  const before = logs.length;
+  const before = kept.logs.length;
   keeper(undefined);
   await allWell();
   await write("INSERT INTO shop.t VALUES (3)");
@@ -134,8 +94,8 @@ test("another keeper goes on where the archive ends, with logs of its own", asyn
   await allArchived();
 
   expect(lastKeeper()).toBe(1);
-  expect(logs.length).toBeGreaterThan(before);
-  expect(refused).toEqual([]);
+  expect(kept.logs.length).toBeGreaterThan(before);
+  expect(kept.refused).toEqual([]);
 }, 400_000);
 
 test("a member that took another's data has no logs of before: it says so, and who has them goes on", async () => {
@@ -148,7 +108,7 @@ test("a member that took another's data has no logs of before: it says so, and w
   await write("INSERT INTO shop.t VALUES (6)");
 
   keeper(1);
-  await until("the gap to be seen", () => refused.length > 0, 90_000);
+  await until("the gap to be seen", () => kept.refused.length > 0, 90_000);
   keeper(2);
   await allArchived();
 
@@ -161,9 +121,9 @@ test("a copy that a job asks for has all that was committed before it, of whiche
   const id = randomUUID();
   const secondary = all.findIndex((index) => group(index)?.role === "secondary");
   three.want((index) => (index === secondary ? { jobs: [{ id, kind: "copy" }] } : {}));
-  await until("the copy", () => copies.some((copy) => copy.id === id), 120_000);
+  await until("the copy", () => kept.copies.some((copy) => copy.id === id), 120_000);
 
-  snapshot = copies.find((each) => each.id === id) as ArchivedCopy;
+  snapshot = kept.copies.find((each) => each.id === id) as ArchivedCopy;
   expect(countMissing(parseGtidSet(before), parseGtidSet(snapshot.gtid))).toBe(0);
   three.want(() => ({ jobs: [] }));
   await allWell();
@@ -173,14 +133,14 @@ test("a restored cluster: one makes the data from the logs of all keepers while 
   await write("INSERT INTO shop.t VALUES (8)");
   await allArchived();
   const expected = await rows(primary());
-  kept = await recipeLogs();
+  recipe = await recipeLogs();
   await write("INSERT INTO shop.t VALUES (99)");
   const maker = three.hosts[0] as ThreeHosts["hosts"][number];
   maker.gateway.recipes.set(`${maker.node} data`, async () => ({
     ...{
       point: { at: new Date().toISOString() },
       base: { kind: "prepared", sha256: builtEngine.prepared },
-      logs: kept,
+      logs: recipe,
     },
   }));
   const next = randomUUID();
@@ -212,11 +172,11 @@ test("a fork to one node from a member's copy has its rows, and nothing of the g
   host.known(node);
   const names = Array.from({ length: parts }, (_, n) => partName(id, n + 1));
   const base: Recipe["base"] = {
-    ...{ kind: "copy", identity: keys.identity, gtid },
-    manifest: { url: await objectOf(manifestName(id)), sha256: manifest_sha256 },
-    parts: await Promise.all(names.map(objectOf)),
+    ...{ kind: "copy", identity: kept.identity, gtid },
+    manifest: { url: await kept.urlOf(manifestName(id)), sha256: manifest_sha256 },
+    parts: await Promise.all(names.map(kept.urlOf)),
   };
-  const after = kept.filter((_, n) => (logs[n]?.closed_at ?? "") >= started_at);
+  const after = recipe.filter((_, n) => (kept.logs[n]?.closed_at ?? "") >= started_at);
   host.gateway.recipes.set(`${node} data`, async () => ({ point: { at: ended_at }, base, logs: after }));
   const { cluster: _cluster, archive: _archive, ...plain } = three.spec(1);
   const fork: NodeSpec = {

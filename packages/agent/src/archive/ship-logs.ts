@@ -7,15 +7,16 @@ import { withRoot } from "../mysql/node-sql.ts";
 import type { Podman } from "../podman.ts";
 import { type ArchivedNode, isOnItsTimeline, readArchiveState, updateArchiveState } from "./archived-node.ts";
 import { activeLog, type ClosedLog, closedLogs, type OldLog, purgeLogs } from "./binary-logs.ts";
+import type { TimeDeps } from "./following-time.ts";
 import { removeSealedLog, type SealedLog, sealLog } from "./log-text.ts";
 import { logName } from "./manifest.ts";
 import { serverTime } from "./server-time.ts";
-import { type TellDeps, tellArchived } from "./tell-archived.ts";
+import { type TellDeps, tellArchived, termOf } from "./tell-archived.ts";
 import { createUpload, type Upload, type UploadDeps } from "./upload.ts";
 
 export const shipSteps = ["close", "upload", "record", "purge"].map((name) => `agent.ship.${name}`);
 
-export type ShipDeps = UploadDeps & TellDeps & { host: HostPaths; podman: Podman; clock: () => Date };
+export type ShipDeps = UploadDeps & TellDeps & TimeDeps & { host: HostPaths; podman: Podman; clock: () => Date };
 
 const keptMs = 6 * 3_600_000;
 
@@ -81,7 +82,10 @@ export const recordShipped = (deps: ShipDeps, node: ArchivedNode, stored: Archiv
   step("agent.ship.record", () =>
     updateArchiveState(node, deps.clock(), ({ untold, shipped }) => ({
       shipped: Math.max(shipped, stored.sequence),
-      untold: { ...untold, logs: [...untold.logs.filter(({ name }) => name !== stored.name), stored] },
+      untold: {
+        ...untold,
+        logs: [...untold.logs.filter(({ name }) => name !== stored.name), { ...stored, ...termOf(node) }],
+      },
     })),
   );
 

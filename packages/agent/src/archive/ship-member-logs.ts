@@ -16,7 +16,7 @@ import { withRoot } from "../mysql/node-sql.ts";
 import { cutLog } from "../restore/cut-log.ts";
 import { type ArchivedNode, isOnItsTimeline, readArchiveState, updateArchiveState } from "./archived-node.ts";
 import { hasLogsBefore, logsBeyond, type MemberLog, type OldLog, purgeLogs } from "./binary-logs.ts";
-import { groupTime } from "./group-time.ts";
+import { isInLine, memberTime } from "./following-time.ts";
 import { removeSealedLog, sealLog } from "./log-text.ts";
 import { closeActive, purgedUntil, recordShipped, type ShipDeps, uploadSealed } from "./ship-logs.ts";
 import { type TellDeps, tellArchived } from "./tell-archived.ts";
@@ -34,7 +34,7 @@ export async function shipMemberLogs(
 ): Promise<void> {
   if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the wanted timeline.");
   await tellLeftOver(deps, node, signal);
-  const time = await completeUntil(node, asked);
+  const time = await completeUntil(deps, node, asked);
   const { beyond, hasGap, ...begun } = await withRoot(node.paths.socket, (connection) =>
     closeAndList(deps, node, connection, signal),
   );
@@ -54,13 +54,15 @@ export async function shipMemberLogs(
 }
 
 /** A member that its group does not answer has logs that can go all the same. */
-async function completeUntil({ paths }: ArchivedNode, asked: boolean): Promise<string | undefined> {
-  const time = withRoot(paths.socket, groupTime);
+async function completeUntil(deps: ShipDeps, node: ArchivedNode, asked: boolean): Promise<string | undefined> {
+  const time = withRoot(node.paths.socket, (connection) => memberTime(deps, node, connection));
   return asked ? time : time.catch(() => undefined);
 }
 
 async function closeAndList(deps: ShipDeps, node: ArchivedNode, connection: Connection, signal: AbortSignal) {
   await step("agent.ship.close", () => closeActive(connection));
+  // After that: what comes now is in the next log.
+  if (!(await isInLine(node, connection))) throw new Error("What it has is not known to be its cluster's past.");
   const archived = ofGroup(node, (await archiveEnd(deps, node, signal)).gtid);
   const beyond = await logsBeyond(connection, (gtids) => countMissing(ofGroup(node, gtids), archived) === 0);
   const hasGap = countMissing(ofGroup(node, beyond[0]?.previous ?? ""), archived) > 0;

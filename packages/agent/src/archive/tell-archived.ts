@@ -25,8 +25,9 @@ export async function tellArchived(
   signal: AbortSignal,
 ): Promise<void> {
   const { untold, through } = await readArchiveState(node, clock());
-  const reached = latest([untold.logs.at(-1)?.closed_at, complete.asked ? complete.at : newDay(complete.at, through)]);
-  if (untold.copies.length + untold.logs.length === 0 && reached === undefined) return;
+  const [copies, logs] = [ofTerm(node, untold.copies), ofTerm(node, untold.logs)];
+  const reached = latest([logs.at(-1)?.closed_at, complete.asked ? complete.at : newDay(complete.at, through)]);
+  if (copies.length + logs.length === 0 && reached === undefined) return;
   await step("agent.archive.tell", () =>
     archived(
       {
@@ -35,8 +36,9 @@ export async function tellArchived(
           {
             node: node.spec.node,
             timeline: node.data.timeline,
-            ...(untold.copies.length > 0 && { copies: untold.copies }),
-            ...(untold.logs.length > 0 && { logs: untold.logs }),
+            ...termOf(node),
+            ...(copies.length > 0 && { copies }),
+            ...(logs.length > 0 && { logs }),
             ...(reached !== undefined && { through: reached }),
           },
         ],
@@ -51,11 +53,21 @@ export async function tellArchived(
         copies: before.untold.copies.filter(({ id }) => !untold.copies.some((told) => told.id === id)),
         logs: before.untold.logs.filter(({ name }) => !untold.logs.some((told) => told.name === name)),
       },
-      told_copies: [...before.told_copies, ...untold.copies.map(({ id }) => id)].slice(-toldKept),
+      told_copies: [...before.told_copies, ...copies.map(({ id }) => id)].slice(-toldKept),
       ...(reached !== undefined && { through: latest([before.through, reached]) }),
     })),
   );
 }
+
+/** The term of the leader whose cluster's past it tells, if it has one. */
+export function termOf({ spec }: ArchivedNode): { term?: number } {
+  const term = spec.cluster?.leader?.term;
+  return term === undefined ? {} : { term };
+}
+
+/** Of an earlier term it forgets what it did not tell: it is looked at anew. */
+const ofTerm = <T extends { term?: number | undefined }>(node: ArchivedNode, made: readonly T[]): Omit<T, "term">[] =>
+  made.filter(({ term }) => term === termOf(node).term).map(({ term: _, ...rest }) => rest);
 
 const dayOf = (time: string): string => time.slice(0, "2026-01-01".length);
 

@@ -84,7 +84,7 @@ const countsIn = ({ listed, online, primary }: MemberView, node: string): boolea
   primary === node || (listed ?? online).includes(node);
 
 /** The wanted one if it can; a secondary rather than the primary, which has tenants to serve. */
-function donorOf(group: readonly MemberView[], wanted: string | undefined): string | undefined {
+export function donorOf(group: readonly MemberView[], wanted: string | undefined): string | undefined {
   const donor = group.find(({ node }) => node === wanted) ?? group.find(({ role }) => role === "secondary") ?? group[0];
   return donor?.node;
 }

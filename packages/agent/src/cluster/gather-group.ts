@@ -4,6 +4,8 @@ import { type OwnMember, ownMember } from "../member.ts";
 import type { NodeContext } from "../node-context.ts";
 import { usedIds } from "../node-state.ts";
 import { areHeard, decideGroup, type GroupDecision, type GroupFacts, isBetweenData } from "./decide-group.ts";
+import { decideFollowing, type FollowingDecision, isFollowing } from "./following/decide-following.ts";
+import { gatherFollowing, seeFollowing } from "./following/gather-following.ts";
 import { gtidSubtract, lookAtGroup, type OwnGroup } from "./group-sql.ts";
 
 type Context = Pick<NodeContext, "spec" | "paths" | "viewsOf">;
@@ -30,6 +32,8 @@ export async function takesPart(context: Context): Promise<boolean> {
   const member = ownMember(context.spec);
   if (member === undefined) return true;
   try {
+    if (isFollowing(member.cluster))
+      return decideFollowing(context.spec, (await gatherFollowing(context)).facts).kind === "stay";
     const { own, facts } = await gatherGroup(context);
     return decideGroup(context.spec, facts).kind === "stay" && own.seeds === seedsOf(member);
   } catch {
@@ -44,7 +48,13 @@ export const seedsOf = ({ others, peerPort }: OwnMember, through = others.map(({
     .join();
 
 /** Of a member whose server does not answer, too: then there is nothing to decide. */
-export async function seeGroup(context: Context): Promise<{ report: GroupReport; decision?: GroupDecision }> {
+export async function seeMember(
+  context: Context,
+): Promise<{ report: GroupReport; decision?: GroupDecision | FollowingDecision }> {
+  return isFollowing(context.spec.cluster) ? seeFollowing(context) : seeGroup(context);
+}
+
+async function seeGroup(context: Context): Promise<{ report: GroupReport; decision?: GroupDecision }> {
   const { begun } = await usedIds(context.paths);
   const began = begun === undefined ? {} : { began: begun };
   const seen = await gatherGroup(context).catch(() => undefined);

@@ -135,7 +135,7 @@ export const takeDataOf = (socket: string, donor: { address: string; port: numbe
  * By which members reach each other. Not in the binary log: it must be there before there is a group. SYSTEM_USER keeps
  * it out of the hands of tenants who may alter users.
  */
-export const makeGroupAccount = (socket: string, password: string): Promise<void> =>
+export const makeGroupAccount = (socket: string, password: string, { isGroup }: { isGroup: boolean }): Promise<void> =>
   withRoot(socket, async (connection) => {
     await connection.query("SET SESSION sql_log_bin = 0");
     await connection.query("CREATE USER IF NOT EXISTS ?@'%'", [groupAccount]);
@@ -144,7 +144,7 @@ export const makeGroupAccount = (socket: string, password: string): Promise<void
       [groupAccount, password],
     );
     await connection.query(
-      `GRANT REPLICATION SLAVE, CONNECTION_ADMIN, BACKUP_ADMIN, GROUP_REPLICATION_STREAM, SYSTEM_USER
+      `GRANT REPLICATION SLAVE, CONNECTION_ADMIN, BACKUP_ADMIN, SYSTEM_USER${isGroup ? ", GROUP_REPLICATION_STREAM" : ""}
        ON *.* TO ?@'%'`,
       [groupAccount],
     );

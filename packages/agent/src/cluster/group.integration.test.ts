@@ -6,7 +6,7 @@ import type { GroupReport } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeThreeHosts, type ThreeHosts } from "../testing/three-hosts.ts";
 import { until } from "../testing/test-host.ts";
-import { recordSteps } from "./group-steps.ts";
+import { recordSteps } from "./record-steps.ts";
 
 let three: ThreeHosts;
 const all = [0, 1, 2] as const;

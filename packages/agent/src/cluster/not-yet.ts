@@ -7,3 +7,6 @@ export class NotYet extends Error {
     this.againMs = againMs;
   }
 }
+
+/** The watch wakes the node when there is something to do; this only mends what it missed. */
+export const quietMs = 5000;

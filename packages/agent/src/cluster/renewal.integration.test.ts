@@ -5,7 +5,7 @@ import type { GroupReport } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sh, until } from "../testing/test-host.ts";
 import { makeThreeHosts, type ThreeHosts } from "../testing/three-hosts.ts";
-import { recordSteps } from "./group-steps.ts";
+import { recordSteps } from "./record-steps.ts";
 
 let three: ThreeHosts;
 const all = [0, 1, 2] as const;

@@ -4,7 +4,8 @@ import type { NodeSpec } from "@moorage/contract/agent";
 import { type NodeDeps, nodeContext } from "../node-context.ts";
 import type { Reporter } from "../reporter.ts";
 import type { GroupDecision } from "./decide-group.ts";
-import { seeGroup } from "./gather-group.ts";
+import type { FollowingDecision } from "./following/decide-following.ts";
+import { seeMember } from "./gather-group.ts";
 
 export type WatchGroupsDeps = NodeDeps & {
   reporter: Pick<Reporter, "setGroup" | "get">;
@@ -18,10 +19,10 @@ const lookEveryMs = 500;
  * looks at every node every few seconds anyway.
  */
 export async function watchGroups(deps: WatchGroupsDeps, signal: AbortSignal): Promise<void> {
-  const before = new Map<string, GroupDecision | undefined>();
+  const before = new Map<string, GroupDecision | FollowingDecision | undefined>();
 
   async function look(spec: NodeSpec): Promise<void> {
-    const { report, decision } = await seeGroup(nodeContext(deps, spec, () => false));
+    const { report, decision } = await seeMember(nodeContext(deps, spec, () => false));
     deps.reporter.setGroup(spec.node, report);
     const changed = !isDeepStrictEqual(before.get(spec.node), decision);
     before.set(spec.node, decision);

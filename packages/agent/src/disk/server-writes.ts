@@ -2,8 +2,6 @@ import type { Connection, RowDataPacket } from "mysql2/promise";
 import { withRoot } from "../mysql/node-sql.ts";
 import type { DiskFacts } from "./disk-decision.ts";
 
-const waitSeconds = 1;
-
 export const serverWrites = (socket: string): Promise<DiskFacts["server"]> =>
   withRoot(socket, async (connection) => {
     const [[row]] = await connection.query<RowDataPacket[]>({
@@ -34,15 +32,20 @@ export const handOver = (socket: string): Promise<void> =>
  * set a password on a full database. The server waits for statements that are being executed; those that will not
  * end in a second, such as one that copies a whole table, are the ones that fill the disk, and are ended.
  */
-export const closeToWrites = (socket: string): Promise<void> =>
+export const closeToWrites = (socket: string): Promise<void> => close(socket, "read_only", 1);
+
+/** Of a leader that is none any more: not even its own host writes to it. */
+export const closeToEverybody = (socket: string): Promise<void> => close(socket, "super_read_only", 2);
+
+const close = (socket: string, variable: "read_only" | "super_read_only", waitSeconds: number): Promise<void> =>
   withRoot(socket, async (connection) => {
     await connection.query("SET SESSION lock_wait_timeout = ?", [waitSeconds]);
     try {
-      await connection.query("SET GLOBAL read_only = ON");
+      await connection.query(`SET GLOBAL ${variable} = ON`);
     } catch (error) {
       if ((error as { code?: string }).code !== "ER_LOCK_WAIT_TIMEOUT") throw error;
       await endWriters(connection);
-      await connection.query("SET GLOBAL read_only = ON");
+      await connection.query(`SET GLOBAL ${variable} = ON`);
     }
   });
 

@@ -13,6 +13,8 @@ export const ClusterFile = z.object({
   /** Where the member's server is asked. */
   socket: z.string(),
   members: z.array(Member),
+  /** Of an asynchronous cluster: a group elects its own. */
+  leader: z.object({ node: z.uuid(), term: z.int() }).optional(),
   /** The database's own; those of peers and readers go with it. */
   port: z.int(),
 });
@@ -22,8 +24,10 @@ const fileOf = (host: HostPaths, node: string): string => join(host.gatekeeper.c
 
 function wantedFile(host: HostPaths, { node, cluster, network }: NodeSpec): ClusterFile | undefined {
   if (cluster === undefined) return undefined;
-  const { group, members } = cluster;
-  return { node, group, socket: nodePaths(host, node).socket, members, port: network.port };
+  const { group, members, leader } = cluster;
+  const socket = nodePaths(host, node).socket;
+  const led = leader && { leader: { node: leader.node, term: leader.term } };
+  return { node, group, socket, members, ...led, port: network.port };
 }
 
 /** Nothing, for a node that is no member. */

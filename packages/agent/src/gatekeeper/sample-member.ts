@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection, RowDataPacket } from "mysql2/promise";
 import { connect } from "../mysql/node-sql.ts";
 import type { ClusterFile } from "./cluster-file.ts";
+import { type FollowingPacket, followingQuestion, readFollowing } from "./sample-following.ts";
 import type { MemberView } from "./views.ts";
 
 export const sampleEveryMs = 250;
@@ -35,28 +36,45 @@ const question = `SELECT m.MEMBER_HOST AS host, m.MEMBER_STATE AS state, m.MEMBE
 
 /** Asks the member's server again and again over one connection, which a server that is full of clients still has. */
 export async function keepSampling(
-  { node, socket }: Pick<ClusterFile, "node" | "socket">,
-  members: () => ClusterFile["members"],
+  file: () => ClusterFile,
   take: (sample: Sample) => void,
   signal: AbortSignal,
 ): Promise<void> {
   let connection: Connection | undefined;
   while (!signal.aborted) {
     const at = performance.now();
+    // As it was before the server was asked: what it says is then of this term or a later one.
+    const known = file();
+    const { node, socket } = known;
     try {
       connection ??= await open(socket);
-      const [rows] = await connection.query<Row[]>({ sql: question, timeout: answerWithinMs });
-      take({ at, view: { node, ...readView(rows, members()) } });
+      take({ at, view: { node, ...(await ask(connection, known)) } });
     } catch {
       connection?.destroy();
       connection = undefined;
-      take({ at, view: { node, state: "away", online: [], writable: false } });
+      take({ at, view: awayView(known) });
     }
     const rest = Math.max(0, sampleEveryMs - (performance.now() - at));
     await sleep(rest, undefined, { signal }).catch(() => {});
   }
   connection?.destroy();
 }
+
+async function ask(connection: Connection, file: ClusterFile): Promise<Omit<Sample["view"], "node">> {
+  const { leader } = file;
+  if (leader === undefined) {
+    const [rows] = await connection.query<Row[]>({ sql: question, timeout: answerWithinMs });
+    return readView(rows, file.members);
+  }
+  const [rows] = await connection.query<FollowingPacket[]>({ sql: followingQuestion, timeout: answerWithinMs });
+  return readFollowing(rows, { ...file, leader });
+}
+
+/** Of a server that does not answer, its host still knows the term. */
+export const awayView = ({ node, leader }: Pick<ClusterFile, "node" | "leader">): Sample["view"] => ({
+  ...{ node, state: "away", online: [], writable: false },
+  ...(leader && { term: leader.term }),
+});
 
 async function open(socket: string): Promise<Connection> {
   const connection = await connect(socket);

@@ -22,8 +22,10 @@ export const MemberView = z.object({
   gtid: z.string().optional(),
   /** Its host answers and its gatekeeper does not: that is being started again, and this is what it said last. */
   kept: z.boolean().optional(),
-  /** Everything that it has received from the group, executed or not. */
+  /** Everything that it has received from the group or its leader, executed or not. */
   received: z.string().optional(),
+  /** Of an asynchronous cluster: the newest term that its host was told, whether its server answers or not. */
+  term: z.int().optional(),
 });
 export type MemberView = z.output<typeof MemberView>;
 

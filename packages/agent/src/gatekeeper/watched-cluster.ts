@@ -7,7 +7,7 @@ import type { ClusterFile } from "./cluster-file.ts";
 import { createKnownViews } from "./known-views.ts";
 import { mayLead, mayRead, newest, primaryOf } from "./may-lead.ts";
 import { type Note, noteChange } from "./note-change.ts";
-import { keepSampling } from "./sample-member.ts";
+import { awayView, keepSampling } from "./sample-member.ts";
 import { tellChange, type Verdicts, verdictsOf } from "./tell-gate.ts";
 import type { ClusterViews, MemberView } from "./views.ts";
 
@@ -25,8 +25,7 @@ export function watchCluster(
   const sampled = Promise.withResolvers<void>();
   const running = [
     keepSampling(
-      first,
-      () => file.members,
+      () => file,
       (sample) => {
         known.take(sample);
         sampled.resolve();
@@ -66,7 +65,7 @@ export function watchCluster(
   const nodeAt = (ordinal: number): string => file.members.find((member) => member.ordinal === ordinal)?.node ?? "";
   /** Undefined until its server was asked once: a gatekeeper that was just started knows nothing worth telling. */
   const own = (): MemberView | undefined => newest(first.node, known.all());
-  const unknown: MemberView = { node: first.node, ageMs: 0, state: "away", online: [], writable: false };
+  const unknown = (): MemberView => ({ ...awayView(file), ageMs: 0 });
   return {
     file: () => file,
     /** The same member, and others around it perhaps. */
@@ -87,7 +86,7 @@ export function watchCluster(
       const others = file.members
         .filter(({ node }) => node !== first.node)
         .flatMap(({ node }) => newest(node, all) ?? []);
-      return { own: own() ?? unknown, others, ...(primary !== undefined && { primary }) };
+      return { own: own() ?? unknown(), others, ...(primary !== undefined && { primary }) };
     },
     async close(): Promise<void> {
       stop.abort();

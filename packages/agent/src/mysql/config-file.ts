@@ -1,8 +1,10 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import { encryptionSettings } from "../encryption/keyring-component.ts";
 import { temporarySettings } from "../encryption/temporary.ts";
+import { isFollowing } from "../cluster/following/decide-following.ts";
+import { followingSettings } from "../cluster/following/following-config.ts";
 import { groupSettings } from "../cluster/group-config.ts";
-import { ownMember } from "../member.ts";
+import { type OwnMember, ownMember } from "../member.ts";
 
 const clamp = (low: number, value: number, high: number): number => Math.min(Math.max(low, Math.floor(value)), high);
 const poolChunkMb = 32;
@@ -33,6 +35,9 @@ const logSettings = ({ archive }: NodeSpec): string =>
 /** Copies for the archive, and of one member's data for another, are the server's own work. */
 const cloneSettings = ({ archive, cluster }: NodeSpec): string =>
   archive === undefined && cluster === undefined ? "" : "plugin_load_add = mysql_clone.so\n";
+
+const memberSettings = (member: OwnMember): string =>
+  isFollowing(member.cluster) ? followingSettings : groupSettings(member);
 
 /** Only a restart gives its room back, so it may not take all of it. */
 const temporaryOnVolume = ({ disk_mb }: NodeSpec["resources"]): string => `tmpdir = /volume/tmp
@@ -83,5 +88,5 @@ performance_schema_events_stages_history_long_size = 0
 performance_schema_events_statements_history_long_size = 0
 performance_schema_events_transactions_history_long_size = 0
 performance_schema_events_waits_history_long_size = 0
-${spec.database.encrypted ? `\n${encryptionSettings}` : ""}${member === undefined ? "" : groupSettings(member)}`;
+${spec.database.encrypted ? `\n${encryptionSettings}` : ""}${member === undefined ? "" : memberSettings(member)}`;
 }

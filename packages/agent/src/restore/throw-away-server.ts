@@ -30,6 +30,7 @@ pid_file = /run/mysqld/sql.pid
 skip_networking = ON
 skip_log_bin
 event_scheduler = OFF
+skip_replica_start = ON
 performance_schema = OFF
 innodb_buffer_pool_size = 128M
 innodb_flush_log_at_trx_commit = 0

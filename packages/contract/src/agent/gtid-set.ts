@@ -40,9 +40,22 @@ export function countMissing(one: GtidSet, other: GtidSet): number {
   return missing;
 }
 
-/** Those that a group gave: it names them by its own name, with or without a tag. */
+/**
+ * Those that a cluster gave on one timeline: a group names them by its own name, with or without a tag, and servers that
+ * lead in turns by names that begin as it does (`serverUuidOf`).
+ */
 export const gtidsOfGroup = (set: GtidSet, group: string): GtidSet =>
-  new Map([...set].filter(([source]) => source.split(":")[0] === group.toLowerCase()));
+  new Map([...set].filter(([source]) => source.startsWith(beginningOf(group))));
+
+/** Long enough to tell the timelines of one database apart. */
+const beginningOf = (group: string): string => group.toLowerCase().slice(0, "xxxxxxxx-xxxx-xxxx-".length);
+
+/**
+ * What a server calls itself, and so its transactions, in an asynchronous cluster. `mark` are 16 hexadecimal digits, other
+ * ones after each renewal: a server whose transactions were lost must never give their names to others.
+ */
+export const serverUuidOf = (group: string, mark: string): string =>
+  `${beginningOf(group)}${mark.slice(0, 4)}-${mark.slice(4, 16)}`;
 
 /** In order, without overlap or neighbours. */
 function joined(ranges: readonly Range[]): Range[] {

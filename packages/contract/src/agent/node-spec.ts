@@ -14,6 +14,24 @@ export const Member = z.strictObject({
 export type Member = z.output<typeof Member>;
 
 /**
+ * Who takes the writes of an asynchronous cluster. Every change of it has a higher term: whoever knows a term obeys no
+ * lower one. `over` says why the one before takes no more:
+ *
+ * - `fence`: its host wrote down that its server has ended, and does not start it to lead in that term; or there was none.
+ * - `hand`: it is well, and gives over to this one: closed first, then everything that it has is taken.
+ * - `word`: a person said so. It may be alive, so that its gates have to miss its followers first.
+ * - `alone`: a person said so, and that this one is all that is left.
+ */
+const Leader = z.strictObject({
+  node: z.uuid(),
+  term: z.int().positive(),
+  over: z.enum(["fence", "hand", "word", "alone"]),
+  /** Of `hand`: who gives over. */
+  from: z.uuid().optional(),
+});
+export type Leader = z.output<typeof Leader>;
+
+/**
  * How a node belongs to a database of three. Everything that may be done once is named by an id: the host writes down
  * that it did it before it does it, so that neither a repeated spec nor a restart does it again.
  */
@@ -21,6 +39,8 @@ const Cluster = z.strictObject({
   replication: z.enum(["semi_synch", "asynch"]),
   /** The name of its group: every timeline of a database has another. */
   group: z.uuid(),
+  /** Of an asynchronous cluster, and of no other: a group elects its own. */
+  leader: Leader.optional(),
   /** All of them, this one too, by their ordinals. */
   members: z.array(Member).length(3),
   /** Permission to begin the group alone, for this node. Two groups of one name would be two truths: it is used once. */

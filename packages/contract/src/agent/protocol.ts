@@ -115,6 +115,15 @@ export const DiskState = z.enum([
 ]);
 export type DiskState = z.output<typeof DiskState>;
 
+/** Transactions of a former leader that nobody else has, as text, sealed; `name` is among the objects of its timeline. */
+export const SavedTail = z.object({
+  name: z.string().max(200),
+  gtid: z.string().max(100_000),
+  bytes: z.int().nonnegative(),
+  sha256: z.hex().length(64),
+});
+export type SavedTail = z.output<typeof SavedTail>;
+
 /** What a member says of its group, as its host saw it last. A cut member's own view is stale: only a shared one counts. */
 export const GroupReport = z.object({
   /** `away`: the server does not answer. */
@@ -135,6 +144,14 @@ export const GroupReport = z.object({
   errant: z.string().max(100_000).optional(),
   /** What still has to be applied before it could lead, in seconds. */
   backlog_seconds: z.number().nonnegative().optional(),
+  /** Of an asynchronous cluster: the newest term that its host knows. */
+  term: z.int().optional(),
+  /** Its server led in this term and has ended; its host will not start it to lead in that term again. */
+  fenced: z.int().optional(),
+  /** Why it can never follow with the data that it has, in a sentence. */
+  stray: z.string().max(1000).optional(),
+  /** The transactions that it alone has are in the object store. */
+  tail: SavedTail.optional(),
 });
 export type GroupReport = z.output<typeof GroupReport>;
 
@@ -212,11 +229,14 @@ export type CertificateReply = z.output<typeof CertificateReply>;
 
 /**
  * Of a base copy: `copies/<id>/manifest.json` and `copies/<id>/part-000001`, …; of the binary logs: `logs/<name>`. Those
- * of a cluster's member end with a mark of its own, so that members never write over each other.
+ * of a cluster's member end with a mark of its own, so that members never write over each other. What only a former leader
+ * had: `tails/<term>.<mark>`.
  */
 export const ObjectName = z
   .string()
-  .regex(/^(copies\/[0-9a-f-]{36}\/(manifest\.json|part-\d{6})|logs\/binlog\.\d{6,}(\.[0-9a-f]{16})?)$/);
+  .regex(
+    /^(copies\/[0-9a-f-]{36}\/(manifest\.json|part-\d{6})|logs\/binlog\.\d{6,}(\.[0-9a-f]{16})?|tails\/\d+\.[0-9a-f]{16})$/,
+  );
 
 /** `timeline` must be the one that is wanted of the node: a host that is behind cannot write into another past. */
 export const UploadsRequest = z.object({
@@ -279,6 +299,8 @@ export const ArchivedRequest = z.object({
       logs: z.array(ArchivedLog).optional(),
       /** Everything that was committed before this time is in the archive. Told with logs, and once past midnight. */
       through: z.string().optional(),
+      /** Of an asynchronous cluster: the term of whose leader it has what it tells. In a later one that may be lost. */
+      term: z.int().optional(),
     }),
   ),
 });

@@ -30,6 +30,7 @@ import {
   createPatchChore,
   createPurgeChore,
   createReleaseChore,
+  createTailsChore,
   createTimelineActivities,
   createTimelineExpiry,
   dailyPointSteps,
@@ -37,6 +38,8 @@ import {
   objectsSteps,
   patchSteps,
   purgeSteps,
+  startPromoting,
+  tailSteps,
 } from "#databases/index.ts";
 import { createEventPartitionsChore } from "#events/index.ts";
 import { createFleetActivities } from "#fleet/index.ts";
@@ -149,6 +152,7 @@ const choreSteps = [
     ...patchSteps,
     ...keeperSteps,
     ...objectsSteps,
+    ...tailSteps,
     ...purgeSteps,
     ...findingSteps,
     ...healthSteps,
@@ -212,12 +216,14 @@ const sweeper = startSweeper({
     createNamesChore(nameDeps),
     createKeepersChore({ db, clock, log }),
     createObjectsChore({ db, clock, objects }),
+    createTailsChore({ db, clock, objects }),
     createPurgeChore({ db, clock, objects }),
     createRemoveImagesChore(imageDeps),
     createClearImagesChore(imageDeps),
     createSweepImagesChore(imageDeps),
   ],
 });
+const promoting = startPromoting({ db, clock, log, hostSilentSeconds });
 const lookout = startLookout(imageDeps);
 const copying = startCopying(imageDeps);
 
@@ -248,7 +254,7 @@ await health.listen(config.MOORAGE_WORKER_LISTEN);
 onShutdown(log, async () => {
   wanted = false;
   await Promise.all([relay.close(), sweeper.close(), sending?.close(), health.close()]);
-  await Promise.all([lookout.close(), copying.close()]);
+  await Promise.all([promoting.close(), lookout.close(), copying.close()]);
   // The signal may have reached Temporal's runtime first.
   if (worker?.getState() === "RUNNING") worker.shutdown();
   await tracing?.close();

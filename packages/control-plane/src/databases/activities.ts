@@ -44,7 +44,7 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
       );
       if (nodes === undefined) return undefined;
       const given = await givePast(tx, { sealer, archive, at: clock() }, { operation, database, engine });
-      const orders = await giveMembers(tx, sealer, given, nodes);
+      const orders = await giveMembers(tx, { sealer, at: clock() }, given, nodes);
       return want(tx, operation.id, "running", await specsOf(tx, nodes, { ...given, plan, engine, zone, orders }));
     });
     if (wanted === undefined) return "no room";

@@ -6,6 +6,7 @@ import type { ActivityDeps } from "./activities.ts";
 import { previousOf } from "./change-database.ts";
 import { type ChangeKind, changeOf, changes } from "./changes.ts";
 import { isCluster } from "./clusters/cluster-spec.ts";
+import { endTries } from "./clusters/health/switch-activities.ts";
 import { sizeOf, unlike } from "./clusters/rolling/own-version.ts";
 import { createRollActivities } from "./clusters/rolling/roll-activities.ts";
 import { statusAfter } from "./database.ts";
@@ -75,10 +76,12 @@ export const createChangeActivities = ({ db, clock, zone, archive }: ActivityDep
         tx,
         nodes.map((node) => ({ node, size: isCluster(database) ? sizeOf(node, plan) : plan })),
       );
-      const again =
-        settlement.done || rolls
-          ? undefined
-          : await wantAsRow(tx, operationId, phaseOfFailure(change), { ...context, database, plan, zone });
+      const asEnded = { ...context, database, plan, zone };
+      const again = settlement.done
+        ? undefined
+        : rolls
+          ? await endTries(tx, asEnded, clock())
+          : await wantAsRow(tx, operationId, phaseOfFailure(change), asEnded);
       await meterDatabase(tx, database, clock());
       if (plan.id !== context.plan.id)
         await giveBackToLimits(tx, account_id, differenceOf(context.plan, plan, database.cluster_size));

@@ -122,12 +122,13 @@ test("the largest plan has nothing above it, and a list is not changed with the 
   ]);
 });
 
-test("one node replicates nothing, three do so semi-synchronously, and all else is refused by its field", () => {
+test("one node replicates nothing, three do so semi-synchronously unless asked otherwise, and all else is refused by its field", () => {
   expect(replicationOf({ cluster_size: 1, replication_type: undefined })).toBe("none");
   expect(replicationOf({ cluster_size: 1, replication_type: "none" })).toBe("none");
   expect(replicationOf({ cluster_size: 3, replication_type: undefined })).toBe("semi_synch");
   expect(replicationOf({ cluster_size: 3, replication_type: "semi_synch" })).toBe("semi_synch");
+  expect(replicationOf({ cluster_size: 3, replication_type: "asynch" })).toBe("asynch");
   expect(() => replicationOf({ cluster_size: 1, replication_type: "semi_synch" })).toThrow("replication_type");
   expect(() => replicationOf({ cluster_size: 3, replication_type: "none" })).toThrow("semi_synch");
-  expect(() => replicationOf({ cluster_size: 3, replication_type: "asynch" })).toThrow("asynch is not offered yet");
+  expect(() => replicationOf({ cluster_size: 1, replication_type: "asynch" })).toThrow("replication_type");
 });

@@ -14,6 +14,7 @@ export type DatabaseAction =
   | "suspend"
   | "resume"
   | "switch over"
+  | "promote a node of"
   | "delete"
   | "fork"
   | "reset the credentials of"
@@ -43,6 +44,8 @@ const allowed: Record<DatabaseAction, readonly DatabaseStatus[]> = {
   suspend: ["active"],
   resume: ["suspended"],
   "switch over": ["active"],
+  // Whatever else is under way needs somebody who leads.
+  "promote a node of": ["active", "degraded", "updating", "backing_up", "resuming"],
   delete: ["active", "failed", "degraded"],
   fork: onceMade,
   "reset the credentials of": ["active"],
@@ -180,9 +183,8 @@ export function replicationOf({
       throw refused("none, for a database of one node");
     return "none";
   }
-  if (replication_type === undefined || replication_type === "semi_synch") return "semi_synch";
-  if (replication_type === "none") throw refused("semi_synch, for a database of three nodes");
-  throw refused("semi_synch, for a database of three nodes (asynch is not offered yet)");
+  if (replication_type === "none") throw refused("semi_synch or asynch, for a database of three nodes");
+  return replication_type ?? "semi_synch";
 }
 
 /** A server of a group needs more memory for itself than one alone. */

@@ -18,11 +18,13 @@ export const nodeSpec = (
     zone: string;
     past?: Past | undefined;
     cluster?: Cluster | undefined;
+    /** Of a cluster: it makes the data of the timeline. */
+    makes?: boolean;
     /** Of a cluster: the member that keeps the past. */
     keeper?: string | undefined;
   },
 ): UntimedSpec => {
-  const { database, plan, engine, zone, past, cluster, keeper } = context;
+  const { database, plan, engine, zone, past, cluster, makes = false, keeper } = context;
   return {
     version: 1,
     node: node.id,
@@ -56,7 +58,7 @@ export const nodeSpec = (
     credentials: { username: ADMIN_USERNAME, version: database.credentials_version },
     tls: { names: [primaryName(database.id, zone), privateName(database.id, zone)], version: 1 },
     ...(database.powered ? {} : { power: "off" as const }),
-    ...(past === undefined ? {} : pastOf(past, cluster, keeper === node.id)),
+    ...(past === undefined ? {} : pastOf(past, cluster, { makes, keeps: keeper === node.id })),
     ...(cluster === undefined ? {} : { cluster }),
   };
 };
@@ -69,24 +71,24 @@ export type ArchiveSettings = Omit<NonNullable<NodeSpec["archive"]>, "recipient"
 const pastOf = (
   { timeline, recipient, keep, archive }: Past,
   cluster: Cluster | undefined,
-  isKeeper: boolean,
+  { makes, keeps }: { makes: boolean; keeps: boolean },
 ): Pick<UntimedSpec, "data" | "archive"> => ({
   data: {
     timeline: timeline.id,
     ordinal: timeline.ordinal,
-    origin: originOf(timeline, cluster),
+    origin: originOf(timeline, cluster === undefined || makes),
     ...(keep === undefined ? {} : { keep }),
   },
-  archive: { recipient, ...archive, ...(cluster === undefined || isKeeper ? {} : { keeper: false as const }) },
+  archive: { recipient, ...archive, ...(cluster === undefined || keeps ? {} : { keeper: false as const }) },
 });
 
 /**
- * Of a cluster one member makes the data of a timeline from the archive, the one that begins its group, and only then: the
+ * Of a cluster one member makes the data of a timeline from the archive, the one that leads first, and only then: the
  * others take them from it, and whoever lost them later has them from the others.
  */
-function originOf({ id, prepared }: TimelineRow, cluster: Cluster | undefined) {
+function originOf({ prepared }: TimelineRow, makes: boolean) {
   if (prepared !== null) return "prepared";
-  return cluster === undefined || cluster.begin === id ? "archive" : "cluster";
+  return makes ? "archive" : "cluster";
 }
 
 /** Never used before: a wiped node under its old server id ignores its own former transactions. 1 to 2^32 - 1. */

@@ -6,6 +6,7 @@ import { audit } from "#platform/audit.ts";
 import { findEngineVersion, findPlan } from "#regions/index.ts";
 import { isCluster } from "./clusters/cluster-spec.ts";
 import { giveCluster } from "./clusters/cluster-store.ts";
+import { followLeader } from "./clusters/leaders/recover-leader.ts";
 import { followMembers, isMember, tellOthers } from "./clusters/recover-members.ts";
 import { unlike } from "./clusters/rolling/own-version.ts";
 import { newPassword, usageOf } from "./create-database.ts";
@@ -61,6 +62,7 @@ export async function adopt(context: Context, hostId: number, spec: NodeSpec, re
   await followMembers(context, database, spec);
   const node = await adoptNode(tx, hostId, spec, now);
   if (isCluster(database)) await giveCluster(tx, sealer, database, [node]);
+  await followLeader(context, database, spec);
   await saveDatabase(tx, account, id, { port: node.port });
   await wantAnew(tx, node, await specOf(context, node, database, spec), epoch);
   await tellOthers(context, database, (other) => specOf(context, other, database, spec));

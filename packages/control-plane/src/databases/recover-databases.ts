@@ -8,6 +8,7 @@ import {
   tellOthers,
   wasReplaced,
 } from "./clusters/recover-members.ts";
+import { followLeader } from "./clusters/leaders/recover-leader.ts";
 import { lockDatabase } from "./database-store.ts";
 import { adopt } from "./recover-adopted.ts";
 import { followUpdate } from "./recover-allow-list.ts";
@@ -61,6 +62,7 @@ async function keep(context: Context, node: NodeRow, report?: NodeReport): Promi
   const updated = isBehind ? await followChanges(context, reached, told) : reached;
   const database = isBehind ? await followTimeline(context, updated, told, report?.timeline) : updated;
   if (isBehind) await followMembers(context, database, told);
+  if (told !== undefined && isSame(database, told)) await followLeader(context, database, told);
   await allowGap(tx, database);
   await wantAnew(tx, node, await specOf(context, node, database, told), epoch);
   await tellOthers(context, database, (other) => specOf(context, other, database, told));

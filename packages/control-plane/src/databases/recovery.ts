@@ -50,8 +50,7 @@ export async function specOf({ tx, zone, archive }: Context, node: NodeRow, data
   if (plan === undefined || engine === undefined)
     throw new Error(`Database ${database.id} names a plan or engine that does not exist.`);
   const past = await findPast(tx, database, archive);
-  const members = told?.cluster?.members ?? [];
-  const [ours] = await specsOf(tx, [node], { database, plan, engine, zone, past, told: members });
+  const [ours] = await specsOf(tx, [node], { database, plan, engine, zone, past, told: told?.cluster });
   if (ours === undefined) throw new Error(`Node ${node.id} has no host.`);
   // A change of a cluster may have been in the middle: size and image are what its own host has.
   const isLater = told?.node === node.id && (node.wanted === null || isNewer(told, node.wanted));

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
+import { notFound } from "#platform/errors.ts";
 import { nextMidnight } from "./backups/daily-label.ts";
 import type { DatabaseRow } from "./database-store.ts";
 import type { ArchiveSettings, Past } from "./node-spec.ts";
@@ -9,6 +10,10 @@ export type TimelineRow = Selectable<Tables["timelines"]>;
 
 export const findTimeline = (db: Db | Tx, id: string): Promise<TimelineRow> =>
   db.selectFrom("timelines").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+
+/** What is archived of it stays as it is while it is held. */
+export const lockTimeline = (tx: Tx, id: string): Promise<TimelineRow> =>
+  tx.selectFrom("timelines").selectAll().where("id", "=", id).forUpdate().executeTakeFirstOrThrow(notFound);
 
 /** Undefined for a database whose nodes were never wanted. */
 export async function findPast(tx: Tx, database: DatabaseRow, archive: ArchiveSettings): Promise<Past | undefined> {

@@ -1,4 +1,4 @@
-import type { Member } from "@moorage/contract/agent";
+import type { Cluster } from "@moorage/contract/agent";
 import { findHost, findNodes, type NodeRow, type UntimedSpec, type Wanted, want } from "#fleet/index.ts";
 import { findOperation } from "#operations/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
@@ -27,8 +27,8 @@ export type SpecContext = {
   past?: Past | undefined;
   /** Of a cluster: what its members may do once. What is not in it is taken back. */
   orders?: OrdersOf;
-  /** Its members as a host told them, for those whose rows are lost. */
-  told?: readonly Member[];
+  /** Its cluster as a host told it, for members and a leader whose rows are lost. */
+  told?: Cluster | undefined;
   /** Of a cluster: these nodes take the size and image of the row. Otherwise each keeps its own. */
   itsTurn?: boolean;
 } & Pick<Awaited<ReturnType<typeof loadDatabase>>, "plan" | "engine">;
@@ -42,10 +42,12 @@ export async function specsOf(tx: Tx, nodes: readonly NodeRow[], context: SpecCo
   for (const node of nodes) {
     const host = await findHost(tx, node.host_id);
     const jobs = unendedJobs(node);
+    const { makes = false, ...own } = orders[node.id] ?? {};
     const asRow = nodeSpec(node, {
       ...context,
       nodeNetwork: host.node_network,
-      cluster: cluster && { ...cluster, ...orders[node.id] },
+      cluster: cluster && { ...cluster, ...own },
+      makes,
       keeper,
     });
     const spec = cluster === undefined || context.itsTurn === true ? asRow : withOwnVersion(asRow, node);

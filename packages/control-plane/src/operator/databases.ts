@@ -1,7 +1,7 @@
 import { Id } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { beginGroup, undeleteDatabase } from "#databases/index.ts";
+import { beginGroup, listTails, undeleteDatabase } from "#databases/index.ts";
 import { DomainError } from "#platform/errors.ts";
 import { readPage } from "#platform/http/page.ts";
 import { command, type CommandDeps } from "./command.ts";
@@ -23,6 +23,10 @@ export function databaseCommands(app: FastifyInstance, deps: DatabaseCommandDeps
     return id;
   };
 
+  app.get<{ Params: { id: string } }>("/admin/databases/:id/tails", async ({ params }) => ({
+    data: await listTails(db, idOf(params.id)),
+  }));
+
   const undelete = { path: "/admin/databases/:id/undelete", body: z.object({}), tells: "relay" } as const;
   command(app, deps, undelete, async (tx, _body, { id }) => {
     const database = idOf(id);
@@ -32,7 +36,7 @@ export function databaseCommands(app: FastifyInstance, deps: DatabaseCommandDeps
   });
 
   const Begin = z.object({ accept_loss: z.boolean().default(false) });
-  const begin = { path: "/admin/databases/:id/begin", body: Begin, tells: "relay" } as const;
+  const begin = { path: "/admin/databases/:id/begin", body: Begin, tells: ["relay", "host"] } as const;
   command(app, deps, begin, async (tx, { accept_loss: acceptsLoss }, { id }) => {
     const asked = { at: clock(), deadlineSeconds: restoreDeadlineSeconds, acceptsLoss };
     return { id: idOf(id), ...(await beginGroup(tx, idOf(id), asked)) };

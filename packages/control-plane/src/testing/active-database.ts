@@ -45,15 +45,21 @@ export const offerClusterPlan = (world: World) =>
     ...{ id: CLUSTER_PLAN, label: "Medium", class: "standard", memory_mb: 2048, disk_mb: 20_480, vcpus: 1 },
   });
 
-/** Twice: whoever polled before the first member began has nobody to join yet. */
+/** Twice: whoever polled before the first member began has nobody to join yet. Those that follow have to hear first. */
 export async function pollAll(agents: readonly SimulatedAgent[]): Promise<void> {
   for (let times = 0; times < 2; times++) for (const agent of agents) await agent.poll();
+  const specs = agents.flatMap((agent) => [...agent.specs.values()]);
+  if (specs.some(isAsynchronous)) for (const agent of agents) await agent.poll();
 }
 
-/** Every host says of its member what its spec asks for, the first one first. */
+const isAsynchronous = ({ cluster }: NodeSpec): boolean => cluster?.replication === "asynch";
+
+/** Every host says of its member what its spec asks for, the first one first. Those that follow have to hear first. */
 export async function reportMembers(world: World, hosts: readonly Host[]): Promise<void> {
-  const nodes = (await world.nodes()).filter(({ wanted, released_at }) => wanted !== null && released_at === null);
-  for (const node of nodes.sort((a, b) => a.ordinal - b.ordinal)) {
+  const found = (await world.nodes()).filter(({ wanted, released_at }) => wanted !== null && released_at === null);
+  const nodes = found.sort((a, b) => a.ordinal - b.ordinal);
+  const rounds = nodes.some(({ wanted }) => isAsynchronous(wanted as NodeSpec)) ? [nodes, nodes, nodes] : [nodes];
+  for (const node of rounds.flat()) {
     const spec = node.wanted as NodeSpec;
     const state = spec.tombstone !== undefined ? "gone" : spec.power === "off" ? "stopped" : "running";
     const { state: instead = state, ...said } = simulateMember(spec);

@@ -11,12 +11,17 @@ const AWAY = { state: "away", online: 0, shared: false } as const;
 
 type Settings = {
   hosts: number;
+  replication?: "asynch";
   /** In place of what a member would say, or of a part of it. */
   instead?: (spec: NodeSpec, said: Partial<NodeReport>) => Partial<NodeReport>;
 };
 
 /** An active cluster on agents that poll, with a worker: what is lost is mended for real. */
-export async function mendedCluster(world: World, temporal: Temporal, { hosts: count, instead }: Settings) {
+export async function mendedCluster(
+  world: World,
+  temporal: Temporal,
+  { hosts: count, replication, instead }: Settings,
+) {
   const parts = new AsyncDisposableStack();
   const named: number[] = [];
   const names = {
@@ -31,7 +36,12 @@ export async function mendedCluster(world: World, temporal: Temporal, { hosts: c
   };
   const hosts = parts.use(await pollingAgents(world, count, otherwise));
   const alice = await world.customer();
-  const database = await activeClusterOnAgents(world, alice, hosts.agents);
+  const database = await activeClusterOnAgents(
+    world,
+    alice,
+    hosts.agents,
+    replication === undefined ? {} : { replication_type: replication },
+  );
   await hosts.poll();
   const worker = parts.use(await startWorker(world, temporal, names));
 

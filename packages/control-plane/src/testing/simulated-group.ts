@@ -1,4 +1,5 @@
 import type { GroupReport, NodeReport, NodeSpec } from "@moorage/contract/agent";
+import { leaveTimeline, simulateFollowing } from "./simulated-following.ts";
 
 type Cluster = NonNullable<NodeSpec["cluster"]>;
 /** Who is online, in the order of ordinals, and what may be done once and was. */
@@ -9,11 +10,13 @@ const groups = new Map<string, Group>();
 
 /**
  * What a member says, if its engine does all that it is told at once: a group begins by a permission that was not used
- * yet, others join one that is there, the lowest ordinal leads until another is to. Without either it waits.
+ * yet, others join one that is there, the lowest ordinal leads until another is to. Without either it waits. A member of
+ * an asynchronous cluster says the same of whom it follows.
  */
 export function simulateMember(spec: NodeSpec): Partial<NodeReport> {
   const { cluster } = spec;
   if (cluster === undefined) return {};
+  if (cluster.replication === "asynch") return simulateFollowing(spec, cluster);
   if (spec.tombstone !== undefined || spec.power === "off") {
     leaveGroup(cluster.group, spec.node);
     return { group: { state: "away", online: 0, shared: false } };
@@ -32,6 +35,7 @@ export function simulateMember(spec: NodeSpec): Partial<NodeReport> {
 
 /** A member that is lost without a word: the others go on without it. */
 export function leaveGroup(name: string, node: string): void {
+  leaveTimeline(name, node);
   const group = groupOf(name);
   if (!group.online.includes(node)) return;
   group.online = group.online.filter((member) => member !== node);

@@ -10,10 +10,11 @@ export async function simulateJob(gateway: Gateway, host: Identity, spec: NodeSp
   const done: JobReport = { id: job.id, state: "done", percent: 100 };
   const timeline = spec.data?.timeline;
   if (timeline === undefined) return { ...done, state: "failed", message: "there is no archive" };
+  const term = spec.cluster?.leader && { term: spec.cluster.leader.term };
   const now = gateway.clock().toISOString();
   const tell = async (change: object): Promise<JobReport> => {
     const { status, body } = await gateway.post(host, "/v1/archived", {
-      nodes: [{ node: spec.node, timeline, ...change }],
+      nodes: [{ node: spec.node, timeline, ...term, ...change }],
     });
     return status === 200 ? done : { ...done, state: "failed", message: JSON.stringify(body) };
   };

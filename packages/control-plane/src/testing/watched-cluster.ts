@@ -6,10 +6,13 @@ type Host = Awaited<ReturnType<World["host"]>>;
 export type Said = Partial<GroupReport> & { node?: "failed" };
 
 /** An active cluster on three of some hosts. What its members say is said by hand, and time passes when it is told to. */
-export async function watchedCluster(world: World, { hosts: count = 4 }: { hosts?: number } = {}) {
+export async function watchedCluster(
+  world: World,
+  { hosts: count = 4, change = {} }: { hosts?: number; change?: object } = {},
+) {
   const [alice, hosts] = [await world.customer(), [] as Host[]];
   for (let n = 0; n < count; n++) hosts.push(await world.host());
-  const database = await activeCluster(world, alice, hosts);
+  const database = await activeCluster(world, alice, hosts, change);
   const silent = new Set<number>();
   const nodes = async () =>
     (await world.nodes())
@@ -46,14 +49,14 @@ export async function watchedCluster(world: World, { hosts: count = 4 }: { hosts
     events: async (action: string) => (await world.events()).filter((event) => event.action === action),
     lookAt: async () => (await row()).look_at,
     /** One that leads from a node to another, as their hosts tell it. */
-    async change(from: number | undefined, to: number, by: number, change: Partial<PrimaryChange> = {}) {
+    async change(from: number | undefined, to: number, by: number, more: Partial<PrimaryChange> = {}) {
       const [all, host] = [await nodes(), await hostOf(by)];
       const told: PrimaryChange = {
         ...{ node: all[by]?.id as string, group: all[0]?.wanted?.cluster?.group as string, view: "v:1" },
         ...(from === undefined ? {} : { from: all[from]?.id }),
         ...{ to: all[to]?.id as string, at: world.time.now.toISOString() },
         ...{ phases: { missed: 900, elected: 6000 + by, led: 6200 + by }, gtid_before: "a:1-9", gtid_after: "a:1-9" },
-        ...change,
+        ...more,
       };
       await host.tell(told);
       return told;

@@ -1,6 +1,13 @@
-import { type ArchiveEnd, formatGtidSet, type GtidSet, gtidsOfGroup, parseGtidSet } from "@moorage/contract/agent";
+import {
+  type ArchiveEnd,
+  formatGtidSet,
+  type GtidSet,
+  gtidsOfGroup,
+  parseGtidSet,
+  uniteGtidSets,
+} from "@moorage/contract/agent";
 import type { Db, Tx } from "#platform/db/database.ts";
-import type { TimelineRow } from "../timeline-store.ts";
+import { lockTimeline, type TimelineRow } from "../timeline-store.ts";
 
 type Timeline = Pick<TimelineRow, "id" | "last_log">;
 
@@ -18,6 +25,22 @@ export async function archivedGtids(db: Db | Tx, { id, last_log }: Timeline): Pr
     .executeTakeFirst();
   const known = last ?? (await newestCopy(db, id));
   return gtidsOfGroup(parseGtidSet(known?.gtid ?? ""), id);
+}
+
+/**
+ * All transactions of a timeline that a restore may bring back, from its logs or its copies: whoever leads it next must have
+ * them. The timeline is locked, so that nobody adds to them before it is known who leads.
+ */
+export async function restorableGtids(tx: Tx, timelineId: string): Promise<GtidSet> {
+  const timeline = await lockTimeline(tx, timelineId);
+  const copies = await tx
+    .selectFrom("copies")
+    .select("gtid")
+    .where("timeline_id", "=", timelineId)
+    .where("doomed_at", "is", null)
+    .execute();
+  const copied = copies.map(({ gtid }) => gtidsOfGroup(parseGtidSet(gtid), timelineId));
+  return uniteGtidSets(await archivedGtids(tx, timeline), ...copied);
 }
 
 const newestCopy = (db: Db | Tx, timelineId: string) =>

@@ -1,5 +1,7 @@
 import { findNodes } from "#fleet/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
+import { findLeader } from "../clusters/leaders/leader-store.ts";
+import { leaderFirst } from "../clusters/leaders/terms.ts";
 import type { TimelineRow } from "../timeline-store.ts";
 import { type Candidate, chooseKeeper } from "./keeper.ts";
 
@@ -20,7 +22,8 @@ export async function giveKeeper(tx: Tx, timeline: Timeline): Promise<string | u
   const known = await findKeeper(tx, timeline.id);
   if (known !== undefined) return known;
   const nodes = await findNodes(tx, timeline.account_id, timeline.database_id);
-  const unknown = nodes.map(({ id, ordinal }) => ({
+  const leader = await findLeader(tx, { account_id: timeline.account_id, id: timeline.database_id });
+  const unknown = leaderFirst(nodes, leader).map(({ id }, ordinal) => ({
     ...{ node: id, ordinal, primary: ordinal === 0, ailingMs: 0, unfit: false },
   }));
   const choice = chooseKeeper(unknown, undefined, { firstBorn: isFirstBorn(timeline) });

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ArchivedReply, NodeSpec } from "@moorage/contract/agent";
+import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLog } from "#platform/log.ts";
 import { activeClusterOnAgents } from "#testing/active-database.ts";
@@ -104,6 +105,25 @@ test("a log that is told again is the same one, with what was uploaded last", as
   await stage.tell(2, { logs: [first] });
   await stage.tell(2, { logs: [{ ...first, sha256: "b".repeat(64) }] });
   expect(await logsOf(world)).toMatchObject([{ sequence: 1, sha256: "b".repeat(64) }]);
+});
+
+test("of an asynchronous cluster what was taken from a former leader stays out: it may be lost", async () => {
+  await using world = await newWorld();
+  await using stage = await staged(world);
+  const { timeline, tell } = stage;
+  const lead = (term: number) =>
+    world.db
+      .updateTable("nodes")
+      .set({ wanted: sql`jsonb_set(wanted, '{cluster,leader}', ${JSON.stringify({ ...leader, term })}::jsonb)` })
+      .execute();
+  const leader = { node: (await stage.nodes())[0]?.id, over: "fence" };
+  const logs = [log(world, timeline, 1, 0, 3)];
+
+  await lead(2);
+  for (const told of [{ logs }, { logs, term: 1 }, { through: new Date().toISOString(), term: 1 }])
+    expect(await tell(2, told)).toMatchObject({ status: 400 });
+  expect(await tell(2, {})).toMatchObject({ body: { nodes: [{ gtid: "" }] } });
+  expect(await tell(2, { logs, term: 2 })).toMatchObject({ body: { nodes: [{ gtid: `${timeline}:1-3` }] } });
 });
 
 test("a member that lacks what comes next gives way to another, and only when all lack it is there a gap, for all to see", async () => {

@@ -102,6 +102,29 @@ test("parts of a copy that never became whole go after two days; one that is bei
   expect(await store.keys()).toEqual(stays.map((name) => prefix + name));
 });
 
+test("a tail that nobody was told of goes after eight days; one that has a row stays as long as that", async () => {
+  await using stage = await archiveWorld();
+  const { world, store } = stage;
+  const { id, customer, node, timeline, prefix, upload } = await stage.database();
+  const [told, untold] = ["tails/2.00000000000000aa", "tails/3.00000000000000bb"];
+  for (const name of [told, untold]) await upload(name, "transactions");
+  const { now } = world.time;
+  await world.db
+    .insertInto("tails")
+    .values({
+      ...{ account_id: customer.accountId, database_id: id, timeline_id: timeline, node_id: node, name: told },
+      ...{ gtid: "", transactions: 1, bytes: 12, sha256: "", saved_at: now, expires_at: now },
+    })
+    .execute();
+
+  later(stage, 7.9);
+  await choreOf(stage)();
+  expect(await store.keys()).toEqual([told, untold].map((name) => prefix + name));
+  later(stage, 2);
+  await choreOf(stage)();
+  expect(await store.keys()).toEqual([prefix + told]);
+});
+
 test("the past of a timeline is compared with the store once a day", async () => {
   await using stage = await archiveWorld();
   const { world } = stage;

@@ -4,7 +4,7 @@ import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import type { Objects } from "#platform/objects.ts";
-import { copyFolder, copyOfKey, logOf, manifestOf, objectKey } from "./object-names.ts";
+import { copyFolder, copyOfKey, logOf, manifestOf, objectKey, tailsFolder } from "./object-names.ts";
 
 type Deps = { db: Db; clock: Clock; objects: Objects };
 type Timeline = Pick<Selectable<Tables["timelines"]>, "account_id" | "database_id" | "id">;
@@ -18,6 +18,8 @@ const TIMELINES = 50;
 const DAY_MS = 86_400_000;
 /** A copy that is being made gets a part every few seconds, and is told of soon after its last one. */
 const UNFINISHED_MS = 2 * DAY_MS;
+/** Longer than a tail is kept: one that nobody was told of may be told late. */
+const UNTOLD_TAIL_MS = 8 * DAY_MS;
 
 /**
  * Takes what nobody needs any more out of the object store: first the objects, then the rows that lead to them, so that
@@ -78,7 +80,7 @@ async function deleteLogs(deps: Deps): Promise<void> {
     });
 }
 
-/** Parts of copies that never became whole: of each timeline once a day. */
+/** Parts of copies that never became whole, and tails that were never told: of each timeline once a day. */
 async function sweepTimelines(deps: Deps): Promise<void> {
   const { db, clock } = deps;
   const due = await db
@@ -91,6 +93,7 @@ async function sweepTimelines(deps: Deps): Promise<void> {
   for (const timeline of due)
     await step("worker.sweep-timeline", async () => {
       await deleteUnfinished(deps, timeline);
+      await deleteUntoldTails(deps, timeline);
       await db.updateTable("timelines").set({ swept_at: clock() }).where("id", "=", timeline.id).execute();
     });
 }
@@ -111,4 +114,15 @@ async function deleteUnfinished({ db, clock, objects }: Deps, timeline: Timeline
     await objects.deleteMany([objectKey(timeline, manifestOf(id))]);
     await objects.deleteAll(objectKey(timeline, copyFolder(id)));
   }
+}
+
+/** Those that were told have a row, and go with it. */
+async function deleteUntoldTails({ db, clock, objects }: Deps, timeline: Timeline): Promise<void> {
+  const old: string[] = [];
+  for await (const page of objects.list(objectKey(timeline, tailsFolder)))
+    for (const { key, at } of page) if (at.getTime() <= clock().getTime() - UNTOLD_TAIL_MS) old.push(key);
+  if (old.length === 0) return;
+  const told = await db.selectFrom("tails").select("name").where("timeline_id", "=", timeline.id).execute();
+  const kept = new Set(told.map(({ name }) => objectKey(timeline, name)));
+  await objects.deleteMany(old.filter((key) => !kept.has(key)));
 }

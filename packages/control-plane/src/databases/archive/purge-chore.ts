@@ -92,6 +92,7 @@ async function forget(tx: Tx, accountId: number, id: number, now: Date): Promise
   await tx.deleteFrom("backups").where("account_id", "=", accountId).where("database_id", "=", id).execute();
   await tx.deleteFrom("binary_logs").where("timeline_id", "in", timelines).execute();
   await tx.deleteFrom("copies").where("timeline_id", "in", timelines).execute();
+  await tx.deleteFrom("tails").where("timeline_id", "in", timelines).execute();
   // Forks go on with copies of their own.
   await tx
     .updateTable("timelines")

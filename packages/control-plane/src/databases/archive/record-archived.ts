@@ -13,7 +13,7 @@ import { transact } from "#platform/db/transact.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import type { Objects } from "#platform/objects.ts";
 import { sha256 } from "#platform/sha256.ts";
-import type { TimelineRow } from "../timeline-store.ts";
+import { lockTimeline, type TimelineRow } from "../timeline-store.ts";
 import { archiveEnd } from "./archive-end.ts";
 import { markUnfit } from "./keeper-store.ts";
 import { manifestOf, objectKey } from "./object-names.ts";
@@ -56,6 +56,7 @@ async function recordOne({ db, clock, objects }: Deps, hostId: number, told: Tol
 
   return transact(db, "fleet.archived", async (tx) => {
     const timeline = await lockTimeline(tx, owner.id);
+    if (copies.length + logs.length > 0 || through !== undefined) await requireNewestTerm(tx, hostId, told);
     for (const log of logs) await recordLog(tx, timeline, log);
     for (const copy of copies) await recordCopy(tx, timeline, copy);
     // Logs that we forgot may have come before: until one is told again, nobody knows that all is there.
@@ -80,8 +81,15 @@ async function ownerOf(db: Db, hostId: number, { node, timeline }: Told) {
   return { ...owner, isMember: wanted?.cluster !== undefined };
 }
 
-const lockTimeline = (tx: Tx, id: string): Promise<TimelineRow> =>
-  tx.selectFrom("timelines").selectAll().where("id", "=", id).forUpdate().executeTakeFirstOrThrow(notFound);
+/**
+ * What a member took from a former leader may be lost: then it must not come back from the archive. The timeline is locked,
+ * as it is for whoever makes another lead (`restorableGtids`).
+ */
+async function requireNewestTerm(tx: Tx, hostId: number, { node, term }: Told): Promise<void> {
+  const { wanted } = await findServedNode(tx, hostId, node);
+  if (term !== wanted?.cluster?.leader?.term)
+    throw refused("Another node leads since: it may not have what this one has.");
+}
 
 /** Told long after it was uploaded, it may have been taken for an unfinished one and swept away. */
 async function requireWhole(objects: Objects, timeline: Parameters<typeof objectKey>[0], copy: ArchivedCopy) {

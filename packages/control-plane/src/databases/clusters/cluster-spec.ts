@@ -1,25 +1,29 @@
-import type { Cluster, Member } from "@moorage/contract/agent";
+import type { Cluster, Leader, Member } from "@moorage/contract/agent";
 import { findHost, findNodes, type HostRow, type NodeRow } from "#fleet/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { DatabaseRow } from "../database-store.ts";
+import { findLeader } from "./leaders/leader-store.ts";
+import { highestTerm, leaderFirst } from "./leaders/terms.ts";
 
-/** What one member may do once. Each is wanted by itself: a spec without it takes it back. */
-export type Orders = Pick<Cluster, "begin" | "renew" | "lead">;
+/**
+ * What one member may do once. Each is wanted by itself: a spec without it takes it back. `makes`: the data of its timeline,
+ * from the archive.
+ */
+export type Orders = Pick<Cluster, "begin" | "renew" | "lead"> & { makes?: true };
 /** By node. */
 export type OrdersOf = Readonly<Record<string, Orders>>;
 
 export const isCluster = ({ cluster_size }: Pick<DatabaseRow, "cluster_size">): boolean => cluster_size > 1;
 
+/** Its leader is wanted, and not elected by its group. */
+export const isAsynchronous = ({ replication_type }: Pick<DatabaseRow, "replication_type">): boolean =>
+  replication_type === "asynch";
+
 /**
- * What all nodes of a database are told of its cluster; its group is named by the timeline. A member whose row we lost is
- * taken from what the others were told last.
+ * What all nodes of a database are told of its cluster; its group is named by the timeline. A member or leader whose row we
+ * lost is taken from what the others were told last.
  */
-export async function clusterOf(
-  tx: Tx,
-  database: DatabaseRow,
-  timeline: string,
-  told: readonly Member[] = [],
-): Promise<Cluster> {
+export async function clusterOf(tx: Tx, database: DatabaseRow, timeline: string, told?: Cluster): Promise<Cluster> {
   const nodes = await findNodes(tx, database.account_id, database.id);
   const known = nodes.flatMap(({ wanted }) => wanted?.cluster?.members ?? []);
   const members: Member[] = [];
@@ -27,12 +31,20 @@ export async function clusterOf(
     const node = nodes.find((candidate) => candidate.ordinal === ordinal);
     const member =
       node === undefined
-        ? [...told, ...known].find((candidate) => candidate.ordinal === ordinal)
+        ? [...(told?.members ?? []), ...known].find((candidate) => candidate.ordinal === ordinal)
         : memberOf(node, await findHost(tx, node.host_id));
     if (member === undefined) throw new Error(`Database ${database.id} has no member ${ordinal}.`);
     members.push(member);
   }
-  return { replication: replicationWanted(database), group: timeline, members };
+  const leader = isAsynchronous(database) ? { leader: await leaderWanted(tx, database, told) } : {};
+  return { replication: replicationWanted(database), group: timeline, members, ...leader };
+}
+
+/** A host that knows a term obeys no lower one, so none is ever told. */
+async function leaderWanted(tx: Tx, database: DatabaseRow, told: Cluster | undefined): Promise<Leader> {
+  const leader = highestTerm([await findLeader(tx, database), told?.leader]);
+  if (leader === undefined) throw new Error(`Database ${database.id} has no leader.`);
+  return leader;
 }
 
 export const memberOf = (node: Pick<NodeRow, "id" | "ordinal">, host: HostRow): Member => ({
@@ -48,18 +60,24 @@ function replicationWanted({ id, replication_type }: DatabaseRow): Cluster["repl
 }
 
 /**
- * What the members of a new timeline are told first: one begins the group, the others join it. Data from the archive are
- * made by that one alone, and the others take them from it. The ids are the timeline's: each is used once on a node.
+ * What the members of a new timeline are told first: one begins the group, the others join it; where one leads already,
+ * nobody begins. Data from the archive are made by that one alone, and the others take them from it. The ids are the
+ * timeline's: each is used once on a node.
  */
 export function firstOrders(
   nodes: readonly Pick<NodeRow, "id" | "ordinal">[],
   timeline: { id: string; prepared: string | null },
+  leader: Leader | undefined,
 ): OrdersOf {
-  const [first, ...others] = [...nodes].sort((a, b) => a.ordinal - b.ordinal);
+  const [first, ...others] = leaderFirst(nodes, leader);
   if (first === undefined) return {};
-  const renewed = timeline.prepared === null ? others : [];
+  const isFromArchive = timeline.prepared === null;
+  const renewed = isFromArchive ? others : [];
   return {
-    [first.id]: { begin: timeline.id },
+    [first.id]: {
+      ...(leader === undefined ? { begin: timeline.id } : {}),
+      ...(isFromArchive ? { makes: true } : {}),
+    },
     ...Object.fromEntries(renewed.map(({ id }) => [id, { renew: { id: timeline.id, donor: first.id } }])),
   };
 }

@@ -102,6 +102,67 @@ test("no member of a cluster may begin a group after a recovery, also if it was 
   expect((await specs(world)).length).toBe(6);
 });
 
+/** As the switching workflow begins it: who leads next, and in which term, is told to all. */
+async function switchOver(world: World, url: string, alice: Awaited<ReturnType<World["customer"]>>) {
+  await alice.post(`${url}/switchover`);
+  await world.activities.wantLead((await world.lastOperation()).id, "switch 1");
+}
+
+const leadersTold = async (world: World) => (await specs(world)).map(({ cluster }) => cluster?.leader);
+
+test("the highest term of any host is told to all of them after a recovery, and to none a lower one", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const { agents, alice } = await staged(world, gateway);
+  const { url, id } = await activeClusterOnAgents(world, alice, agents, { replication_type: "asynch" });
+  await pollAll(agents);
+  const setBack = await copyOf(world.db);
+  await switchOver(world, url, alice);
+  const [, second] = await specs(world);
+  expect((await leadersTold(world))[0]).toMatchObject({ node: second?.node, term: 2, over: "hand" });
+  // The last host alone has heard of it.
+  await agents[2]?.poll();
+  await setBack();
+  const terms: (number | undefined)[] = [];
+  const listens = (agent: SimulatedAgent): SimulatedAgent => ({
+    ...agent,
+    async poll() {
+      const reply = await agent.poll();
+      terms.push(...((reply.nodes ?? []) as NodeSpec[]).map(({ cluster }) => cluster?.leader?.term));
+      return reply;
+    },
+  });
+
+  await recover(world, [...agents.slice(0, 2), ...agents.slice(2).map(listens)]);
+
+  expect(new Set(terms)).toEqual(new Set([2]));
+  const leader = { node: second?.node, term: 2, over: "hand", from: expect.any(String) };
+  expect(await leadersTold(world)).toEqual([leader, leader, leader]);
+  expect(await world.db.selectFrom("leaders").selectAll().execute()).toMatchObject([
+    { database_id: id, node_id: second?.node, term: 2, over: "hand" },
+  ]);
+});
+
+test("a cluster created after the copy has its leader again, also if another host than the leader's is compared first", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const { agents, alice } = await staged(world, gateway);
+  const setBack = await copyOf(world.db);
+  const { url, id } = await activeClusterOnAgents(world, alice, agents, { replication_type: "asynch" });
+  await pollAll(agents);
+  await switchOver(world, url, alice);
+  await pollAll(agents);
+  const before = await leadersTold(world);
+  await setBack();
+
+  await recover(world, agents);
+
+  expect(await leadersTold(world)).toEqual(before);
+  expect(await world.db.selectFrom("leaders").selectAll().execute()).toMatchObject([
+    { database_id: id, node_id: before[0]?.node, term: 2, from_node: before[0]?.from },
+  ]);
+});
+
 /** As the replacing workflow does it: another node in the place of the last one, whose host goes on as it was. */
 async function replaceLast(world: World, databaseId: number): Promise<{ former: string; successor: string }> {
   const operation = await world.lastOperation();

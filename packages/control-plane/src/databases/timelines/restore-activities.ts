@@ -4,6 +4,8 @@ import { findOperation } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { ActivityDeps } from "../activities.ts";
 import { firstOrders, isCluster } from "../clusters/cluster-spec.ts";
+import { findLeader } from "../clusters/leaders/leader-store.ts";
+import { leaderFirst } from "../clusters/leaders/terms.ts";
 import { statusAfter } from "../database.ts";
 import { saveDatabase } from "../database-store.ts";
 import { meterDatabase } from "../meter-database.ts";
@@ -37,15 +39,15 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
 
   return {
     /**
-     * The data of the new timeline, with a way back to those of the one before. Of a cluster one member makes them; until
-     * it has, the others serve the timeline before.
+     * The data of the new timeline, with a way back to those of the one before. Of a cluster one member makes them, the
+     * one that leads if its leader is wanted; until it has, the others stay on the timeline before.
      */
     wantRestored: (operationId: number) =>
       whileOpen(operationId, async (tx, context) => {
         const past = await pastWithWayBack(tx, context);
         const nodes = await nodesOf(tx, context);
         if (!isCluster(context.database)) return wantPast(tx, operationId, RESTORED, { ...context, past }, nodes);
-        const orders = firstOrders(nodes, past.timeline);
+        const orders = firstOrders(nodes, past.timeline, await findLeader(tx, context.database));
         return wantPast(tx, operationId, RESTORED, { ...context, past, orders }, nodes.slice(0, 1));
       }),
 
@@ -55,8 +57,9 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
         if (!isCluster(context.database)) return undefined;
         const past = await pastWithWayBack(tx, context);
         const nodes = await nodesOf(tx, context);
+        const leader = await findLeader(tx, context.database);
         // The permission to begin was used, or is not needed any more.
-        const { [nodes[0]?.id ?? ""]: _begin, ...orders } = firstOrders(nodes, past.timeline);
+        const { [nodes[0]?.id ?? ""]: _begin, ...orders } = firstOrders(nodes, past.timeline, leader);
         return wantPast(tx, operationId, RENEWED, { ...context, past, orders }, nodes);
       }),
 
@@ -124,7 +127,9 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
 };
 export type RestoreActivities = ReturnType<typeof createRestoreActivities>;
 
-const nodesOf = (tx: Tx, { database }: Context): Promise<NodeRow[]> => findNodes(tx, database.account_id, database.id);
+/** First the one that makes the data. */
+const nodesOf = async (tx: Tx, { database }: Context): Promise<NodeRow[]> =>
+  leaderFirst(await findNodes(tx, database.account_id, database.id), await findLeader(tx, database));
 
 async function pastWithWayBack(tx: Tx, context: Context): Promise<Past> {
   const { timeline, previous, lost } = restoreInput(context.operation);

@@ -2,6 +2,7 @@ import { proxyLocalActivities } from "@temporalio/workflow";
 import { untilTold } from "#fleet/workflows/until-observed.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
 import type { SwitchActivities } from "../clusters/health/switch-activities.ts";
+import { within } from "./within.ts";
 
 const { wantLead, checkLead, endLead, settleSwitchover } = proxyLocalActivities<SwitchActivities>({
   startToCloseTimeout: "5 seconds",
@@ -20,10 +21,15 @@ async function tryToSwitch(input: WorkflowInput, phase: string): Promise<string 
   const { operationId } = input;
   const wanted = await wantLead(operationId, phase);
   if (wanted.state === "refused") return wanted.why;
-  const leads = await untilTold(input, async () => ((await checkLead(operationId, phase)) ? true : undefined));
+  const leads = await untilTold(endOf(input, wanted.withinMs), async () =>
+    (await checkLead(operationId, phase)) ? true : undefined,
+  );
   await endLead(operationId, phase);
   return leads === true ? undefined : "its nodes did not agree on it in time.";
 }
+
+const endOf = (input: WorkflowInput, ms: number | undefined): WorkflowInput =>
+  ms === undefined || new Date(input.deadlineAt).getTime() < Date.now() + ms ? input : within(input, ms);
 
 /** updating → active, with another primary, else with the one before it. */
 export async function switchOver(input: WorkflowInput): Promise<void> {

@@ -5,6 +5,7 @@ import type {
   DiskState,
   Generation,
   GroupReport,
+  Leader,
   JobReport,
   NodeReport,
   NodeSpec,
@@ -709,6 +710,28 @@ export type Tables = {
     reported_at: Generated<Date | null>;
     unhealthy_since: Generated<Date | null>;
     replaced_at: Generated<Date | null>;
+  };
+  leaders: {
+    account_id: number;
+    database_id: number;
+    node_id: string;
+    term: number;
+    over: Leader["over"];
+    from_node: string | null;
+    since: Date;
+  };
+  tails: {
+    account_id: number;
+    database_id: number;
+    timeline_id: string;
+    node_id: string;
+    name: string;
+    gtid: string;
+    transactions: number;
+    bytes: number;
+    sha256: string;
+    saved_at: Date;
+    expires_at: Date;
   };
   keepers: { account_id: number; timeline_id: string; node_id: string; since: Date };
   unfit_keepers: { timeline_id: string; node_id: string; at: Date };

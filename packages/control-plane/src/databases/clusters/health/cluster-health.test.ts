@@ -1,6 +1,7 @@
 import type { GroupReport } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
-import { type ClusterSeen, judgeCluster, type MemberSeen } from "./cluster-health.ts";
+import { type ClusterSeen, judgeCluster } from "./cluster-health.ts";
+import type { MemberSeen } from "./member-condition.ts";
 
 const settings = { hostSilentSeconds: 300 };
 const group = (change: Partial<GroupReport> = {}): GroupReport => ({

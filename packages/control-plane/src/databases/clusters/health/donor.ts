@@ -1,4 +1,4 @@
-import { conditionOf, type HealthSettings, type MemberSeen } from "./cluster-health.ts";
+import { conditionOf, type HealthSettings, type MemberSeen } from "./member-condition.ts";
 
 /** Longer than a failover, or the restart of a host, lasts. */
 const STOPPED_SECONDS = 120;

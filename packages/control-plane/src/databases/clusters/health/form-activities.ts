@@ -5,9 +5,9 @@ import type { ActivityDeps } from "../../activities.ts";
 import type { DatabaseRow } from "../../database-store.ts";
 import { type Settlement, settle } from "../../settle.ts";
 import { areThere, loadDatabase, specsOf, wakeHosts, wantAsRow } from "../../want-specs.ts";
-import type { OrdersOf } from "../cluster-spec.ts";
+import { isAsynchronous, type OrdersOf } from "../cluster-spec.ts";
 import { isAtHand } from "./cluster-health.ts";
-import { type FormingMember, nextOfForming } from "./forming.ts";
+import { type FormingMember, nextOfFollowing, nextOfForming } from "./forming.ts";
 import { lookSoon } from "./look-store.ts";
 import type { FormInput } from "./open-mending.ts";
 import { orderId } from "./order-id.ts";
@@ -33,6 +33,10 @@ export const createFormActivities = ({ db, clock, zone, archive }: Omit<Activity
 
     const wantAll = async (phase: string, orders: OrdersOf = {}): Promise<number[]> =>
       (await want(tx, operationId, phase, await specsOf(tx, nodes, { ...context, zone, orders }))).hosts;
+    if (isAsynchronous(database)) {
+      const { do: next } = nextOfFollowing(await formingMembers(tx, nodes, clock()));
+      return taken({ next: next === "done" ? "formed" : "wait" });
+    }
     const rounds = await roundsOf(tx, operationId);
     // First of all: whatever was permitted before is not any more, and its hosts have to say so.
     if (rounds.withdrawn === 0) return taken({ next: "wait" }, await wantAll("withdraw 1"));

@@ -1,6 +1,6 @@
 import type { GroupReport } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
-import { type FormingMember, nextOfForming } from "./forming.ts";
+import { type FormingMember, nextOfFollowing, nextOfForming } from "./forming.ts";
 
 const GROUP = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 const apart = (last: number, change: Partial<GroupReport> = {}): GroupReport => ({
@@ -89,4 +89,17 @@ test.each<[what: string, members: FormingMember[], acceptsLoss: boolean, next: o
   ["of two that are left, one is in it", [member(0, dead), running(1, alone), member(2)], true, { do: "wait" }],
 ])("%s", (_, members, acceptsLoss, next) => {
   expect(nextOfForming(members, acceptsLoss)).toEqual(next);
+});
+
+test.each<[what: string, members: FormingMember[], next: object]>([
+  ["nobody begins where one leads already", three(), { do: "wait" }],
+  ["two are together, the third is not", [running(0, online), running(1, online), member(2)], { do: "wait" }],
+  ["all are together", [0, 1, 2].map((ordinal) => running(ordinal, online)), { do: "done" }],
+  [
+    "one that can never follow is not waited for",
+    [running(0, online), running(1, online), member(2, { report: apart(5, { stray: "It lacks what was purged." }) })],
+    { do: "done" },
+  ],
+])("followers: %s", (_, members, next) => {
+  expect(nextOfFollowing(members)).toEqual(next);
 });

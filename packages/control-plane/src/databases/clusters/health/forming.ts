@@ -46,11 +46,15 @@ export function nextOfForming(members: readonly FormingMember[], acceptsLoss: bo
   return { do: "begin", node: first.node };
 }
 
+/** Where somebody leads already nobody begins: the others come to it by themselves, or another is made to lead. */
+export const nextOfFollowing = (members: readonly FormingMember[]): Forming =>
+  isFormed(members) ? { do: "done" } : { do: "wait" };
+
 const isApart = ({ state }: GroupReport): boolean => state === "offline" || state === "error";
 
-/** A member with data of its own cannot join; it is replaced once the others serve. */
+/** A member with data of its own, or without what it needs, cannot join; it is replaced once the others serve. */
 function isFormed(members: readonly FormingMember[]): boolean {
-  const others = members.filter(({ report }) => report?.errant === undefined);
+  const others = members.filter(({ report }) => report?.errant === undefined && report?.stray === undefined);
   const isIn = ({ followed, state, report }: FormingMember): boolean =>
     followed && state === "running" && report?.state === "online" && (report.shared || members.length === 1);
   return others.length > 0 && others.length >= Math.min(2, members.length) && others.every(isIn);

@@ -1,4 +1,6 @@
-import type { Condition, Judged, Next } from "./cluster-health.ts";
+import type { Leader } from "@moorage/contract/agent";
+import type { Next } from "./cluster-health.ts";
+import { type Condition, isHeard, type Judged } from "./member-condition.ts";
 
 const count = (members: readonly Judged[], condition: Condition): number =>
   members.filter((member) => member.condition === condition).length;
@@ -7,16 +9,26 @@ const count = (members: readonly Judged[], condition: Condition): number =>
  * What the tenant is told. It names no host, and changes only with what the tenant can do with the database: each other
  * sentence is an event.
  */
-export function sentenceOf(label: string, members: readonly Judged[], next: Next): string {
+export function sentenceOf(label: string, members: readonly Judged[], next: Next, leader?: Leader): string {
   const healthy = count(members, "healthy");
   if (healthy === 2)
     return `One of the three nodes of ${label} is not healthy. Reads and writes go on; it comes back by itself, or is replaced.`;
   // One of those that we hear shares its view with one that we do not.
   if (healthy === 1)
     return `Two of the three nodes of ${label} cannot be seen by the control plane. Reads and writes go on between those that reach each other.`;
+  if (next.do === "restore")
+    return `${label} has stopped: those of its nodes that are left lack some of what is in its backups. Restore it to the newest point in time.`;
+  if (missingLeader(members, leader) !== undefined)
+    return `The primary of ${label} is not heard of, so writes have stopped. It may be alive, so nobody takes its place by itself: they go on when it is back. You can have another node lead instead (promote); what only the primary has is lost then.`;
   if (next.do === "ask")
     return `${label} has stopped: not all of its nodes are there to say which has everything that was written. The operator has to decide.`;
   return `Fewer than two of the three nodes of ${label} are together, so writes have stopped rather than split. They go on by themselves as soon as two are.`;
+}
+
+/** The one that leads, if it may be alive for all that we know. */
+function missingLeader(members: readonly Judged[], leader: Leader | undefined): Judged | undefined {
+  const own = members.find(({ node }) => node === leader?.node);
+  return own === undefined || isHeard(own.host) || own.host.dead ? undefined : own;
 }
 
 const inWords: Record<Condition, string> = {
@@ -30,7 +42,7 @@ const inWords: Record<Condition, string> = {
 };
 
 /** What the operator is told: where, and what to do if there is anything. */
-export function adviceOf(members: readonly Judged[], next: Next): string {
+export function adviceOf(members: readonly Judged[], next: Next, leader?: Leader): string {
   const where = members
     .filter(({ condition }) => condition !== "healthy")
     .map(({ ordinal, host, condition, message }) => {
@@ -38,13 +50,19 @@ export function adviceOf(members: readonly Judged[], next: Next): string {
       return `node ${ordinal} (${host.name}) ${inWords[condition]}${said}`;
     })
     .join("; ");
-  return `${where}. ${whatToDo(members, next)}`;
+  return `${where}. ${whatToDo(members, next, leader)}`;
 }
 
-function whatToDo(members: readonly Judged[], next: Next): string {
+function whatToDo(members: readonly Judged[], next: Next, leader: Leader | undefined): string {
   if (next.do === "replace") return "It is being replaced.";
   if (next.do === "form") return "The group is being formed anew with the most advanced.";
+  if (next.do === "promote") return `Node ${next.ordinal} leads next.`;
+  if (next.do === "restore")
+    return "The archive has more than those that answer, so none of them leads. Bring the others back, or have its tenant restore it; to go on without that: moorage db begin <id> --accept-loss";
   if (next.do !== "ask") return "Nothing to do yet.";
+  const missing = missingLeader(members, leader);
+  if (missing !== undefined)
+    return `It led, and may do so still. Bring ${missing.host.name} back; if it is gone for good, another leads without what only it had: moorage host dead ${missing.host.name}. Its tenant can decide that too (promote).`;
   const lost = members.filter(({ condition }) => condition === "lost");
   const undead = lost.filter(({ host }) => !host.dead).map(({ host }) => host.name);
   const dead = undead.map((name) => `moorage host dead ${name}; `).join("");

@@ -5,10 +5,13 @@ import type { Db, Tx } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { type DatabaseRow, lockDatabase, saveDatabase } from "../../database-store.ts";
 import { entityOf } from "../../entity.ts";
+import { wakeHosts } from "../../want-specs.ts";
 import { type Health, isAtHand, judgeCluster } from "./cluster-health.ts";
 import { openMending } from "./open-mending.ts";
+import { promoteLeader } from "./promote-leaders.ts";
 import { seeCluster } from "./see-cluster.ts";
 import { lockCluster, lookAtSilent, releaseFromDead, saveCluster } from "./look-store.ts";
+import { keepTails } from "./tail-store.ts";
 import { tellChanges } from "./tell-changes.ts";
 
 export type HealthDeps = {
@@ -41,10 +44,15 @@ export const createHealthChore = (deps: HealthDeps) => {
       .orderBy("look_at")
       .limit(BATCH)
       .execute();
-    for (const { account_id, database_id } of due)
-      await transact(db, healthSteps[0], async (tx) =>
-        look(deps, tx, await lockDatabase(tx, account_id, database_id), since),
-      );
+    for (const { account_id, database_id } of due) {
+      const promoted = await transact(db, healthSteps[0], async (tx) => {
+        const database = await lockDatabase(tx, account_id, database_id);
+        const wanted = await promoteLeader(deps, tx, database, { now: clock(), since });
+        await look(deps, tx, database, since);
+        return wanted;
+      });
+      await wakeHosts(db, promoted);
+    }
   };
 };
 
@@ -63,15 +71,16 @@ async function look(deps: HealthDeps, tx: Tx, database: DatabaseRow, since: Date
   const isIdle = isAtHand(database.status);
   if (health.status !== database.status)
     await saveDatabase(tx, account_id, id, { status: health.status, updated_at: now });
-  const isDone = (health.next.do === "nothing" && !seen.busy) || isAtRest(database);
+  if (seen.asynch !== undefined) await keepTails(tx, database, seen.members, now);
+  if (isIdle) await tell(tx, database, { before: cluster.told, health }, now);
+  await openMending(deps, tx, database, health.next, now);
+  const isTold = await tellChanges(tx, database, seen.members, deps, now);
+  const isDone = (health.next.do === "nothing" && !seen.busy && isTold) || isAtRest(database);
   await saveCluster(tx, database, {
     look_at: isDone ? null : new Date(now.getTime() + AGAIN_MS),
     ...(isIdle ? { told: health.tenant, advice: health.operator } : {}),
     ...(isIdle ? { degraded_since: health.status === "degraded" ? (cluster.degraded_since ?? now) : null } : {}),
   });
-  if (isIdle) await tell(tx, database, { before: cluster.told, health }, now);
-  await openMending(deps, tx, database, health.next, now);
-  await tellChanges(tx, database, now);
 }
 
 /** It stays as it is until somebody asks for something. */

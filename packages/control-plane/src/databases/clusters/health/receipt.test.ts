@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
-import { lostBetween, phasesOf, receiptOf } from "./receipt.ts";
+import type { GroupReport } from "@moorage/contract/agent";
+import type { Judged } from "./member-condition.ts";
+import { lossOf, phasesOf, receiptOf } from "./receipt.ts";
 
 const A = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 const at = "2026-01-01T00:00:00Z";
+const TIMELINE = "3e11fa47-71ca-41e1-8e33-c80aa9429562";
 
 test("the first who missed it, elected another and led there count, and the last gate that followed", () => {
   const told = {
@@ -14,22 +17,83 @@ test("the first who missed it, elected another and led there count, and the last
   expect(phasesOf({})).toEqual({ missed: null, elected: null, led: null, all_led: null });
 });
 
+const saved = (gtid: string): GroupReport["tail"] => ({ name: "tails/2.ab", gtid, bytes: 1, sha256: "c" });
+const apart = { state: "offline", online: 0, shared: false, term: 3 } as const;
+const follows = { state: "online", role: "secondary", online: 3, shared: true } as const;
+
+/** How the one that led until term 3 is seen. */
+const olds: Record<string, Partial<Judged> | undefined> = {
+  "was replaced": undefined,
+  "has said nothing since": { report: { ...follows, role: "primary", term: 2 } },
+  follows: { report: { ...follows, term: 3 } },
+  "leads again, later": { report: { ...follows, role: "primary", term: 4 } },
+  "has four of its own": { report: { ...apart, errant: `${A}:6-9` } },
+  "has four of its own, saved": { report: { ...apart, errant: `${A}:6-9`, tail: saved(`${A}:6-9`) } },
+  "has four of its own, and saved others before": {
+    report: { ...apart, errant: `${A}:6-9`, tail: saved(`${A}:3-5`) },
+  },
+  "has four of its own on a dead host": {
+    report: { ...apart, errant: `${A}:6-9` },
+    host: { name: "h", dead: true, silentSeconds: 40 },
+  },
+  "is on a dead host": { host: { name: "h", dead: true, silentSeconds: 40 }, condition: "lost" },
+  "is on a silent host": { host: { name: "h", dead: false, silentSeconds: 400 }, condition: "lost" },
+  "cannot be read": { report: { ...apart, stray: "Its logs are gone." }, condition: "broken" },
+};
+const aftermath = (kind: string, minutes: number) => {
+  const old: Judged | undefined =
+    kind in olds && olds[kind] === undefined
+      ? undefined
+      : {
+          ...{ node: "n0", ordinal: 0, state: "working", message: null, report: null, unhealthySeconds: 40 },
+          ...{ host: { name: "h", dead: false, silentSeconds: 1 }, condition: "coming" },
+          ...olds[kind],
+        };
+  return { planned: false, timeline: TIMELINE, old, now: new Date(Date.parse(at) + minutes * 60_000) };
+};
+const change = { view: "3e11fa47.3", group_id: TIMELINE, at: new Date(at) };
+const unknown = (why: string) => ({ lost: null, why: expect.stringContaining(why) });
+
 test.each([
-  ["semi_synch", `${A}:1-9`, `${A}:1-5`, 0],
-  ["asynch", `${A}:1-9`, `${A}:1-5`, 4],
-  ["asynch", `${A}:1-9`, `${A}:1-12`, 0],
-  ["asynch", null, `${A}:1-5`, null],
-])("%s from %s to %s: %s lost", (replication, gtid_before, gtid_after, lost) => {
-  expect(lostBetween(replication, { gtid_before, gtid_after })).toBe(lost);
+  ["follows", 1, { lost: 0 }],
+  ["leads again, later", 1, { lost: 0 }],
+  ["has said nothing since", 9, undefined],
+  ["has said nothing since", 10, unknown("ten minutes")],
+  ["has four of its own", 1, undefined],
+  ["has four of its own", 10, { lost: 4 }],
+  ["has four of its own, saved", 1, { lost: 4, tail: "tails/2.ab" }],
+  ["has four of its own, and saved others before", 1, undefined],
+  ["has four of its own on a dead host", 1, { lost: 4 }],
+  ["is on a silent host", 9, undefined],
+  ["is on a dead host", 1, unknown("host")],
+  ["was replaced", 1, unknown("took the place")],
+  ["cannot be read", 1, unknown("cannot be read")],
+])("the old leader %s, %i minutes later: %j", (kind, minutes, loss) => {
+  expect(lossOf(change, aftermath(kind, minutes))).toEqual(loss);
+});
+
+test("a change that was planned loses nothing, and of a timeline that was left nothing is known", () => {
+  expect(lossOf(change, { ...aftermath("has said nothing since", 0), planned: true })).toEqual({ lost: 0 });
+  expect(lossOf(change, { ...aftermath("follows", 1), timeline: A })).toEqual(unknown("restored"));
+});
+
+test("what was lost and is kept is named, with its end", () => {
+  const said = receiptOf({
+    ...{ from: 0, to: 1, planned: false, told: {}, gtid_before: null, gtid_after: null, loss: { lost: 4 } },
+    tail: { name: "tails/2.ab", expires_at: new Date("2026-01-08T00:00:00Z") },
+  });
+  expect(said).toBe(
+    "Node 1 leads in place of node 0. Transactions lost: 4. Your operator keeps them as tails/2.ab until 2026-01-08T00:00:00 UTC.",
+  );
 });
 
 test("a long set is cut, and what is not known is said so", () => {
   const said = receiptOf({
-    ...{ from: 0, to: 2, planned: true, told: {}, lost: null },
+    ...{ from: 0, to: 2, planned: true, told: {}, loss: { lost: null, why: "it is gone" } as const },
     ...{ gtid_before: `${A}:${Array.from({ length: 400 }, (_, n) => 2 * n + 1).join(":")}`, gtid_after: null },
   });
   expect(said).toMatch(
-    /^Node 2 leads in place of node 0, as was asked for\. Transactions lost: not known\. GTID before: /,
+    /^Node 2 leads in place of node 0, as was asked for\. Transactions lost: not known, because it is gone\. GTID before: /,
   );
   expect(said.length).toBeLessThan(500);
 });

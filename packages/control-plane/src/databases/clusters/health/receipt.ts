@@ -1,6 +1,8 @@
+import { toTimestamp } from "@moorage/contract";
 import { countMissing, parseGtidSet } from "@moorage/contract/agent";
 import type { Selectable } from "kysely";
 import type { Tables } from "#platform/db/tables.ts";
+import { isSaved, type Judged } from "./member-condition.ts";
 
 export type ChangeRow = Selectable<Tables["primary_changes"]>;
 type Told = ChangeRow["told"];
@@ -22,31 +24,57 @@ export function phasesOf(told: Told): Phases {
   };
 }
 
+/** A leader that does not come back for longer is not waited for: what it had is not known then. */
+const WAITED_MS = 600_000;
+
+/** Null: it is not known, for this reason. `tail`: where it is kept. */
+export type Loss = { lost: number; tail?: string } | { lost: null; why: string };
+
+type Change = Pick<ChangeRow, "view" | "group_id" | "at">;
+/** `old`: the one that led before, while it is a member. */
+type Aftermath = { planned: boolean; timeline: string | null; old: Judged | undefined; now: Date };
+
 /**
- * How many transactions the new primary does not have. With `semi_synch` there are none: nothing is acknowledged that a
- * majority does not hold, and what the new one has yet to apply is not lost. Null: it is not known.
+ * What was lost with a change of an asynchronous cluster's leader: what the former one says that it alone has. Undefined: it
+ * has not said so yet. Pure. A group loses nothing: what was acknowledged a majority holds, and what the new one has yet to
+ * apply is not lost.
  */
-export function lostBetween(
-  replication: string,
-  { gtid_before, gtid_after }: Pick<ChangeRow, "gtid_before" | "gtid_after">,
-): number | null {
-  if (replication === "semi_synch") return 0;
-  if (gtid_before === null || gtid_after === null) return null;
-  return countMissing(parseGtidSet(gtid_before), parseGtidSet(gtid_after));
+export function lossOf(change: Change, { planned, timeline, old, now }: Aftermath): Loss | undefined {
+  if (planned) return { lost: 0 };
+  if (change.group_id !== timeline) return { lost: null, why: "it was restored before the old one was back" };
+  if (old === undefined) return { lost: null, why: "another node took the place of the old one" };
+  const isLate = now.getTime() - change.at.getTime() >= WAITED_MS;
+  // What it said before it knew of the change says nothing about it.
+  const report = (old.report?.term ?? 0) >= termOf(change.view) ? old.report : null;
+  if (report?.errant !== undefined) {
+    const lost = countMissing(parseGtidSet(report.errant), new Map());
+    if (report.tail !== undefined && isSaved(report, report.errant)) return { lost, tail: report.tail.name };
+    return isLate || old.host.dead ? { lost } : undefined;
+  }
+  if (report?.state === "online") return { lost: 0 };
+  if (old.host.dead) return { lost: null, why: "the host of the old one is gone" };
+  if (old.condition === "broken") return { lost: null, why: "the data of the old one cannot be read" };
+  return isLate ? { lost: null, why: "the old one was not back within ten minutes" } : undefined;
 }
+
+/** A view of an asynchronous cluster ends with its term. */
+export const termOf = (view: string): number => Number(view.split(".").at(-1));
 
 /** A set may be as long as a database is old. */
 const SHOWN = 300;
 const shorten = (gtid: string): string => (gtid.length > SHOWN ? `${gtid.slice(0, SHOWN)}…` : gtid);
 
-type Receipt = Pick<ChangeRow, "told" | "gtid_before" | "gtid_after" | "lost"> & {
+type Receipt = Pick<ChangeRow, "told" | "gtid_before" | "gtid_after"> & {
   from: number;
   to: number;
   planned: boolean;
+  loss: Loss;
+  /** Where what was lost is kept, and how long. */
+  tail?: { name: string; expires_at: Date } | undefined;
 };
 
 /** The sentences of the event. */
-export function receiptOf({ from, to, planned, told, gtid_before, gtid_after, lost }: Receipt): string {
+export function receiptOf({ from, to, planned, told, gtid_before, gtid_after, loss, tail }: Receipt): string {
   const { missed, elected, led, all_led } = phasesOf(told);
   const figures = [
     ...(missed === null ? [] : [`${missed} ms until it was missed`]),
@@ -61,7 +89,10 @@ export function receiptOf({ from, to, planned, told, gtid_before, gtid_after, lo
   return [
     `Node ${to} leads in place of node ${from}${planned ? ", as was asked for" : ""}.`,
     ...(figures.length === 0 ? [] : [`From when node ${from} was last seen well: ${figures.join(", ")}.`]),
-    `Transactions lost: ${lost ?? "not known"}.`,
+    `Transactions lost: ${loss.lost ?? `not known, because ${loss.why}`}.`,
+    ...(tail === undefined
+      ? []
+      : [`Your operator keeps them as ${tail.name} until ${toTimestamp(tail.expires_at)} UTC.`]),
     ...sets,
   ].join(" ");
 }

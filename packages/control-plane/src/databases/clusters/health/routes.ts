@@ -1,15 +1,16 @@
-import { listMysqlFailovers, switchMysqlPrimary } from "@moorage/contract";
+import { listMysqlFailovers, promoteMysqlNode, switchMysqlPrimary } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
 import { type RouteDeps, route } from "#identity/index.ts";
 import { notFound } from "#platform/errors.ts";
 import { toPage } from "#platform/http/page.ts";
 import { hasDatabase } from "../../database-store.ts";
 import { listFailoverPage, viewOfFailover } from "./failover-store.ts";
+import { promote } from "./promote.ts";
 import { type SwitchDeps, switchOver } from "./switch-over.ts";
 
 export type FailoverRouteDeps = RouteDeps & SwitchDeps;
 
-export const failoverSteps = ["api.switchMysqlPrimary"] as const;
+export const failoverSteps = ["api.switchMysqlPrimary", "api.promoteMysqlNode"] as const;
 
 export function failoverRoutes(app: FastifyInstance, deps: FailoverRouteDeps): void {
   route(app, deps, listMysqlFailovers, async ({ principal, params, page, filter }) => {
@@ -21,6 +22,11 @@ export function failoverRoutes(app: FastifyInstance, deps: FailoverRouteDeps): v
 
   route(app, deps, switchMysqlPrimary, async ({ principal, params, once }) => {
     await switchOver(deps, principal, params.instanceId, once);
+    return {};
+  });
+
+  route(app, deps, promoteMysqlNode, async ({ principal, params, body, once }) => {
+    await promote(deps, principal, { id: params.instanceId, acceptsLoss: body.accept_loss === true }, once);
     return {};
   });
 }

@@ -1,7 +1,13 @@
+import { formatGtidSet } from "@moorage/contract/agent";
 import { findNodes } from "#fleet/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
+import { restorableGtids } from "../../archive/archive-end.ts";
 import type { DatabaseRow } from "../../database-store.ts";
-import type { ClusterSeen, MemberSeen } from "./cluster-health.ts";
+import { isAsynchronous } from "../cluster-spec.ts";
+import { findLeader } from "../leaders/leader-store.ts";
+import type { ClusterSeen } from "./cluster-health.ts";
+import type { AsynchSeen } from "./leader-health.ts";
+import { isHeard, type MemberSeen } from "./member-condition.ts";
 
 /** `since`: from when on we could have heard hosts. An outage of our own is no silence of theirs. */
 type Moment = { now: Date; since?: Date };
@@ -13,7 +19,20 @@ export const mending = { replaceNode: "replace", formGroup: "form" } as const;
 export async function seeCluster(tx: Tx, database: DatabaseRow, moment: Moment): Promise<ClusterSeen> {
   const { label, status, powered } = database;
   const members = await seeMembers(tx, database, moment);
-  return { label, status, powered, members, ...(await mendingOf(tx, database, moment.now)) };
+  const asynch = isAsynchronous(database) ? { asynch: await seeLeader(tx, database, members) } : {};
+  return { label, status, powered, members, ...asynch, ...(await mendingOf(tx, database, moment.now)) };
+}
+
+/**
+ * Who leads an asynchronous cluster, and what would be missed if somebody else did who lacks it. Nobody adds to that from
+ * then on, so it is not asked of one that is well.
+ */
+export async function seeLeader(tx: Tx, database: DatabaseRow, members: readonly MemberSeen[]): Promise<AsynchSeen> {
+  const leader = await findLeader(tx, database);
+  const own = members.find(({ node }) => node === leader?.node);
+  const isWell = own !== undefined && isHeard(own.host) && own.report?.state === "online";
+  if (isWell || database.timeline_id === null) return { leader, archived: "" };
+  return { leader, archived: formatGtidSet(await restorableGtids(tx, database.timeline_id)) };
 }
 
 /** Those that count: one whose place another took does not. */
@@ -30,13 +49,14 @@ export async function seeMembers(db: Db | Tx, database: DatabaseRow, { now, sinc
     .where("nodes.id", "in", ids)
     .execute();
   const secondsSince = (at: Date): number => Math.max(0, (now.getTime() - at.getTime()) / 1000);
-  return nodes.map(({ id, ordinal, observed_state, observed_message }): MemberSeen => {
+  return nodes.map(({ id, ordinal, observed_state, observed_message, wanted }): MemberSeen => {
     const of = told.find((row) => row.id === id);
     const heardAt = Math.max(of?.seen_at?.getTime() ?? 0, since?.getTime() ?? 0);
     return {
       ...{ node: id, ordinal, state: observed_state, message: observed_message, report: of?.report ?? null },
       host: { name: of?.name ?? "", dead: of?.state === "dead", silentSeconds: secondsSince(new Date(heardAt)) },
       unhealthySeconds: secondsSince(of?.unhealthy_since ?? now),
+      renews: wanted?.cluster?.renew !== undefined,
     };
   });
 }

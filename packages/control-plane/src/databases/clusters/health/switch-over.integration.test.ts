@@ -50,6 +50,26 @@ test("a change that was asked for is told as planned, with its operation", async
   });
 });
 
+test("an asynchronous cluster is given over to another in a higher term, and it is told as planned", async () => {
+  await using world = await newWorld();
+  await using cluster = await mendedCluster(world, temporal, { hosts: 3, replication: "asynch" });
+  const leaders = async () => (await cluster.specs()).map(({ cluster: told }) => told?.leader);
+  await cluster.alice.post(`${cluster.database.url}/switchover`);
+  await cluster.untilEnded("switchOver");
+
+  const [from, to] = [await cluster.nodeAt(0), await cluster.nodeAt(1)];
+  const leader = { node: to.id, term: 2, over: "fence" };
+  expect(await leaders()).toEqual([leader, leader, leader]);
+  expect([await cluster.status(), (await world.lastOperation()).outcome]).toEqual(["active", "done"]);
+  await cluster.tell({
+    ...{ node: to.id, group: to.wanted?.cluster?.group as string, view: "v:2", from: from.id, to: to.id },
+    ...{ at: world.time.now.toISOString(), phases: { elected: 20, led: 300 } },
+  });
+  await cluster.lookAfter(1, [0, 1, 2]);
+  const { body } = await cluster.alice.get<{ data: object[] }>(`${cluster.database.url}/failovers`);
+  expect(body.data).toMatchObject([{ planned: true, from_node: 0, to_node: 1 }]);
+});
+
 test("when the group does not follow, the one before it leads on, and nobody is asked any more", async () => {
   const instead = (spec: NodeSpec, said: Partial<NodeReport>): Partial<NodeReport> =>
     spec.cluster?.lead === undefined || said.group === undefined

@@ -1,6 +1,6 @@
 import type { GroupReport } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
-import type { MemberSeen } from "./cluster-health.ts";
+import type { MemberSeen } from "./member-condition.ts";
 import { chooseLeader } from "./switchable.ts";
 
 const member = (ordinal: number, change: Partial<GroupReport> = {}, silentSeconds = 1): MemberSeen => ({

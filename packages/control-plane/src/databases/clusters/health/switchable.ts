@@ -1,4 +1,4 @@
-import { conditionOf, type MemberSeen } from "./cluster-health.ts";
+import { conditionOf, type MemberSeen } from "./member-condition.ts";
 
 /** Who leads next must first apply what it has received: clients wait as long. */
 const MOST_BACKLOG_SECONDS = 5;

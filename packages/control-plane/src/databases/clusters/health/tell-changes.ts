@@ -3,7 +3,10 @@ import { emit } from "#events/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { DatabaseRow } from "../../database-store.ts";
 import { entityOf } from "../../entity.ts";
-import { type ChangeRow, lostBetween, receiptOf } from "./receipt.ts";
+import { isAsynchronous } from "../cluster-spec.ts";
+import { conditionOf, type HealthSettings, type Judged, type MemberSeen } from "./member-condition.ts";
+import { type ChangeRow, type Loss, lossOf, receiptOf, termOf } from "./receipt.ts";
+import { findTail } from "./tail-store.ts";
 
 /** Hosts' clocks are not quite ours, and a gate may follow after its switchover has ended. */
 const TOLERANCE_SECONDS = 10;
@@ -11,8 +14,17 @@ const TOLERANCE_SECONDS = 10;
 /** The phases of operations that ask a member to lead; each names that one node. */
 export const LEAD_PHASE = "switch ";
 
-/** Each change of the primary that its tenant was not told of yet becomes one event. The caller holds the database. */
-export async function tellChanges(tx: Tx, database: DatabaseRow, now: Date): Promise<void> {
+/**
+ * Each change of the primary that its tenant was not told of yet becomes one event, once it is known what was lost. Returns
+ * whether all are told. The caller holds the database.
+ */
+export async function tellChanges(
+  tx: Tx,
+  database: DatabaseRow,
+  members: readonly MemberSeen[],
+  settings: HealthSettings,
+  now: Date,
+): Promise<boolean> {
   const untold = await tx
     .selectFrom("primary_changes")
     .selectAll()
@@ -23,25 +35,44 @@ export async function tellChanges(tx: Tx, database: DatabaseRow, now: Date): Pro
     .where("from_node", "is not", null)
     .orderBy("id")
     .execute();
-  for (const change of untold) await tellChange(tx, database, change, now);
+  let isTold = true;
+  for (const change of untold) {
+    const member = members.find(({ node }) => node === change.from_node);
+    const old = member && { ...member, condition: conditionOf(member, settings) };
+    isTold = (await tellChange(tx, database, change, { old, now })) && isTold;
+  }
+  return isTold;
 }
 
-async function tellChange(tx: Tx, database: DatabaseRow, change: ChangeRow, now: Date): Promise<void> {
-  const operation = await askedBy(tx, database, change);
-  const lost = lostBetween(database.replication_type, change);
+/** `old`: the one that led before, while it is a member. */
+type Aftermath = { old: Judged | undefined; now: Date };
+
+async function tellChange(tx: Tx, database: DatabaseRow, change: ChangeRow, { old, now }: Aftermath): Promise<boolean> {
+  const isGroup = !isAsynchronous(database);
+  const asked = await askedBy(tx, database, change);
+  // It ended before it could give over.
+  const operation = isGroup || old?.report?.fenced !== termOf(change.view) - 1 ? asked : undefined;
+  const planned = operation !== undefined;
+  const loss: Loss | undefined = isGroup
+    ? { lost: 0 }
+    : lossOf(change, { planned, timeline: database.timeline_id, old, now });
+  if (loss === undefined) return false;
   const [from, to] = [await ordinalOf(tx, change.from_node), await ordinalOf(tx, change.to_node)];
+  const name = loss.lost === null ? undefined : loss.tail;
+  const tail = name === undefined ? undefined : await findTail(tx, change.group_id, name);
   const event = await emit(tx, {
     ...{ accountId: database.account_id, username: null, action: "database_failover", status: "notification" },
     ...{ entity: entityOf(database), at: now },
     ...(operation === undefined ? {} : { operationId: operation.id }),
-    message: receiptOf({ ...change, lost, from, to, planned: operation !== undefined }),
+    message: receiptOf({ ...change, loss, tail, from, to, planned }),
   });
   await tx
     .updateTable("primary_changes")
-    .set({ event_id: event, operation_id: operation?.id ?? null, lost })
+    .set({ event_id: event, operation_id: operation?.id ?? null, lost: loss.lost })
     .where("account_id", "=", change.account_id)
     .where("id", "=", change.id)
     .execute();
+  return true;
 }
 
 /** The operation that wanted this node to lead at that time, if there was one. */

@@ -12,12 +12,12 @@ const LARGE = { id: "m2-large", label: "Large", class: "standard", memory_mb: 40
 const WEDNESDAY = "2026-11-18T12:00:00Z";
 const SUNDAY = "2026-11-22";
 
-async function staged(world: World, fails?: (spec: NodeSpec) => string | undefined) {
+async function staged(world: World, fails?: (spec: NodeSpec) => string | undefined, change: object = {}) {
   world.time.now = new Date(WEDNESDAY);
   const members = restartingMembers(fails);
   const hosts = [await world.host(), await world.host(), await world.host()];
   const alice = await world.customer();
-  const database = await activeCluster(world, alice, hosts);
+  const database = await activeCluster(world, alice, hosts, change);
   await world.operator.post("/admin/plans", LARGE);
   await world.operator.post(`/admin/engines/${ENGINE}/image`, { image: NEWER });
   await members.report(world, hosts);
@@ -41,10 +41,18 @@ async function step(world: World, stage: Stage): Promise<Rolled> {
   if (rolled.next === "settle") await world.activities.settleChange(operationId, rolled.settlement);
   if (rolled.next === "switch") {
     const specs = (await stage.nodes()).map(({ wanted }) => wanted as NodeSpec);
-    stage.members.lead(specs.find((spec) => simulateMember(spec).group?.role === "secondary") as NodeSpec);
+    if (specs.some(({ cluster }) => cluster?.leader !== undefined)) await handOver(world, stage, rolled.phase);
+    else stage.members.lead(specs.find((spec) => simulateMember(spec).group?.role === "secondary") as NodeSpec);
   }
   await stage.report();
   return rolled;
+}
+
+async function handOver(world: World, stage: Stage, phase: string): Promise<void> {
+  const operationId = await stage.operation();
+  expect(await world.activities.wantLead(operationId, phase)).toMatchObject({ state: "wanted" });
+  await stage.report();
+  await world.activities.endLead(operationId, phase);
 }
 
 /** All of them. Returns what was done about each, in its order. */
@@ -78,6 +86,39 @@ test("a patch takes the secondaries by their ordinals, then another leads, then 
   expect(stage.members.careless()).toEqual([]);
   expect(await stage.row()).toMatchObject({ status: "active", image: NEWER, patch_due_at: null });
   expect((await world.events()).at(-1)).toMatchObject({ action: "database_update", status: "finished" });
+});
+
+test("an asynchronous cluster takes its followers, then another leads in a higher term, then the old one", async () => {
+  await using world = await newWorld();
+  const stage = await staged(world, undefined, { replication_type: "asynch" });
+  await stage.patch();
+
+  expect(await roll(world, stage)).toEqual(["wait", "wait", "switch", "wait", "settle"]);
+
+  expect(stage.members.restarted()).toEqual([1, 2, 0]);
+  expect(stage.members.careless()).toEqual([]);
+  expect(await stage.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} c`));
+  const [, leader] = (await stage.nodes()).map(({ id }) => ({ node: id, term: 2, over: "fence" }));
+  expect((await stage.nodes()).map(({ wanted }) => wanted?.cluster?.leader)).toEqual([leader, leader, leader]);
+});
+
+test("given up while another is to lead, an asynchronous cluster is led by the one before again", async () => {
+  await using world = await newWorld();
+  const stage = await staged(world, undefined, { replication_type: "asynch" });
+  await stage.patch();
+  const id = await stage.operation();
+  await world.activities.wantChange(id);
+  await step(world, stage);
+  await step(world, stage);
+  expect(await world.activities.rollOn(id)).toMatchObject({ next: "switch", phase: "switch 1" });
+  await world.activities.wantLead(id, "switch 1");
+
+  await world.expire.patchDatabase(id);
+
+  const [first, second] = (await stage.nodes()).map(({ id: node }) => node);
+  const leader = { node: first, term: 3, over: "hand", from: second };
+  expect((await stage.nodes()).map(({ wanted }) => wanted?.cluster?.leader)).toEqual([leader, leader, leader]);
+  expect(await stage.versions()).toEqual([`${CLUSTER_PLAN} a`, `${CLUSTER_PLAN} c`, `${CLUSTER_PLAN} c`]);
 });
 
 test("a resize takes the room on all three hosts before the first node, and gives every node its size", async () => {

@@ -1,0 +1,148 @@
+import { type Cluster, countMissing, type Leader, type NodeSpec, parseGtidSet } from "@moorage/contract/agent";
+import type { MemberView } from "../../gatekeeper/views.ts";
+import type { UsedIds } from "../../node-state.ts";
+import { areHeard, donorOf, dueRenewal } from "../decide-group.ts";
+
+export type FollowingFacts = {
+  own: {
+    /** Not closed to everybody (`super_read_only`). */
+    open: boolean;
+    /** Closed to tenants by a full disk, which has room again. */
+    hasRoomAgain: boolean;
+    /** The member that it takes transactions from, or would. */
+    source: string | undefined;
+    receiving: "on" | "connecting" | "off";
+    applying: boolean;
+    /** Everything that it has executed or received. */
+    gtid: string;
+    /** Everything that it received is executed. */
+    isApplied: boolean;
+    /** Its source has no longer what it needs. */
+    isPurged: boolean;
+  };
+  /** On its own timeline, as their hosts told them, with their age. Undefined: nobody can be asked. */
+  others: MemberView[] | undefined;
+  /** That other hosts know, whatever timeline they are on. */
+  terms: readonly number[];
+  used: UsedIds;
+  /** Its transactions that the leader does not have; undefined while that cannot be said yet. */
+  errant: string | undefined;
+  /** How often it began to follow, and got no further, because of a transaction that could not be applied. */
+  inVain: number;
+};
+
+export type FollowingDecision =
+  | { kind: "stay" }
+  /** Stops replicating. */
+  | { kind: "leave" }
+  | { kind: "restart" }
+  | { kind: "renew"; id: string; donor: string }
+  | { kind: "close" }
+  | { kind: "open"; term: number; afterMs: number }
+  /** Receives no more, and applies what it has: what it has then can be compared. */
+  | { kind: "settle" }
+  | { kind: "follow"; source: string }
+  | { kind: "errant"; transactions: string }
+  | { kind: "stray"; because: string }
+  /** `soon`: others are at it in this moment. */
+  | { kind: "wait"; for: string; soon?: true };
+
+/** By then the gates of one that may still be alive have missed its followers. */
+export const afterAWordMs = 3000;
+
+const triesInVain = 3;
+
+/**
+ * From what is wanted of a member of an asynchronous cluster and what is known of the others to the next thing to do:
+ * pure. Only the leader of the newest term is ever opened.
+ */
+export function decideFollowing(spec: Pick<NodeSpec, "node" | "cluster">, facts: FollowingFacts): FollowingDecision {
+  const { own, used } = facts;
+  const heard = areHeard(facts.others ?? []);
+
+  const renewal = dueRenewal(spec, used);
+  if (renewal !== undefined) {
+    const online = heard.filter(({ state }) => state === "online");
+    const donor = donorOf(online, renewal.donor);
+    if (donor === undefined) return { kind: "wait", for: "a member whose data it can take" };
+    if (own.receiving !== "off" || own.applying) return { kind: "leave" };
+    return own.open ? { kind: "renew", id: renewal.id, donor } : { kind: "restart" };
+  }
+
+  const leader = spec.cluster?.leader;
+  const newest = Math.max(0, ...facts.terms, used.opened?.term ?? 0);
+  if (leader === undefined || newest > leader.term)
+    return own.open ? { kind: "close" } : { kind: "wait", for: "what the others know: who leads now" };
+  return leader.node === spec.node ? decideLeading(leader, heard, facts) : decideFor(leader, heard, facts);
+}
+
+/** Of the one that is wanted to lead. */
+function decideLeading(leader: Leader, heard: readonly MemberView[], facts: FollowingFacts): FollowingDecision {
+  const { own, used, others, terms } = facts;
+  const { over, term } = leader;
+  const isFenced = (used.fenced ?? 0) >= term;
+  const wasOpen = used.opened?.term === term;
+  // Open since an earlier term: another may have led in between, so it takes the whole way.
+  if (own.open && (isFenced || !wasOpen)) return { kind: "close" };
+  if (isFenced) return { kind: "wait", for: "a newer term: its server ended in this one" };
+  if (own.open) {
+    const isRecorded = used.opened?.boot !== undefined;
+    return isRecorded && !own.hasRoomAgain ? { kind: "stay" } : { kind: "open", term, afterMs: 0 };
+  }
+  if (others === undefined) return { kind: "wait", for: "the gatekeeper: there may be a newer term" };
+  if (over !== "alone" && !terms.includes(term))
+    return { kind: "wait", for: "another host that knows its term", soon: true };
+  const taking = over === "hand" && !wasOpen ? decideTaking(leader, heard, own) : undefined;
+  return taking ?? { kind: "open", term, afterMs: over === "word" && !wasOpen ? afterAWordMs : 0 };
+}
+
+/** What is left to do before everything is taken over from the one that gives over; undefined: nothing. */
+function decideTaking(
+  { from, term }: Leader,
+  heard: readonly MemberView[],
+  own: FollowingFacts["own"],
+): FollowingDecision | undefined {
+  const giver = heard.find(({ node }) => node === from);
+  const isClosed = giver !== undefined && giver.term === term && giver.state !== "away" && !giver.writable;
+  if (from === undefined || !isClosed || giver.gtid === undefined)
+    return { kind: "wait", for: "the one that gives over to close", soon: true };
+  const [given, had] = [parseGtidSet(giver.gtid), parseGtidSet(own.gtid)];
+  if (countMissing(given, had) === 0) return undefined;
+  if (own.source === from && own.receiving !== "off")
+    return { kind: "wait", for: "the last that the other did", soon: true };
+  // What was received from somebody else goes with the change of the source.
+  if (countMissing(had, given) > 0)
+    return { kind: "wait", for: "the one that gives over: both have what the other lacks" };
+  return { kind: "follow", source: from };
+}
+
+/** Of all others. */
+function decideFor(leader: Leader, heard: readonly MemberView[], facts: FollowingFacts): FollowingDecision {
+  const { own, used, errant, inVain } = facts;
+  if (own.open) return { kind: "close" };
+  // The same source in a later term may have other data: another led in between.
+  const isFollowing = own.source === leader.node && own.applying && used.followed === leader.term;
+  if (isFollowing && own.receiving === "on") return { kind: "stay" };
+  if (own.source === leader.node && own.isPurged)
+    return { kind: "stray", because: "The leader no longer has the binary logs that it needs." };
+  // Until then it goes on taking from whomever it takes: the next leader may need that, or be this one.
+  if (!heard.some((view) => isLeading(view, leader)))
+    return { kind: "wait", for: "the leader to take writes", soon: true };
+  if (isFollowing && own.receiving === "connecting")
+    return { kind: "wait", for: "its leader to let it in", soon: true };
+  if (errant === undefined) {
+    const isStill = own.receiving === "off" && own.isApplied;
+    return isStill ? { kind: "wait", for: "what the leader has now", soon: true } : { kind: "settle" };
+  }
+  if (errant !== "") return { kind: "errant", transactions: errant };
+  if (inVain >= triesInVain)
+    return { kind: "stray", because: "A transaction of the leader cannot be applied to the data that it has." };
+  return { kind: "follow", source: leader.node };
+}
+
+const isLeading = ({ node, role, writable, term }: MemberView, leader: Leader): boolean =>
+  node === leader.node && role === "primary" && writable && term === leader.term;
+
+/** Its members follow a leader; those of the other kind are a group. */
+export const isFollowing = (cluster: Pick<Cluster, "replication"> | undefined): boolean =>
+  cluster?.replication === "asynch";

@@ -1,0 +1,127 @@
+import type { Connection, RowDataPacket } from "mysql2/promise";
+import { withRoot } from "../../mysql/node-sql.ts";
+import { groupAccount } from "../group-sql.ts";
+
+/** What a server of an asynchronous cluster says of itself. */
+export type OwnFollowing = {
+  /** Not closed to everybody (`super_read_only`). */
+  open: boolean;
+  /** Closed to tenants, at least. */
+  readOnly: boolean;
+  /** The address of the host whose member it takes transactions from. */
+  source: string | undefined;
+  receiving: "on" | "connecting" | "off";
+  applying: boolean;
+  executed: string;
+  received: string;
+  /** Both. */
+  gtid: string;
+  isApplied: boolean;
+  isPurged: boolean;
+  /** Why it applies no more, in the server's words. */
+  failure: string | undefined;
+  /** Of the oldest transaction that is being applied. */
+  backlogSeconds: number;
+};
+
+const look = `SELECT @@GLOBAL.super_read_only AS closed, @@GLOBAL.read_only AS read_only,
+  s.host AS source, LOWER(COALESCE(c.service_state, 'OFF')) AS receiving, COALESCE(a.service_state = 'ON', 0) AS applying,
+  @@GLOBAL.gtid_executed AS executed, COALESCE(c.received_transaction_set, '') AS received,
+  GTID_SUBTRACT(CONCAT(@@GLOBAL.gtid_executed, ',', COALESCE(c.received_transaction_set, '')), '') AS gtid,
+  GTID_SUBSET(COALESCE(c.received_transaction_set, ''), @@GLOBAL.gtid_executed) AS applied,
+  COALESCE(c.last_error_message, '') AS receive_error,
+  (SELECT MAX(last_error_message) FROM performance_schema.replication_applier_status_by_worker
+    WHERE channel_name = '' AND last_error_number <> 0) AS apply_error,
+  (SELECT COALESCE(MAX(TIMESTAMPDIFF(SECOND, applying_transaction_original_commit_timestamp, NOW(6))), 0)
+    FROM performance_schema.replication_applier_status_by_worker
+    WHERE channel_name = '' AND applying_transaction <> '') AS backlog
+FROM (SELECT 1) AS one
+LEFT JOIN performance_schema.replication_connection_configuration AS s ON s.channel_name = ''
+LEFT JOIN performance_schema.replication_connection_status AS c ON c.channel_name = ''
+LEFT JOIN performance_schema.replication_applier_status AS a ON a.channel_name = ''`;
+
+export const lookAtFollowing = (socket: string): Promise<OwnFollowing> =>
+  withRoot(socket, async (connection) => {
+    const [[row]] = await connection.query<RowDataPacket[]>({ sql: look, timeout: 5000 });
+    if (row === undefined) throw new Error("The server says nothing of itself.");
+    return {
+      open: row["closed"] === 0,
+      readOnly: row["read_only"] === 1,
+      source: row["source"] || undefined,
+      receiving: row["receiving"],
+      applying: row["applying"] === 1,
+      executed: withoutSpace(row["executed"]),
+      received: withoutSpace(row["received"]),
+      gtid: withoutSpace(row["gtid"]),
+      isApplied: row["applied"] === 1,
+      isPurged: row["receiving"] === "off" && /purged/i.test(row["receive_error"]),
+      failure: row["apply_error"] || undefined,
+      backlogSeconds: Math.max(0, Number(row["backlog"])),
+    };
+  });
+
+const withoutSpace = (gtids: string): string => gtids.replaceAll(/\s/g, "");
+
+/**
+ * What it had received and not applied is received again: only for a server whose source has all of it. The password is
+ * given with the start, and so is not in the data.
+ */
+export const followSource = (
+  socket: string,
+  source: { address: string; port: number },
+  password: string,
+): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await forgetSource(connection);
+    await connection.query(
+      `CHANGE REPLICATION SOURCE TO SOURCE_HOST = ?, SOURCE_PORT = ?, SOURCE_AUTO_POSITION = 1, SOURCE_SSL = 1,
+       SOURCE_CONNECT_RETRY = 1, SOURCE_RETRY_COUNT = 100000, SOURCE_HEARTBEAT_PERIOD = 1`,
+      [source.address, source.port],
+    );
+    await connection.query("START REPLICA USER = ? PASSWORD = ?", [groupAccount, password]);
+  });
+
+export const stopFollowing = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("STOP REPLICA");
+  });
+
+async function forgetSource(connection: Connection): Promise<void> {
+  await connection.query("STOP REPLICA");
+  await connection.query("RESET REPLICA ALL");
+}
+
+export const stopReceiving = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("STOP REPLICA IO_THREAD");
+  });
+
+export const startApplying = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("START REPLICA SQL_THREAD");
+  });
+
+/** Or so long at most. */
+export const untilExecuted = (socket: string, gtids: string, withinSeconds: number): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("SELECT WAIT_FOR_EXECUTED_GTID_SET(?, ?)", [gtids, withinSeconds]);
+  });
+
+export const forgetLeader = (socket: string): Promise<void> => withRoot(socket, forgetSource);
+
+/** Who was let in by the password of an earlier timeline hangs on until it is shown the door. */
+export const endGroupSessions = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    const [sessions] = await connection.query<RowDataPacket[]>(
+      "SELECT processlist_id AS id FROM performance_schema.threads WHERE processlist_user = ?",
+      [groupAccount],
+    );
+    for (const { id } of sessions) await connection.query("KILL ?", [id]).catch(() => {}); // it ended by itself
+  });
+
+/** The only place that opens a member. */
+export const openToTenants = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("SET GLOBAL super_read_only = OFF");
+    await connection.query("SET GLOBAL read_only = OFF");
+  });

@@ -1,0 +1,124 @@
+import { serverUuidOf } from "@moorage/contract/agent";
+import { describe, expect, test } from "vitest";
+import { mayLead, mayRead } from "./may-lead.ts";
+import { type FollowingRow, readFollowing } from "./sample-following.ts";
+import type { MemberView } from "./views.ts";
+
+const group = "8d3c1f6e-0000-4000-8000-00000000000a";
+const [a, b, c] = ["a", "b", "c"] as [string, string, string];
+const addressOf = (node: string): string => `10.0.0.${[a, b, c].indexOf(node) + 1}`;
+const members = [a, b, c].map((node, ordinal) => ({ node, ordinal, host: `host-${node}`, address: addressOf(node) }));
+const uuid = serverUuidOf(group, "0123456789abcdef");
+
+const quiet = { source: null, receiving: null, applying: null, received: null, follower: null };
+const open = (...followers: string[]): FollowingRow[] =>
+  [...followers.map(addressOf), ...(followers.length === 0 ? [null] : [])].map((follower) => ({
+    ...{ ...quiet, uuid, closed: 0 as const, gtid: `${uuid}:1-9`, follower },
+  }));
+const following = (source: string, change: Partial<FollowingRow> = {}): FollowingRow[] => [
+  {
+    ...{ ...quiet, uuid, closed: 1, gtid: `${uuid}:1-8`, received: `${uuid}:1-9` },
+    ...{ source: addressOf(source), receiving: "ON", applying: "ON", ...change },
+  },
+];
+/** What the host of a member tells of it, that knows this leader in this term. */
+const view = (node: string, rows: FollowingRow[], leader = a, term = 3): MemberView => ({
+  ...{ node, ageMs: 100 },
+  ...readFollowing(rows, { node, group, members, leader: { node: leader, term } }),
+});
+
+test("an open leader is a primary, with those that take its transactions", () => {
+  expect(view(a, open(b, c, b))).toEqual({
+    ...{ node: a, ageMs: 100, state: "online", role: "primary", view: "8d3c1f6e.3", primary: a, online: [a, b, c] },
+    ...{ writable: true, group, gtid: `${uuid}:1-9`, term: 3 },
+  });
+  expect(view(a, open())).toMatchObject({ online: [a] });
+});
+
+test("a reader of its logs that is no member is not a follower", () => {
+  const [row] = open() as [FollowingRow];
+  expect(view(a, [row, { ...row, follower: "localhost" }, { ...row, follower: "10.9.9.9" }]).online).toEqual([a]);
+});
+
+test("a follower that receives and applies is a secondary", () => {
+  expect(view(b, following(a))).toEqual({
+    ...{ node: b, ageMs: 100, state: "online", role: "secondary", view: "8d3c1f6e.3", primary: a, online: [b, a] },
+    ...{ writable: false, group, gtid: `${uuid}:1-8`, received: `${uuid}:1-9`, term: 3 },
+  });
+});
+
+test.each<[string, Partial<FollowingRow>]>([
+  ["looks for its leader", { receiving: "CONNECTING" }],
+  ["does not receive", { receiving: "OFF" }],
+  ["does not apply", { applying: "OFF" }],
+])("a follower that %s is on its way", (_, change) => {
+  expect(view(b, following(a, change))).toMatchObject({ state: "recovering", view: "8d3c1f6e.3", primary: a });
+});
+
+test.each<[string, MemberView]>([
+  ["a leader that is not open yet", view(a, following(b, { source: null, receiving: null, applying: null }))],
+  ["a leader that still takes from the one before", view(a, following(b))],
+  ["a member that takes from another than the leader", view(b, following(c))],
+  ["a member that takes from nobody", view(b, following(a, { source: null }))],
+  ["a former leader that is not closed yet", view(b, open(a, c))],
+  [
+    "a server of another timeline",
+    view(
+      a,
+      open(b).map((row) => ({ ...row, uuid: "9e000000-1111-4111-8111-111111111111" })),
+    ),
+  ],
+])("%s is in no view, and tells its term", (_, seen) => {
+  expect(seen).toMatchObject({ state: "offline", online: [], term: 3 });
+  expect([seen.view, seen.role, seen.primary]).toEqual([undefined, undefined, undefined]);
+});
+
+test("a server of the timeline before does not call itself one of this", () => {
+  expect(
+    view(
+      a,
+      open().map((row) => ({ ...row, uuid: "9e000000-1111-4111-8111-111111111111" })),
+    ).group,
+  ).not.toBe(group);
+});
+
+test("clients are led to the open leader of a term that another host's member follows in the same term", () => {
+  const views = [view(a, open(b, c)), view(b, following(a)), view(c, following(a, { receiving: "CONNECTING" }))];
+  expect([a, b, c].map((node) => mayLead(node, views))).toEqual([true, false, false]);
+  expect([a, b, c].map((node) => mayRead(node, views))).toEqual([false, true, false]);
+});
+
+describe("clients are not led to a leader", () => {
+  const [oldLeader, follower] = [view(a, open(b, c)), view(b, following(a))];
+  test.each<[string, MemberView[]]>([
+    ["that nobody follows", [view(a, open()), view(b, following(a, { receiving: "CONNECTING" }))]],
+    ["whose followers were lost", [view(a, open(b, c)), view(b, following(a, { receiving: "CONNECTING" }))]],
+    ["that is cut off from its followers", [oldLeader, { ...follower, ageMs: 1001 }]],
+    ["whose own host was last heard a second ago", [{ ...oldLeader, ageMs: 1001 }, follower]],
+    ["that is closed", [view(a, following(b, { source: null })), follower]],
+    [
+      "of a former term, when others know the next one",
+      [oldLeader, view(b, following(a), b, 4), view(c, following(a), b, 4)],
+    ],
+    [
+      "of a former term, when others follow the next one, which is not open",
+      [oldLeader, view(b, following(a), b, 4), view(c, following(b), b, 4)],
+    ],
+    [
+      "of a former term, whose follower learned of the next one a moment ago",
+      [oldLeader, { ...follower, ageMs: 400 }, view(b, following(a), b, 4)],
+    ],
+    ["of a former term, in which it leads again", [oldLeader, view(b, following(a), a, 4)]],
+    [
+      "whose followers are of another timeline",
+      [oldLeader, view(b, following(a, { uuid: "9e000000-1111-4111-8111-111111111111" }))],
+    ],
+  ])("%s", (_, views) => {
+    expect(mayLead(a, views)).toBe(false);
+  });
+});
+
+test("beside a former leader that is alone, the one of the next term is led to", () => {
+  const views = [view(a, open(b, c)), view(b, open(c), b, 4), view(c, following(b), b, 4)];
+  expect([a, b, c].map((node) => mayLead(node, views))).toEqual([false, true, false]);
+});

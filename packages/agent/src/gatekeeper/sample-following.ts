@@ -1,0 +1,73 @@
+import { serverUuidOf } from "@moorage/contract/agent";
+import type { RowDataPacket } from "mysql2/promise";
+import type { ClusterFile } from "./cluster-file.ts";
+import type { MemberView } from "./views.ts";
+
+type Switch = "ON" | "OFF" | "CONNECTING" | null;
+export type FollowingRow = {
+  uuid: string;
+  closed: 0 | 1;
+  gtid: string;
+  received: string | null;
+  source: string | null;
+  receiving: Switch;
+  applying: Switch;
+  /** One row for each that takes its transactions, or one without. */
+  follower: string | null;
+};
+type LedFile = Pick<ClusterFile, "node" | "group" | "members"> & { leader: NonNullable<ClusterFile["leader"]> };
+export type FollowingPacket = RowDataPacket & FollowingRow;
+
+// `closed` before `gtid`: what a server has that said it is closed is all that it will have.
+export const followingQuestion = `SELECT @@server_uuid AS uuid,
+  @@GLOBAL.super_read_only OR @@GLOBAL.offline_mode AS closed, @@GLOBAL.gtid_executed AS gtid,
+  c.RECEIVED_TRANSACTION_SET AS received, s.HOST AS source, c.SERVICE_STATE AS receiving, a.SERVICE_STATE AS applying,
+  t.PROCESSLIST_HOST AS follower
+  FROM (SELECT 1) AS one
+  LEFT JOIN performance_schema.replication_connection_configuration s ON s.CHANNEL_NAME = ''
+  LEFT JOIN performance_schema.replication_connection_status c ON c.CHANNEL_NAME = ''
+  LEFT JOIN performance_schema.replication_applier_status a ON a.CHANNEL_NAME = ''
+  LEFT JOIN performance_schema.threads t ON t.PROCESSLIST_COMMAND = 'Binlog Dump GTID'`;
+
+/**
+ * A member of an asynchronous cluster says what a member of a group would. Its view is the timeline and the term, so that
+ * those of different terms are in no view together.
+ */
+export function readFollowing(rows: readonly FollowingRow[], file: LedFile): Omit<MemberView, "node" | "ageMs"> {
+  const [row] = rows;
+  if (row === undefined) throw new Error("The server says nothing of itself.");
+  const isOfTimeline = row.uuid === serverUuidOf(file.group, markOf(row.uuid));
+  return {
+    ...(isOfTimeline ? placeOf(row, rows, file) : { state: "offline", online: [] }),
+    writable: row.closed === 0,
+    // A server of the timeline before names it by its beginning.
+    group: isOfTimeline ? file.group : row.uuid,
+    gtid: row.gtid,
+    ...(row.received && { received: row.received }),
+    term: file.leader.term,
+  };
+}
+
+const markOf = (uuid: string): string => uuid.slice("xxxxxxxx-xxxx-xxxx-".length).replaceAll("-", "");
+
+type Place = Pick<MemberView, "state" | "role" | "view" | "primary" | "online">;
+
+function placeOf(
+  { closed, source, receiving, applying }: FollowingRow,
+  rows: readonly FollowingRow[],
+  { node, group, members, leader }: LedFile,
+): Place {
+  const nodeAt = (host: string | null): string | undefined => members.find(({ address }) => address === host)?.node;
+  const [view, primary] = [viewOf(group, leader.term), leader.node];
+  if (node === leader.node) {
+    if (closed === 1) return { state: "offline", online: [] };
+    const followers = rows.flatMap(({ follower }) => nodeAt(follower) ?? []);
+    return { state: "online", role: "primary", view, primary, online: [...new Set([node, ...followers])] };
+  }
+  if (closed === 0 || nodeAt(source) !== leader.node) return { state: "offline", online: [] };
+  const isWell = receiving === "ON" && applying === "ON";
+  return { state: isWell ? "online" : "recovering", role: "secondary", view, primary, online: [node, leader.node] };
+}
+
+/** Short, and another one on every timeline and in every term. */
+export const viewOf = (group: string, term: number): string => `${group.slice(0, 8)}.${term}`;

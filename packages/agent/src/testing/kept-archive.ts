@@ -1,0 +1,67 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type ArchivedCopy,
+  type ArchivedLog,
+  type ArchivedRequest,
+  countMissing,
+  formatGtidSet,
+  type GtidSet,
+  type NodeSpec,
+  parseGtidSet,
+  uniteGtidSets,
+} from "@moorage/contract/agent";
+import { startObjectStore } from "./object-store.ts";
+import { sh } from "./test-host.ts";
+import type { ThreeHosts } from "./three-hosts.ts";
+
+/** The archive of three hosts: a real store, and what the control plane would know of it. Of one timeline, their group's. */
+export async function keepArchive(three: ThreeHosts) {
+  const [{ dir, outside }] = three.hosts as [ThreeHosts["hosts"][number]];
+  const store = await startObjectStore(outside);
+  const file = join(dir, "identity");
+  sh(`age-keygen -o ${file} 2>/dev/null`);
+  const identity = readFileSync(file, "utf8").match(/AGE-SECRET-KEY-\S+/)?.[0] ?? "";
+  const recipient = sh(`age-keygen -y ${file}`).trim();
+  const timeline = three.spec(0).cluster?.group ?? "";
+
+  let archived: GtidSet = new Map();
+  /** In the order in which they go on from each other. */
+  const logs: (ArchivedLog & { node: string })[] = [];
+  const copies: ArchivedCopy[] = [];
+  const refused: string[] = [];
+
+  function record(nodes: ArchivedRequest["nodes"]) {
+    return nodes.map(({ node, timeline: of, logs: told = [], copies: made = [] }) => {
+      if (of !== timeline) return { node, timeline: of, gtid: "" };
+      copies.push(...made);
+      for (const log of told) {
+        if (countMissing(parseGtidSet(log.previous ?? ""), archived) > 0) {
+          refused.push(log.name);
+          throw new Error("something is missing");
+        }
+        const after = uniteGtidSets(archived, parseGtidSet(log.gtid));
+        const isNews = countMissing(after, archived) > 0 && !logs.some(({ name }) => name === log.name);
+        if (isNews) logs.push({ ...log, node });
+        archived = after;
+      }
+      return { node, timeline: of, gtid: formatGtidSet(archived) };
+    });
+  }
+  for (const { gateway } of three.hosts) Object.assign(gateway.archive, { store, endOf: record });
+
+  return {
+    ...{ store, identity, timeline, logs, copies, refused },
+    archived: (): GtidSet => archived,
+    archiveOf: (keeps: boolean): NodeSpec["archive"] => ({
+      ...{ recipient, log_seconds: 1, copy_hours: { from: 0, to: 24 }, verify_days: 1000 },
+      ...(keeps ? {} : { keeper: false as const }),
+    }),
+    urlOf: (name: string): Promise<string> => store.presignGet(`${timeline}/${name}`),
+    /** What a log or a tail says, opened as a restore opens it. */
+    textOf: async (name: string): Promise<string> =>
+      sh(`curl -sf '${await store.presignGet(`${timeline}/${name}`)}' | age -d -i ${file} | zstd -dc`),
+    close: () => store.close(),
+  };
+}
+export type KeptArchive = Awaited<ReturnType<typeof keepArchive>>;

@@ -1,0 +1,31 @@
+-- Who takes the writes of a database whose nodes replicate asynchronously.
+create table leaders (
+  account_id bigint not null,
+  database_id bigint primary key,
+  node_id uuid not null references nodes,
+  -- Higher with every change; hosts obey no lower one than they know.
+  term int not null,
+  -- Why the one before takes no more: see `Leader` of the agent's contract.
+  over text not null,
+  from_node uuid references nodes,
+  since timestamptz not null,
+  foreign key (account_id, database_id) references databases
+);
+
+-- What only a former leader had, kept in the object store for a while after its node was made anew.
+create table tails (
+  account_id bigint not null,
+  database_id bigint not null,
+  timeline_id uuid not null references timelines,
+  node_id uuid not null references nodes,
+  name text not null,
+  gtid text not null,
+  transactions bigint not null,
+  bytes bigint not null,
+  sha256 text not null,
+  saved_at timestamptz not null,
+  expires_at timestamptz not null,
+  primary key (timeline_id, name),
+  foreign key (account_id, database_id) references databases
+);
+create index tails_by_expiry on tails (expires_at);

@@ -1,0 +1,44 @@
+import { countMissing, type GtidSet, parseGtidSet } from "@moorage/contract/agent";
+import { isHeard, type MemberSeen } from "./member-condition.ts";
+
+/**
+ * Longer than a follower takes to notice that nobody sends it anything, and to say what it has. Counted from the leader's
+ * end: over a full link its kernel goes on sending what it had written, and nobody takes writes until then.
+ */
+const PATIENCE_SECONDS = 10;
+
+/**
+ * `wait`: somebody who may have more has not told yet. `again`: nobody else answers, so the same one leads. `restore`: the
+ * archive has what none of them has.
+ */
+export type Successor = { node: string; ordinal: number } | "wait" | "again" | "restore";
+
+/**
+ * Who leads in the place of one that takes no more writes: the one that has the most, of those whose hosts are heard. All of
+ * them are waited for, but not for ever. `archived`: what the archive of this timeline has. Pure.
+ */
+export function chooseSuccessor(members: readonly MemberSeen[], leader: string, archived: string): Successor {
+  const followers = members.filter((member) => member.node !== leader && isFit(member));
+  const old = members.find(({ node }) => node === leader);
+  const endedSeconds = Math.max(old?.unhealthySeconds ?? 0, old?.host.silentSeconds ?? 0);
+  if (endedSeconds < PATIENCE_SECONDS && followers.some((member) => told(member) === undefined)) return "wait";
+  const [first] = followers
+    .flatMap((member) => {
+      const gtid = told(member);
+      return gtid === undefined ? [] : [{ member, set: parseGtidSet(gtid) }];
+    })
+    .toSorted((a, b) => sizeOf(b.set) - sizeOf(a.set) || a.member.ordinal - b.member.ordinal);
+  if (first === undefined) return "again";
+  if (countMissing(parseGtidSet(archived), first.set) > 0) return "restore";
+  return { node: first.member.node, ordinal: first.member.ordinal };
+}
+
+/** With transactions of its own it would bring back what others were told is lost. */
+const isFit = ({ host, state, report, renews }: MemberSeen): boolean =>
+  isHeard(host) && renews !== true && state !== "failed" && report?.errant === undefined && report?.stray === undefined;
+
+/** Only while it receives nothing does a member say what it has. */
+const told = ({ report }: MemberSeen): string | undefined => report?.gtid;
+
+const NOTHING: GtidSet = new Map();
+const sizeOf = (set: GtidSet): number => countMissing(set, NOTHING);

@@ -1,0 +1,24 @@
+import type { Leader } from "@moorage/contract/agent";
+import type { Wanted } from "#fleet/index.ts";
+import { audit } from "#platform/audit.ts";
+import type { Tx } from "#platform/db/database.ts";
+import type { DatabaseRow } from "../../database-store.ts";
+import { targetOf } from "../../entity.ts";
+import { setLeader, tellLeader } from "../leaders/leader-store.ts";
+
+/**
+ * Another leads, or the same one in a new term: the row says so, and all members are told, at once. Whatever else is wanted
+ * of them stays, and so does whoever waits for it. The caller holds the database's row, and no cluster's or member's yet.
+ */
+export async function promoteTo(
+  tx: Tx,
+  database: DatabaseRow,
+  next: Pick<Leader, "node" | "over">,
+  { actor, at }: { actor: string; at: Date },
+): Promise<Wanted> {
+  const { account_id, id } = database;
+  const leader = await setLeader(tx, database, next, at);
+  const wanted = await tellLeader(tx, database, leader);
+  await audit(tx, { at, account: account_id, actor, action: "promote_node", target: targetOf(id), detail: leader });
+  return wanted;
+}

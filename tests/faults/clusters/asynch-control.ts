@@ -1,0 +1,101 @@
+import { type Member, othersThan, untilHealthy, untilReceipt } from "../../kit/cluster.ts";
+import { slowDown } from "../../kit/cluster-cuts.ts";
+import { killed } from "../../kit/cluster-faults.ts";
+import { percentile, seconds, timeToRecover } from "../../kit/cluster-gaps.ts";
+import { without, type Write, writesAt } from "../../kit/cluster-writers.ts";
+import { query } from "../../kit/records.ts";
+import { storedObjects } from "../../kit/stored-objects.ts";
+import { type Tenant, tenant } from "../../kit/tenant.ts";
+import { until } from "../../kit/until.ts";
+import { type Run, trial } from "../trial.ts";
+import { removeStandingCluster, standingCluster } from "./standing-cluster.ts";
+import { countsOf, requireWhole, sumOfCounts, timesIn, underLoad, untilAnotherLeads } from "./under-load.ts";
+
+const START = "asynchronous leader killed";
+/** For so long a full link keeps followers behind before the server is killed; much longer, and they miss it. */
+const BEHIND_MS = 700;
+
+/**
+ * Shows that the drills would see a loss: asynchronous replication has one when its leader dies, most of all over a full
+ * link (every second trial). All of it must be told; a run in which nothing was lost shows nothing.
+ */
+export async function asynchControl(run: Run, count: number): Promise<void> {
+  for (let n = 1; n <= count; n++) {
+    const full = n % 2 === 0;
+    await trial(run, `${START}, ${n}${full ? ": its link full" : ""}`, () => lose(full));
+  }
+  await removeStandingCluster("asynch");
+  const notes = run.ledger.notesOf(START);
+  const times = timesIn(notes);
+  console.log(
+    `${START}, ${notes.length} trials on this commit: from the fault to the next accepted write p50 ${percentile(times, 50)} s, p95 ${percentile(times, 95)} s; ${sumOfCounts(notes)}`,
+  );
+  await trial(run, `asynchronous control of ${count}: acknowledged writes were lost`, async () => {
+    const lossy = notes.filter((note) => !note.includes("acknowledged, 0 lost")).length;
+    if (lossy === 0) throw new Error("nothing was lost, so that nothing is shown");
+    return `in ${lossy} of ${notes.length}`;
+  });
+}
+
+async function lose(full: boolean): Promise<string> {
+  const alice = tenant();
+  const cluster = await standingCluster(alice, "asynch");
+  const { primary: old, members } = cluster;
+  // Until three are healthy again: the old one must take no writes when it is back either.
+  const seen = await underLoad(cluster, async (writers, load) => {
+    const { struckAt, next } = await killUnder();
+    const alone = await until("the old leader runs again, and tells what it has", 60, async () =>
+      without(await writesAt(old, load), await writesAt(next, load)),
+    );
+    const healing = performance.now();
+    const healed = await untilHealthy(alice, cluster.id, 240);
+    return { struckAt, next, alone, healed, healedMs: performance.now() - healing };
+
+    async function killUnder(): Promise<{ struckAt: number; next: Member }> {
+      await using link = full ? await slowDown(old, othersThan(old, members)) : undefined;
+      if (link !== undefined) await writers.untilAcceptedAfter(link.at + BEHIND_MS, 10);
+      const deadAt = await killed.strike(old);
+      return { struckAt: deadAt, next: await untilAnotherLeads(old, cluster, writers) };
+    }
+  });
+  const { struckAt: at, next, alone, healed, healedMs } = seen.result;
+  const lost = without(seen.acknowledged, await writesAt(healed.primary, seen.run));
+  await requireWhole(healed, { ...seen, acknowledged: without(seen.acknowledged, lost) });
+  requireAmong(alone, lost);
+  await requireToldLoss(alice, cluster.id, { at, from: old.ordinal, to: next.ordinal, transactions: alone.length });
+  const took = seconds(timeToRecover(seen.times, at));
+  return `${took} to the next write, three again after ${seconds(healedMs)}; ${countsOf(seen, lost.length)}; ${alone.length} transactions only at the old leader, as the receipt says`;
+}
+
+/**
+ * What only the old leader has was read from its tables. Each row is a transaction of its own, so there must be as many as
+ * the receipt tells. The acknowledged writes that were lost are among them; others of them were committed there, and
+ * their writers, cut off, were never told.
+ */
+function requireAmong(alone: readonly Write[], lost: readonly Write[]): void {
+  const elsewhere = without(lost, alone);
+  if (elsewhere.length > 0)
+    throw new Error(`${elsewhere.length} of ${lost.length} lost writes were not at the old leader either`);
+}
+
+type Loss = { at: number; from: number; to: number; transactions: number };
+
+/** In the receipt, and, if there is any, as text in the object store. */
+async function requireToldLoss(alice: Tenant, id: number, { at, from, to, transactions }: Loss): Promise<void> {
+  const receipt = await untilReceipt(alice, id, at);
+  const { planned, from_node, to_node, transactions_lost } = receipt;
+  if (planned || from_node !== from || to_node !== to || transactions_lost !== transactions)
+    throw new Error(
+      `node ${to} leads after node ${from}, which had ${transactions} transactions alone, and the receipt is ${JSON.stringify(receipt)}`,
+    );
+  const tails = await query<{ name: string; transactions: number }>(
+    "select name, transactions from tails where database_id = $1 and saved_at >= $2",
+    [id, new Date(at)],
+  );
+  const saved = tails.map((tail) => tail.transactions);
+  if (saved.join() !== (transactions === 0 ? "" : String(transactions)))
+    throw new Error(`${transactions} transactions were lost, and the tails have [${saved.join()}]`);
+  const objects = await storedObjects();
+  const missing = tails.filter(({ name }) => !objects.some((each) => each.endsWith(`/${name}`)));
+  if (missing.length > 0) throw new Error(`no object ${missing.map(({ name }) => name).join()} in the store`);
+}

@@ -1,0 +1,27 @@
+import { ask, placeA } from "../../kit/client.ts";
+import { type Cluster, THREE_NODES, untilHealthy } from "../../kit/cluster.ts";
+import type { Stage } from "../flow.ts";
+
+const NOTES = "create database shop; create table shop.notes (id int auto_increment primary key, note text)";
+
+export async function aCluster(stage: Stage, more: object = {}): Promise<Cluster> {
+  const { alice, label, databases } = stage;
+  const { id } = await alice.createSurely(label, 60, { ...THREE_NODES, ...more });
+  databases.push(id);
+  await alice.untilStatus(id, "active", 180);
+  return untilHealthy(alice, id, 120);
+}
+
+/** With a row that must still be there afterwards, at every member. */
+export async function withARow(stage: Stage, more: object = {}): Promise<void> {
+  const { door } = await aCluster(stage, more);
+  await ask(placeA(), door, `${NOTES}; insert into shop.notes (note) values ('first')`);
+}
+
+export async function stillWhole({ alice, databases }: Stage, rows = "first"): Promise<Cluster> {
+  const cluster = await untilHealthy(alice, databases[0] as number, 240);
+  const text = "select group_concat(note order by id) from shop.notes";
+  const found = await ask(placeA(), cluster.door, text);
+  if (found !== rows) throw new Error(`rows are ${found}, not ${rows}`);
+  return cluster;
+}

@@ -1,0 +1,96 @@
+import type { Event } from "@moorage/contract";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ask, placeA } from "../kit/client.ts";
+import { type Cluster, makeCluster, rowsAt, untilHealthy, untilReceipt } from "../kit/cluster.ts";
+import { killed } from "../kit/cluster-faults.ts";
+import { missingAt, newRun, startWriters } from "../kit/cluster-writers.ts";
+import { brokenInvariants } from "../kit/invariants.ts";
+import { allowDeletions } from "../kit/moorage.ts";
+import { query } from "../kit/records.ts";
+import { tenant } from "../kit/tenant.ts";
+import { until } from "../kit/until.ts";
+
+const alice = tenant();
+/** One of three whose nodes follow each other asynchronously; the tests are parts of its life, in this order. */
+let cluster: Cluster;
+let gone = false;
+
+beforeAll(async () => {
+  await allowDeletions(100);
+  cluster = await makeCluster(alice, `asynch-${Date.now().toString(36)}`, { replication_type: "asynch" });
+});
+afterAll(async () => {
+  if (!gone) await alice.deleteSurely(cluster.id);
+});
+
+const sql = (statement: string, port = cluster.door.port): Promise<string> =>
+  ask(placeA(), { ...cluster.door, port }, statement);
+const NOTES = "select group_concat(note order by id) from shop.notes";
+const failovers = async (): Promise<Event[]> =>
+  (await alice.events(cluster.id)).filter(({ action }) => action === "database_failover");
+
+test("it is written by name and read from its followers by another port", async () => {
+  const { read_only_port, replication_type } = (await alice.view(cluster.id)).body;
+  expect(replication_type).toBe("asynch");
+
+  await sql("create database shop; create table shop.notes (id int auto_increment primary key, note text)");
+  await sql("insert into shop.notes (note) values ('first')");
+
+  const readers = read_only_port ?? 0;
+  await until("the row is at a follower", 10, async () => (await sql(NOTES, readers)) === "first");
+  const [leader] = await rowsAt<{ uuid: string }>(cluster.primary, "select @@server_uuid as uuid");
+  expect(await sql("select @@server_uuid", readers)).not.toBe(leader?.uuid);
+  await expect(sql("insert into shop.notes (note) values ('astray')", readers)).rejects.toThrow(/read-only/);
+});
+
+test("nobody is promoted while its leader is heard: a switchover is what loses nothing", async () => {
+  for (const body of [{}, { accept_loss: true }])
+    expect(await alice.act(cluster.id, "promote", body)).toMatchObject({
+      status: 400,
+      body: { errors: [{ reason: expect.stringContaining("switchover") }] },
+    });
+});
+
+test("a switchover on request loses nothing of what is written meanwhile", async () => {
+  const run = await newRun(cluster);
+  await using writers = await startWriters(cluster, run);
+  const at = Date.now();
+
+  await alice.actAndWait(cluster.id, "switchover", "database_switchover");
+
+  await writers.untilAcceptedAfter(Date.now(), 30);
+  const { primary } = cluster;
+  cluster = await untilHealthy(alice, cluster.id, 60);
+  expect(cluster.primary.node).not.toBe(primary.node);
+  expect(await missingAt(cluster.primary, run, writers.accepted())).toEqual([]);
+  expect(await untilReceipt(alice, cluster.id, at)).toMatchObject({ planned: true, transactions_lost: 0 });
+});
+
+test("in place of a killed leader a follower is promoted, and the receipt tells what was lost", async () => {
+  const { id, primary } = cluster;
+  const before = (await failovers()).length;
+
+  const at = await killed.strike(primary);
+
+  await until("a write is accepted by name", 60, async () => {
+    await sql("insert into shop.notes (note) values ('second')");
+    return true;
+  });
+  cluster = await untilHealthy(alice, id, 180);
+  expect(cluster.primary.node).not.toBe(primary.node);
+  expect(await sql(NOTES)).toBe("first,second");
+  expect(await untilReceipt(alice, id, at)).toMatchObject({
+    ...{ planned: false, from_node: primary.ordinal, to_node: cluster.primary.ordinal, transactions_lost: 0 },
+  });
+  const news = await failovers();
+  expect(news).toHaveLength(before + 1);
+  expect(news[0]?.message).toMatch(/Transactions lost: 0\./);
+});
+
+test("its deletion leaves nothing", async () => {
+  expect((await alice.delete(cluster.id)).status).toBe(200);
+  await alice.untilEvent(cluster.id, "database_delete", 180);
+  gone = true;
+  await until("rows and hosts agree", 60, async () => (await brokenInvariants()).length === 0);
+  expect(await query("select 1 from nodes where database_id = $1 and released_at is null", [cluster.id])).toEqual([]);
+});
