@@ -187,6 +187,18 @@ const asFollower: Row[] = [
     { kind: "stay" },
   ],
   [
+    "following a leader whose server has ended, it takes no more of it",
+    led,
+    { others: [view(second, { state: "away" })], own: following(second), used: { followed: term } },
+    { kind: "settle" },
+  ],
+  [
+    "and then waits for a leader",
+    led,
+    { others: [view(second, { state: "away" })], own: following(second, { receiving: "off" }) },
+    { kind: "wait" },
+  ],
+  [
     "with a source that leads again, in a later term, it is compared anew",
     led,
     { others, own: following(second), used: { followed: term - 1 }, errant: undefined },

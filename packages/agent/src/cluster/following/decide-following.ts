@@ -122,6 +122,9 @@ function decideFor(leader: Leader, heard: readonly MemberView[], facts: Followin
   if (own.open) return { kind: "close" };
   // The same source in a later term may have other data: another led in between.
   const isFollowing = own.source === leader.node && own.applying && used.followed === leader.term;
+  const hasEnded = heard.some(({ node, state }) => node === leader.node && state === "away");
+  // What its host's kernel still sends would come too late: a promotion compares what each of them has.
+  if (hasEnded && own.source === leader.node && own.receiving !== "off") return { kind: "settle" };
   if (isFollowing && own.receiving === "on") return { kind: "stay" };
   if (own.source === leader.node && own.isPurged)
     return { kind: "stray", because: "The leader no longer has the binary logs that it needs." };

@@ -97,8 +97,12 @@ function isGone(member: Judged, members: readonly Judged[], leader: Leader | und
   const counted = Math.max(...others.map(({ report }) => report?.online ?? 0));
   if (others.every(({ condition }) => condition === "healthy"))
     return member.condition === "broken" || member.host.dead || counted < members.length;
-  return isLastButOne(member, others, leader);
+  return (member.condition === "broken" && isLedBy(others, leader)) || isLastButOne(member, others, leader);
 }
+
+/** What its leader does not have does not count, whoever else has it: two that strayed from it are made anew in turn. */
+const isLedBy = (others: readonly Judged[], leader: Leader | undefined): boolean =>
+  others.some(({ node, condition }) => node === leader?.node && (condition === "alone" || condition === "healthy"));
 
 /** A person began the cluster anew with one member, and said that the hosts of both others are dead. */
 const isLastButOne = (member: Judged, others: readonly Judged[], leader: Leader | undefined): boolean =>

@@ -95,6 +95,9 @@ test.each<[kinds: Kind[], next: string]>([
   [["leads, counts two", "follows, counts two", "errant, saved"], "replace n2"],
   // What it alone has is kept first.
   [["leads, counts two", "follows, counts two", "errant"], "wait"],
+  // Nobody follows: those that strayed are made anew from the leader, one after the other.
+  [["leads nobody", "errant, saved", "errant, saved"], "replace n1"],
+  [["leads nobody", "errant", "stray"], "replace n2"],
   // A group would be formed.
   [["told five", "told five", "told six"], "wait"],
   [["leads nobody", "lost host", "dead host"], "ask"],
