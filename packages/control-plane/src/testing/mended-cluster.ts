@@ -79,10 +79,10 @@ export async function mendedCluster(
     },
     /** The host of the new primary says that it leads. */
     tell: (change: PrimaryChange) => hosts.agents[agentOf(change.to)]?.tell(change),
-    /** The member is in no group any more; its host lives. */
-    async leave(ordinal: number): Promise<void> {
-      const node = await nodeAt(ordinal);
-      leaveGroup(groupOf(node), node.id);
+    /** The members are in no group any more, in the same moment: one that is left would let them in again. */
+    async leave(...ordinals: number[]): Promise<void> {
+      const leaving = (await nodes()).filter(({ ordinal }) => ordinals.includes(ordinal));
+      for (const node of leaving) leaveGroup(groupOf(node), node.id);
     },
     /** Until the hosts that are left say that they count so many. */
     untilCounted: (online: number, ordinals: readonly number[]) =>

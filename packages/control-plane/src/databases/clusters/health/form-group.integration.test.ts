@@ -32,7 +32,7 @@ test("all three lost at once: the most advanced begins, once, the others join it
   await using world = await newWorld();
   await using cluster = await mendedCluster(world, temporal, { hosts: 3, instead });
   permitted.clear();
-  for (const ordinal of all) await cluster.leave(ordinal);
+  await cluster.leave(...all);
   await cluster.untilCounted(0, all);
 
   await cluster.lookAfter(6, all);
@@ -52,7 +52,7 @@ test("nobody may begin before all have said that they may not", async () => {
   await using world = await newWorld();
   await using cluster = await mendedCluster(world, temporal, { hosts: 3, instead });
   permitted.clear();
-  for (const ordinal of all) await cluster.leave(ordinal);
+  await cluster.leave(...all);
   await cluster.untilCounted(0, all);
   const speakAgain = await cluster.mute(2);
   await cluster.lookAfter(6, [0, 1]);
@@ -84,7 +84,7 @@ test("each has what another lacks: nobody begins, and its tenant is told who dec
   await using world = await newWorld();
   await using cluster = await mendedCluster(world, temporal, { hosts: 3, instead: errant });
   permitted.clear();
-  for (const ordinal of all) await cluster.leave(ordinal);
+  await cluster.leave(...all);
   await cluster.untilCounted(0, all);
   await cluster.lookAfter(6, all);
   await cluster.untilEnded("formGroup");
@@ -101,7 +101,7 @@ test("with a host gone for good the operator accepts the loss, and the others be
   await using world = await newWorld();
   await using cluster = await mendedCluster(world, temporal, { hosts: 4, instead });
   permitted.clear();
-  for (const ordinal of [0, 1]) await cluster.leave(ordinal);
+  await cluster.leave(0, 1);
   const { node } = await cluster.lose(2);
   await cluster.untilCounted(0, [0, 1]);
   await cluster.lookAfter(31, [0, 1]);
