@@ -1,7 +1,7 @@
 import { env } from "../kit/stack-env.ts";
 import { until } from "../kit/until.ts";
 import { type Check, calls, refusedWith, unless } from "./api-v4-calls.ts";
-import { type ClientThings, tenantSql } from "./client-things.ts";
+import { type ClientThings, tenantSql, KEPT_ROW } from "./client-things.ts";
 
 const {
   createDatabase,
@@ -146,9 +146,7 @@ async function backups(
   turn: Turn,
   check: Check,
 ): Promise<void> {
-  await check("a row before the snapshot", () =>
-    ask("CREATE DATABASE day; CREATE TABLE day.kept (id INT PRIMARY KEY); INSERT INTO day.kept VALUES (1)"),
-  );
+  await check("a row before the snapshot", () => ask(KEPT_ROW));
   // This version cannot ask for one.
   await owner.actAndWait(id, "backups", "database_backup_create", { label: "day" });
   const found = await check(

@@ -24,6 +24,10 @@ export type ClientThings = AsyncDisposable & {
   loginId: number;
 };
 
+/** A row that a restore to the snapshot after it brings back. */
+export const KEPT_ROW =
+  "CREATE DATABASE day; CREATE TABLE day.kept (id INT PRIMARY KEY); INSERT INTO day.kept VALUES (1)";
+
 export const BIGGER_TYPE = "m1-medium";
 
 export async function clientThings(name: string): Promise<ClientThings> {

@@ -2,7 +2,7 @@ import type { Event } from "@moorage/contract";
 import { env } from "../kit/stack-env.ts";
 import type { Tenant } from "../kit/tenant.ts";
 import type { Checks } from "./checks.ts";
-import { type ClientThings, tenantSql } from "./client-things.ts";
+import { type ClientThings, tenantSql, KEPT_ROW } from "./client-things.ts";
 import { gone, one } from "./linode-cli-identity.ts";
 import { type Cli, differs, lacks, type Row } from "./linode-cli-rows.ts";
 
@@ -112,9 +112,7 @@ async function backups(
   turn: Turn,
   check: Check,
 ): Promise<void> {
-  await check("a row before the snapshot", () =>
-    ask("CREATE DATABASE day; CREATE TABLE day.kept (id INT PRIMARY KEY); INSERT INTO day.kept VALUES (1)"),
-  );
+  await check("a row before the snapshot", () => ask(KEPT_ROW));
   await turn("mysql-backup-snapshot", ["--label", "day"], "database_backup_create");
   const made = await check(
     "databases mysql-backups-list",

@@ -52,7 +52,8 @@ export const lookAtGroup = (socket: string): Promise<OwnGroup> =>
     };
   });
 
-const withoutSpace = (gtids: string): string => gtids.replaceAll(/\s/g, "");
+/** A server breaks long sets into lines. */
+export const withoutSpace = (gtids: string): string => gtids.replaceAll(/\s/g, "");
 
 /** What is in the first set and in none of the others. */
 export const gtidSubtract = (socket: string, gtids: string, others: readonly string[]): Promise<string> =>

@@ -1,6 +1,6 @@
 import type { Connection, RowDataPacket } from "mysql2/promise";
 import { withRoot } from "../../mysql/node-sql.ts";
-import { groupAccount } from "../group-sql.ts";
+import { groupAccount, withoutSpace } from "../group-sql.ts";
 
 /** What a server of an asynchronous cluster says of itself. */
 export type OwnFollowing = {
@@ -59,8 +59,6 @@ export const lookAtFollowing = (socket: string): Promise<OwnFollowing> =>
       backlogSeconds: Math.max(0, Number(row["backlog"])),
     };
   });
-
-const withoutSpace = (gtids: string): string => gtids.replaceAll(/\s/g, "");
 
 /**
  * What it had received and not applied is received again: only for a server whose source has all of it. The password is

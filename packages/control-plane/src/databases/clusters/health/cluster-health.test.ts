@@ -1,7 +1,7 @@
 import type { GroupReport } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
+import { memberSeen } from "#testing/member-seen.ts";
 import { type ClusterSeen, judgeCluster } from "./cluster-health.ts";
-import type { MemberSeen } from "./member-condition.ts";
 
 const settings = { hostSilentSeconds: 300 };
 const group = (change: Partial<GroupReport> = {}): GroupReport => ({
@@ -34,14 +34,7 @@ function apart(gtid?: string): GroupReport {
   return group({ state: "offline", online: 0, shared: false, ...(gtid === undefined ? {} : { gtid }) });
 }
 
-const member = (kind: Kind, ordinal: number): MemberSeen => {
-  const seen: Partial<Omit<MemberSeen, "host">> & { host?: Partial<MemberSeen["host"]> } = kinds[kind];
-  return {
-    ...{ node: `n${ordinal}`, ordinal, state: "running", message: null, report: group(), unhealthySeconds: 0 },
-    ...seen,
-    host: { name: `host-${ordinal}`, dead: false, silentSeconds: 2, ...seen.host },
-  };
-};
+const member = (kind: Kind, ordinal: number) => memberSeen(ordinal, group(), kinds[kind]);
 const judged = (kindsOf: readonly Kind[], change: Partial<ClusterSeen> = {}) =>
   judgeCluster(
     { ...{ label: "db", status: "active", powered: true, busy: false }, members: kindsOf.map(member), ...change },

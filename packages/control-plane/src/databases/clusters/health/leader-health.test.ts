@@ -1,7 +1,7 @@
 import type { GroupReport, Leader } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
+import { memberSeen } from "#testing/member-seen.ts";
 import { type ClusterSeen, judgeCluster } from "./cluster-health.ts";
-import type { MemberSeen } from "./member-condition.ts";
 
 const A = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 const TERM = 4;
@@ -44,14 +44,7 @@ const kinds = {
 } as const satisfies Record<string, object>;
 type Kind = keyof typeof kinds;
 
-const member = (kind: Kind, ordinal: number): MemberSeen => {
-  const seen: Partial<Omit<MemberSeen, "host">> & { host?: Partial<MemberSeen["host"]> } = kinds[kind];
-  return {
-    ...{ node: `n${ordinal}`, ordinal, state: "running", message: null, report: group(), unhealthySeconds: 0 },
-    ...seen,
-    host: { name: `host-${ordinal}`, dead: false, silentSeconds: 2, ...seen.host },
-  };
-};
+const member = (kind: Kind, ordinal: number) => memberSeen(ordinal, group(), kinds[kind]);
 /** Node 0 leads. */
 const judged = (kindsOf: readonly Kind[], change: Partial<ClusterSeen> = {}, leader: Partial<Leader> = {}) =>
   judgeCluster(
