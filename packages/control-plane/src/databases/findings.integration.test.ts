@@ -1,3 +1,4 @@
+import type { MysqlDatabase } from "@moorage/contract";
 import type { DiskState } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
 import { activeDatabase } from "#testing/active-database.ts";
@@ -8,10 +9,10 @@ import { createFindingsChore } from "./findings-chore.ts";
 
 type Told = { data: { severity: string; label: string; entity: { id: number } }[] };
 
-async function stage(world: World, disk: { state: DiskState }) {
+async function stage(world: World, disk: { state: DiskState; usedMb?: number }) {
   const gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
-  const agent = simulateAgent(gateway, host, () => ({ disk: disk.state, used_disk_mb: 900 }));
+  const agent = simulateAgent(gateway, host, () => ({ disk: disk.state, used_disk_mb: disk.usedMb ?? 900 }));
   await agent.poll();
   const alice = await world.customer();
   const { body } = await alice.create();
@@ -53,6 +54,16 @@ test("a disk that fills is told once, gets worse once, and is forgotten when the
   await say("ok");
   expect(await notifications()).toEqual([]);
   expect((await events()).toSorted()).toEqual(["finished", "notification", "notification"]);
+});
+
+test("a disk whose last writes went into its reserve is shown as full, and not as more", async () => {
+  await using world = await newWorld();
+  const { say, alice, database, gateway } = await stage(world, { state: "ok", usedMb: 1_000_000 });
+  await using _ = gateway;
+  await say("read_only");
+
+  const { body } = await alice.get<MysqlDatabase>(`/v4/databases/mysql/instances/${database.id}`);
+  expect(body.used_disk_size_gb).toBe(body.total_disk_size_gb);
 });
 
 test("a deleted database takes its notifications along, and what is found of it later is told to nobody", async () => {

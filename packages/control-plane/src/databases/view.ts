@@ -22,13 +22,18 @@ export const viewOfDatabase = (row: DatabaseToView, zone: string, now: Date): My
   replication_type: row.replication_type,
   ssl_connection: row.ssl_connection,
   status: row.status,
-  total_disk_size_gb: Math.floor(row.disk_mb / 1024),
-  used_disk_size_gb: Math.ceil((row.used_disk_mb ?? 0) / 1024),
+  ...diskOf(row),
   updates: { ...row.updates, pending: pendingOf(row) },
   created: toTimestamp(row.created_at),
   updated: toTimestamp(row.updated_at),
   oldest_restore_time: shown(oldestRestoreTime(row, now)),
 });
+
+/** A server that is told to stop writes on into the volume's reserve for a moment: its plan's disk is full, no more. */
+function diskOf(row: Pick<DatabaseToView, "disk_mb" | "used_disk_mb">) {
+  const total = Math.floor(row.disk_mb / 1024);
+  return { total_disk_size_gb: total, used_disk_size_gb: Math.min(Math.ceil((row.used_disk_mb ?? 0) / 1024), total) };
+}
 
 const shown = (at: Date | null): string | null => (at === null ? null : toTimestamp(at));
 
