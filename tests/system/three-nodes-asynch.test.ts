@@ -1,7 +1,15 @@
 import type { Event } from "@moorage/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ask, placeA } from "../kit/client.ts";
-import { type Cluster, makeCluster, rowsAt, untilHealthy, untilReceipt } from "../kit/cluster.ts";
+import {
+  type Cluster,
+  type Member,
+  makeCluster,
+  othersThan,
+  rowsAt,
+  untilHealthy,
+  untilReceipt,
+} from "../kit/cluster.ts";
 import { killed } from "../kit/cluster-faults.ts";
 import { missingAt, newRun, startWriters } from "../kit/cluster-writers.ts";
 import { brokenInvariants } from "../kit/invariants.ts";
@@ -26,6 +34,8 @@ afterAll(async () => {
 const sql = (statement: string, port = cluster.door.port): Promise<string> =>
   ask(placeA(), { ...cluster.door, port }, statement);
 const NOTES = "select group_concat(note order by id) from shop.notes";
+const gtidAt = async (member: Member): Promise<string | undefined> =>
+  (await rowsAt<{ gtid: string }>(member, "select @@global.gtid_executed as gtid"))[0]?.gtid;
 const failovers = async (): Promise<Event[]> =>
   (await alice.events(cluster.id)).filter(({ action }) => action === "database_failover");
 
@@ -69,6 +79,10 @@ test("a switchover on request loses nothing of what is written meanwhile", async
 test("in place of a killed leader a follower is promoted, and the receipt tells what was lost", async () => {
   const { id, primary } = cluster;
   const before = (await failovers()).length;
+  await until("its followers have everything", 30, async () => {
+    const [leading, ...following] = await Promise.all([primary, ...othersThan(primary, cluster.members)].map(gtidAt));
+    return following.every((gtid) => gtid === leading);
+  });
 
   const at = await killed.strike(primary);
 
