@@ -2,7 +2,7 @@
  * Fault drills against the running stack (`pnpm stack up --hosts 3`).
  *   pnpm test:faults                  all of them, every step
  *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | names-alone | host-restarted | stack-down-up | month-end | images | image-stores
- *                                     of databases of three: cluster-steps | primary-lost | asynch-control | partitions | control-plane-away | switchovers | window | all-lost | restarts | node-lost (the whole of it with four hosts) | soak (30 minutes)
+ *                                     of databases of three: cluster-steps | primary-lost | asynch-control | asynch-word | partitions | control-plane-away | switchovers | window | all-lost | restarts | node-lost (the whole of it with four hosts) | soak (30 minutes)
  *   pnpm test:faults --every-pair     each step in every flow that passes it, which takes hours; else in one, by --seed
  *   pnpm test:faults --step TEXT      only the steps that have this in their name
  *   pnpm test:faults --trials N       a sample of N points of each kind, chosen by --seed
@@ -13,6 +13,7 @@ import { chosen } from "../kit/chosen.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { allLost } from "./clusters/all-lost.ts";
 import { asynchControl } from "./clusters/asynch-control.ts";
+import { asynchWord } from "./clusters/asynch-word.ts";
 import { controlPlaneAway } from "./clusters/control-plane-away.ts";
 import { nodeLost } from "./clusters/node-lost.ts";
 import { partitions } from "./clusters/partitions.ts";
@@ -85,6 +86,7 @@ const drills: Record<string, () => Promise<unknown>> = {
     ? {}
     : {
         "asynch-control": () => asynchControl(run, Number(values.trials ?? 20)),
+        "asynch-word": () => asynchWord(run),
         window: () => patchOfThree(run),
         "node-lost": () => nodeLost(run),
         soak: () => soak(run, 30),

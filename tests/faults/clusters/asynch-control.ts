@@ -1,13 +1,12 @@
-import { type Member, othersThan, untilHealthy, untilReceipt } from "../../kit/cluster.ts";
+import { type Member, othersThan, untilHealthy } from "../../kit/cluster.ts";
 import { slowDown } from "../../kit/cluster-cuts.ts";
 import { killed } from "../../kit/cluster-faults.ts";
 import { percentile, seconds, timeToRecover } from "../../kit/cluster-gaps.ts";
-import { without, type Write, writesAt } from "../../kit/cluster-writers.ts";
-import { query } from "../../kit/records.ts";
-import { storedObjects } from "../../kit/stored-objects.ts";
-import { type Tenant, tenant } from "../../kit/tenant.ts";
+import { without, writesAt } from "../../kit/cluster-writers.ts";
+import { tenant } from "../../kit/tenant.ts";
 import { until } from "../../kit/until.ts";
 import { type Run, trial } from "../trial.ts";
+import { requireAmong, requireToldLoss } from "./lost-with-a-leader.ts";
 import { removeStandingCluster, standingCluster } from "./standing-cluster.ts";
 import { countsOf, requireWhole, sumOfCounts, timesIn, underLoad, untilAnotherLeads } from "./under-load.ts";
 
@@ -65,37 +64,4 @@ async function lose(full: boolean): Promise<string> {
   await requireToldLoss(alice, cluster.id, { at, from: old.ordinal, to: next.ordinal, transactions: alone.length });
   const took = seconds(timeToRecover(seen.times, at));
   return `${took} to the next write, three again after ${seconds(healedMs)}; ${countsOf(seen, lost.length)}; ${alone.length} transactions only at the old leader, as the receipt says`;
-}
-
-/**
- * What only the old leader has was read from its tables. Each row is a transaction of its own, so there must be as many as
- * the receipt tells. The acknowledged writes that were lost are among them; others of them were committed there, and
- * their writers, cut off, were never told.
- */
-function requireAmong(alone: readonly Write[], lost: readonly Write[]): void {
-  const elsewhere = without(lost, alone);
-  if (elsewhere.length > 0)
-    throw new Error(`${elsewhere.length} of ${lost.length} lost writes were not at the old leader either`);
-}
-
-type Loss = { at: number; from: number; to: number; transactions: number };
-
-/** In the receipt, and, if there is any, as text in the object store. */
-async function requireToldLoss(alice: Tenant, id: number, { at, from, to, transactions }: Loss): Promise<void> {
-  const receipt = await untilReceipt(alice, id, at);
-  const { planned, from_node, to_node, transactions_lost } = receipt;
-  if (planned || from_node !== from || to_node !== to || transactions_lost !== transactions)
-    throw new Error(
-      `node ${to} leads after node ${from}, which had ${transactions} transactions alone, and the receipt is ${JSON.stringify(receipt)}`,
-    );
-  const tails = await query<{ name: string; transactions: number }>(
-    "select name, transactions from tails where database_id = $1 and saved_at >= $2",
-    [id, new Date(at)],
-  );
-  const saved = tails.map((tail) => tail.transactions);
-  if (saved.join() !== (transactions === 0 ? "" : String(transactions)))
-    throw new Error(`${transactions} transactions were lost, and the tails have [${saved.join()}]`);
-  const objects = await storedObjects();
-  const missing = tails.filter(({ name }) => !objects.some((each) => each.endsWith(`/${name}`)));
-  if (missing.length > 0) throw new Error(`no object ${missing.map(({ name }) => name).join()} in the store`);
 }

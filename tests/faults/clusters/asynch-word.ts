@@ -1,0 +1,112 @@
+import type { DatabaseFailover } from "@moorage/contract";
+import { type Cluster, type Member, othersThan, untilHealthy } from "../../kit/cluster.ts";
+import { bothWays, CONTROL_PLANE, cut } from "../../kit/cluster-cuts.ts";
+import { seconds, timeToRecover } from "../../kit/cluster-gaps.ts";
+import { without, type Writers, writesAt } from "../../kit/cluster-writers.ts";
+import { hostNumbers } from "../../kit/host.ts";
+import { moorage } from "../../kit/moorage.ts";
+import { query } from "../../kit/records.ts";
+import { type Tenant, tenant } from "../../kit/tenant.ts";
+import { until } from "../../kit/until.ts";
+import { powerCut } from "../outages.ts";
+import { type Run, trial } from "../trial.ts";
+import { requireAmong, requireToldLoss } from "./lost-with-a-leader.ts";
+import { removeStandingCluster, standingCluster } from "./standing-cluster.ts";
+import { countsOf, requireWhole, type Seen, underLoad, untilAnotherLeads } from "./under-load.ts";
+
+/** A leader that lost its followers takes no writes through its gate any more; a try of a writer takes a second by itself. */
+const CLOSED_WITHIN_MS = 4000;
+
+/** Nobody is promoted by itself in place of an asynchronous leader that is silent: a person says so, and is told the loss. */
+export async function asynchWord(run: Run): Promise<void> {
+  await trial(run, "asynchronous leader cut off from all but clients: its tenant has another promoted", cutOff);
+  if (hostNumbers().length < 4)
+    console.log("left out, because it needs a stack of four hosts: asynchronous leader whose host is called dead");
+  else await trial(run, "asynchronous leader whose host is called dead: another leads, on three hosts again", dead);
+  await removeStandingCluster("asynch");
+}
+
+async function cutOff(): Promise<string> {
+  const alice = tenant();
+  const cluster = await standingCluster(alice, "asynch");
+  const { primary: old, members } = cluster;
+  const parties = [CONTROL_PLANE, ...othersThan(old, members).map(({ host }) => host)];
+  // Not probed: what is written to a server behind its gate is no client's.
+  const seen = await underLoad(
+    cluster,
+    async (writers, load) => {
+      const { at, next, promotedAt } = await promoteUnderCut(writers);
+      const alone = await until("the old leader is back, and tells what it has", 60, async () =>
+        without(await writesAt(old, load), await writesAt(next, load)),
+      );
+      const healed = await untilHealthy(alice, cluster.id, 240);
+      return { at, next, promotedAt, alone, healed };
+
+      async function promoteUnderCut(clients: Writers) {
+        await using link = await cut(
+          parties.flatMap((party) => bothWays(old.host, party)),
+          hostNumbers(),
+        );
+        await promotedByTenant(alice, cluster, old);
+        const asked = Date.now();
+        return { at: link.at, promotedAt: asked, next: await untilAnotherLeads(old, cluster, clients) };
+      }
+    },
+    { probed: false },
+  );
+  const { at, next, promotedAt, alone, healed } = seen.result;
+  requireClosed(seen, at, promotedAt);
+  const lost = without(seen.acknowledged, await writesAt(healed.primary, seen.run));
+  await requireWhole(healed, { ...seen, acknowledged: without(seen.acknowledged, lost) });
+  requireAmong(alone, lost);
+  await requireToldLoss(alice, cluster.id, { at, from: old.ordinal, to: next.ordinal, transactions: alone.length });
+  return `${seconds(timeToRecover(seen.times, promotedAt))} from the word to the next write; ${countsOf(seen, lost.length)}; ${alone.length} transactions only at the old leader, as the receipt says`;
+}
+
+/** First without accepting a loss, which is refused, and says what would be lost. */
+async function promotedByTenant(alice: Tenant, { id }: Cluster, old: Member): Promise<void> {
+  await until("the leader was silent for so long that its tenant may give it up", 120, async () => {
+    const { status, body } = await alice.act(id, "promote", {});
+    if (status !== 400) throw new Error(`a promotion that accepts no loss answered ${status}`);
+    return JSON.stringify(body).includes("accept_loss");
+  });
+  const [leader] = await query<{ node_id: string }>("select node_id from leaders where database_id = $1", [id]);
+  if (leader?.node_id !== old.node) throw new Error("somebody was promoted without a word");
+  const { status, body } = await alice.act(id, "promote", { accept_loss: true });
+  if (status !== 200) throw new Error(`the promotion answered ${status}: ${JSON.stringify(body)}`);
+}
+
+/** Clients reached its gate all the time. */
+function requireClosed({ times }: Seen<unknown>, cutAt: number, promotedAt: number): void {
+  const late = times.filter((at) => at > cutAt + CLOSED_WITHIN_MS && at < promotedAt);
+  if (late.length > 0) throw new Error(`${late.length} writes were accepted while the leader was cut off`);
+}
+
+/** For ever: this stack has one host less from then on. */
+async function dead(): Promise<string> {
+  const alice = tenant();
+  const cluster = await standingCluster(alice, "asynch");
+  const { primary: old } = cluster;
+  const name = `host-${old.host}`;
+  const seen = await underLoad(cluster, async (writers) => {
+    await powerCut(old.host);
+    await until(`${name} is believed to be dead`, 120, async () =>
+      (await moorage("host", "dead", name)).includes("is dead"),
+    );
+    const calledAt = Date.now();
+    await untilAnotherLeads(old, cluster, writers);
+    const healed = await until("it is three again, elsewhere", 300, async () => {
+      const healthy = await untilHealthy(alice, cluster.id, 60);
+      return healthy.members.every(({ host }) => host !== old.host) && healthy;
+    });
+    return { calledAt, healed, healedMs: Date.now() - calledAt };
+  });
+  const { calledAt, healed, healedMs } = seen.result;
+  const lost = without(seen.acknowledged, await writesAt(healed.primary, seen.run));
+  await requireWhole(healed, { ...seen, acknowledged: without(seen.acknowledged, lost) });
+  const path = `/v4/databases/mysql/instances/${cluster.id}/failovers`;
+  const [newest] = (await alice.call<{ data: DatabaseFailover[] }>("GET", path)).body.data;
+  if (newest?.planned !== false || newest.transactions_lost !== null)
+    throw new Error(`what a dead host had is not known, and the receipt is ${JSON.stringify(newest)}`);
+  return `${seconds(timeToRecover(seen.times, calledAt))} from the word to the next write, three again after ${seconds(healedMs)}; ${countsOf(seen, lost.length)}`;
+}
