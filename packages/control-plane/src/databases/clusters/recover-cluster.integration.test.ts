@@ -143,6 +143,23 @@ test("the highest term of any host is told to all of them after a recovery, and 
   ]);
 });
 
+test("a term that only a host left out of the recovery knows is never given again", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const { agents, alice } = await staged(world, gateway);
+  const { url } = await activeClusterOnAgents(world, alice, agents, { replication_type: "asynch" });
+  await pollAll(agents);
+  const setBack = await copyOf(world.db);
+  await switchOver(world, url, alice);
+  const forgotten = (await leadersTold(world))[0]?.term ?? 0;
+  await setBack();
+  await recover(world, agents);
+
+  await switchOver(world, url, alice);
+
+  expect((await leadersTold(world))[0]?.term).toBeGreaterThan(forgotten + 1000);
+});
+
 test("a cluster created after the copy has its leader again, also if another host than the leader's is compared first", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);

@@ -1,5 +1,5 @@
 import type { Leader } from "@moorage/contract/agent";
-import { amendWanted, findNodes, type Wanted } from "#fleet/index.ts";
+import { amendWanted, findNodes, readInstallation, type Wanted } from "#fleet/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { reportsOf } from "../health/report-store.ts";
 import { highestTerm } from "./terms.ts";
@@ -20,13 +20,18 @@ export async function findLeader(db: Db | Tx, { account_id, id }: Key): Promise<
   return highestTerm([own, ...told]);
 }
 
+/** More than were given between any backup and its restore: a host that was silent then may know of terms that we forgot. */
+const TERMS_OF_AN_EPOCH = 1_000_000;
+
 /**
  * Another one leads, or the same one again, in a new term. The caller holds the database's row, and tells all members in
  * the same transaction.
  */
 export async function setLeader(tx: Tx, database: Key, next: Omit<Leader, "term">, at: Date): Promise<Leader> {
   const before = await findLeader(tx, database);
-  const leader = { ...next, term: Math.max(before?.term ?? 0, await highestHeard(tx, database)) + 1 };
+  const { epoch } = await readInstallation(tx);
+  const given = [before?.term ?? 0, await highestHeard(tx, database), (epoch - 1) * TERMS_OF_AN_EPOCH];
+  const leader = { ...next, term: Math.max(...given) + 1 };
   await writeLeader(tx, database, leader, at);
   return leader;
 }
