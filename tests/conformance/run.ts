@@ -1,6 +1,6 @@
 /**
  * Clients of this API family, unmodified, and Schemathesis, against the running stack (`pnpm stack up --hosts 3`).
- *   pnpm test:conformance                 all of them; Schemathesis with 5,000 cases
+ *   pnpm test:conformance                 all of them; Schemathesis with 50,000 cases
  *   pnpm test:conformance --only NAME     linode-cli | linode_api4 | api-v4 | linodego | terraform | schemathesis
  *   pnpm test:conformance --cases N       so many cases of Schemathesis
  *   pnpm test:conformance --ci            the short form: 1,000 cases
@@ -30,7 +30,7 @@ const { values } = parseArgs({
     write: { type: "boolean", default: false },
   },
 });
-const cases = Number(values.cases ?? (values.ci ? 1000 : 5000));
+const cases = Number(values.cases ?? (values.ci ? 1000 : 50_000));
 const tallies: Record<string, Tally> = {};
 
 /** With checks of its own, named after it, so that several can go on at the same time. */

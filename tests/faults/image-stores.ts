@@ -18,11 +18,21 @@ const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTi
 const HOME = "s3";
 const OTHER = "s3-west";
 
+type Extent = { seconds: number; seeds: number; few: boolean };
+
 /** Each harm is done while an image is made; whatever the store does, the image comes, whole, or says why not. */
-export async function imageStores(run: Run, { seconds, seeds }: { seconds: number; seeds: number }): Promise<void> {
+export async function imageStores(run: Run, { seconds, seeds, few }: Extent): Promise<void> {
   await trial(run, `image store away for ${seconds} s while an upload is imported: it becomes available`, () =>
     whileImporting(() => away(HOME, seconds)),
   );
+  if (!few) await moreHarm(run, seconds);
+  for (let seed = 1; seed <= seeds; seed++)
+    await trial(run, `image stores behind a bad network, seed ${seed}: no image is falsely available`, () =>
+      badNetwork(seed),
+    );
+}
+
+async function moreHarm(run: Run, seconds: number): Promise<void> {
   await trial(run, `image store silent for ${seconds} s while an upload is imported: it becomes available`, () =>
     whileImporting(() => silent(HOME, seconds)),
   );
@@ -38,10 +48,6 @@ export async function imageStores(run: Run, { seconds, seeds }: { seconds: numbe
   await trial(run, `both image stores away for ${seconds} s when an image is deleted: nothing of it stays`, () =>
     through(imageFlows["image-delete"], () => Promise.all([away(HOME, seconds), away(OTHER, seconds)])),
   );
-  for (let seed = 1; seed <= seeds; seed++)
-    await trial(run, `image stores behind a bad network, seed ${seed}: no image is falsely available`, () =>
-      badNetwork(seed),
-    );
 }
 
 async function away(service: string, seconds: number): Promise<void> {

@@ -53,7 +53,8 @@ const drills: Record<string, () => Promise<unknown>> = {
   "crash-points": () => crashPoints(run, { of: "databases", modes: ["kill-before", "kill-after"], ...chosenPoints }),
   images: () =>
     crashPoints(run, { of: "images", modes: ["kill-before", "kill-after", "repeat", "timeout"], ...chosenPoints }),
-  "image-stores": () => imageStores(run, values.ci ? { seconds: 5, seeds: 1 } : { seconds: 40, seeds: 10 }),
+  "image-stores": () =>
+    imageStores(run, values.ci ? { seconds: 5, seeds: 1, few: true } : { seconds: 40, seeds: 10, few: false }),
   "temporal-stopped": () => temporalStopped(run, values.ci ? 10 : 60),
   "temporal-lost": () => temporalLost(run),
   "set-back": () => setBack(run),

@@ -19,6 +19,9 @@ const GOAL_P95_MS = 10_000;
 /** Fewer say nothing about the slowest in twenty. */
 const ENOUGH = 20;
 
+/** Before the fault, so that writes are at every stage of theirs when it comes. */
+const WRITING_MS = 1000;
+
 /** So many trials that have not passed on this commit yet, of so many in all. */
 export async function primaryLost(run: Run, { fresh, of }: { fresh: number; of: number }): Promise<void> {
   let left = fresh;
@@ -47,6 +50,7 @@ async function lose(fault: Fault): Promise<string> {
   const { primary } = cluster;
   const seen = await underLoad(cluster, async (writers) => {
     try {
+      await writers.untilAcceptedAfter(Date.now() + WRITING_MS, 30);
       const at = await fault.strike(primary);
       const next = await untilAnotherLeads(primary, cluster, writers);
       return { at, next };
