@@ -35,7 +35,7 @@ const rowRules: Record<string, string> = {
   "an operation is open": "select id, kind from operations where settled_at is null",
   "an event has not ended": "select id, action from events where status in ('started', 'scheduled')",
   "an operation was settled other than once":
-    "select target, action, count(*) from audit where actor = 'worker' group by target, action, detail->>'operation' having count(*) <> 1",
+    "select target, action, count(*) from audit where actor = 'worker' and detail ? 'operation' group by target, action, detail->>'operation' having count(*) <> 1",
   "an operation without its events":
     "select o.id, o.kind, count(e.id) from operations o left join events e on e.operation_id = o.id and e.action <> 'database_failover' group by o.id, o.kind having count(e.id) <> case o.kind when 'resizeDatabase' then 3 when 'moveEntities' then 2 else 1 end",
   "an event that ended otherwise than its operation":

@@ -19,13 +19,15 @@ import { tenant } from "../kit/tenant.ts";
 import { until } from "../kit/until.ts";
 
 const alice = tenant();
+const ASYNCH = { replication_type: "asynch", encrypted: true };
+const unique = (name: string): string => `${name}-${Date.now().toString(36)}`;
 /** One of three whose nodes follow each other asynchronously; the tests are parts of its life, in this order. */
 let cluster: Cluster;
 let gone = false;
 
 beforeAll(async () => {
   await allowDeletions(100);
-  cluster = await makeCluster(alice, `asynch-${Date.now().toString(36)}`, { replication_type: "asynch" });
+  cluster = await makeCluster(alice, unique("asynch"), ASYNCH);
 });
 afterAll(async () => {
   if (!gone) await alice.deleteSurely(cluster.id);
@@ -33,7 +35,7 @@ afterAll(async () => {
 
 const sql = (statement: string, port = cluster.door.port): Promise<string> =>
   ask(placeA(), { ...cluster.door, port }, statement);
-const NOTES = "select group_concat(note order by id) from shop.notes";
+const NOTES = "select group_concat(note order by id) as notes from shop.notes";
 const gtidAt = async (member: Member): Promise<string | undefined> =>
   (await rowsAt<{ gtid: string }>(member, "select @@global.gtid_executed as gtid"))[0]?.gtid;
 const failovers = async (): Promise<Event[]> =>
@@ -99,6 +101,27 @@ test("in place of a killed leader a follower is promoted, and the receipt tells 
   const news = await failovers();
   expect(news).toHaveLength(before + 1);
   expect(news[0]?.message).toMatch(/Transactions lost: 0\./);
+});
+
+test("a backup is restored at every member, and a fork of it is a database of three of its own", async () => {
+  const { id } = cluster;
+  await alice.actAndWait(id, "backups", "database_backup_create", { label: "before", target: "secondary" }, 300);
+  await sql("insert into shop.notes (note) values ('after the backup')");
+  const [backup] = await alice.backups(id);
+
+  await alice.actAndWait(id, `backups/${backup?.id}/restore`, "database_backup_restore", undefined, 600);
+
+  cluster = await untilHealthy(alice, id, 180);
+  for (const member of cluster.members)
+    await until(`node ${member.ordinal} has the rows of the backup`, 30, async () => {
+      const [found] = await rowsAt<{ notes: string }>(member, NOTES);
+      return found?.notes === "first,second";
+    });
+
+  const fork = await makeCluster(alice, unique("fork"), { ...ASYNCH, fork: { source: id } });
+  expect(await ask(placeA(), fork.door, NOTES)).toBe("first,second");
+  await alice.deleteSurely(fork.id);
+  await alice.untilEvent(fork.id, "database_delete", 120);
 });
 
 test("its deletion leaves nothing", async () => {
