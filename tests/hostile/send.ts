@@ -22,14 +22,17 @@ export function createSender(port: number) {
   async function send({ pieces, pauseMs, endless }: HostileRequest): Promise<Answer> {
     const own = (socket ??= open(port));
     const answered = readAnswer(own, endless === true ? endlessMs : answerWithinMs);
+    // Answered before its end, a request leaves a connection on which the next one would be the rest of its body.
+    let isWhole = false;
+    const keeps = answered.then(({ keep }) => keep && isWhole);
     for (const [index, piece] of pieces.entries()) {
       if (index > 0 && pauseMs !== undefined) await sleep(pauseMs);
       if (own.destroyed) break;
       own.write(piece);
     }
-    const { answer, keep } = await answered;
-    if (!keep) drop();
-    return answer;
+    isWhole = endless !== true;
+    if (!(await keeps)) drop();
+    return (await answered).answer;
   }
   return { send, close: drop };
 }

@@ -16,8 +16,9 @@ const leader = member(0, { report: { ...apart, state: "away", fenced: 1 } });
 const has = (ordinal: number, gtid: string, change: Partial<MemberSeen> = {}) =>
   member(ordinal, { report: { ...apart, gtid }, ...change });
 const silent = { host: { name: "h", dead: false, silentSeconds: 31 } };
-const chosen = (followers: MemberSeen[], archived = "", endedSeconds = 2) => {
-  const next = chooseSuccessor([{ ...leader, unhealthySeconds: endedSeconds }, ...followers], "n0", archived);
+const chosen = (followers: MemberSeen[], archived = "", endedSeconds = 2, polledSeconds = 1) => {
+  const host = { ...leader.host, silentSeconds: polledSeconds };
+  const next = chooseSuccessor([{ ...leader, host, unhealthySeconds: endedSeconds }, ...followers], "n0", archived);
   return typeof next === "string" ? next : next.node;
 };
 
@@ -43,6 +44,11 @@ test("ten seconds after the leader's end nobody is waited for, however well it l
   const untold = member(2, { unhealthySeconds: 0 });
   expect(chosen([has(1, `${A}:1-5`), untold], "", 9)).toBe("wait");
   expect(chosen([has(1, `${A}:1-5`), untold], "", 10)).toBe("n1");
+});
+
+test("a host that polled ten seconds ago has said that its server ended, and not when", () => {
+  expect(chosen([member(1), member(2)], "", 0, 12)).toBe("wait");
+  expect(chosen([has(1, `${A}:1-5`), member(2)], "", 0, 31)).toBe("n1");
 });
 
 test("the same one leads again, if nobody answers", () => {

@@ -19,8 +19,7 @@ export type Successor = { node: string; ordinal: number } | "wait" | "again" | "
  */
 export function chooseSuccessor(members: readonly MemberSeen[], leader: string, archived: string): Successor {
   const followers = members.filter((member) => member.node !== leader && isFit(member));
-  const old = members.find(({ node }) => node === leader);
-  const endedSeconds = Math.max(old?.unhealthySeconds ?? 0, old?.host.silentSeconds ?? 0);
+  const endedSeconds = endedSince(members.find(({ node }) => node === leader));
   if (endedSeconds < PATIENCE_SECONDS && followers.some((member) => told(member) === undefined)) return "wait";
   const [first] = followers
     .flatMap((member) => {
@@ -32,6 +31,10 @@ export function chooseSuccessor(members: readonly MemberSeen[], leader: string, 
   if (countMissing(parseGtidSet(archived), first.set) > 0) return "restore";
   return { node: first.member.node, ordinal: first.member.ordinal };
 }
+
+/** A host that is heard is silent for as long as its poll takes, which says nothing of its server. */
+const endedSince = (old: MemberSeen | undefined): number =>
+  Math.max(old?.unhealthySeconds ?? 0, old === undefined || isHeard(old.host) ? 0 : old.host.silentSeconds);
 
 /** With transactions of its own it would bring back what others were told is lost. */
 const isFit = ({ host, state, report, renews }: MemberSeen): boolean =>
