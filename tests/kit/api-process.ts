@@ -19,7 +19,11 @@ export async function startApi(port: number, settings: Record<string, string> = 
   });
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const url = `http://127.0.0.1:${port}`;
-  await until(`an API process answers on ${port}`, 30, async () => (await fetch(`${url}/health`)).ok);
+  await until(`an API process answers on ${port}`, 30, async () => {
+    // One that was left there by others would answer in its place.
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`);
+    return (await fetch(`${url}/health`)).ok;
+  });
   return {
     url,
     pid: child.pid as number,
