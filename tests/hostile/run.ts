@@ -39,14 +39,14 @@ try {
   const meant = operations.filter(({ id }) => id !== "cancelAccount");
   const parts = Map.groupBy(meant, ({ tag }) => tag);
 
-  await sendAll(meant, Math.ceil(perPart / 2), seed + 1, secrets);
+  await sendAll(meant, perPart, seed + 1, secrets);
   const warm = await settledMb(api.pid);
-  console.log(`after ${Math.ceil(perPart / 2)} to warm up: ${warm} MB`);
+  console.log(`after ${perPart} to warm up: ${warm} MB`);
   for (const [tag, ofTag] of parts)
     await check(`${tag}: ${perPart} hostile requests, none answered by a 5xx or not at all`, async () => {
       const answers = await sendAll(ofTag, perPart, seed, secrets);
       const wrong = answers.filter(({ answer, endless }) => (typeof answer === "number" ? answer >= 500 : !endless));
-      console.log(`       ${countsOf(answers.map(({ answer }) => answer))}`);
+      console.log(`       ${countsOf(answers.map(({ answer }) => answer))}; ${rssMb(api.pid)} MB`);
       if (wrong.length > 0)
         throw new Error(
           `${wrong.length}, such as ${wrong
@@ -113,8 +113,12 @@ async function settledMb(pid: number): Promise<number> {
   let least = Infinity;
   for (let second = 0; second < 5; second++) {
     await sleep(1000);
-    const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-    least = Math.min(least, Math.round(Number(kilobytes) / 1024));
+    least = Math.min(least, rssMb(pid));
   }
   return least;
+}
+
+function rssMb(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Math.round(Number(kilobytes) / 1024);
 }
