@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
-import { controlPlaneEnv, controlPlaneProgram } from "../../tools/stack/services.ts";
-import { node } from "../../tools/stack/places.ts";
+import { apiCommand, controlPlaneEnv } from "../../tools/stack/services.ts";
 import { until } from "./until.ts";
 
 /** One more API process beside the stack's, with settings of its own; `log` is an open file. */
 export async function startApi(port: number, settings: Record<string, string> = {}, log: number | "ignore" = "ignore") {
-  const child = spawn(node, [controlPlaneProgram("api")], {
+  const [program, ...args] = apiCommand() as [string, ...string[]];
+  const child = spawn(program, args, {
     env: {
       ...process.env,
       ...controlPlaneEnv(),

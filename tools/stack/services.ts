@@ -180,6 +180,9 @@ export const controlPlaneSources = ["control-plane", "contract", "crash-points",
 export const workflowBundle = inStack("workflow-bundle.js");
 export const controlPlaneProgram = (name: string): string => join(packageSource("control-plane"), "bin", `${name}.ts`);
 
+/** As an operator starts it (docs/operating): else its heap grows by what the machine has, and not by what it needs. */
+export const apiCommand = (): string[] => [node, "--max-old-space-size=512", controlPlaneProgram("api")];
+
 export const controlPlaneEnv = (): Record<string, string> => ({
   DATABASE_URL: databaseUrl,
   TEMPORAL_ADDRESS: loopback(ports.temporal),
@@ -282,7 +285,7 @@ function controlPlane(): Service[] {
     ([name, probe]): Service => ({
       name,
       kind: "control-plane",
-      command: [node, controlPlaneProgram(name)],
+      command: name === "api" ? apiCommand() : [node, controlPlaneProgram(name)],
       env: controlPlaneEnv(),
       ...probe,
       sources: controlPlaneSources,
