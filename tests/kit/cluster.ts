@@ -138,12 +138,20 @@ export async function untilHealthy(alice: Tenant, id: number, seconds: number): 
 export const othersThan = (member: Member, members: readonly Member[]): Member[] =>
   members.filter(({ node }) => node !== member.node);
 
+/** The node that is wanted to lead an asynchronous cluster. */
+export const leaderOf = async (id: number): Promise<string | undefined> =>
+  (await query<{ node_id: string }>("select node_id from leaders where database_id = $1", [id]))[0]?.node_id;
+
+/** Changes of the primary as the tenant is told of them, the newest first. */
+export async function receiptsOf(alice: Tenant, id: number): Promise<DatabaseFailover[]> {
+  const path = `/v4/databases/mysql/instances/${id}/failovers`;
+  return (await alice.call<{ data: DatabaseFailover[] }>("GET", path)).body.data;
+}
+
 /** What the tenant is told of a change of the primary after this moment, once it is known what was lost; the newest of them. */
 export const untilReceipt = (alice: Tenant, id: number, after: number): Promise<DatabaseFailover> =>
   until(`a change of the primary of ${id} is told`, 60, async () => {
-    const path = `/v4/databases/mysql/instances/${id}/failovers`;
-    const { body } = await alice.call<{ data: DatabaseFailover[] }>("GET", path);
     // It has whole seconds.
-    const newest = body.data.find(({ created }) => Date.parse(`${created}Z`) >= after - 1000);
+    const newest = (await receiptsOf(alice, id)).find(({ created }) => Date.parse(`${created}Z`) >= after - 1000);
     return newest?.transactions_lost !== null && newest;
   });

@@ -1,5 +1,5 @@
 import { ask, placeA } from "../../kit/client.ts";
-import { type Cluster, othersThan, untilHealthy } from "../../kit/cluster.ts";
+import { type Cluster, leaderOf, othersThan, untilHealthy } from "../../kit/cluster.ts";
 import { slowDown } from "../../kit/cluster-cuts.ts";
 import { killed } from "../../kit/cluster-faults.ts";
 import { query } from "../../kit/records.ts";
@@ -45,8 +45,9 @@ export const asynchFlows = {
         await ask(placeA(), door, lost, { host: primary.address, tls: ["--ssl-mode=REQUIRED"] });
         await killed.strike(primary);
         await until("another leads", 120, async () => {
-          const [leader] = await query<{ node_id: string }>("select node_id from leaders where database_id = $1", [id]);
-          return leader?.node_id !== primary.node && (await ask(placeA(), door, "select 1", { seconds: 5 })) === "1";
+          return (
+            (await leaderOf(id)) !== primary.node && (await ask(placeA(), door, "select 1", { seconds: 5 })) === "1"
+          );
         });
       }
       await until("what it alone had is saved", 120, async () => {
@@ -66,10 +67,7 @@ export const asynchFlows = {
       try {
         await until("the leader is not heard, and another takes its place", 180, async () => {
           const { status } = await stage.alice.act(idOf(stage), "promote", { accept_loss: true });
-          const [leader] = await query<{ node_id: string }>("select node_id from leaders where database_id = $1", [
-            idOf(stage),
-          ]);
-          return status === 200 || leader?.node_id !== before.primary.node;
+          return status === 200 || (await leaderOf(idOf(stage))) !== before.primary.node;
         });
         await until("it takes writes", 60, async () => {
           await ask(placeA(), before.door, "create table if not exists shop.others (id int primary key)");

@@ -1,11 +1,9 @@
-import type { DatabaseFailover } from "@moorage/contract";
-import { type Cluster, type Member, othersThan, untilHealthy } from "../../kit/cluster.ts";
+import { type Cluster, leaderOf, type Member, othersThan, receiptsOf, untilHealthy } from "../../kit/cluster.ts";
 import { bothWays, CONTROL_PLANE, cut } from "../../kit/cluster-cuts.ts";
 import { seconds, timeToRecover } from "../../kit/cluster-gaps.ts";
 import { without, type Writers, writesAt } from "../../kit/cluster-writers.ts";
 import { hostNumbers } from "../../kit/host.ts";
 import { moorage } from "../../kit/moorage.ts";
-import { query } from "../../kit/records.ts";
 import { type Tenant, tenant } from "../../kit/tenant.ts";
 import { until } from "../../kit/until.ts";
 import { powerCut } from "../outages.ts";
@@ -70,8 +68,7 @@ async function promotedByTenant(alice: Tenant, { id }: Cluster, old: Member): Pr
     if (status !== 400) throw new Error(`a promotion that accepts no loss answered ${status}`);
     return JSON.stringify(body).includes("accept_loss");
   });
-  const [leader] = await query<{ node_id: string }>("select node_id from leaders where database_id = $1", [id]);
-  if (leader?.node_id !== old.node) throw new Error("somebody was promoted without a word");
+  if ((await leaderOf(id)) !== old.node) throw new Error("somebody was promoted without a word");
   const { status, body } = await alice.act(id, "promote", { accept_loss: true });
   if (status !== 200) throw new Error(`the promotion answered ${status}: ${JSON.stringify(body)}`);
 }
@@ -104,8 +101,7 @@ async function dead(): Promise<string> {
   const { calledAt, healed, healedMs } = seen.result;
   const lost = without(seen.acknowledged, await writesAt(healed.primary, seen.run));
   await requireWhole(healed, { ...seen, acknowledged: without(seen.acknowledged, lost) });
-  const path = `/v4/databases/mysql/instances/${cluster.id}/failovers`;
-  const [newest] = (await alice.call<{ data: DatabaseFailover[] }>("GET", path)).body.data;
+  const [newest] = await receiptsOf(alice, cluster.id);
   if (newest?.planned !== false || newest.transactions_lost !== null)
     throw new Error(`what a dead host had is not known, and the receipt is ${JSON.stringify(newest)}`);
   return `${seconds(timeToRecover(seen.times, calledAt))} from the word to the next write, three again after ${seconds(healedMs)}; ${countsOf(seen, lost.length)}`;

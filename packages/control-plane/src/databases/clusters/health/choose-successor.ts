@@ -19,7 +19,7 @@ export type Successor = { node: string; ordinal: number } | "wait" | "again" | "
  */
 export function chooseSuccessor(members: readonly MemberSeen[], leader: string, archived: string): Successor {
   const followers = members.filter((member) => member.node !== leader && isFit(member));
-  const endedSeconds = endedSince(members.find(({ node }) => node === leader));
+  const endedSeconds = secondsSinceEnd(members.find(({ node }) => node === leader));
   if (endedSeconds < PATIENCE_SECONDS && followers.some((member) => told(member) === undefined)) return "wait";
   const [first] = followers
     .flatMap((member) => {
@@ -33,7 +33,7 @@ export function chooseSuccessor(members: readonly MemberSeen[], leader: string, 
 }
 
 /** A host that is heard is silent for as long as its poll takes, which says nothing of its server. */
-const endedSince = (old: MemberSeen | undefined): number =>
+const secondsSinceEnd = (old: MemberSeen | undefined): number =>
   Math.max(old?.unhealthySeconds ?? 0, old === undefined || isHeard(old.host) ? 0 : old.host.silentSeconds);
 
 /** With transactions of its own it would bring back what others were told is lost. */
