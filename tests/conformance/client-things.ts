@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ask, placeA } from "../kit/client.ts";
 import { env } from "../kit/stack-env.ts";
+import { unique } from "../kit/unique.ts";
 import { accountOf, type FuzzAccount } from "./fuzz-account.ts";
 import { identityThings } from "./fuzz-identity.ts";
 import { DISK_MB, diskFile, newInstance } from "./machine-things.ts";
@@ -31,7 +32,7 @@ export const KEPT_ROW =
 export const BIGGER_TYPE = "m1-medium";
 
 export async function clientThings(name: string): Promise<ClientThings> {
-  const label = `${name}-${Date.now().toString(36)}`;
+  const label = unique(name);
   const folder = await mkdtemp(join(tmpdir(), "moorage-client-"));
   const made = await accountOf(label);
   const account: FuzzAccount = {

@@ -1,4 +1,5 @@
 import type { Tenant } from "../kit/tenant.ts";
+import { unique } from "../kit/unique.ts";
 import { accountOf, deleteAll } from "./fuzz-account.ts";
 import { surely } from "./fuzz-identity.ts";
 import { type Account, ADDRESS, CARD, newCompute, newInvoice, owe } from "./money-things.ts";
@@ -79,7 +80,7 @@ async function transfers(owner: Tenant, accountId: number, url: string): Promise
     const [withdrawn, taken] = [await offer(), await offer()];
     await surely(owner, "GET", withdrawn);
     await surely(owner, "DELETE", withdrawn);
-    const { owner: taker } = await accountOf(`fuzz-${Date.now().toString(36)}`, url);
+    const { owner: taker } = await accountOf(unique("fuzz"), url);
     await surely(taker, "POST", `${taken}/accept`);
     await surely(taker, "POST", "/v4/account/cancel", { comments: "Only here for a day." });
   }

@@ -2,6 +2,7 @@ import { Secret, TOTP } from "otpauth";
 import type { Checks } from "./checks.ts";
 import type { ClientThings } from "./client-things.ts";
 import { type Cli, differs, lacks, oneOf, type Row } from "./linode-cli-rows.ts";
+import { unique } from "../kit/unique.ts";
 
 type Check = Checks["check"];
 
@@ -15,7 +16,7 @@ export async function identity(cli: Cli, things: ClientThings, broken: Set<strin
   await clients(cli, check);
 }
 
-const newName = (): string => `cli-${Date.now().toString(36)}`;
+const newName = (): string => unique("cli");
 export const one = (cli: Cli, ...args: string[]): Promise<Row> => cli(...args).then(oneOf);
 /** It exits with 1 when the API refuses. */
 export const gone = async (cli: Cli, ...args: string[]): Promise<void> => {

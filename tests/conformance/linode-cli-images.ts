@@ -1,3 +1,4 @@
+import { unique } from "../kit/unique.ts";
 import { until } from "../kit/until.ts";
 import type { Checks } from "./checks.ts";
 import { gone, one } from "./linode-cli-identity.ts";
@@ -39,7 +40,7 @@ const untilAvailable = (cli: Cli, id: string): Promise<Row> =>
 
 /** The verb shows a table alone, so the image is looked for by its label. */
 async function uploaded({ cli, plain }: Clis, region: string, file: string, ...more: string[]): Promise<Row> {
-  const label = `cli-${Date.now().toString(36)}`;
+  const label = unique("cli");
   await plain("image-upload", "--region", region, "--label", label, ...more, file);
   return one(cli, "images", "list", "--label", label);
 }

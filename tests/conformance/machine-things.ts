@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import { operator } from "../kit/operator.ts";
 import { env } from "../kit/stack-env.ts";
+import { unique } from "../kit/unique.ts";
 
 export const DISK_MB = 4;
 
@@ -22,7 +23,7 @@ export async function diskFile(folder: string, name: string, data: Uint8Array = 
 
 /** A compute instance on a host of the stack, whose disk is the one that the stack made. */
 export async function newInstance(accountId: number): Promise<{ computeId: number; diskId: number }> {
-  const body = { label: `conformance-${Date.now().toString(36)}`, region: env("MOORAGE_REGION"), host: "host-1" };
+  const body = { label: unique("conformance"), region: env("MOORAGE_REGION"), host: "host-1" };
   const { id } = await operator<{ id: number }>(`/admin/accounts/${accountId}/computes`, body);
   const disk = { label: "root", size_mb: 64, filesystem: "ext4", device: env("MOORAGE_DISK_FILE") };
   const { id: diskId } = await operator<{ id: number }>(`/admin/computes/${id}/disks`, disk);
@@ -33,6 +34,6 @@ const pathOf = (image: string, verb: string): string => `/admin/images/${encodeU
 
 /** Makes an image of an account everybody's, under a name that is free. */
 export const publish = (image: string): Promise<{ id: string }> =>
-  operator(pathOf(image, "publish"), { name: `conformance-${Date.now().toString(36)}`, label: "A distribution" });
+  operator(pathOf(image, "publish"), { name: unique("conformance"), label: "A distribution" });
 
 export const retire = (image: string): Promise<object> => operator(pathOf(image, "retire"), {});

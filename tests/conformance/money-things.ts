@@ -2,6 +2,7 @@ import { operator } from "../kit/operator.ts";
 import { query } from "../kit/records.ts";
 import { env } from "../kit/stack-env.ts";
 import type { Tenant } from "../kit/tenant.ts";
+import { unique } from "../kit/unique.ts";
 
 export type Account = { id: number; token: string; owner: Tenant };
 
@@ -10,7 +11,7 @@ export const CARD = { card_number: "4242424242424242", cvv: "123", expiry_month:
 export const ADDRESS = { country: "DE", zip: "20457" };
 
 export async function newCompute(accountId: number): Promise<number> {
-  const label = `conformance-${Date.now().toString(36)}-${++made}`;
+  const label = `${unique("conformance")}-${++made}`;
   const body = { label, region: env("MOORAGE_REGION") };
   return (await operator<{ id: number }>(`/admin/accounts/${accountId}/computes`, body)).id;
 }

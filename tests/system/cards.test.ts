@@ -4,12 +4,13 @@ import { loopback, ports } from "../../tools/stack/addresses.ts";
 import { operator } from "../kit/operator.ts";
 import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
+import { unique } from "../kit/unique.ts";
 
 const card = { card_number: "4242424242424242", cvv: "123", expiry_month: 12, expiry_year: 2049 };
 const asMethod = { type: "credit_card", is_default: false, data: card };
 
 async function newTenant() {
-  const username = `cards-${Date.now().toString(36)}`;
+  const username = unique("cards");
   const email = `${username}@cards.test`;
   const limits = { databases: 1, nodes: 1, memory_mb: 1024, disk_mb: 10_240 };
   const { id } = await operator<{ id: number }>("/admin/accounts", { company: "Cards", email, limits });

@@ -12,6 +12,7 @@ import { type Block, blocksOf } from "../kit/fenced-blocks.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
+import { unique } from "../kit/unique.ts";
 
 const run = promisify(execFile);
 const alice = tenant();
@@ -49,7 +50,7 @@ async function paste(commands: readonly Block[]) {
 beforeAll(async () => {
   await allowDeletions(100);
   folder = await mkdtemp(join(tmpdir(), "moorage-connecting-"));
-  ({ id } = await alice.createSurely(`connecting-${Date.now().toString(36)}`, 60, { allow_list: [a.address] }));
+  ({ id } = await alice.createSurely(unique("connecting"), 60, { allow_list: [a.address] }));
   await alice.untilStatus(id, "active", 120);
   door = await doorOf(alice, id);
   settings = (await paste(under(whatYouNeed))).variables;

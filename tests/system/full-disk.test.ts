@@ -4,6 +4,7 @@ import { allowDeletions, moorage } from "../kit/moorage.ts";
 import { nodesOf } from "../kit/records.ts";
 import { reach, sql } from "../kit/sql.ts";
 import { tenant } from "../kit/tenant.ts";
+import { unique } from "../kit/unique.ts";
 import { until } from "../kit/until.ts";
 
 const alice = tenant();
@@ -20,7 +21,7 @@ const SOME_ROWS = `insert into shop.pages (page) with recursive n (i) as (select
   select repeat(sha2(concat(i, rand()), 512), 512) from n`;
 
 test("a volume that a writer fills is told of, takes no more writes before it is full, and takes them again after a resize", async () => {
-  const { id } = await alice.createSurely(`full-${Date.now().toString(36)}`, 60, { type: SMALL });
+  const { id } = await alice.createSurely(unique("full"), 60, { type: SMALL });
   await alice.untilStatus(id, "active", 120);
   const at = await reach(alice, id);
   await sql(at, "create database shop; create table shop.pages (id int auto_increment primary key, page mediumtext)");

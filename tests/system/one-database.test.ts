@@ -10,10 +10,10 @@ import { nodesOf } from "../kit/records.ts";
 import { load, reach, sql } from "../kit/sql.ts";
 import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
+import { unique } from "../kit/unique.ts";
 import { until } from "../kit/until.ts";
 
 const alice = tenant();
-const unique = (name: string): string => `${name}-${Date.now().toString(36)}`;
 
 beforeAll(() => allowDeletions(500));
 

@@ -6,10 +6,10 @@ import { allowDeletions, moorage } from "../kit/moorage.ts";
 import { query } from "../kit/records.ts";
 import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
+import { unique } from "../kit/unique.ts";
 import { until } from "../kit/until.ts";
 
 const alice = tenant();
-const unique = (name: string): string => `${name}-${Date.now().toString(36)}`;
 const few = { MOORAGE_RATE_LIMITS: "1", MOORAGE_RATE_SINGLE: "10/60" };
 
 beforeAll(() => allowDeletions(100));

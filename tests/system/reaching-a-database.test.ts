@@ -18,11 +18,11 @@ import { allowDeletions } from "../kit/moorage.ts";
 import { countPackets } from "../kit/packet-counter.ts";
 import { nodesOf, query } from "../kit/records.ts";
 import { tenant } from "../kit/tenant.ts";
+import { unique } from "../kit/unique.ts";
 import { until } from "../kit/until.ts";
 
 const alice = tenant();
 const [a, b] = [placeA(), placeB()];
-const unique = (name: string): string => `${name}-${Date.now().toString(36)}`;
 
 /** A database of its own, and the way to it; gone at the end, with everything that led there. */
 async function database(allow_list: string[]) {

@@ -16,11 +16,11 @@ import { brokenInvariants } from "../kit/invariants.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { query } from "../kit/records.ts";
 import { tenant } from "../kit/tenant.ts";
+import { unique } from "../kit/unique.ts";
 import { until } from "../kit/until.ts";
 
 const alice = tenant();
 const ASYNCH = { replication_type: "asynch", encrypted: true };
-const unique = (name: string): string => `${name}-${Date.now().toString(36)}`;
 /** One of three whose nodes follow each other asynchronously; the tests are parts of its life, in this order. */
 let cluster: Cluster;
 let gone = false;

@@ -21,11 +21,11 @@ import { allowDeletions } from "../kit/moorage.ts";
 import { query } from "../kit/records.ts";
 import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
+import { unique } from "../kit/unique.ts";
 import { until } from "../kit/until.ts";
 
 const alice = tenant();
 const [a, b] = [placeA(), placeB()];
-const unique = (name: string): string => `${name}-${Date.now().toString(36)}`;
 const LONG = 900_000;
 
 /** The tests are parts of its life, in this order. */

@@ -4,11 +4,11 @@ import { brokenInvariants } from "../kit/invariants.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
+import { unique } from "../kit/unique.ts";
 import { until } from "../kit/until.ts";
 
 const alice = tenant();
 const megabytes = Number(process.env["MOORAGE_STORY_MB"] ?? 1024);
-const unique = (name: string): string => `${name}-${Date.now().toString(36)}`;
 
 beforeAll(() => allowDeletions(100));
 
