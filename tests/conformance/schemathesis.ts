@@ -12,6 +12,7 @@ import { type FuzzAccount, fuzzAccount } from "./fuzz-account.ts";
 import { actingTokenId, aDayOfIdentity, identityBodies, type IdentityThings, identityThings } from "./fuzz-identity.ts";
 import { aDayOfImages, imageBodies, imageThings } from "./fuzz-images.ts";
 import { aDayOfMoney, moneyBodies, moneyInstead, moneyThings } from "./fuzz-money.ts";
+import { aDayOfThree } from "./fuzz-three.ts";
 import { newCompute } from "./money-things.ts";
 import { type DocumentedOperation, documentedOperations, servedDocument } from "./openapi-document.ts";
 
@@ -106,9 +107,6 @@ async function aDay(owner: Tenant, id: number): Promise<void> {
   await owner.actAndWait(id, "resume", "database_update");
 }
 
-/** They need three nodes, for which this account has no room: tests of databases of three do them. */
-const ELSEWHERE = new Set(["switchMysqlPrimary", "promoteMysqlNode"]);
-
 /** After so many transfers that do not exist they believe in guessing, whatever the limits of requests are. */
 const BRAKED = new Set(["acceptServiceTransfer", "acceptEntityTransfer"]);
 
@@ -124,6 +122,7 @@ async function fuzz(
   await aDayOfMoney(owner, accountId, proxy.url);
   await aDayOfImages(owner, accountId);
   await aDay(owner, Number(target.known.path["instanceId"]));
+  await aDayOfThree(proxy.url);
   let generated = 0;
   for (let seed = 1; generated < cases && seed <= MOST_ROUNDS; seed++) {
     const examples = Math.ceil((cases - generated) / documented.length);
@@ -141,7 +140,7 @@ async function fuzz(
   const limited = counts.filter(([id, count]) => !BRAKED.has(id) && answered(count, 429, 429) > 0);
   note("no answer is a 429", limited.length === 0, limited.map(([id]) => id).join());
   for (const [id, count] of counts)
-    if (id !== OTHER && !ELSEWHERE.has(id))
+    if (id !== OTHER)
       note(
         `${id} reaches a 2xx`,
         answered(count, 200, 299) > 0,

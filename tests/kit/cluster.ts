@@ -142,6 +142,18 @@ export const othersThan = (member: Member, members: readonly Member[]): Member[]
 export const leaderOf = async (id: number): Promise<string | undefined> =>
   (await query<{ node_id: string }>("select node_id from leaders where database_id = $1", [id]))[0]?.node_id;
 
+/** Another leads in place of one that cannot be asked. First without accepting a loss, which is refused, and says what would be lost. */
+export async function promotedByTenant(alice: Tenant, id: number, old: Member): Promise<void> {
+  await until("the leader was silent for so long that its tenant may give it up", 120, async () => {
+    const { status, body } = await alice.act(id, "promote", {});
+    if (status !== 400) throw new Error(`a promotion that accepts no loss answered ${status}`);
+    return JSON.stringify(body).includes("accept_loss");
+  });
+  if ((await leaderOf(id)) !== old.node) throw new Error("somebody was promoted without a word");
+  const { status, body } = await alice.act(id, "promote", { accept_loss: true });
+  if (status !== 200) throw new Error(`the promotion answered ${status}: ${JSON.stringify(body)}`);
+}
+
 /** Changes of the primary as the tenant is told of them, the newest first. */
 export async function receiptsOf(alice: Tenant, id: number): Promise<DatabaseFailover[]> {
   const path = `/v4/databases/mysql/instances/${id}/failovers`;

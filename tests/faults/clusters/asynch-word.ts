@@ -1,10 +1,10 @@
-import { type Cluster, leaderOf, type Member, othersThan, receiptsOf, untilHealthy } from "../../kit/cluster.ts";
+import { othersThan, promotedByTenant, receiptsOf, untilHealthy } from "../../kit/cluster.ts";
 import { bothWays, CONTROL_PLANE, cut } from "../../kit/cluster-cuts.ts";
 import { seconds, timeToRecover } from "../../kit/cluster-gaps.ts";
 import { without, type Writers, writesAt } from "../../kit/cluster-writers.ts";
 import { hostNumbers } from "../../kit/host.ts";
 import { moorage } from "../../kit/moorage.ts";
-import { type Tenant, tenant } from "../../kit/tenant.ts";
+import { tenant } from "../../kit/tenant.ts";
 import { until } from "../../kit/until.ts";
 import { powerCut } from "../outages.ts";
 import { type Run, trial } from "../trial.ts";
@@ -45,7 +45,7 @@ async function cutOff(): Promise<string> {
           parties.flatMap((party) => bothWays(old.host, party)),
           hostNumbers(),
         );
-        await promotedByTenant(alice, cluster, old);
+        await promotedByTenant(alice, cluster.id, old);
         const asked = Date.now();
         return { at: link.at, promotedAt: asked, next: await untilAnotherLeads(old, cluster, clients) };
       }
@@ -59,18 +59,6 @@ async function cutOff(): Promise<string> {
   requireAmong(alone, lost);
   await requireToldLoss(alice, cluster.id, { at, from: old.ordinal, to: next.ordinal, transactions: alone.length });
   return `${seconds(timeToRecover(seen.times, promotedAt))} from the word to the next write; ${countsOf(seen, lost.length)}; ${alone.length} transactions only at the old leader, as the receipt says`;
-}
-
-/** First without accepting a loss, which is refused, and says what would be lost. */
-async function promotedByTenant(alice: Tenant, { id }: Cluster, old: Member): Promise<void> {
-  await until("the leader was silent for so long that its tenant may give it up", 120, async () => {
-    const { status, body } = await alice.act(id, "promote", {});
-    if (status !== 400) throw new Error(`a promotion that accepts no loss answered ${status}`);
-    return JSON.stringify(body).includes("accept_loss");
-  });
-  if ((await leaderOf(id)) !== old.node) throw new Error("somebody was promoted without a word");
-  const { status, body } = await alice.act(id, "promote", { accept_loss: true });
-  if (status !== 200) throw new Error(`the promotion answered ${status}: ${JSON.stringify(body)}`);
 }
 
 /** Clients reached its gate all the time. */

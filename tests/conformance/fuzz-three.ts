@@ -1,0 +1,20 @@
+import { makeCluster, promotedByTenant, untilHealthy } from "../kit/cluster.ts";
+import { unplugged } from "../kit/cluster-faults.ts";
+import { tenant } from "../kit/tenant.ts";
+import { unique } from "../kit/unique.ts";
+
+/** What only a database of three can do, one thing after a fault: of an account that has room for it. */
+export async function aDayOfThree(url: string): Promise<void> {
+  const alice = tenant(undefined, url);
+  const { id } = await makeCluster(alice, unique("fuzz-three"), { replication_type: "asynch" });
+  await alice.actAndWait(id, "switchover", "database_switchover");
+  const { primary } = await untilHealthy(alice, id, 60);
+  await unplugged.strike(primary);
+  try {
+    await promotedByTenant(alice, id, primary);
+  } finally {
+    await unplugged.heal(primary);
+  }
+  await untilHealthy(alice, id, 240);
+  await alice.deleteSurely(id);
+}
