@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Cluster, othersThan, rowsAt, untilHealthy } from "../../kit/cluster.ts";
 import { bothWays, CONTROL_PLANE, cut, type Drop, type Party, sureMajority } from "../../kit/cluster-cuts.ts";
-import { longestGap, seconds } from "../../kit/cluster-gaps.ts";
+import { gapsToTell, longestGap, seconds, totalGap } from "../../kit/cluster-gaps.ts";
 import { type Read, startReaders } from "../../kit/cluster-writers.ts";
 import { type Tenant, tenant } from "../../kit/tenant.ts";
 import { until } from "../../kit/until.ts";
@@ -13,6 +13,10 @@ import { countsOf, requireWhole, type Seen, underLoad } from "./under-load.ts";
 const STALE_READS_MS = 3000;
 /** How soon the others must take writes when a primary is cut off from them. */
 const MAJORITY_WRITES_SECONDS = 30;
+
+/** For so long a link is broken, and for so long writes may stop meanwhile, in all. */
+const LINK_SECONDS = 60;
+const LINK_GAP_MS = 30_000;
 
 type Cut = { name: string; drops: (cluster: Cluster) => Drop[] };
 
@@ -61,6 +65,15 @@ const circle = ({ members }: Cluster): Drop[] =>
 const isolated = (cluster: Cluster, host: number): Drop[] =>
   cluster.members.flatMap((other) => (other.host === host ? [] : bothWays(host, other.host)));
 
+/**
+ * Two hosts that do not hear each other, and a third that hears both. The member that the engine lists first expels
+ * whoever it does not hear, or is told not to be heard: one of the three links makes it expel both others.
+ */
+const linkCuts: Cut[] = [0, 1, 2].map((one) => ({
+  name: `${one} | ${(one + 1) % 3} for ${LINK_SECONDS} s`,
+  drops: (cluster) => bothWays(hostAt(cluster, one), hostAt(cluster, (one + 1) % 3)),
+}));
+
 /** Of each kind one. */
 const fewCuts: Cut[] = [
   { name: "the primary cut off from both others", drops: (cluster) => isolated(cluster, cluster.primary.host) },
@@ -90,12 +103,14 @@ export async function partitions(run: Run, { few, holdSeconds }: { few: boolean;
   let passed = 0;
   for (const each of cuts)
     if (await trial(run, `partition ${each.name}`, () => part(each, holdSeconds * 1000))) passed++;
+  for (const each of few ? [] : linkCuts)
+    await trial(run, `partition ${each.name}`, () => part(each, LINK_SECONDS * 1000, LINK_GAP_MS));
   console.log(`partitions: ${cuts.length} cuts, ${passed} of them without a split, a loss or a person`);
 }
 
 type Parted = { at: number; healedAt: number; reads: Read[]; stale: string };
 
-async function part({ drops: dropsOf }: Cut, holdMs: number): Promise<string> {
+async function part({ drops: dropsOf }: Cut, holdMs: number, mostGapMs = Number.POSITIVE_INFINITY): Promise<string> {
   const alice = tenant();
   const cluster = await standingCluster(alice);
   const hosts = cluster.members.map(({ host }) => host);
@@ -118,6 +133,8 @@ async function part({ drops: dropsOf }: Cut, holdMs: number): Promise<string> {
     return { at: parted.at, healedAt, reads: readers.reads(), stale: server?.uuid ?? "" };
   });
   if (majority !== undefined && !majority.includes(cluster.primary.host)) requireNoStaleReads(seen.result);
+  if (totalGap(seen.times, seen.result.at) > mostGapMs)
+    throw new Error(`without a write for ${gapsToTell(seen.times, seen.result.at)}`);
   return told(alice, cluster, seen);
 }
 

@@ -101,6 +101,31 @@ test.each(joining)("%s", (_, change, decision) => {
   expect(decideGroup(spec(), facts(change))).toMatchObject(decision);
 });
 
+/** The last of three, beside a group of the second alone. */
+const last = { node: third, cluster: spec().cluster };
+const alone = view(second, { online: [second], listed: [second] });
+const cutOff: [string, MemberView[]][] = [
+  ["the group has one that it does not hear", [view(second, { listed: [own, second] })]],
+  ["an earlier one that it does not hear may join again", [alone, view(own, { ageMs: 8000 })]],
+];
+test.each(cutOff)("it does not join, only to be expelled again, while %s", (_, others) => {
+  expect(decideGroup(last, facts({ others }))).toMatchObject({ kind: "wait" });
+});
+
+const joinsAllTheSame: [string, typeof last, MemberView[]][] = [
+  ["the first, although it does not hear a later one", { ...last, node: own }, [alone, view(third, { ageMs: 8000 })]],
+  ["when an earlier one was not heard for long", last, [alone, view(own, { ageMs: 21_000 })]],
+  ["when the earlier one was never heard", last, [alone]],
+  [
+    "when the host of one in the group answers, and only its gatekeeper does not",
+    last,
+    [view(second, { listed: [own, second] }), view(own, { ageMs: 8000, kept: true })],
+  ],
+];
+test.each(joinsAllTheSame)("it joins %s", (_, member, others) => {
+  expect(decideGroup(member, facts({ others }))).toEqual({ kind: "join", through: [second] });
+});
+
 const open = { state: "offline", readOnly: false } as const;
 const renewing: [string, Partial<Cluster>, Partial<GroupFacts>, object][] = [
   ["it takes a secondary's data", { renew: { id } }, { others: group, own: open }, { kind: "renew", id, donor: third }],

@@ -1,4 +1,4 @@
-import type { NodeSpec } from "@moorage/contract/agent";
+import type { Cluster, NodeSpec } from "@moorage/contract/agent";
 import type { MemberView } from "../gatekeeper/views.ts";
 import type { UsedIds } from "../node-state.ts";
 
@@ -71,6 +71,8 @@ export function decideGroup(spec: Pick<NodeSpec, "node" | "cluster">, facts: Gro
     // Whoever died is a member until it is expelled; a join before that takes three times as long.
     if (group.some((view) => countsIn(view, node))) return { kind: "wait", for: "the group to miss it" };
     if (errant !== "") return { kind: "errant", transactions: errant };
+    if (wouldPart({ node, cluster }, group, facts.others ?? []))
+      return { kind: "wait", for: "word of a host that it does not hear" };
     return { kind: "join", through: group.map((view) => view.node) };
   }
   if (heard.some(({ state }) => state === "recovering")) return { kind: "wait", for: "another member to come online" };
@@ -80,8 +82,34 @@ export function decideGroup(spec: Pick<NodeSpec, "node" | "cluster">, facts: Gro
   return { kind: "begin", id: cluster.begin };
 }
 
-const countsIn = ({ listed, online, primary }: MemberView, node: string): boolean =>
-  primary === node || (listed ?? online).includes(node);
+/** Within it, one that is not heard any more may be expelled, and join again. */
+const joinsAgainMs = 20_000;
+
+/**
+ * Two members that do not hear each other are both expelled, so that the third is left alone and takes no writes, again
+ * and again. Of two such, only the first of the cluster joins, and the other waits until it hears it.
+ */
+function wouldPart(
+  { node, cluster }: { node: string; cluster: Cluster },
+  group: readonly MemberView[],
+  others: readonly MemberView[],
+): boolean {
+  // Who refuses a connection has a host that is reached.
+  const isHeard = ({ ageMs, kept }: MemberView): boolean => ageMs <= heardWithinMs || kept === true;
+  const heard = new Set(others.filter(isHeard).map((view) => view.node));
+  if (group.some((view) => listedBy(view).some((each) => each !== node && !heard.has(each)))) return true;
+  const before = cluster.members.slice(
+    0,
+    cluster.members.findIndex((member) => member.node === node),
+  );
+  return before.some((member) =>
+    others.some((view) => view.node === member.node && !isHeard(view) && view.ageMs <= joinsAgainMs),
+  );
+}
+
+const listedBy = ({ listed, online }: MemberView): string[] => listed ?? online;
+
+const countsIn = (view: MemberView, node: string): boolean => view.primary === node || listedBy(view).includes(node);
 
 /** The wanted one if it can; a secondary rather than the primary, which has tenants to serve. */
 export function donorOf(group: readonly MemberView[], wanted: string | undefined): string | undefined {

@@ -1,6 +1,6 @@
 import type { GroupReport, NodeSpec } from "@moorage/contract/agent";
 import type { ClusterViews } from "../gatekeeper/views.ts";
-import { type OwnMember, ownMember } from "../member.ts";
+import { ownMember } from "../member.ts";
 import type { NodeContext } from "../node-context.ts";
 import { usedIds } from "../node-state.ts";
 import { areHeard, decideGroup, type GroupDecision, type GroupFacts, isBetweenData } from "./decide-group.ts";
@@ -27,25 +27,18 @@ async function errantOf(socket: string, own: OwnGroup, others: ClusterViews["oth
   return gtids.length === 0 ? "" : gtidSubtract(socket, own.gtid, gtids);
 }
 
-/** A member takes part when there is nothing left to do for it, and it would find its peers again by itself. */
+/** A member takes part when there is nothing left to do for it. */
 export async function takesPart(context: Context): Promise<boolean> {
   const member = ownMember(context.spec);
   if (member === undefined) return true;
   try {
     if (isFollowing(member.cluster))
       return decideFollowing(context.spec, (await gatherFollowing(context)).facts).kind === "stay";
-    const { own, facts } = await gatherGroup(context);
-    return decideGroup(context.spec, facts).kind === "stay" && own.seeds === seedsOf(member);
+    return decideGroup(context.spec, (await gatherGroup(context)).facts).kind === "stay";
   } catch {
     return false; // it does not answer
   }
 }
-
-export const seedsOf = ({ others, peerPort }: OwnMember, through = others.map(({ node }) => node)): string =>
-  others
-    .filter(({ node }) => through.includes(node))
-    .map(({ address }) => `${address}:${peerPort}`)
-    .join();
 
 /** Of a member whose server does not answer, too: then there is nothing to decide. */
 export async function seeMember(

@@ -2,7 +2,8 @@ import type { OwnMember } from "../member.ts";
 
 /**
  * What makes a server a member. Whom it asks to be let in (`group_replication_group_seeds`) is set when it joins: a
- * member that is replaced must not restart the others. It never joins by itself.
+ * member that is replaced must not restart the others. It never joins by itself, after it was expelled neither: its host
+ * knows whom it hears, and a try of the engine's own keeps `STOP GROUP_REPLICATION` waiting for up to 17 s.
  */
 export const groupSettings = ({ cluster, own, peerPort }: OwnMember): string => `
 # A member of a group of three (ADR 0017). It is closed to writes when it starts (start-up.sql); the group alone opens it.
@@ -18,7 +19,7 @@ group_replication_ssl_mode = REQUIRED
 group_replication_recovery_use_ssl = ON
 group_replication_member_expel_timeout = 0
 group_replication_unreachable_majority_timeout = 10
-group_replication_autorejoin_tries = 20
+group_replication_autorejoin_tries = 0
 group_replication_exit_state_action = READ_ONLY
 group_replication_consistency = BEFORE_ON_PRIMARY_FAILOVER
 group_replication_message_cache_size = 128M

@@ -12,7 +12,6 @@ export type OwnGroup = {
   primary: string | undefined;
   online: string[];
   readOnly: boolean;
-  seeds: string;
   /** Everything that it has executed or received. */
   gtid: string;
   /** Of the oldest transaction that is being applied. */
@@ -25,7 +24,7 @@ const look = `SELECT
   (SELECT MAX(member_host) FROM performance_schema.replication_group_members WHERE member_role = 'PRIMARY') AS lead_host,
   (SELECT JSON_ARRAYAGG(member_host) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE')
     AS online,
-  @@GLOBAL.super_read_only AS read_only, @@GLOBAL.group_replication_group_seeds AS seeds,
+  @@GLOBAL.super_read_only AS read_only,
   GTID_SUBTRACT(CONCAT(@@GLOBAL.gtid_executed, ',', COALESCE((SELECT received_transaction_set
     FROM performance_schema.replication_connection_status WHERE channel_name = 'group_replication_applier'), '')), '')
     AS gtid,
@@ -46,7 +45,6 @@ export const lookAtGroup = (socket: string): Promise<OwnGroup> =>
       primary: row["lead_host"] ?? undefined,
       online: row["online"] ?? [],
       readOnly: row["read_only"] === 1,
-      seeds: row["seeds"],
       gtid: withoutSpace(row["gtid"]),
       backlogSeconds: Math.max(0, Number(row["backlog"])),
     };
@@ -67,7 +65,7 @@ export const gtidSubtract = (socket: string, gtids: string, others: readonly str
 
 /**
  * Alone, as the first member. One message to the server: it ends with the setting off whatever becomes of the agent,
- * and a member that rejoins by itself must never find it on.
+ * and a member that joins again must never find it on.
  */
 export const beginGroup = (socket: string, password: string): Promise<void> =>
   withRoot(
@@ -93,12 +91,6 @@ export const joinGroup = (socket: string, seeds: string, password: string): Prom
     await connection.query("SET GLOBAL group_replication_bootstrap_group = OFF");
     await connection.query("SET GLOBAL group_replication_group_seeds = ?", [seeds]);
     await connection.query("START GROUP_REPLICATION USER = ?, PASSWORD = ?", [groupAccount, password]);
-  });
-
-/** For the rejoining that the server does by itself. */
-export const setSeeds = (socket: string, seeds: string): Promise<void> =>
-  withRoot(socket, async (connection) => {
-    await connection.query("SET GLOBAL group_replication_group_seeds = ?", [seeds]);
   });
 
 export const leaveGroup = (socket: string): Promise<void> =>

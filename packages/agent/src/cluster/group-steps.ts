@@ -9,7 +9,7 @@ import { decideGroup, dueRenewal, type GroupDecision } from "./decide-group.ts";
 import { isFollowing } from "./following/decide-following.ts";
 import { endGroupSessions, lookAtFollowing } from "./following/following-sql.ts";
 import { takePartInFollowing } from "./following/following-steps.ts";
-import { gatherGroup, seedsOf } from "./gather-group.ts";
+import { gatherGroup } from "./gather-group.ts";
 import { membersPassword } from "./group-secret.ts";
 import {
   becomePrimary,
@@ -21,7 +21,6 @@ import {
   leaveGroup,
   lookAtGroup,
   makeGroupAccount,
-  setSeeds,
   writeCredentials,
 } from "./group-sql.ts";
 import { NotYet, quietMs } from "./not-yet.ts";
@@ -87,14 +86,10 @@ async function takePart(context: NodeContext): Promise<void> {
 const turns = 5;
 
 async function takePartInGroup(context: NodeContext, member: OwnMember): Promise<void> {
-  const { spec, paths, log, superseded } = context;
+  const { spec, log, superseded } = context;
   for (let turn = 0; turn < turns; turn++) {
-    const { own, facts } = await gatherGroup(context);
-    const decision = decideGroup(spec, facts);
-    if (decision.kind === "stay") {
-      if (own.seeds !== seedsOf(member)) await setSeeds(paths.socket, seedsOf(member));
-      return;
-    }
+    const decision = decideGroup(spec, (await gatherGroup(context)).facts);
+    if (decision.kind === "stay") return;
     if (superseded()) throw new NotYet("what a newer spec says");
     log[decision.kind === "wait" ? "debug" : "info"]({ decision }, "group");
     await act(context, member, decision);
@@ -127,6 +122,12 @@ async function act(
   await step(recordSteps.begin, () => recordUsed(context.paths, { begun: decision.id }));
   return beginGroup(socket, password);
 }
+
+const seedsOf = ({ others, peerPort }: OwnMember, through: readonly string[]): string =>
+  others
+    .filter(({ node }) => through.includes(node))
+    .map(({ address }) => `${address}:${peerPort}`)
+    .join();
 
 const joinAgainMs = 2000;
 
