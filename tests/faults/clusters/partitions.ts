@@ -66,8 +66,8 @@ const isolated = (cluster: Cluster, host: number): Drop[] =>
   cluster.members.flatMap((other) => (other.host === host ? [] : bothWays(host, other.host)));
 
 /**
- * Two hosts that do not hear each other, and a third that hears both. The member that the engine lists first expels
- * whoever it does not hear, or is told not to be heard: one of the three links makes it expel both others.
+ * Two hosts that do not hear each other, and a third that hears both: each of the two may have the other expelled, so that
+ * none, one or both are, by the engine's order of them and by chance.
  */
 const linkCuts: Cut[] = [0, 1, 2].map((one) => ({
   name: `${one} | ${(one + 1) % 3} for ${LINK_SECONDS} s`,
