@@ -86,8 +86,8 @@ export function decideGroup(spec: Pick<NodeSpec, "node" | "cluster">, facts: Gro
 const joinsAgainMs = 20_000;
 
 /**
- * Two members that do not hear each other are both expelled, so that the third is left alone and takes no writes, again
- * and again. Of two such, only the first of the cluster joins, and the other waits until it hears it.
+ * Two members that do not hear each other may both be expelled, so that the third is left alone and takes no writes. Of
+ * two such, only the first of the cluster joins, and the other waits until it hears it.
  */
 function wouldPart(
   { node, cluster }: { node: string; cluster: Cluster },
