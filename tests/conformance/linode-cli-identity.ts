@@ -1,8 +1,8 @@
 import { Secret, TOTP } from "otpauth";
+import { unique } from "../kit/unique.ts";
 import type { Checks } from "./checks.ts";
 import type { ClientThings } from "./client-things.ts";
 import { type Cli, differs, lacks, oneOf, type Row } from "./linode-cli-rows.ts";
-import { unique } from "../kit/unique.ts";
 
 type Check = Checks["check"];
 
@@ -16,7 +16,6 @@ export async function identity(cli: Cli, things: ClientThings, broken: Set<strin
   await clients(cli, check);
 }
 
-const newName = (): string => unique("cli");
 export const one = (cli: Cli, ...args: string[]): Promise<Row> => cli(...args).then(oneOf);
 /** It exits with 1 when the API refuses. */
 export const gone = async (cli: Cli, ...args: string[]): Promise<void> => {
@@ -71,7 +70,7 @@ async function secondFactor(cli: Cli, check: Check): Promise<void> {
 }
 
 async function users(cli: Cli, broken: Set<string>, check: Check): Promise<void> {
-  const username = newName();
+  const username = unique("cli");
   const made = await check(
     "users create",
     () =>
@@ -95,7 +94,7 @@ async function users(cli: Cli, broken: Set<string>, check: Check): Promise<void>
 }
 
 async function tokens(cli: Cli, check: Check): Promise<void> {
-  const label = newName();
+  const label = unique("cli");
   const made = await check(
     "profile token-create",
     () => one(cli, "profile", "token-create", "--label", label, "--scopes", "databases:read_only"),
@@ -120,7 +119,7 @@ async function tokens(cli: Cli, check: Check): Promise<void> {
 }
 
 async function clients(cli: Cli, check: Check): Promise<void> {
-  const label = newName();
+  const label = unique("cli");
   const made = await check(
     "account client-create",
     () => one(cli, "account", "client-create", "--label", label, "--redirect_uri", "https://cli.test/back"),

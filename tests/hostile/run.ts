@@ -39,9 +39,10 @@ try {
   const meant = operations.filter(({ id }) => id !== "cancelAccount");
   const parts = Map.groupBy(meant, ({ tag }) => tag);
 
-  await sendAll(meant, Math.ceil(perPart / 2), seed + 1, secrets);
+  const toWarmUp = Math.ceil(perPart / 2);
+  await sendAll(meant, toWarmUp, seed + 1, secrets);
   const warm = await settledMb(api.pid);
-  console.log(`after ${Math.ceil(perPart / 2)} to warm up: ${warm} MB`);
+  console.log(`after ${toWarmUp} to warm up: ${warm} MB`);
   for (const [tag, ofTag] of parts)
     await check(`${tag}: ${perPart} hostile requests, none answered by a 5xx or not at all`, async () => {
       const answers = await sendAll(ofTag, perPart, seed, secrets);

@@ -44,11 +44,12 @@ export const asynchFlows = {
         const lost = "insert into shop.lost (page) values (repeat('x', 60000))";
         await ask(placeA(), door, lost, { host: primary.address, tls: ["--ssl-mode=REQUIRED"] });
         await killed.strike(primary);
-        await until("another leads", 120, async () => {
-          return (
-            (await leaderOf(id)) !== primary.node && (await ask(placeA(), door, "select 1", { seconds: 5 })) === "1"
-          );
-        });
+        await until(
+          "another leads",
+          120,
+          async () =>
+            (await leaderOf(id)) !== primary.node && (await ask(placeA(), door, "select 1", { seconds: 5 })) === "1",
+        );
       }
       await until("what it alone had is saved", 120, async () => {
         return (await query("select 1 from tails where database_id = $1", [id])).length > 0;

@@ -94,18 +94,15 @@ function wouldPart(
   group: readonly MemberView[],
   others: readonly MemberView[],
 ): boolean {
-  // Who refuses a connection has a host that is reached.
-  const isHeard = ({ ageMs, kept }: MemberView): boolean => ageMs <= heardWithinMs || kept === true;
-  const heard = new Set(others.filter(isHeard).map((view) => view.node));
-  if (group.some((view) => listedBy(view).some((each) => each !== node && !heard.has(each)))) return true;
-  const before = cluster.members.slice(
-    0,
-    cluster.members.findIndex((member) => member.node === node),
-  );
-  return before.some((member) =>
-    others.some((view) => view.node === member.node && !isHeard(view) && view.ageMs <= joinsAgainMs),
-  );
+  const reached = others.filter(isReached).map((view) => view.node);
+  if (group.flatMap(listedBy).some((each) => !reached.includes(each))) return true;
+  const nodes = cluster.members.map((member) => member.node);
+  const earlier = nodes.slice(0, nodes.indexOf(node));
+  return others.some((view) => earlier.includes(view.node) && !isReached(view) && view.ageMs <= joinsAgainMs);
 }
+
+/** Who refuses a connection has a host that is there. */
+const isReached = ({ ageMs, kept }: MemberView): boolean => ageMs <= heardWithinMs || kept === true;
 
 const listedBy = ({ listed, online }: MemberView): string[] => listed ?? online;
 
