@@ -2,12 +2,15 @@ import { makeCluster, promotedByTenant, untilHealthy } from "../kit/cluster.ts";
 import { unplugged } from "../kit/cluster-faults.ts";
 import { tenant } from "../kit/tenant.ts";
 import { unique } from "../kit/unique.ts";
+import { until } from "../kit/until.ts";
 
 /** What only a database of three can do, one thing after a fault: of an account that has room for it. */
 export async function aDayOfThree(url: string): Promise<void> {
   const alice = tenant(undefined, url);
   const { id } = await makeCluster(alice, unique("fuzz-three"), { replication_type: "asynch" });
-  await alice.actAndWait(id, "switchover", "database_switchover");
+  // Refused until the hosts of all three have said that they are well, which may be a moment after they are.
+  await until("a switchover is accepted", 60, async () => (await alice.act(id, "switchover")).status === 200);
+  await alice.untilEvent(id, "database_switchover");
   const { primary } = await untilHealthy(alice, id, 60);
   await unplugged.strike(primary);
   try {
