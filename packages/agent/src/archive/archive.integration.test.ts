@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hostPaths, nodePaths } from "../host-paths.ts";
 import { withRoot } from "../mysql/node-sql.ts";
 import { agentEnvironment, builtEngine, enrolToken } from "../testing/agent-environment.ts";
+import { keepBusy } from "../testing/busy-server.ts";
 import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
 import { testSpec } from "../testing/node-spec.ts";
 import { type ObjectStore, startObjectStore } from "../testing/object-store.ts";
@@ -274,6 +275,21 @@ describe("a copy", () => {
       await until("everything to be away", () => leftovers().length === 0);
     },
   );
+
+  test("of a server whose data another takes is made after that, at the first try", async () => {
+    const trace = join(host.crash, "trace");
+    const id = randomUUID();
+    const busy = keepBusy(nodePaths(hostPaths(host.state), plain));
+    writeFileSync(trace, "");
+    want(plain, { jobs: [{ id, kind: "copy" }] });
+    await until("the place for it", () => readFileSync(trace, "utf8").includes("agent.copy.scratch"));
+    await busy.copies(3);
+    await busy.end();
+    rmSync(trace);
+    await until("the copy", () => jobOf(plain, id)?.state === "done", 60_000);
+    const told = gateway.messages.flatMap(({ nodes }) => nodes).flatMap(({ jobs }) => jobs ?? []);
+    expect(told.filter((job) => job.id === id && job.message !== undefined)).toEqual([]);
+  });
 
   test("that is due is made by the host itself, without being asked for", async () => {
     await host.stopAgent();

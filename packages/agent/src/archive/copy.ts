@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ArchivedCopy } from "@moorage/contract/agent";
 import { step } from "@moorage/crash-points";
 import type { Connection, RowDataPacket } from "mysql2/promise";
 import type { Logger } from "pino";
 import type { HostPaths } from "../host-paths.ts";
-import { withRoot } from "../mysql/node-sql.ts";
+import { copyUnderWay, withRoot } from "../mysql/node-sql.ts";
 import { runCommand } from "../run-command.ts";
 import { usedDiskMb } from "../volume.ts";
 import { type ArchivedNode, isOnItsTimeline, readArchiveState, updateArchiveState } from "./archived-node.ts";
@@ -124,7 +125,7 @@ async function clone(deps: TimeDeps, node: ArchivedNode, scratch: Scratch, { id,
       const started =
         spec.cluster === undefined ? await serverTime(connection) : await memberTime(deps, node, connection);
       const gtid = await executedGtids(connection);
-      await connection.query("CLONE LOCAL DATA DIRECTORY = ?", [`/scratch/${id}/${copyContents.data}`]);
+      await cloneInTurn(connection, `/scratch/${id}/${copyContents.data}`, signal);
       const ended = await serverTime(connection, "after");
       // What a member has was stamped by another host's clock.
       const leeway = spec.cluster === undefined ? 0 : clocksDifferMs;
@@ -138,6 +139,21 @@ async function clone(deps: TimeDeps, node: ArchivedNode, scratch: Scratch, { id,
       signal.removeEventListener("abort", end);
     }
   });
+}
+
+const askAgainMs = 1000;
+
+/** Another member may be taking this server's data, for as long as that lasts. */
+async function cloneInTurn(connection: Connection, folder: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      await connection.query("CLONE LOCAL DATA DIRECTORY = ?", [folder]);
+      return;
+    } catch (error) {
+      if ((error as { errno?: number }).errno !== copyUnderWay) throw error;
+      await sleep(askAgainMs, undefined, { signal });
+    }
+  }
 }
 
 async function executedGtids(connection: Connection): Promise<string> {

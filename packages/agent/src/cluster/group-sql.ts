@@ -1,6 +1,7 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import type { RowDataPacket } from "mysql2/promise";
-import { withRoot } from "../mysql/node-sql.ts";
+import { copyUnderWay, withRoot } from "../mysql/node-sql.ts";
+import { NotYet } from "./not-yet.ts";
 
 export const groupAccount = "moorage_group";
 
@@ -108,6 +109,7 @@ export const becomePrimary = (socket: string): Promise<void> =>
 
 /** The server cannot start itself again: that it says so is the sign that the data are all there. */
 const restartFailed = 3707;
+const donorError = 3862;
 
 /** Takes the place of all data of this server, which ends. */
 export const takeDataOf = (socket: string, donor: { address: string; port: number }, password: string): Promise<void> =>
@@ -120,7 +122,10 @@ export const takeDataOf = (socket: string, donor: { address: string; port: numbe
         password,
       ]);
     } catch (error) {
-      if ((error as { errno?: number }).errno !== restartFailed) throw error;
+      const { errno, message } = error as { errno?: number; message: string };
+      if (errno === donorError && message.includes(` ${copyUnderWay} `))
+        throw new NotYet(`${donor.address} to end another copy of its data`);
+      if (errno !== restartFailed) throw error;
     }
   });
 

@@ -3,6 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { GroupReport } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { hostPaths, nodePaths } from "../host-paths.ts";
+import { keepBusy } from "../testing/busy-server.ts";
 import { sh, until } from "../testing/test-host.ts";
 import { makeThreeHosts, type ThreeHosts } from "../testing/three-hosts.ts";
 import { recordSteps } from "./record-steps.ts";
@@ -85,6 +87,20 @@ test("a renewal that was cut short is done to its end, though nobody wants it an
   await host.agentExit();
   three.cluster(() => ({ renew: undefined }));
   host.startAgent();
+  await allWell();
+  expect(await values(last)).toEqual([1, 2]);
+}, 180_000);
+
+test("a member whose donor is being copied by another waits until that is done", async () => {
+  const donor = three.hosts[0] as (typeof three.hosts)[number];
+  const busy = keepBusy(nodePaths(hostPaths(donor.state), donor.node));
+  try {
+    three.cluster((index) => (index === last ? { renew: { id: randomUUID(), donor: donor.node } } : {}));
+    await until("its waiting", () => three.latest(last)?.message?.includes("another copy") === true);
+    expect(three.latest(last)).toMatchObject({ state: "working", step: "group" });
+  } finally {
+    await busy.end();
+  }
   await allWell();
   expect(await values(last)).toEqual([1, 2]);
 }, 180_000);

@@ -25,6 +25,9 @@ export async function withRoot<T>(
   }
 }
 
+/** The engine's error for whoever wants a server's data while they are being copied: it makes one copy at a time. */
+export const copyUnderWay = 3634;
+
 export const answers = (socket: string): Promise<boolean> =>
   withRoot(socket, async (connection) => {
     await connection.query({ sql: "SELECT 1", timeout: 5000 });

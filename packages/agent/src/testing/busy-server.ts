@@ -1,0 +1,37 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { copyUnderWay, withRoot } from "../mysql/node-sql.ts";
+import { until } from "./test-host.ts";
+
+/**
+ * A server that copies its own data, again and again, until `end`: whoever wants them meanwhile has to wait.
+ *
+ *   const busy = keepBusy({ socket, volume });  await busy.copies(3);  await busy.end();
+ */
+export function keepBusy({ socket, volume }: { socket: string; volume: string }) {
+  let isWanted = true;
+  let made = 0;
+  const copy = () =>
+    withRoot(socket, (connection) => connection.query("CLONE LOCAL DATA DIRECTORY = '/volume/tmp/busy'")).then(
+      () => (made += 1),
+      (error: { errno?: number }) => {
+        if (error.errno !== copyUnderWay) throw error;
+      },
+    );
+  const done = (async () => {
+    while (isWanted) {
+      await copy();
+      rmSync(join(volume, "tmp", "busy"), { recursive: true, force: true });
+    }
+  })();
+  return {
+    copies(count: number): Promise<void> {
+      const enough = made + count;
+      return until(`${count} copies more`, () => made >= enough);
+    },
+    end(): Promise<void> {
+      isWanted = false;
+      return done;
+    },
+  };
+}
