@@ -8,6 +8,8 @@ import { LastVerification } from "./restore/due-verification.ts";
 /** What a member did once, by the ids of its spec. Written before it is done, except `renewed`. */
 const UsedIds = z.object({
   begun: z.uuid().optional(),
+  /** The start of the server that was to begin: see `server-start.ts`. */
+  begun_by: z.string().optional(),
   renewing: z.uuid().optional(),
   renewed: z.uuid().optional(),
   led: z.uuid().optional(),

@@ -1,22 +1,36 @@
 import type { GroupReport, NodeSpec } from "@moorage/contract/agent";
 import type { ClusterViews } from "../gatekeeper/views.ts";
+import type { NodePaths } from "../host-paths.ts";
 import { ownMember } from "../member.ts";
+import { serverStart } from "../mysql/server-start.ts";
 import type { NodeContext } from "../node-context.ts";
-import { usedIds } from "../node-state.ts";
+import { type UsedIds, usedIds } from "../node-state.ts";
 import { areHeard, decideGroup, type GroupDecision, type GroupFacts, isBetweenData } from "./decide-group.ts";
 import { decideFollowing, type FollowingDecision, isFollowing } from "./following/decide-following.ts";
 import { gatherFollowing, seeFollowing } from "./following/gather-following.ts";
-import { gtidSubtract, lookAtGroup, type OwnGroup } from "./group-sql.ts";
+import { gtidSubtract, lookAtGroup, type OwnGroup, wasToldToStart } from "./group-sql.ts";
 
 type Context = Pick<NodeContext, "spec" | "paths" | "viewsOf">;
 
 export type SeenGroup = { own: OwnGroup; views: ClusterViews | undefined; facts: GroupFacts };
 
 export async function gatherGroup({ spec, paths, viewsOf }: Context): Promise<SeenGroup> {
-  const [own, views, used] = await Promise.all([lookAtGroup(paths.socket), viewsOf(spec.node), usedIds(paths)]);
+  const [own, views, recorded] = await Promise.all([lookAtGroup(paths.socket), viewsOf(spec.node), usedIds(paths)]);
+  const used = own.state === "offline" ? await trulyUsed(paths, recorded) : recorded;
   // Who is still on the timeline before is in another group, which is none of its business.
   const others = views?.others.filter(({ group = spec.cluster?.group }) => group === spec.cluster?.group);
   return { own, views, facts: { own, others, used, errant: await errantOf(paths.socket, own, others ?? []) } };
+}
+
+/**
+ * A permission that was written down as used may not have been: if its agent died then, the server that was to begin runs
+ * on, and knows that nobody told it.
+ */
+async function trulyUsed({ socket }: NodePaths, used: UsedIds): Promise<UsedIds> {
+  if (used.begun_by === undefined || used.begun_by !== (await serverStart(socket))) return used;
+  if (await wasToldToStart(socket)) return used;
+  const { begun: _, ...others } = used;
+  return others;
 }
 
 /** While it is in no group, and others are. */
@@ -48,9 +62,9 @@ export async function seeMember(
 }
 
 async function seeGroup(context: Context): Promise<{ report: GroupReport; decision?: GroupDecision }> {
-  const { begun } = await usedIds(context.paths);
-  const began = begun === undefined ? {} : { began: begun };
   const seen = await gatherGroup(context).catch(() => undefined);
+  const { begun } = seen?.facts.used ?? (await usedIds(context.paths));
+  const began = begun === undefined ? {} : { began: begun };
   if (seen === undefined) return { report: { state: "away", online: 0, shared: false, ...began } };
   const { own, facts } = seen;
   const decision = decideGroup(context.spec, facts);

@@ -64,6 +64,16 @@ export const gtidSubtract = (socket: string, gtids: string, others: readonly str
     return withoutSpace(String(row?.["rest"]));
   });
 
+/** Since this server was started. */
+export const wasToldToStart = (socket: string): Promise<boolean> =>
+  withRoot(socket, async (connection) => {
+    const [[row]] = await connection.query<RowDataPacket[]>({
+      sql: "SHOW GLOBAL STATUS LIKE 'Com_group_replication_start'",
+      timeout: 5000,
+    });
+    return Number(row?.["Value"] ?? 1) > 0;
+  });
+
 /**
  * Alone, as the first member. One message to the server: it ends with the setting off whatever becomes of the agent,
  * and a member that joins again must never find it on.

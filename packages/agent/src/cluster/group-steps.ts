@@ -3,6 +3,7 @@ import { setStartUp } from "../disk/start-up.ts";
 import { applyGate, isGateRight } from "../gate/gate-steps.ts";
 import { type OwnMember, ownMember } from "../member.ts";
 import type { NodeContext } from "../node-context.ts";
+import { serverStart } from "../mysql/server-start.ts";
 import { recordUsed, timelineRecord, updateTimeline, usedIds } from "../node-state.ts";
 import type { Step, StepTable } from "../run-steps.ts";
 import { decideGroup, dueRenewal, type GroupDecision } from "./decide-group.ts";
@@ -119,7 +120,8 @@ async function act(
   // Before anything is used up: a gateway that is away must not cost a permission.
   const password = await membersPassword(context);
   if (decision.kind === "join") return join(socket, seedsOf(member, decision.through), password);
-  await step(recordSteps.begin, () => recordUsed(context.paths, { begun: decision.id }));
+  const begun = { begun: decision.id, begun_by: await serverStart(socket) };
+  await step(recordSteps.begin, () => recordUsed(context.paths, begun));
   return beginGroup(socket, password);
 }
 
