@@ -1,5 +1,6 @@
 import type { FaultMode } from "@moorage/crash-points";
 import { services, waitHealthy } from "../../tools/stack/control.ts";
+import { emptyTrash } from "../kit/host.ts";
 import { until } from "../kit/until.ts";
 import { announcedSteps, arm, disarm, fired, traced } from "./crash-dir.ts";
 import { clusterFlows, isClusterStep } from "./clusters/cluster-flows.ts";
@@ -129,6 +130,7 @@ async function clear(stage: Stage): Promise<void> {
     await alice.untilEvent(id, "database_create", 120);
     await alice.untilEvent(id, "database_delete", 120);
   }
+  await emptyTrash();
 }
 
 async function allHealthy(): Promise<void> {

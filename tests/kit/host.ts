@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdir } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { env } from "./stack-env.ts";
@@ -61,6 +61,12 @@ export async function scratch(n: number): Promise<string[]> {
 export const specs = async (n: number): Promise<string[]> =>
   (await filesIn(n, "specs")).map((name) => name.replace(/\.json$/, ""));
 export const trash = (n: number): Promise<string[]> => filesIn(n, "trash");
+
+/** Of all hosts: what was deleted stays there for days, and hundreds of trials would fill the disk. */
+export async function emptyTrash(): Promise<void> {
+  for (const n of hostNumbers())
+    for (const name of await trash(n)) await rm(join(hostDir(n), "trash", name), { recursive: true, force: true });
+}
 export const nodeFolders = (n: number): Promise<string[]> => filesIn(n, "nodes");
 
 export const nodeNamespaces = async (): Promise<string[]> =>
