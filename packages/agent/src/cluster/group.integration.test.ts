@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { GroupReport } from "@moorage/contract/agent";
+import type { Cluster, GroupReport } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeThreeHosts, type ThreeHosts } from "../testing/three-hosts.ts";
 import { until } from "../testing/test-host.ts";
@@ -207,3 +207,15 @@ test("all without power, and with power again: every write is there", async () =
   await allWell();
   await expect.poll(rows, soon).toEqual([1, 2, 3, 4]);
 }, 240_000);
+
+test("a member whose place another took while its host was away goes, and its host's agent goes on", async () => {
+  const { node, podman, stopAgent, startAgent } = three.hosts[2] as (typeof three.hosts)[number];
+  await stopAgent();
+  const members = three.members.map((member) => (member.node === node ? { ...member, node: randomUUID() } : member));
+  three.want((index) =>
+    index === 2 ? { tombstone: { operation: 7 }, cluster: { ...(three.spec(2).cluster as Cluster), members } } : {},
+  );
+  startAgent();
+  await until("its end", () => three.latest(2)?.state === "gone", 60_000);
+  expect(podman("ps", "--all", "--quiet")).toBe("");
+}, 180_000);

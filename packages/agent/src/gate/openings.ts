@@ -5,8 +5,11 @@ import { gatePorts, type Opening, type Peering } from "./ruleset.ts";
 import { readSources } from "./sources.ts";
 
 /** A member's ports lead to its gate's process, which knows where the primary and the secondaries are. */
-export function openingsOf({ node, network: { address, port }, gate, power, cluster }: NodeSpec): Opening[] {
-  if (gate === undefined || power === "off") return [];
+export function openingsOf(spec: NodeSpec): Opening[] {
+  const { node, network, gate, power, cluster } = spec;
+  const { address, port } = network;
+  const isReplaced = cluster !== undefined && ownMember(spec) === undefined;
+  if (gate === undefined || power === "off" || isReplaced) return [];
   requireGatePort(port);
   const sources = readSources(gate.sources);
   if (cluster === undefined) return [{ node, port, to: { address, address6: address6Of(address) }, sources }];
