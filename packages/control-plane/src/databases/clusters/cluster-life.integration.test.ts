@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPowerDns } from "#names/index.ts";
 import { CLUSTER_PLAN, HOME, OFFICE, offerClusterPlan } from "#testing/active-database.ts";
 import { clusterOnAgents, pollingAgents } from "#testing/cluster-on-agents.ts";
-import { until, untilSettled } from "#testing/database-on-agent.ts";
+import { allow, until, untilSettled } from "#testing/database-on-agent.ts";
 import { startPowerDns } from "#testing/power-dns.ts";
-import { startTemporal, type Temporal } from "#testing/temporal.ts";
+import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
 import { newWorld, type World, ZONE } from "#testing/world.ts";
 import { createNameActivities } from "../name-activities.ts";
 
@@ -123,17 +123,16 @@ test("a cluster whose members do not come together when it is resumed stays susp
     broken && spec.ordinal === 1 && spec.power === undefined ? { state: "working", step: "mysqld" } : {};
   await using world = await newWorld();
   await using cluster = await clusterOnAgents(world, refuse);
-  await cluster.work(temporal, noNames);
   await cluster.alice.post(`${cluster.url}/suspend`);
-  await untilSettled(world);
+  {
+    await using _ = await startWorker(world, temporal, noNames);
+    await untilSettled(world);
+  }
   broken = true;
 
   await cluster.alice.post(`${cluster.url}/resume`);
-  await world.db
-    .updateTable("operations")
-    .set({ deadline_at: new Date(Date.now() + 2000) })
-    .where("settled_at", "is", null)
-    .execute();
+  await allow(world, 2000);
+  await cluster.work(temporal, noNames);
   await untilSettled(world);
 
   expect(await lastEvent(world)).toMatchObject({
