@@ -1,4 +1,5 @@
-import { brokenInvariants } from "../kit/invariants.ts";
+import { throwAwayContainers } from "../kit/host.ts";
+import { brokenInvariants, livingHosts } from "../kit/invariants.ts";
 import { until } from "../kit/until.ts";
 import type { Ledger } from "./ledger.ts";
 import { warningsSince } from "./warnings.ts";
@@ -38,11 +39,20 @@ export async function trial(run: Run, name: string, work: () => Promise<string |
 
 /** Rows and hosts agree, and nothing is under way. */
 async function untilWhole(): Promise<void> {
+  await until("no backup is being tried out", VERIFIED_WITHIN, async () => {
+    const running = await Promise.all((await livingHosts()).map(throwAwayContainers));
+    return running.flat().length === 0;
+  });
   let broken: string[] = [];
   await until("rows and hosts agree", 60, async () => {
     broken = await brokenInvariants();
     return broken.length === 0;
-  }).catch(() => {
-    throw new Error(broken.join("; "));
+  }).catch((error) => {
+    if (broken.length === 0) throw error;
+    throw new Error(broken.map((wrong) => wrong.slice(0, TOLD_OF_EACH)).join("; "));
   });
 }
+/** Seconds. A backup is tried out with all the logs since, which a trial under load has filled. */
+const VERIFIED_WITHIN = 600;
+/** One folder that is left behind has hundreds of files in it. */
+const TOLD_OF_EACH = 500;

@@ -4,7 +4,7 @@ import { stop } from "../../../tools/stack/control.ts";
 import { run as command } from "../../../tools/stack/run.ts";
 import { type Member, othersThan, untilHealthy } from "../../kit/cluster.ts";
 import { serverOf } from "../../kit/cluster-faults.ts";
-import { longestGap, seconds } from "../../kit/cluster-gaps.ts";
+import { gapsToTell, longestGap, seconds } from "../../kit/cluster-gaps.ts";
 import { hostDir, hostNumbers } from "../../kit/host.ts";
 import { tenant } from "../../kit/tenant.ts";
 import { until } from "../../kit/until.ts";
@@ -71,7 +71,7 @@ async function lose(loss: Loss, role: Role): Promise<string> {
   const { since, tookMs, replaced } = seen.result;
   await requireWhole(replaced, seen);
   const gap = longestGap(seen.times, since);
-  if (gap > MOST_MS[role]) throw new Error(`${seconds(gap)} without a write`);
+  if (gap > MOST_MS[role]) throw new Error(`without a write: ${gapsToTell(seen.times, since)}`);
   return `three again after ${seconds(tookMs)}, longest time without a write ${seconds(gap)}; ${countsOf(seen)}`;
 }
 
