@@ -69,5 +69,10 @@ export async function* outputOf(
   }
 }
 
-/** At once, and not when the collector comes to it: gigabytes pass here, and would pile up to tens of megabytes. */
-const release = (chunk: Buffer): void => void (chunk.buffer as ArrayBuffer).transfer(0);
+/**
+ * At once, and not when the collector comes to it: gigabytes pass here, and would pile up to tens of megabytes. Only
+ * memory that the chunk fills: what one read leaves over, the runtime fills with the next of any other socket.
+ */
+function release({ buffer, byteLength }: Buffer): void {
+  if (byteLength === buffer.byteLength) (buffer as ArrayBuffer).transfer(0);
+}
