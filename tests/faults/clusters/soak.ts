@@ -44,13 +44,14 @@ export const soak = (run: Run, minutes: number): Promise<boolean> =>
         }
         await Promise.all([atPrimary.ended, atSecondaries.ended]);
         await writers.untilAcceptedAfter(Date.now(), 60);
-        return { since, transactions, views: [...views] };
+        const ended = [atPrimary, atSecondaries].map(({ lines }) => lines.length);
+        return { since, transactions, views: [...views], ended };
       },
       { probed: false, pauseMs: 100 },
     );
     const after = await untilHealthy(alice, id, 120);
     await requireWhole(after, seen);
-    const { since, transactions, views } = seen.result;
+    const { since, transactions, views, ended } = seen.result;
     const changes = await query("select 1 from primary_changes where database_id = $1 and at >= $2", [
       id,
       new Date(since),
@@ -58,5 +59,5 @@ export const soak = (run: Run, minutes: number): Promise<boolean> =>
     if (changes.length > 0 || after.primary.node !== primary.node || views.length > 1)
       throw new Error(`${changes.length} elections; members saw ${views.join(" and ")}`);
     const gap = seconds(longestGap(seen.times, since));
-    return `0 elections, ${transactions} transactions of 100 MB, longest time without a write ${gap}; ${countsOf(seen)}`;
+    return `0 elections, ${transactions} transactions of 100 MB, longest time without a write ${gap}; ${ended.join(" and ")} busy sessions ended at the primary and the others; ${countsOf(seen)}`;
   });

@@ -1,4 +1,8 @@
-/** Runs in a client's namespace: keeps a server's processors busy for so long, by as many sessions as it is told. */
+/**
+ * Runs in a client's namespace: keeps a server's processors busy for so long, by as many sessions as it is told. Prints a
+ * line for each session that was ended; another takes its place, as a tenant's program would see to.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
 import { openConnection } from "./open-connection.ts";
 
 const input = process.argv[2] as string;
@@ -11,4 +15,15 @@ async function burn(): Promise<void> {
   await connection.end();
 }
 
-await Promise.all(Array.from({ length: sessions }, burn));
+async function keepBurning(): Promise<void> {
+  while (Date.now() < until) {
+    try {
+      await burn();
+    } catch (error) {
+      console.log(JSON.stringify({ at: Date.now(), why: String(error) }));
+      await sleep(500);
+    }
+  }
+}
+
+await Promise.all(Array.from({ length: sessions }, keepBurning));
