@@ -24,8 +24,9 @@ export const changeCommand = (before: Verdicts, after: Verdicts): string =>
     .map(([slot, is]) => `set server ${slot} agent ${is ? "up" : "down"}`)
     .join("; ");
 
-/** A change, at once. A gate that did not hear of it asks within a second or two. */
-export async function tellChange(socket: string, before: Verdicts, after: Verdicts): Promise<void> {
+/** A change, at once; what was told. A gate that did not hear of it asks within a second or two. */
+export async function tellChange(socket: string, before: Verdicts, after: Verdicts): Promise<string> {
   const command = changeCommand(before, after);
   if (command !== "") await askGate(socket, command).catch(() => {});
+  return command;
 }

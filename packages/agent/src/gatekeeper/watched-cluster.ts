@@ -5,13 +5,19 @@ import type { HostPaths } from "../host-paths.ts";
 import { readLed, writeChange, writeLed } from "./change-files.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import { createKnownViews } from "./known-views.ts";
-import { mayLead, mayRead, newest, primaryOf } from "./may-lead.ts";
+import { mayLead, mayRead, newest, primaryOf, type Views } from "./may-lead.ts";
 import { type Note, noteChange } from "./note-change.ts";
 import { awayView, keepSampling } from "./sample-member.ts";
 import { tellChange, type Verdicts, verdictsOf } from "./tell-gate.ts";
 import type { ClusterViews, MemberView } from "./views.ts";
 
 const noteEveryMs = 100;
+
+/** Sessions end by a verdict: whoever asks why finds who was not heard of for how long, and what it said last. */
+function lastHeard({ node, ordinal }: ClusterFile["members"][number], views: Views): object {
+  const { state, role, ageMs } = newest(node, views) ?? {};
+  return { ordinal, state, role, ageMs };
+}
 
 /** One cluster of this host: its own member is asked from here on; what others say of theirs is taken from their hosts. */
 export function watchCluster(
@@ -43,7 +49,9 @@ export function watchCluster(
       const views = known.all();
       if (isSure()) {
         const verdicts = verdictsOf(file, views);
-        await tellChange(gatePaths(host, first.node).socket, told, verdicts);
+        const said = await tellChange(gatePaths(host, first.node).socket, told, verdicts);
+        if (said !== "")
+          log.info({ said, because: file.members.map((member) => lastHeard(member, views)) }, "gate told");
         told = verdicts;
       }
       const next = noteChange(file, before, views, Date.now());
