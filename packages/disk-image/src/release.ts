@@ -7,3 +7,8 @@ export function release({ buffer, byteLength }: Uint8Array): void {
   const isShared = buffer.byteLength <= Buffer.poolSize && byteLength < buffer.byteLength;
   if (!isShared && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
+
+/** Of what sockets read only this is safe: what one read leaves over of its memory, the runtime gives to the next of any. */
+export function releaseIfWhole(piece: Uint8Array): void {
+  if (piece.byteLength === piece.buffer.byteLength) release(piece);
+}

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { releaseIfWhole } from "@moorage/disk-image";
 import { bareBash } from "../bare-bash.ts";
 import { endGroup } from "../end-group.ts";
 
@@ -55,7 +56,8 @@ export async function* outputOf(
   try {
     for await (const chunk of shell.stdout) {
       yield chunk as Buffer;
-      release(chunk as Buffer);
+      // Gigabytes pass here, and would pile up to tens of megabytes.
+      releaseIfWhole(chunk as Buffer);
     }
     await fed;
     const [code] = await exit;
@@ -67,12 +69,4 @@ export async function* outputOf(
     signal.removeEventListener("abort", end);
     await exit.catch(() => {});
   }
-}
-
-/**
- * At once, and not when the collector comes to it: gigabytes pass here, and would pile up to tens of megabytes. Only
- * memory that the chunk fills: what one read leaves over, the runtime fills with the next of any other socket.
- */
-function release({ buffer, byteLength }: Buffer): void {
-  if (byteLength === buffer.byteLength) (buffer as ArrayBuffer).transfer(0);
 }

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { finished } from "node:stream/promises";
-import { chunkName, type DiskManifest, MOST_STORED_BYTES, release } from "@moorage/disk-image";
+import { chunkName, type DiskManifest, MOST_STORED_BYTES, releaseIfWhole } from "@moorage/disk-image";
 import { type ImportBounds, tooLarge } from "./bounds.ts";
 import { startChild } from "./child-process.ts";
 import type { FrameHeader } from "./frames.ts";
@@ -87,16 +87,11 @@ async function feed(source: Readable, expectedBytes: number, upload: Writable): 
     bytes += piece.length;
     if (bytes > expectedBytes)
       source.destroy(new Error(`The store gave more than the ${expectedBytes} bytes of the upload.`));
-    else if (!upload.write(piece, () => useUp(piece))) source.pause();
+    else if (!upload.write(piece, () => releaseIfWhole(piece))) source.pause();
   });
   await finished(source);
   if (bytes < expectedBytes) throw new Error(`The store gave ${bytes} of the ${expectedBytes} bytes of the upload.`);
   upload.end();
-}
-
-/** One that is only a part of something stays. */
-function useUp(piece: Buffer): void {
-  if (piece.length === piece.buffer.byteLength) release(piece);
 }
 
 async function keepChunks({ pieces }: ReadingPipe, { bounds, put }: ImportOrder): Promise<FrameHeader[]> {
