@@ -1,6 +1,6 @@
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { allow, databaseOnAgent, until, untilSettled } from "#testing/database-on-agent.ts";
+import { databaseOnAgent, shortenDeadline, until, untilSettled } from "#testing/database-on-agent.ts";
 import { startTemporal, type Temporal } from "#testing/temporal.ts";
 import { ENGINE, newWorld, PLAN, type World } from "#testing/world.ts";
 
@@ -121,7 +121,7 @@ test("reset: with a host that is away at the deadline, wanted until it is back",
   await using database = await databaseOnAgent(world, temporal);
   await database.silence();
   await post("credentials/reset")(database);
-  await allow(world, 1000);
+  await shortenDeadline(world, 1000);
   await database.work();
   await untilSettled(world);
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPowerDns, type Names } from "#names/index.ts";
-import { allow } from "#testing/database-on-agent.ts";
+import { shortenDeadline } from "#testing/database-on-agent.ts";
 import { startGateway } from "#testing/gateway.ts";
 import { type PowerDns, startPowerDns } from "#testing/power-dns.ts";
 import { simulateAgent } from "#testing/simulated-agent.ts";
@@ -125,7 +125,7 @@ test("a name server that is down for too long fails the database with the reason
   const alice = await world.customer();
   await dns.stop();
   const { id } = (await alice.create()).body;
-  await allow(world, 2000);
+  await shortenDeadline(world, 2000);
   running.use(await startWorker(world, temporal, createNameActivities(namesOf(world, dns))));
 
   expect(await settled(world)).toBe("failed");

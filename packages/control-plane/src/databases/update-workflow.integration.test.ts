@@ -1,7 +1,7 @@
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { HOME, OFFICE } from "#testing/active-database.ts";
-import { allow, databaseOnAgent, until, untilSettled } from "#testing/database-on-agent.ts";
+import { databaseOnAgent, shortenDeadline, until, untilSettled } from "#testing/database-on-agent.ts";
 import { startTemporal, type Temporal } from "#testing/temporal.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
@@ -55,7 +55,7 @@ test("a host that says nothing until the deadline: the old list is shown, and wa
   await using database = await databaseOnAgent(world, temporal);
   await database.silence();
   await database.alice.put(database.url, { allow_list: OFFICE });
-  await allow(world, 1000);
+  await shortenDeadline(world, 1000);
   await database.work();
 
   await untilSettled(world);

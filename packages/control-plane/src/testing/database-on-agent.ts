@@ -44,10 +44,11 @@ export async function databaseOnAgent(
 }
 
 /** Open operations have so long from now on. Before workflows run: one that was begun has its deadline with it. */
-export const allow = async (world: World, milliseconds: number): Promise<void> => {
+export const shortenDeadline = async (world: World, milliseconds: number): Promise<void> => {
   const deadline_at = new Date(Date.now() + milliseconds);
   await world.db.updateTable("operations").set({ deadline_at }).where("settled_at", "is", null).execute();
 };
+
 export async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPowerDns } from "#names/index.ts";
 import { CLUSTER_PLAN, HOME, OFFICE, offerClusterPlan } from "#testing/active-database.ts";
 import { clusterOnAgents, pollingAgents } from "#testing/cluster-on-agents.ts";
-import { allow, until, untilSettled } from "#testing/database-on-agent.ts";
+import { shortenDeadline, until, untilSettled } from "#testing/database-on-agent.ts";
 import { startPowerDns } from "#testing/power-dns.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
 import { newWorld, type World, ZONE } from "#testing/world.ts";
@@ -131,7 +131,7 @@ test("a cluster whose members do not come together when it is resumed stays susp
   broken = true;
 
   await cluster.alice.post(`${cluster.url}/resume`);
-  await allow(world, 2000);
+  await shortenDeadline(world, 2000);
   await cluster.work(temporal, noNames);
   await untilSettled(world);
 
