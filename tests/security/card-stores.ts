@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { loopback, ports, s3Bucket, s3Keys, s3Url } from "../../tools/stack/addresses.ts";
 import { inStack, mailDir } from "../../tools/stack/places.ts";
+import { until } from "../kit/until.ts";
 import { everyStore, filesIn, plantFile, psql, type Store } from "./stores.ts";
 
 export async function everyCardStore(traces: Store): Promise<Store[]> {
@@ -31,9 +32,7 @@ const temporalHistories: Store = {
   name: "histories of temporal",
   async *stream() {
     for (let token = ""; ; ) {
-      const list = await temporal<{ executions?: { execution: Execution }[]; nextPageToken?: string }>(
-        `?pageSize=200&nextPageToken=${encodeURIComponent(token)}`,
-      );
+      const list = await listed(`pageSize=200&nextPageToken=${encodeURIComponent(token)}`);
       for (const { execution } of list.executions ?? []) yield* historyOf(execution);
       token = list.nextPageToken ?? "";
       if (token === "") return;
@@ -43,10 +42,16 @@ const temporalHistories: Store = {
     const id = `planted-${randomUUID()}`;
     const taskQueue = { name: "nobody-works-here" };
     await temporal(`/${id}`, { workflowType: { name: "planted" }, taskQueue, input: [text] });
+    // Temporal lists it a moment after it took it.
+    const query = encodeURIComponent(`WorkflowId = '${id}'`);
+    await until(`${id} is listed`, 30, async () => ((await listed(`query=${query}`)).executions ?? []).length > 0);
     return () => temporal(`/${id}/terminate`, {});
   },
 };
 type Execution = { workflowId: string; runId: string };
+
+const listed = (query: string) =>
+  temporal<{ executions?: { execution: Execution }[]; nextPageToken?: string }>(`?${query}`);
 
 async function* historyOf({ workflowId, runId }: Execution): AsyncIterable<Buffer> {
   for (let token = ""; ; ) {
