@@ -2,7 +2,7 @@ import type { Sample } from "./sample-member.ts";
 import type { MemberView } from "./views.ts";
 
 /** As far as the rule looks back from the last that was seen of a member, and a little. */
-const keepMs = 1200;
+const keepMs = 2200;
 
 /** What was seen of the members of one cluster, with the age that it has when it is asked for. */
 export function createKnownViews(now: () => number = () => performance.now()) {

@@ -1,7 +1,10 @@
 import type { MemberView } from "./views.ts";
 
-/** What was seen longer ago says nothing of now; but a gatekeeper that is started again must move nobody. */
-const freshMs = 1000;
+/**
+ * What was seen longer ago says nothing of now. Shorter would end sessions of a server that is only busy; longer would let
+ * a member that was cut off be read for more than three seconds. A gatekeeper that is started again must move nobody.
+ */
+const freshMs = 2000;
 const keptMs = 4000;
 const majority = 2;
 
@@ -39,8 +42,8 @@ const saysItFollows = (view: MemberView): boolean =>
   isInGroup(view) && view.role === "secondary" && view.primary !== undefined;
 
 /**
- * Another member follows the same primary now, and both were in one view within the last second. Not in one view at this
- * very moment: while a member comes or goes, samples of two hosts fall on either side of the change.
+ * Another member follows the same primary now, and both were in one view within the last two seconds. Not in one view at
+ * this very moment: while a member comes or goes, samples of two hosts fall on either side of the change.
  */
 function isShared(now: MemberView, ofMember: Views, views: Views): boolean {
   const own = ofMember.filter(({ node, primary }) => node === now.node && primary === now.primary);

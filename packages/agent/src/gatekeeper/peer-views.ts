@@ -9,7 +9,7 @@ import { MemberView } from "./views.ts";
 const Question = z.object({ nodes: z.array(z.uuid()).max(1000) });
 const Answer = z.object({ views: z.array(MemberView) });
 /** No answer in this time is none. */
-const answerWithinMs = 500;
+const answerWithinMs = 1000;
 
 /**
  * Tells other hosts what members of this one said of their groups. `viewFor` knows which host may hear of which member,

@@ -93,8 +93,8 @@ describe("clients are not led to a leader", () => {
   test.each<[string, MemberView[]]>([
     ["that nobody follows", [view(a, open()), view(b, following(a, { receiving: "CONNECTING" }))]],
     ["whose followers were lost", [view(a, open(b, c)), view(b, following(a, { receiving: "CONNECTING" }))]],
-    ["that is cut off from its followers", [oldLeader, { ...follower, ageMs: 1001 }]],
-    ["whose own host was last heard a second ago", [{ ...oldLeader, ageMs: 1001 }, follower]],
+    ["that is cut off from its followers", [oldLeader, { ...follower, ageMs: 2001 }]],
+    ["whose own host was last heard two seconds ago", [{ ...oldLeader, ageMs: 2001 }, follower]],
     ["that is closed", [view(a, following(b, { source: null })), follower]],
     [
       "of a former term, when others know the next one",

@@ -6,8 +6,8 @@ import { type FollowingPacket, followingQuestion, readFollowing } from "./sample
 import type { MemberView } from "./views.ts";
 
 export const sampleEveryMs = 250;
-/** A server that takes longer is not one to lead to. */
-const answerWithinMs = 1000;
+/** A server that takes longer is not one to lead to: its word would be too old when the next one comes. */
+const answerWithinMs = 1700;
 
 /** `at` is when it was asked, by the clock of this process. */
 export type Sample = { at: number; view: Omit<MemberView, "ageMs"> };
