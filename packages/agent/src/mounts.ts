@@ -1,10 +1,27 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { runCommand } from "./run-command.ts";
 
 /** Asks the kernel, without a process: is something mounted exactly here? */
 export async function isMountPoint(path: string): Promise<boolean> {
   const table = await readFile("/proc/self/mountinfo", "utf8");
   return table.split("\n").some((line) => line.split(" ")[4] === path.replaceAll(" ", "\\040"));
+}
+
+const tryAgainMs = 200;
+
+/** Everything that is mounted here is taken away. `withinMs`: who still uses it is waited for that long. */
+export async function unmount(folder: string, withinMs = 0): Promise<void> {
+  const until = performance.now() + withinMs;
+  while (await isMountPoint(folder)) {
+    try {
+      await runCommand("umount", [folder]);
+    } catch (error) {
+      if (performance.now() >= until) throw error;
+      await sleep(tryAgainMs);
+    }
+  }
 }
 
 /** The file whose file system is mounted exactly here, if it is one in a file. */

@@ -4,7 +4,7 @@ import { imageMb } from "./disk/disk-decision.ts";
 import { growVolume, isGrown } from "./disk/grow-volume.ts";
 import { renameDurably } from "./durable-file.ts";
 import type { NodePaths } from "./host-paths.ts";
-import { isMountPoint, loopDevicesOf } from "./mounts.ts";
+import { isMountPoint, loopDevicesOf, unmount } from "./mounts.ts";
 import { runCommand } from "./run-command.ts";
 
 /** A file with a file system in it, and where that is mounted. */
@@ -47,7 +47,7 @@ async function makeImage(path: string, sizeMb: number): Promise<void> {
 }
 
 export async function releaseVolume(paths: Volume): Promise<void> {
-  while (await isMountPoint(paths.volume)) await runCommand("umount", [paths.volume]);
+  await unmount(paths.volume);
   await detachImage(paths.image);
 }
 

@@ -14,6 +14,7 @@ import { testSpec } from "../testing/node-spec.ts";
 import { type ObjectStore, startObjectStore } from "../testing/object-store.ts";
 import { makeTestHost, sh, type TestHost, until } from "../testing/test-host.ts";
 import { archivedNode } from "./archived-node.ts";
+import { untilAborted } from "./copy.ts";
 import { Manifest } from "./manifest.ts";
 import { purgeShipped } from "./ship-logs.ts";
 
@@ -289,6 +290,20 @@ describe("a copy", () => {
     await until("the copy", () => jobOf(plain, id)?.state === "done", 60_000);
     const told = gateway.messages.flatMap(({ nodes }) => nodes).flatMap(({ jobs }) => jobs ?? []);
     expect(told.filter((job) => job.id === id && job.message !== undefined)).toEqual([]);
+  });
+
+  test("that is to end is ended by its server, which answers", async () => {
+    const order = new AbortController();
+    const long = withRoot(socketOf(plain), (connection) =>
+      untilAborted(socketOf(plain), connection, order.signal, () =>
+        connection.query("SELECT BENCHMARK(1000000000000, MD5('a'))"),
+      ),
+    );
+    const underWay = "SELECT id FROM information_schema.processlist WHERE info LIKE 'SELECT BENCHMARK%'";
+    await until("the server to be at it", async () => (await sql(plain, underWay)).length === 1);
+    order.abort();
+    await expect(long).rejects.toThrow("Query execution was interrupted");
+    expect(await sql(plain, underWay)).toEqual([]);
   });
 
   test("that is due is made by the host itself, without being asked for", async () => {

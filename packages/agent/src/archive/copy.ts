@@ -119,13 +119,13 @@ async function clone(deps: TimeDeps, node: ArchivedNode, scratch: Scratch, { id,
   // Left by a try that was reported as failed after it was done: the server makes the folder itself.
   await runCommand("rm", ["-rf", join(scratch.folder, copyContents.data)]);
   return withRoot(paths.socket, async (connection) => {
-    const end = () => connection.destroy();
-    signal.addEventListener("abort", end, { once: true });
     try {
       const started =
         spec.cluster === undefined ? await serverTime(connection) : await memberTime(deps, node, connection);
       const gtid = await executedGtids(connection);
-      await cloneInTurn(connection, `/scratch/${id}/${copyContents.data}`, signal);
+      await untilAborted(paths.socket, connection, signal, () =>
+        cloneInTurn(connection, `/scratch/${id}/${copyContents.data}`, signal),
+      );
       const ended = await serverTime(connection, "after");
       // What a member has was stamped by another host's clock.
       const leeway = spec.cluster === undefined ? 0 : clocksDifferMs;
@@ -135,10 +135,32 @@ async function clone(deps: TimeDeps, node: ArchivedNode, scratch: Scratch, { id,
       throw new Error(`The server of ${spec.node} could not copy itself: ${(error as Error).message}`, {
         cause: error,
       });
-    } finally {
-      signal.removeEventListener("abort", end);
     }
   });
+}
+
+/**
+ * The server itself ends what it was asked for, so that nothing is written any more when this returns. To close the
+ * connection would not do: the driver never answers a question whose connection was given up. A server that cannot be told
+ * has ended, or will be.
+ */
+export async function untilAborted<T>(
+  socket: string,
+  { threadId }: Connection,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const untold = Promise.withResolvers<never>();
+  const end = (): void => {
+    withRoot(socket, (other) => other.query("KILL QUERY ?", [threadId])).catch(untold.reject);
+  };
+  signal.throwIfAborted();
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    return await Promise.race([work(), untold.promise]);
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
 }
 
 const askAgainMs = 1000;
@@ -146,6 +168,7 @@ const askAgainMs = 1000;
 /** Another member may be taking this server's data, for as long as that lasts. */
 async function cloneInTurn(connection: Connection, folder: string, signal: AbortSignal): Promise<void> {
   for (;;) {
+    signal.throwIfAborted();
     try {
       await connection.query("CLONE LOCAL DATA DIRECTORY = ?", [folder]);
       return;

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { chown, lstat, mkdir, open, readdir, rm, rmdir, statfs } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { HostPaths } from "../host-paths.ts";
-import { isMountPoint, loopDevicesOf } from "../mounts.ts";
+import { isMountPoint, loopDevicesOf, unmount } from "../mounts.ts";
 import { runCommand } from "../run-command.ts";
 
 /**
@@ -91,8 +91,11 @@ export async function removeScratch(scratch: Scratch): Promise<void> {
   });
 }
 
+/** A server that was told to end its copy may take a moment to close the last file. */
+const closesWithinMs = 20_000;
+
 async function releaseScratch({ image, folder }: Scratch): Promise<void> {
-  while (await isMountPoint(folder)) await runCommand("umount", [folder]);
+  await unmount(folder, closesWithinMs);
   for (const device of await loopDevicesOf(image)) await runCommand("losetup", ["--detach", device]);
 }
 

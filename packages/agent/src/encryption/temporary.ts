@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chown, mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { mb } from "../disk/grow-volume.ts";
-import { isMountPoint, loopDevicesOf } from "../mounts.ts";
+import { isMountPoint, loopDevicesOf, unmount } from "../mounts.ts";
 import { CannotHeal } from "../podman.ts";
 import { runCommand } from "../run-command.ts";
 import { exists } from "../volume.ts";
@@ -71,7 +71,7 @@ async function encryptFolder(mount: string, folder: string): Promise<void> {
 }
 
 export async function releaseTemporary({ image, folder }: Temporary): Promise<void> {
-  while (await isMountPoint(folder)) await runCommand("umount", [folder]);
+  await unmount(folder);
   for (const device of await loopDevicesOf(image)) await runCommand("losetup", ["--detach", device]);
   await rm(image, { force: true });
 }
