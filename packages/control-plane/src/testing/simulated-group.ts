@@ -2,8 +2,14 @@ import type { GroupReport, NodeReport, NodeSpec } from "@moorage/contract/agent"
 import { leaveTimeline, simulateFollowing } from "./simulated-following.ts";
 
 type Cluster = NonNullable<NodeSpec["cluster"]>;
-/** Who is online, in the order of ordinals, and what may be done once and was. */
-type Group = { online: string[]; primary?: string | undefined; view: number; used: Set<string> };
+/** Who is online, in the order of ordinals, what may be done once and was, and who began by which permission. */
+type Group = {
+  online: string[];
+  primary?: string | undefined;
+  view: number;
+  used: Set<string>;
+  begun: Map<string, string>;
+};
 
 /** By the name of the group, so that the simulated hosts of a test see the same one. */
 const groups = new Map<string, Group>();
@@ -23,14 +29,14 @@ export function simulateMember(spec: NodeSpec): Partial<NodeReport> {
   }
   const group = groupOf(cluster.group);
   // A member that was renewed came from the others, so it joins them too.
-  if (!group.online.includes(spec.node) && (group.online.length > 0 || use(group, spec.node, cluster.begin)))
+  if (!group.online.includes(spec.node) && (group.online.length > 0 || begin(group, spec.node, cluster.begin)))
     join(group, cluster, spec.node);
   if (!group.online.includes(spec.node)) {
     const waits: GroupReport = { state: "offline", online: 0, shared: false, gtid: "" };
-    return { state: "working", step: "group", percent: 90, group: { ...waits, ...began(group, spec) } };
+    return { state: "working", step: "group", percent: 90, group: { ...waits, ...began(group, spec.node) } };
   }
   if (use(group, spec.node, cluster.lead)) Object.assign(group, { primary: spec.node, view: group.view + 1 });
-  return { group: { ...online(group, spec.node), ...began(group, spec) } };
+  return { group: { ...online(group, spec.node), ...began(group, spec.node) } };
 }
 
 /** A member that is lost without a word: the others go on without it. */
@@ -44,7 +50,7 @@ export function leaveGroup(name: string, node: string): void {
 }
 
 function groupOf(name: string): Group {
-  const group = groups.get(name) ?? { online: [], view: 0, used: new Set() };
+  const group = groups.get(name) ?? { online: [], view: 0, used: new Set(), begun: new Map() };
   groups.set(name, group);
   return group;
 }
@@ -61,8 +67,17 @@ function use({ used }: Group, node: string, id: string | undefined): boolean {
   return true;
 }
 
-const began = ({ used }: Group, { node, cluster }: NodeSpec): { began?: string } =>
-  cluster?.begin !== undefined && used.has(`${node} ${cluster.begin}`) ? { began: cluster.begin } : {};
+function begin(group: Group, node: string, id: string | undefined): boolean {
+  if (id === undefined || !use(group, node, id)) return false;
+  group.begun.set(node, id);
+  return true;
+}
+
+/** A host remembers it, also when it was taken back. */
+const began = ({ begun }: Group, node: string): { began?: string } => {
+  const id = begun.get(node);
+  return id === undefined ? {} : { began: id };
+};
 
 const online = (group: Group, node: string): GroupReport => ({
   state: "online",

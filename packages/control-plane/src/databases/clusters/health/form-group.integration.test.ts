@@ -96,6 +96,27 @@ test("each has what another lacks: nobody begins, and its tenant is told who dec
   });
 });
 
+test("with two hosts gone for good one begins alone, and both are replaced without their word", async () => {
+  const { instead } = holding([9, 5, 5]);
+  await using world = await newWorld();
+  await using cluster = await mendedCluster(world, temporal, { hosts: 5, instead });
+  const gone = [await cluster.lose(1), await cluster.lose(2)].map(({ node }) => node.host_id);
+  await cluster.leave(0);
+  await cluster.untilCounted(0, [0]);
+  await cluster.lookAfter(31, [0]);
+  for (const host of gone) await world.operator.post(`/admin/hosts/${(await world.hostRow(host)).name}/dead`, {});
+  await world.operator.post(`/admin/databases/${cluster.database.id}/begin`, { accept_loss: true });
+  await cluster.untilEnded("formGroup");
+
+  for (const heard of [[0], [0, 1]]) {
+    await cluster.untilCounted(heard.length, heard);
+    await cluster.lookAfter(6, heard);
+    await cluster.untilEnded("replaceNode");
+  }
+  await cluster.untilCounted(3, all);
+  expect((await cluster.nodes()).filter(({ host_id }) => gone.includes(host_id))).toEqual([]);
+});
+
 test("with a host gone for good the operator accepts the loss, and the others begin without it", async () => {
   const { instead, permitted } = holding([5, 7, 9]);
   await using world = await newWorld();

@@ -53,8 +53,11 @@ export const createReplaceActivities = ({
     const orders = {
       [renewed.id]: { renew: { id: orderId(operationId, PHASE), ...donorOf(cluster.members, node) } },
     };
-    // The others learn who is a member now; of one that is made anew where it is, nothing changes for them.
-    const told = fresh === undefined ? [old] : [...nodes.filter(({ id }) => id !== node), fresh];
+    // The others learn who is a member now; of one that is made anew where it is, nothing changes for them. Of a host that
+    // is dead nobody waits for word: its member is the next to be replaced.
+    const dead = cluster.members.filter(({ host }) => host.dead).map((member) => member.node);
+    const others = nodes.filter(({ id }) => id !== node && !dead.includes(id));
+    const told = fresh === undefined ? [old] : [...others, fresh];
     return want(tx, operationId, PHASE, await specsOf(tx, told, { ...context, zone, orders }));
   };
 
