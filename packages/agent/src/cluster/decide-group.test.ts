@@ -14,8 +14,12 @@ const spec = (change: Partial<Cluster> = {}) => {
   if (cluster === undefined) throw new Error("no cluster");
   return { node, cluster: { ...cluster, ...change } };
 };
+const being = (state: GroupFacts["own"]["state"], change: Partial<GroupFacts["own"]> = {}): GroupFacts["own"] => ({
+  ...{ state, readOnly: true, isPatient: false, hasDonor: true },
+  ...change,
+});
 const facts = (change: Partial<GroupFacts> = {}): GroupFacts => ({
-  own: { state: "offline", readOnly: true },
+  own: being("offline"),
   others: [],
   used: {},
   errant: "",
@@ -93,9 +97,19 @@ const joining: [string, Partial<GroupFacts>, object][] = [
     { others: group, errant: `${own}:1-3` },
     { kind: "errant", transactions: `${own}:1-3` },
   ],
-  ["expelled, it leaves first", { others: group, own: { state: "error", readOnly: true } }, { kind: "leave" }],
-  ["on its way in, it waits", { others: group, own: { state: "recovering", readOnly: true } }, { kind: "wait" }],
-  ["in the group it stays", { others: group, own: { state: "online", readOnly: true } }, { kind: "stay" }],
+  ["expelled, it leaves first", { others: group, own: being("error") }, { kind: "leave" }],
+  ["on its way in, it waits", { others: group, own: being("recovering") }, { kind: "wait" }],
+  [
+    "on its way into a group that has nobody to learn from, it leaves",
+    { others: group, own: being("recovering", { hasDonor: false }) },
+    { kind: "leave" },
+  ],
+  [
+    "in the group it is patient no more",
+    { others: group, own: being("online", { isPatient: true }) },
+    { kind: "arrive" },
+  ],
+  ["in the group it stays", { others: group, own: being("online") }, { kind: "stay" }],
 ];
 test.each(joining)("%s", (_, change, decision) => {
   expect(decideGroup(spec(), facts(change))).toMatchObject(decision);
@@ -126,7 +140,7 @@ test.each(joinsAllTheSame)("it joins %s", (_, member, others) => {
   expect(decideGroup(member, facts({ others }))).toEqual({ kind: "join", through: [second] });
 });
 
-const open = { state: "offline", readOnly: false } as const;
+const open = being("offline", { readOnly: false });
 const renewing: [string, Partial<Cluster>, Partial<GroupFacts>, object][] = [
   ["it takes a secondary's data", { renew: { id } }, { others: group, own: open }, { kind: "renew", id, donor: third }],
   ["it takes the wanted one's", { renew: { id, donor: second } }, { others: group, own: open }, { donor: second }],
@@ -138,12 +152,7 @@ const renewing: [string, Partial<Cluster>, Partial<GroupFacts>, object][] = [
   ],
   ["without a donor it waits", { renew: { id } }, { others: apart, own: open }, { kind: "wait" }],
   ["closed to writes, it is started anew", { renew: { id } }, { others: group }, { kind: "restart" }],
-  [
-    "in the group, it leaves",
-    { renew: { id } },
-    { others: group, own: { state: "online", readOnly: true } },
-    { kind: "leave" },
-  ],
+  ["in the group, it leaves", { renew: { id } }, { others: group, own: being("online") }, { kind: "leave" }],
   ["errant, it is renewed", { renew: { id } }, { others: group, own: open, errant: `${own}:1` }, { kind: "renew" }],
   [
     "begun and cut short, it is done again",
@@ -181,7 +190,7 @@ test("a member has no past to tell of between the giving up of its data and the 
   expect(isBetweenData({ renewing: id, renewed: id })).toBe(false);
 });
 
-const online = { state: "online", readOnly: true } as const;
+const online = being("online");
 test("it is made the primary once, and only while it is in the group", () => {
   expect(decideGroup(spec({ lead: id }), facts({ own: online, others: group }))).toEqual({ kind: "lead", id });
   expect(decideGroup(spec({ lead: id }), facts({ own: online, others: group, used: { led: id } })).kind).toBe("stay");
@@ -204,7 +213,12 @@ const anyView = fc.record({
   writable: fc.boolean(),
 });
 const anyFacts = fc.record({
-  own: fc.record({ state: fc.constantFrom("online", "recovering", "offline", "error"), readOnly: fc.boolean() }),
+  own: fc.record({
+    state: fc.constantFrom("online", "recovering", "offline", "error"),
+    readOnly: fc.boolean(),
+    isPatient: fc.boolean(),
+    hasDonor: fc.boolean(),
+  }),
   others: fc.array(anyView, { maxLength: 2 }),
   used: anyUsed,
   errant: fc.constantFrom("", `${own}:1`),

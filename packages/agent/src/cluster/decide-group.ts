@@ -1,9 +1,10 @@
 import type { Cluster, NodeSpec } from "@moorage/contract/agent";
 import type { MemberView } from "../gatekeeper/views.ts";
 import type { UsedIds } from "../node-state.ts";
+import type { OwnGroup } from "./group-sql.ts";
 
 export type GroupFacts = {
-  own: { state: "online" | "recovering" | "offline" | "error"; readOnly: boolean };
+  own: Pick<OwnGroup, "state" | "readOnly" | "isPatient" | "hasDonor">;
   /** As their hosts told them, with their age. Undefined: nobody can be asked. */
   others: MemberView[] | undefined;
   used: UsedIds;
@@ -14,6 +15,8 @@ export type GroupFacts = {
 export type GroupDecision =
   | { kind: "stay" }
   | { kind: "lead"; id: string }
+  /** It is in: from now on it misses another as soon as the others do. */
+  | { kind: "arrive" }
   | { kind: "leave" }
   /** By a server that was started without being closed to writes: a closed one takes nobody's data. */
   | { kind: "restart" }
@@ -60,11 +63,14 @@ export function decideGroup(spec: Pick<NodeSpec, "node" | "cluster">, facts: Gro
     if (own.state !== "offline") return { kind: "leave" };
     return own.readOnly ? { kind: "restart" } : { kind: "renew", id: renewal.id, donor };
   }
+  if (own.state === "online" && own.isPatient) return { kind: "arrive" };
   if (own.state === "online")
     return cluster.lead === undefined || cluster.lead === used.led
       ? { kind: "stay" }
       : { kind: "lead", id: cluster.lead };
-  if (own.state === "recovering") return { kind: "wait", for: "what the group did meanwhile" };
+  if (own.state === "recovering")
+    // Those that are all on their way in wait for each other: out of the group they can tell what they have.
+    return own.hasDonor ? { kind: "wait", for: "what the group did meanwhile" } : { kind: "leave" };
   if (own.state === "error") return { kind: "leave" };
 
   if (group.length > 0) {

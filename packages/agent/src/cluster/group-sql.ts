@@ -13,6 +13,10 @@ export type OwnGroup = {
   primary: string | undefined;
   online: string[];
   readOnly: boolean;
+  /** It waits before it expels another: see `joinGroup`. */
+  isPatient: boolean;
+  /** Somebody in its group has what it lacks, reached or not. */
+  hasDonor: boolean;
   /** Everything that it has executed or received. */
   gtid: string;
   /** Of the oldest transaction that is being applied. */
@@ -25,7 +29,9 @@ const look = `SELECT
   (SELECT MAX(member_host) FROM performance_schema.replication_group_members WHERE member_role = 'PRIMARY') AS lead_host,
   (SELECT JSON_ARRAYAGG(member_host) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE')
     AS online,
-  @@GLOBAL.super_read_only AS read_only,
+  EXISTS (SELECT 1 FROM performance_schema.replication_group_members WHERE member_state IN ('ONLINE', 'UNREACHABLE'))
+    AS has_donor,
+  @@GLOBAL.super_read_only AS read_only, @@GLOBAL.group_replication_member_expel_timeout AS patience,
   GTID_SUBTRACT(CONCAT(@@GLOBAL.gtid_executed, ',', COALESCE((SELECT received_transaction_set
     FROM performance_schema.replication_connection_status WHERE channel_name = 'group_replication_applier'), '')), '')
     AS gtid,
@@ -46,6 +52,8 @@ export const lookAtGroup = (socket: string): Promise<OwnGroup> =>
       primary: row["lead_host"] ?? undefined,
       online: row["online"] ?? [],
       readOnly: row["read_only"] === 1,
+      isPatient: row["patience"] > 0,
+      hasDonor: row["has_donor"] === 1,
       gtid: withoutSpace(row["gtid"]),
       backlogSeconds: Math.max(0, Number(row["backlog"])),
     };
@@ -96,12 +104,23 @@ export const beginGroup = (socket: string, password: string): Promise<void> =>
     { multipleStatements: true },
   );
 
-/** Through members that are in the group: one that is itself on its way in keeps whoever asks it waiting. */
+const patienceSeconds = 5;
+
+/**
+ * Through members that are in the group: one that is itself on its way in keeps whoever asks it waiting. Until it is in, it
+ * is patient: two that came in together had not heard from the only one with data yet, and expelled it within half a second.
+ */
 export const joinGroup = (socket: string, seeds: string, password: string): Promise<void> =>
   withRoot(socket, async (connection) => {
     await connection.query("SET GLOBAL group_replication_bootstrap_group = OFF");
     await connection.query("SET GLOBAL group_replication_group_seeds = ?", [seeds]);
+    await connection.query("SET GLOBAL group_replication_member_expel_timeout = ?", [patienceSeconds]);
     await connection.query("START GROUP_REPLICATION USER = ?, PASSWORD = ?", [groupAccount, password]);
+  });
+
+export const endPatience = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    await connection.query("SET GLOBAL group_replication_member_expel_timeout = 0");
   });
 
 export const leaveGroup = (socket: string): Promise<void> =>

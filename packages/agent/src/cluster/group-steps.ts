@@ -3,6 +3,7 @@ import { setStartUp } from "../disk/start-up.ts";
 import { applyGate, isGateRight } from "../gate/gate-steps.ts";
 import { type OwnMember, ownMember } from "../member.ts";
 import type { NodeContext } from "../node-context.ts";
+import { isAnswer } from "../mysql/node-sql.ts";
 import { serverStart } from "../mysql/server-start.ts";
 import { recordUsed, timelineRecord, updateTimeline, usedIds } from "../node-state.ts";
 import type { Step, StepTable } from "../run-steps.ts";
@@ -17,6 +18,7 @@ import {
   beginGroup,
   closeForTheGroup,
   credentialsOf,
+  endPatience,
   forgetHistory,
   joinGroup,
   leaveGroup,
@@ -113,6 +115,7 @@ async function act(
   if (decision.kind === "restart") return restartToTake(context);
   if (decision.kind === "renew") return renewData(context, member, decision);
   if (decision.kind === "leave") return leaveGroup(socket);
+  if (decision.kind === "arrive") return endPatience(socket);
   if (decision.kind === "lead") {
     await step(recordSteps.lead, () => recordUsed(context.paths, { led: decision.id }));
     return becomePrimary(socket);
@@ -120,9 +123,21 @@ async function act(
   // Before anything is used up: a gateway that is away must not cost a permission.
   const password = await membersPassword(context);
   if (decision.kind === "join") return join(socket, seedsOf(member, decision.through), password);
-  const begun = { begun: decision.id, begun_by: await serverStart(socket) };
-  await step(recordSteps.begin, () => recordUsed(context.paths, begun));
-  return beginGroup(socket, password);
+  return begin(context, decision.id, password);
+}
+
+/** A server that answers with an error was never alone in a group: its permission is as good as before. */
+async function begin({ paths }: NodeContext, id: string, password: string): Promise<void> {
+  const { socket } = paths;
+  const begun = { begun: id, begun_by: await serverStart(socket) };
+  await step(recordSteps.begin, () => recordUsed(paths, begun));
+  try {
+    await beginGroup(socket, password);
+  } catch (error) {
+    if (!isAnswer(error)) throw error;
+    await recordUsed(paths, { begun: undefined, begun_by: undefined });
+    throw new NotYet(`its server to begin a group (${error.message})`, joinAgainMs);
+  }
 }
 
 const seedsOf = ({ others, peerPort }: OwnMember, through: readonly string[]): string =>

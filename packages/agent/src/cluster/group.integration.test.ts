@@ -78,6 +78,26 @@ test("without a permission nobody begins; by one permission three members are on
   await allWell();
 }, 240_000);
 
+test("a permission that the server could not use is used when it can", async () => {
+  for (const index of all) three.killServer(index);
+  await until("three apart", areApart, 60_000);
+  const most = await mostAdvanced();
+  const [row] = await three.sql<{ address: string }>(most, "SELECT @@group_replication_local_address AS address");
+  await three.sql(most, "SET GLOBAL group_replication_local_address = '203.0.113.1:33061'");
+  const begin = await giveBegin(most);
+  const wasTold = async (): Promise<boolean> => {
+    const [told] = await three.sql<{ Value: string }>(most, "SHOW GLOBAL STATUS LIKE 'Com_group_replication_start'");
+    return Number(told?.Value) > 0;
+  };
+  await until("it was told to", wasTold);
+  await three.sql(most, `SET GLOBAL group_replication_local_address = '${row?.address}'`);
+
+  await allWell();
+  expect(group(most)).toMatchObject({ began: begin });
+  three.cluster(() => leaderless);
+  await allWell();
+}, 240_000);
+
 test("a table without a primary key gets one, and is on every member", async () => {
   await write("CREATE DATABASE shop");
   await write("CREATE TABLE shop.t (a INT)");

@@ -25,6 +25,10 @@ export async function withRoot<T>(
   }
 }
 
+/** The server said no; any other error leaves open what it did. */
+export const isAnswer = (error: unknown): error is Error & { sqlState: string } =>
+  error instanceof Error && typeof (error as { sqlState?: unknown }).sqlState === "string";
+
 /** The engine's error for whoever wants a server's data while they are being copied: it makes one copy at a time. */
 export const copyUnderWay = 3634;
 
