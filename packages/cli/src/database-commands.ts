@@ -22,7 +22,7 @@ type Deleted = {
   data_until: string;
   undelete_until: string;
 };
-type Begun = { id: number; label: string; waits_for: string[]; leads?: number };
+type Begun = { id: number; label: string; waits_for: string[]; leads?: number; left_out?: number };
 type Tail = {
   name: string;
   timeline: string;
@@ -72,7 +72,7 @@ export function databaseCommands(program: Command, output: Output): void {
       const next =
         reply.leads === undefined
           ? `begins with the node that has the most, as soon as ${reply.waits_for.join(", ")} have said what they have.`
-          : `is led by node ${reply.leads} alone, until others follow it.`;
+          : `is led by node ${reply.leads} alone, until others follow it.${leftOut(reply)}`;
       output.said(reply, `Database ${reply.label} (${reply.id}) ${next}`);
     });
 
@@ -84,6 +84,11 @@ export function databaseCommands(program: Command, output: Output): void {
       output.list(tails, rowOfTail, "Nothing was lost to it in the last week.");
     });
 }
+
+const leftOut = ({ left_out = 0 }: Begun): string =>
+  left_out === 0
+    ? ""
+    : ` It goes on without ${left_out} transactions that its backups have: a fork to a time before has them.`;
 
 const inWords = ({ id, account, label, status, data_until }: Undeleted): string =>
   data_until === null

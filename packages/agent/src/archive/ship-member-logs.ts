@@ -92,9 +92,11 @@ async function archiveEnd(deps: TellDeps, node: ArchivedNode, signal: AbortSigna
   const { nodes = [] } = await deps.archived({ protocol: PROTOCOL, nodes: [{ node: id, timeline }] }, signal);
   const end = nodes.find((each) => each.node === id && each.timeline === timeline);
   if (end === undefined) throw new GatewayRefused("The gateway does not say where the archive ends.");
-  const { newest_copy } = await readArchiveState(node, deps.clock());
-  if (end.newest_copy !== undefined && (newest_copy === undefined || end.newest_copy > newest_copy))
-    await updateArchiveState(node, deps.clock(), () => ({ newest_copy: end.newest_copy }));
+  const { newest_copy, untold } = await readArchiveState(node, deps.clock());
+  const isNewer = end.newest_copy !== undefined && (newest_copy === undefined || end.newest_copy > newest_copy);
+  // None: the archive parted since, and what was copied before is of another past. What is not told yet is not known.
+  const isParted = end.newest_copy === undefined && newest_copy !== undefined && untold.copies.length === 0;
+  if (isNewer || isParted) await updateArchiveState(node, deps.clock(), () => ({ newest_copy: end.newest_copy }));
   return end;
 }
 

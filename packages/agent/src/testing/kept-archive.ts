@@ -45,7 +45,16 @@ export async function keepArchive(three: ThreeHosts) {
         if (isNews) logs.push({ ...log, node });
         archived = after;
       }
-      return { node, timeline: of, gtid: formatGtidSet(archived) };
+      const newest = copies
+        .map(({ ended_at }) => ended_at)
+        .toSorted()
+        .at(-1);
+      return {
+        node,
+        timeline: of,
+        gtid: formatGtidSet(archived),
+        ...(newest !== undefined && { newest_copy: newest }),
+      };
     });
   }
   for (const { gateway } of three.hosts) Object.assign(gateway.archive, { store, endOf: record });

@@ -11,19 +11,31 @@ import { lockTimeline, type TimelineRow } from "../timeline-store.ts";
 
 type Timeline = Pick<TimelineRow, "id" | "last_log">;
 
+/** Where a timeline's archive parted last: only what comes after is of the past that its cluster has now. */
+export const newestParting = (db: Db | Tx, timelineId: string) =>
+  db
+    .selectFrom("partings")
+    .selectAll()
+    .where("timeline_id", "=", timelineId)
+    .orderBy("sequence", "desc")
+    .limit(1)
+    .executeTakeFirst();
+
 /**
  * The transactions of a cluster that are in the logs of its timeline; its group is named by the timeline. Retention may
  * have taken the last log away: then a copy has all that was in it.
  */
 export async function archivedGtids(db: Db | Tx, { id, last_log }: Timeline): Promise<GtidSet> {
   if (last_log === 0) return new Map();
+  const parting = await newestParting(db, id);
+  if (parting?.sequence === last_log) return parseGtidSet(parting.gtid);
   const last = await db
     .selectFrom("binary_logs")
     .select("gtid")
     .where("timeline_id", "=", id)
     .where("sequence", "=", last_log)
     .executeTakeFirst();
-  const known = last ?? (await newestCopy(db, id));
+  const known = last ?? (await newestCopy(db, id, parting));
   return gtidsOfGroup(parseGtidSet(known?.gtid ?? ""), id);
 }
 
@@ -33,27 +45,29 @@ export async function archivedGtids(db: Db | Tx, { id, last_log }: Timeline): Pr
  */
 export async function restorableGtids(tx: Tx, timelineId: string): Promise<GtidSet> {
   const timeline = await lockTimeline(tx, timelineId);
-  const copies = await tx
-    .selectFrom("copies")
+  const copies = await copiesSince(tx, timelineId, await newestParting(tx, timelineId))
     .select("gtid")
-    .where("timeline_id", "=", timelineId)
     .where("doomed_at", "is", null)
     .execute();
   const copied = copies.map(({ gtid }) => gtidsOfGroup(parseGtidSet(gtid), timelineId));
   return uniteGtidSets(await archivedGtids(tx, timeline), ...copied);
 }
 
-const newestCopy = (db: Db | Tx, timelineId: string) =>
+const copiesSince = (db: Db | Tx, timelineId: string, parting: { sequence: number } | undefined) =>
   db
     .selectFrom("copies")
-    .select(["gtid", "ended_at"])
     .where("timeline_id", "=", timelineId)
+    .where("first_log", ">", parting?.sequence ?? 0);
+
+const newestCopy = (db: Db | Tx, timelineId: string, parting: { sequence: number } | undefined) =>
+  copiesSince(db, timelineId, parting)
+    .select(["gtid", "ended_at"])
     .orderBy("ended_at", "desc")
     .limit(1)
     .executeTakeFirst();
 
 export async function archiveEnd(db: Db | Tx, timeline: Timeline): Promise<ArchiveEnd> {
-  const copy = await newestCopy(db, timeline.id);
+  const copy = await newestCopy(db, timeline.id, await newestParting(db, timeline.id));
   return {
     gtid: formatGtidSet(await archivedGtids(db, timeline)),
     ...(copy === undefined ? {} : { newest_copy: copy.ended_at.toISOString() }),

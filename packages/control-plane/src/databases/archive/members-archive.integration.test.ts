@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { ArchivedReply, NodeSpec } from "@moorage/contract/agent";
+import type { ArchivedReply, NodeSpec, UploadsReply } from "@moorage/contract/agent";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLog } from "#platform/log.ts";
+import { sha256 } from "#platform/sha256.ts";
 import { activeClusterOnAgents } from "#testing/active-database.ts";
 import { startGateway } from "#testing/gateway.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
@@ -10,6 +11,9 @@ import { hasBackup, later, timelinesOf } from "#testing/past.ts";
 import { simulateAgent } from "#testing/simulated-agent.ts";
 import { newWorld, type World } from "#testing/world.ts";
 import { createKeepersChore } from "./choose-keeper.ts";
+import { loadHistory } from "./history-store.ts";
+import { goOnWith } from "./part-archive.ts";
+import { planRestore } from "./recipe.ts";
 
 let store: ObjectStore;
 beforeAll(async () => {
@@ -143,6 +147,55 @@ test("a member that lacks what comes next gives way to another, and only when al
 
   expect((await logsOf(world)).map(({ sequence }) => sequence)).toEqual([1, 3]);
   expect(await tell(await keeper(), { logs: [log(world, timeline, 11, 10, 12)] })).toMatchObject(missing);
+});
+
+test("where a cluster went on without some of its archive, no restore passes: each past is restored by itself", async () => {
+  await using world = await newWorld();
+  await using stage = await staged(world);
+  const { timeline, tell, timeOf } = { ...stage, timeOf: (to: number) => new Date(begun + to * 1000) };
+  const begun = world.time.now.getTime();
+  const member = (number: number, from: number, to: number) => log(world, timeline, number, from, to);
+  const planned = async (until: Date) => {
+    const history = await loadHistory(world.db, timeline);
+    const { base, logs } = planRestore(history, { timeline, until });
+    return [base.kind === "copy" ? base.copy.id : base.kind, ...logs.map((each) => each.log.sequence)];
+  };
+  /** Of what the members had then. */
+  const copy = async (to: number, at: Date) => {
+    const made = { id: randomUUID(), started_at: at.toISOString(), ended_at: at.toISOString() };
+    const manifest = Buffer.from(made.id);
+    const { body } = await stage.call<UploadsReply>(1, "/v1/uploads", {
+      ...{ node: (await stage.nodes())[1]?.id, timeline, names: [`copies/${made.id}/manifest.json`] },
+    });
+    await fetch(body.urls[0] ?? "", { method: "PUT", body: manifest });
+    const sum = sha256(manifest).toString("hex");
+    await tell(1, { copies: [{ ...made, gtid: `${timeline}:1-${to}`, bytes: 1, parts: 1, manifest_sha256: sum }] });
+    return made.id;
+  };
+  await tell(2, { logs: [member(7, 0, 3), member(8, 3, 9)] });
+  const old = await copy(9, timeOf(9));
+  const goOn = (acceptsLoss: boolean) =>
+    world.db
+      .transaction()
+      .execute((tx) => goOnWith(tx, timeline, `${timeline}:1-5`, { acceptsLoss, at: world.time.now }));
+
+  expect(await goOn(false)).toEqual({ leftOut: 4, refused: true });
+  expect((await tell(1, {})).body.nodes).toMatchObject([{ gtid: `${timeline}:1-9` }]);
+  expect(await goOn(true)).toEqual({ leftOut: 4, refused: false });
+  expect((await tell(1, {})).body.nodes).toEqual([{ node: expect.any(String), timeline, gtid: `${timeline}:1-5` }]);
+
+  await copy(4, timeOf(10)); // of one that lacked something then
+  // The transactions from 6 to 9 of this one are others than those that were archived before.
+  expect(await tell(1, { logs: [member(2, 3, 15), member(3, 15, 20)] })).toMatchObject({ status: 200 });
+  expect((await logsOf(world)).map(({ sequence }) => sequence)).toEqual([1, 2, 4, 5]);
+  await expect(planned(timeOf(19))).rejects.toThrow("It can be restored to a time from");
+
+  const first = await copy(5, timeOf(12));
+  expect(await planned(timeOf(19))).toEqual([first, 4, 5]);
+  expect((await tell(1, {})).body.nodes).toMatchObject([{ newest_copy: timeOf(12).toISOString() }]);
+  expect(await planned(timeOf(8))).toEqual(["prepared", 1, 2]);
+  expect((await loadHistory(world.db, timeline)).copies.map(({ id }) => id)).toContain(old);
+  expect(await goOn(true)).toMatchObject({ leftOut: 15 });
 });
 
 test("the archive goes to another when the host of its keeper is silent, in one step for all members", async () => {

@@ -56,8 +56,31 @@ export function planRestore<C extends CopyPast, L extends LogPast>(
   target: Target,
 ): RestorePlan<C, L> {
   const plan = "copy" in target ? fromCopy(history, target) : toTime(history, target.timeline, target.until);
-  if (plan === undefined) throw new NotRestorable(restorableRange(history, target.timeline));
+  if (plan === undefined)
+    throw new NotRestorable(
+      restorableRange(history, target.timeline) ??
+        restorableRange(beforeTheHole(history, target.timeline), target.timeline),
+    );
   return plan;
+}
+
+/** As it was when the last log before its last hole was archived. */
+function beforeTheHole(history: History, timelineId: string): History {
+  const logs = history.logs.filter(({ timeline_id }) => timeline_id === timelineId);
+  const isBeforeHole = ({ sequence }: LogPast, n: number): boolean =>
+    (logs[n + 1]?.sequence ?? (timelineOf(history, timelineId)?.last_log ?? 0) + 1) !== sequence + 1;
+  const last = logs.findLast(isBeforeHole);
+  if (last === undefined) return history;
+  const { sequence, closed_at } = last;
+  const isThere = ({ timeline_id }: { timeline_id: string }, first: number): boolean =>
+    timeline_id !== timelineId || first <= sequence + 1;
+  return {
+    timelines: history.timelines.map((each) =>
+      each.id === timelineId ? { ...each, last_log: sequence, archived_through: closed_at } : each,
+    ),
+    copies: history.copies.filter((copy) => isThere(copy, copy.first_log)),
+    logs: history.logs.filter((log) => isThere(log, log.sequence + 1)),
+  };
 }
 
 /** Every time from `oldest` to `newest` can be restored. Undefined: none can. */

@@ -3,6 +3,8 @@ import {
   type ArchivedLog,
   type ArchivedReply,
   type ArchivedRequest,
+  countMissing,
+  parseGtidSet,
   PROTOCOL,
 } from "@moorage/contract/agent";
 import { sql } from "kysely";
@@ -14,7 +16,7 @@ import { DomainError, notFound } from "#platform/errors.ts";
 import type { Objects } from "#platform/objects.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { lockTimeline, type TimelineRow } from "../timeline-store.ts";
-import { archiveEnd } from "./archive-end.ts";
+import { archiveEnd, newestParting } from "./archive-end.ts";
 import { markUnfit } from "./keeper-store.ts";
 import { manifestOf, objectKey } from "./object-names.ts";
 import { LogsMissing, nextInTimeline } from "./record-member-log.ts";
@@ -104,7 +106,7 @@ async function recordCopy(tx: Tx, timeline: TimelineRow, copy: ArchivedCopy): Pr
   if (started_at > ended_at) throw refused(`Copy ${copy.id} ended before it began.`);
   const { gtid, bytes, parts, manifest_sha256 } = copy;
   const columns = { started_at, ended_at, gtid, bytes, parts, manifest_sha256 };
-  const first_log = await firstLogAfter(tx, timeline, started_at);
+  const first_log = await firstLogAfter(tx, timeline, copy);
   const written = await tx
     .insertInto("copies")
     .values({ account_id: timeline.account_id, id: copy.id, timeline_id: timeline.id, first_log, ...columns })
@@ -119,8 +121,19 @@ async function recordCopy(tx: Tx, timeline: TimelineRow, copy: ArchivedCopy): Pr
   if (written === undefined) throw refused(`Copy ${copy.id} is another timeline's.`);
 }
 
-/** Logs that were closed before are in the copy. Those that we know no more are older than any that we do. */
-async function firstLogAfter(tx: Tx, { id, last_log }: TimelineRow, startedAt: Date): Promise<number> {
+/**
+ * Logs that were closed before are in the copy. Those that we know no more are older than any that we do. Where the archive
+ * parted, a copy is of the past after that if it has all that the cluster went on with.
+ */
+async function firstLogAfter(tx: Tx, timeline: TimelineRow, { started_at, gtid }: ArchivedCopy): Promise<number> {
+  const first = await firstClosedAfter(tx, timeline, timeOf(started_at));
+  const parting = await newestParting(tx, timeline.id);
+  if (parting === undefined) return first;
+  const hasAll = countMissing(parseGtidSet(parting.gtid), parseGtidSet(gtid)) === 0;
+  return hasAll ? Math.max(first, parting.sequence + 1) : Math.min(first, parting.sequence);
+}
+
+async function firstClosedAfter(tx: Tx, { id, last_log }: TimelineRow, startedAt: Date): Promise<number> {
   const { first, passed } = await tx
     .selectFrom("binary_logs")
     .where("timeline_id", "=", id)
@@ -183,6 +196,7 @@ async function addLog(
     .where("timeline_id", "=", timeline.id)
     .where("started_at", ">", closed_at)
     .where("first_log", "<=", sequence)
+    .where("first_log", ">", (await newestParting(tx, timeline.id))?.sequence ?? 0)
     .execute();
 }
 

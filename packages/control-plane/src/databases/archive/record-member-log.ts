@@ -40,7 +40,8 @@ export async function nextInTimeline(
     .selectFrom("binary_logs")
     .select("closed_at")
     .where("timeline_id", "=", timeline.id)
-    .where("sequence", "=", timeline.last_log)
+    .orderBy("sequence", "desc")
+    .limit(1)
     .executeTakeFirst();
   return {
     sequence: timeline.last_log + (missing > 0 ? 2 : 1),

@@ -734,6 +734,7 @@ export type Tables = {
     expires_at: Date;
   };
   keepers: { account_id: number; timeline_id: string; node_id: string; since: Date };
+  partings: { timeline_id: string; sequence: number; gtid: string; left_out: number; at: Date };
   unfit_keepers: { timeline_id: string; node_id: string; at: Date };
   primary_changes: {
     account_id: number;

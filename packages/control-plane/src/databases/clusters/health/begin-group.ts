@@ -2,6 +2,7 @@ import { requireCurrent } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
 import { type DatabaseRow, lockDatabase } from "../../database-store.ts";
+import { goOnWith } from "../../archive/part-archive.ts";
 import { isCluster } from "../cluster-spec.ts";
 import { chooseSuccessor } from "./choose-successor.ts";
 import { type ClusterSeen, isAtHand } from "./cluster-health.ts";
@@ -11,8 +12,8 @@ import { promoteTo } from "./promotion.ts";
 import { mending, seeCluster } from "./see-cluster.ts";
 
 type Asked = { at: Date; deadlineSeconds: number; acceptsLoss: boolean };
-/** `leads`: the node that does, where none is elected. */
-type Begun = { label: string; waits_for: string[]; leads?: number };
+/** `leads`: the node that does, where none is elected, and `left_out` what it lacks of the archive. */
+type Begun = { label: string; waits_for: string[]; leads?: number; left_out?: number };
 
 const refused = (reason: string): DomainError => new DomainError("wrong-state", { reason });
 
@@ -69,6 +70,12 @@ async function leadAlone(
   );
   const next = led ?? chooseSuccessor(members, asynch?.leader?.node ?? "", "");
   if (typeof next === "string") throw refused("None of its nodes has said yet what it has. Try again in a moment.");
+  const gtid = members.find(({ node }) => node === next.node)?.report?.gtid;
+  // Who led all the time has everything, and says only in which term.
+  const { leftOut } =
+    led !== undefined || gtid === undefined || database.timeline_id === null
+      ? { leftOut: 0 }
+      : await goOnWith(tx, database.timeline_id, gtid, { acceptsLoss, at });
   await promoteTo(tx, database, { node: next.node, over: "alone" }, { actor: "operator", at });
-  return { label: database.label, waits_for: [], leads: next.ordinal };
+  return { label: database.label, waits_for: [], leads: next.ordinal, left_out: leftOut };
 }

@@ -5,6 +5,7 @@ import type { ActivityDeps } from "../../activities.ts";
 import type { DatabaseRow } from "../../database-store.ts";
 import { type Settlement, settle } from "../../settle.ts";
 import { areThere, loadDatabase, specsOf, wakeHosts, wantAsRow } from "../../want-specs.ts";
+import { goOnWith, leftOutSince } from "../../archive/part-archive.ts";
 import { isAsynchronous, type OrdersOf } from "../cluster-spec.ts";
 import { isAtHand } from "./cluster-health.ts";
 import { type FormingMember, nextOfFollowing, nextOfForming } from "./forming.ts";
@@ -42,11 +43,18 @@ export const createFormActivities = ({ db, clock, zone, archive }: Omit<Activity
     if (rounds.withdrawn === 0) return taken({ next: "wait" }, await wantAll("withdraw 1"));
 
     const members = await formingMembers(tx, nodes, clock());
-    const next = nextOfForming(members, (input as FormInput).accept_loss === true);
+    const acceptsLoss = (input as FormInput).accept_loss === true;
+    const next = nextOfForming(members, acceptsLoss);
     switch (next.do) {
       case "wait":
         return taken({ next: "wait" });
       case "begin": {
+        const { leftOut, refused } = await goOnWith(tx, timelineOf(context), next.gtid, { acceptsLoss, at: clock() });
+        if (refused)
+          return taken({
+            next: "failed",
+            why: `its backups have ${leftOut} transactions that none of them has. Ask the operator.`,
+          });
         const phase = `begin ${rounds.begun + 1}`;
         const orders = { [next.node]: { begin: orderId(operationId, phase) } };
         return taken({ next: "wait" }, await wantAll(phase, orders));
@@ -74,7 +82,7 @@ export const createFormActivities = ({ db, clock, zone, archive }: Omit<Activity
     settleForming: async (operationId: number, settlement: Settlement): Promise<void> => {
       const wanted = await db.transaction().execute(async (tx) => {
         const context = await loadDatabase(tx, operationId, archive);
-        const operation = await settle(tx, operationId, settlement, clock());
+        const operation = await settle(tx, operationId, await withLoss(tx, context, settlement), clock());
         if (operation === undefined || isOvertaken(operation.kind, context.database)) return undefined;
         const without = await wantAsRow(tx, operationId, "without orders", { ...context, zone });
         await lookSoon(tx, context.database, clock());
@@ -85,6 +93,20 @@ export const createFormActivities = ({ db, clock, zone, archive }: Omit<Activity
   };
 };
 export type FormActivities = ReturnType<typeof createFormActivities>;
+
+type Context = Awaited<ReturnType<typeof loadDatabase>>;
+
+/** Its group has the name of it. */
+function timelineOf({ past, database }: Context): string {
+  if (past === undefined) throw new Error(`Database ${database.id} lives on no timeline.`);
+  return past.timeline.id;
+}
+
+async function withLoss(tx: Tx, context: Context, settlement: Settlement): Promise<Settlement> {
+  if (!settlement.done || isAsynchronous(context.database)) return settlement;
+  const message = await leftOutSince(tx, timelineOf(context), context.operation.created_at);
+  return message === undefined ? settlement : { ...settlement, message };
+}
 
 /** A part of another operation has that one's status; by itself it goes no further when something else was asked for. */
 const isOvertaken = (kind: string, { status, deleted_at, powered }: DatabaseRow): boolean =>

@@ -11,17 +11,26 @@ beforeAll(async () => {
 });
 afterAll(() => temporal[Symbol.asyncDispose]());
 
-const GROUP = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
-
 /** Members that tell what they have, and note who was permitted to begin. */
 function holding(last: readonly number[]) {
   const permitted = new Set<string>();
   const instead = (spec: NodeSpec, said: Partial<NodeReport>): Partial<NodeReport> => {
     if (spec.cluster?.begin !== undefined) permitted.add(`${spec.ordinal} ${spec.cluster.begin}`);
     if (said.group?.gtid === undefined) return said;
-    return { ...said, group: { ...said.group, gtid: `${GROUP}:1-${last[spec.ordinal]}` } };
+    return { ...said, group: { ...said.group, gtid: `${spec.cluster?.group}:1-${last[spec.ordinal]}` } };
   };
   return { instead, permitted };
+}
+
+/** So many transactions of its group. */
+async function isArchived(world: World, last: number): Promise<void> {
+  const { account_id, id } = await world.db.selectFrom("timelines").selectAll().executeTakeFirstOrThrow();
+  const log = { account_id, timeline_id: id, sequence: 1, name: "binlog.000001.0123456789abcdef", bytes: 1 };
+  await world.db
+    .insertInto("binary_logs")
+    .values({ ...log, closed_at: world.time.now, gtid: `${id}:1-${last}`, sha256: "a".repeat(64) })
+    .execute();
+  await world.db.updateTable("timelines").set({ last_log: 1 }).execute();
 }
 
 const all = [0, 1, 2];
@@ -93,6 +102,28 @@ test("each has what another lacks: nobody begins, and its tenant is told who dec
   expect(await eventOf(world)).toMatchObject({
     status: "failed",
     message: expect.stringContaining("Ask the operator"),
+  });
+});
+
+test("nobody begins with less than the archive has, unless the operator accepts it; and its tenant is told how much", async () => {
+  const { instead, permitted } = holding([5, 5, 5]);
+  await using world = await newWorld();
+  await using cluster = await mendedCluster(world, temporal, { hosts: 3, instead });
+  permitted.clear();
+  await isArchived(world, 8);
+  await cluster.leave(...all);
+  await cluster.untilCounted(0, all);
+  await cluster.lookAfter(6, all);
+  await cluster.untilEnded("formGroup");
+  expect(permitted.size).toBe(0);
+  expect(await eventOf(world)).toMatchObject({ status: "failed", message: expect.stringContaining("3 transactions") });
+
+  await world.operator.post(`/admin/databases/${cluster.database.id}/begin`, { accept_loss: true });
+  await cluster.untilEnded("formGroup");
+  expect(permitted.size).toBe(1);
+  expect(await world.lastOperation()).toMatchObject({
+    outcome: "done",
+    message: expect.stringContaining("without 3 transactions that its backups have"),
   });
 });
 

@@ -88,7 +88,7 @@ test.each<[what: string, members: FormingMember[], acceptsLoss: boolean, next: o
   ["the only one that is left is in it", [member(0, dead), running(1, alone), member(2, dead)], true, { do: "done" }],
   ["of two that are left, one is in it", [member(0, dead), running(1, alone), member(2)], true, { do: "wait" }],
 ])("%s", (_, members, acceptsLoss, next) => {
-  expect(nextOfForming(members, acceptsLoss)).toEqual(next);
+  expect(nextOfForming(members, acceptsLoss)).toMatchObject(next);
 });
 
 test.each<[what: string, members: FormingMember[], next: object]>([

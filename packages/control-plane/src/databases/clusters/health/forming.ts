@@ -17,7 +17,8 @@ export type FormingMember = {
 
 export type Forming =
   | { do: "wait" }
-  | { do: "begin"; node: string }
+  /** With what it has. */
+  | { do: "begin"; node: string; gtid: string }
   /** Its permission was used, and its group is gone again: taken back before another is given. */
   | { do: "withdraw" }
   | { do: "done" }
@@ -43,7 +44,7 @@ export function nextOfForming(members: readonly FormingMember[], acceptsLoss: bo
   const first = mostAdvanced(holders);
   if (first === undefined)
     return { do: "fail", why: "each of its nodes has something that another lacks. Ask the operator." };
-  return { do: "begin", node: first.node };
+  return { do: "begin", node: first.node, gtid: first.gtid };
 }
 
 /** Where somebody leads already nobody begins: the others come to it by themselves, or another is made to lead. */
