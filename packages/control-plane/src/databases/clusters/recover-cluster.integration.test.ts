@@ -247,6 +247,44 @@ test.each([
   expect(found.orphans.map((orphan) => orphan.split(" ")[0])).toEqual(heard ? [] : [former]);
 });
 
+test("a successor stays though a host that missed it is compared last, and the host of the one before it is left out", async () => {
+  await using world = await newWorld();
+  await using gateway = await startGateway(world);
+  const { agents, hosts, alice } = await staged(world, gateway, 4);
+  // So that the successor's host is compared first.
+  const setState = (state: "active" | "drained") =>
+    world.db
+      .updateTable("hosts")
+      .set({ state })
+      .where("id", "=", hosts[0]?.identity.id as number)
+      .execute();
+  await setState("drained");
+  const database = await activeClusterOnAgents(world, alice, agents);
+  await setState("active");
+  await pollAll(agents);
+  const setBack = await copyOf(world.db);
+  // What all hosts hear after the copy was taken.
+  await alice.put(database.url, { allow_list: ["192.0.2.7"] });
+  await world.activities.wantAllowList((await world.lastOperation()).id);
+  await pollAll(agents);
+  const { former, successor } = await replaceLast(world, database.id);
+  const [{ cluster, node: first }, { node: second }] = (await specs(world)) as [NodeSpec, NodeSpec];
+  leaveGroup(cluster?.group as string, former);
+  const away = hosts.find(({ agent }) => agent.specs.has(former)) as Host;
+  const late = hosts.findLast(({ agent }) => agent !== away.agent) as Host;
+  const heard = hosts.filter((host) => host !== away && host !== late).map(({ agent }) => agent);
+  await pollAll(heard);
+  await setBack();
+
+  const { name } = await world.hostRow(away.identity.id);
+  const left = agents.filter((agent) => agent !== away.agent);
+  const found = await recover(world, left, { without: [name] });
+
+  expect(found).toMatchObject({ deleted: [], missing: [], orphans: [] });
+  const now = [first, second, successor];
+  expect(await membersTold(world)).toEqual([now, now, now]);
+});
+
 test("a cluster deleted after the copy stays deleted, also on the hosts that did not hear of it", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);

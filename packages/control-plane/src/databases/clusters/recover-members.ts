@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
+import type { Cluster, NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { findNodes, type NodeRow, stopWanting, type UntimedSpec, wantAnew } from "#fleet/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { DatabaseRow } from "../database-store.ts";
@@ -21,14 +21,15 @@ export const isReplaced = async (tx: Tx, { id }: NodeRow): Promise<boolean> => {
 
 /**
  * Members that a later spec does not name were replaced since our copy was taken. Nothing is wanted of them: whoever
- * replaced them gave them a tombstone, and a host that did not hear of it is for the operator to look at.
+ * replaced them gave them a tombstone, and a host that did not hear of it is for the operator to look at. A spec that names
+ * one whose place another took is older than that, and says nothing of who came after.
  */
 export async function followMembers(
   { tx, epoch, now, found }: Context,
   { account_id, id }: DatabaseRow,
   { cluster }: NodeSpec,
 ): Promise<void> {
-  if (cluster === undefined) return;
+  if (cluster === undefined || (await namesReplaced(tx, cluster))) return;
   for (const node of await findNodes(tx, account_id, id)) {
     if (cluster.members.some((member) => member.node === node.id)) continue;
     // The node before its member, as for a host that reports it at this moment.
@@ -37,6 +38,12 @@ export async function followMembers(
     // Its host was compared before this one, and has it.
     if (node.wanted_epoch === epoch) found.orphans.push(orphanOf(node));
   }
+}
+
+async function namesReplaced(tx: Tx, { members }: Cluster): Promise<boolean> {
+  const nodes = members.map(({ node }) => node);
+  const replaced = tx.selectFrom("members").select("node_id").where("replaced_at", "is not", null);
+  return (await replaced.where("node_id", "in", nodes).limit(1).executeTakeFirst()) !== undefined;
 }
 
 export const orphanOf = ({ id, database_id }: NodeRow): string =>
