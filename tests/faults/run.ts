@@ -2,7 +2,7 @@
  * Fault drills against the running stack (`pnpm stack up --hosts 3`).
  *   pnpm test:faults                  all of them, every step
  *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | names-alone | host-restarted | stack-down-up | month-end | images | image-stores
- *                                     of databases of three: cluster-steps | primary-lost | asynch-control | asynch-word | partitions | control-plane-away | switchovers | window | all-lost | restarts | node-lost (the whole of it with four hosts) | soak (30 minutes)
+ *                                     of databases of three: cluster-steps | primary-lost | asynch-control | asynch-word | partitions | control-plane-away | switchovers | window | all-lost | restarts | node-lost (the whole of it with four hosts) | accept-loss (with five) | soak (30 minutes)
  *   pnpm test:faults --every-pair     each step in every flow that passes it, which takes hours; else in one, by --seed
  *   pnpm test:faults --step TEXT      only the steps that have this in their name
  *   pnpm test:faults --trials N       a sample of N points of each kind, chosen by --seed
@@ -11,6 +11,7 @@
 import { parseArgs } from "node:util";
 import { chosen } from "../kit/chosen.ts";
 import { allowDeletions } from "../kit/moorage.ts";
+import { acceptLoss } from "./clusters/accept-loss.ts";
 import { allLost } from "./clusters/all-lost.ts";
 import { asynchControl } from "./clusters/asynch-control.ts";
 import { asynchWord } from "./clusters/asynch-word.ts";
@@ -112,6 +113,7 @@ const drills: Record<string, () => Promise<unknown>> = {
         "asynch-word": () => asynchWord(run),
         window: () => patchOfThree(run),
         "node-lost": () => nodeLost(run),
+        "accept-loss": () => acceptLoss(run),
         soak: () => soak(run, 30),
       }),
 };

@@ -3,11 +3,11 @@ import { bothWays, CONTROL_PLANE, cut } from "../../kit/cluster-cuts.ts";
 import { seconds, timeToRecover } from "../../kit/cluster-gaps.ts";
 import { without, type Writers, writesAt } from "../../kit/cluster-writers.ts";
 import { hostNumbers } from "../../kit/host.ts";
-import { moorage } from "../../kit/moorage.ts";
 import { tenant } from "../../kit/tenant.ts";
 import { until } from "../../kit/until.ts";
 import { powerCut } from "../outages.ts";
 import { type Run, trial } from "../trial.ts";
+import { callDead } from "./call-dead.ts";
 import { requireAmong, requireToldLoss } from "./lost-with-a-leader.ts";
 import { removeStandingCluster, standingCluster } from "./standing-cluster.ts";
 import { countsOf, requireWhole, type Seen, underLoad, untilAnotherLeads } from "./under-load.ts";
@@ -72,12 +72,9 @@ async function dead(): Promise<string> {
   const alice = tenant();
   const cluster = await standingCluster(alice, "asynch");
   const { primary: old } = cluster;
-  const name = `host-${old.host}`;
   const seen = await underLoad(cluster, async (writers) => {
     await powerCut(old.host);
-    await until(`${name} is believed to be dead`, 120, async () =>
-      (await moorage("host", "dead", name)).includes("is dead"),
-    );
+    await callDead([old.host]);
     const calledAt = Date.now();
     await untilAnotherLeads(old, cluster, writers);
     const healed = await until("it is three again, elsewhere", 300, async () => {
