@@ -60,10 +60,9 @@ async function goOnWithLess(): Promise<string> {
       gone.flatMap(({ host }) => bothWays(lacking.host, host)),
       hostNumbers(),
     );
+    const atPrimary = { host: primary.address, tls: ["--ssl-mode=REQUIRED"] };
     const write = (note: string) =>
-      until(`${note} is written`, 60, () =>
-        ask(placeA(), door, `${insert(note)}; select 1`, { host: primary.address }),
-      );
+      until(`${note} is written`, 60, () => ask(placeA(), door, `${insert(note)}; select 1`, atPrimary));
     await write("lost");
     const wrote = Date.now();
     await sleep(2 * 1000); // times of restores are whole seconds
