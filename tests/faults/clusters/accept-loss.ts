@@ -12,8 +12,8 @@ import { until } from "../../kit/until.ts";
 import { labelled, powerCut, removeAll } from "../outages.ts";
 import { type Run, trial } from "../trial.ts";
 import { callDead } from "./call-dead.ts";
+import { NOTES } from "./three-stage.ts";
 
-const NOTES = "create database shop; create table shop.notes (id int auto_increment primary key, note text)";
 const insert = (note: string): string => `insert into shop.notes (note) values ('${note}')`;
 /** So far apart clocks may be: a time that near to a copy is not restored from it. */
 const CLOCKS_MS = 4000;

@@ -2,7 +2,7 @@ import { ask, placeA } from "../../kit/client.ts";
 import { type Cluster, THREE_NODES, untilHealthy } from "../../kit/cluster.ts";
 import type { Stage } from "../flow.ts";
 
-const NOTES = "create database shop; create table shop.notes (id int auto_increment primary key, note text)";
+export const NOTES = "create database shop; create table shop.notes (id int auto_increment primary key, note text)";
 
 export async function aCluster(stage: Stage, more: object = {}): Promise<Cluster> {
   const { alice, label, databases } = stage;
