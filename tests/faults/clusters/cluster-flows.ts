@@ -1,9 +1,10 @@
 import type { Event } from "@moorage/contract";
 import { withRoot } from "../../../packages/agent/src/mysql/node-sql.ts";
 import { ask, placeA } from "../../kit/client.ts";
-import { type Member, othersThan, socketOf, untilHealthy } from "../../kit/cluster.ts";
+import { type Member, membersOf, othersThan, ownView, socketOf, untilHealthy } from "../../kit/cluster.ts";
 import { serverOf } from "../../kit/cluster-faults.ts";
 import { moorage } from "../../kit/moorage.ts";
+import { query } from "../../kit/records.ts";
 import { imageOf, otherImage } from "../../kit/second-image.ts";
 import { env } from "../../kit/stack-env.ts";
 import { until } from "../../kit/until.ts";
@@ -15,7 +16,7 @@ import { aCluster, stillWhole, withARow } from "./three-stage.ts";
 const stepsOfThree = [
   "api.switchMysqlPrimary",
   "api.promoteMysqlNode",
-  ...["rollOn", "formOn", "settleForming", "wantLead", "checkLead", "endLead", "settleSwitchover"].map(
+  ...["rollOn", "formOn", "formAgain", "settleForming", "wantLead", "checkLead", "endLead", "settleSwitchover"].map(
     (name) => `worker.${name}`,
   ),
   ...["placeReplacement", "buryReplaced", "whyStuck", "settleReplacing"].map((name) => `worker.${name}`),
@@ -27,6 +28,20 @@ export const clusterFlows = {
   createOfThree: {
     prepare: async () => {},
     run: async (stage) => void (await aCluster(stage, { encrypted: true })),
+    owns: owning("provision", "group"),
+  },
+  /** Its first member dies when it has begun their group, before another has joined it. */
+  createBegunTwice: {
+    prepare: async () => {},
+    run: async (stage) => {
+      await Promise.all([aCluster(stage), firstDies(stage)]);
+      const begun = await query(
+        `select phase from wanted_phases join operations on operations.id = operation_id
+         where entity_id = $1 and kind = 'provisionDatabase' and phase like 'begin %'`,
+        [idOf(stage)],
+      );
+      if (begun.length === 0) throw new Error("it was joined before it died");
+    },
     owns: owning("provision", "group"),
   },
   deleteOfThree: {
@@ -127,6 +142,14 @@ export const clusterFlows = {
   },
   ...asynchFlows,
 } satisfies Record<string, Flow>;
+
+async function firstDies(stage: Stage): Promise<void> {
+  const first = await until("its first member has begun", 120, async () => {
+    const [member] = await membersOf(idOf(stage));
+    return member !== undefined && (await ownView(member))?.online === 1 && member;
+  });
+  process.kill(await serverOf(first), "SIGKILL");
+}
 
 /** Nobody asks for it; an event tells of its beginning and its end. */
 async function mended(stage: Stage, action: Event["action"]): Promise<void> {

@@ -6,7 +6,7 @@ import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { type EngineVersion, findEngineVersion, findPlan } from "#regions/index.ts";
-import { isCluster } from "./clusters/cluster-spec.ts";
+import { isAsynchronous, isCluster } from "./clusters/cluster-spec.ts";
 import { giveMembers } from "./clusters/give-members.ts";
 import { usageOf } from "./create-database.ts";
 import { initialStatus, statusAfter } from "./database.ts";
@@ -24,8 +24,8 @@ import { loadDatabase, specsOf, wakeHosts, wantAsRow } from "./want-specs.ts";
 export type ActivityDeps = { db: Db; clock: Clock; zone: string; sealer: Sealer; archive: ArchiveSettings };
 
 export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: ActivityDeps) => ({
-  /** Gives the database its nodes and wants them running. "no room" when no host can take them. */
-  wantNodes: async (operationId: number): Promise<"wanted" | "no room"> => {
+  /** Gives the database its nodes and wants them running, perhaps in a group. "no room" when no host can take them. */
+  wantNodes: async (operationId: number): Promise<"wanted" | "wanted in a group" | "no room"> => {
     const wanted = await db.transaction().execute(async (tx) => {
       const { operation, database, plan, engine } = await loadDatabase(tx, operationId, archive);
       // Ended meanwhile, perhaps deleted: nobody would give back a place that is taken now. Settling again does nothing.
@@ -45,11 +45,13 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
       if (nodes === undefined) return undefined;
       const given = await givePast(tx, { sealer, archive, at: clock() }, { operation, database, engine });
       const orders = await giveMembers(tx, { sealer, at: clock() }, given, nodes);
-      return want(tx, operation.id, "running", await specsOf(tx, nodes, { ...given, plan, engine, zone, orders }));
+      const specs = await specsOf(tx, nodes, { ...given, plan, engine, zone, orders });
+      const { hosts } = await want(tx, operation.id, "running", specs);
+      return { hosts, inGroup: isCluster(database) && !isAsynchronous(database) };
     });
     if (wanted === undefined) return "no room";
     await wakeHosts(db, wanted);
-    return "wanted";
+    return wanted.inGroup ? "wanted in a group" : "wanted";
   },
 
   settleProvision: async (operationId: number, settlement: Settlement): Promise<void> => {

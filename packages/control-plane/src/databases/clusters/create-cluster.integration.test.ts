@@ -89,7 +89,7 @@ test("its nodes are on three hosts with one port, know each other, and the first
   await create(alice);
   const { id } = await world.lastOperation();
 
-  expect(await world.activities.wantNodes(id)).toBe("wanted");
+  expect(await world.activities.wantNodes(id)).toBe("wanted in a group");
 
   const wanted = await specs(world);
   const members = wanted.map(({ node, ordinal }) => expect.objectContaining({ node, ordinal }));

@@ -55,7 +55,7 @@ test("an undeleted cluster is three new nodes with a group of their own, and the
   await world.operator.post(`/admin/databases/${database.id}/undelete`, {});
   await heard(world);
   const { id } = await world.lastOperation();
-  expect(await world.activities.wantNodes(id)).toBe("wanted");
+  expect(await world.activities.wantNodes(id)).toBe("wanted in a group");
 
   const after = await specsOf(world, database.id);
   expect(after.length).toBe(3);
@@ -85,7 +85,7 @@ test("a fork of one node can have three: one of them begins with the source's da
   const { status, body } = await alice.create({ type: CLUSTER_PLAN, cluster_size: 3, fork: { source: source.id } });
   expect(status).toBe(200);
   await heard(world);
-  expect(await world.activities.wantNodes((await world.lastOperation()).id)).toBe("wanted");
+  expect(await world.activities.wantNodes((await world.lastOperation()).id)).toBe("wanted in a group");
 
   expectFirstOrders(await specsOf(world, body.id), (await world.databaseRow(body.id)).timeline_id as string);
 });

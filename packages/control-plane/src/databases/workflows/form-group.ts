@@ -4,7 +4,7 @@ import type { WorkflowInput } from "#operations/workflow-id.ts";
 import type { Formed, FormActivities } from "../clusters/health/form-activities.ts";
 import type { Settlement } from "../settle.ts";
 
-const { formOn, settleForming } = proxyLocalActivities<FormActivities>({ startToCloseTimeout: "5 seconds" });
+const { formOn, formAgain, settleForming } = proxyLocalActivities<FormActivities>({ startToCloseTimeout: "5 seconds" });
 
 /**
  * Forms the group of a cluster whose members are in none, for any operation of it: nobody may begin until all have said
@@ -16,6 +16,12 @@ export async function formMembers(input: WorkflowInput): Promise<Exclude<Formed,
     return step.next === "wait" ? undefined : step;
   });
   return formed ?? { next: "late" };
+}
+
+/** Why a group that is begun for the first time never will be. */
+export async function whyNotFormed({ operationId }: WorkflowInput): Promise<string | undefined> {
+  const formed = await formAgain(operationId);
+  return formed.next === "failed" ? settlementOf(formed).message : undefined;
 }
 
 /** degraded; when it has ended, the cluster's health says what the database is. */

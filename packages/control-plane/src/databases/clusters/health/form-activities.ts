@@ -22,7 +22,8 @@ const taken = (formed: Formed, hosts: number[] = []): Taken => ({ formed, hosts 
 
 /** The steps of forming a group; each is repeatable, and what comes next is decided from the rows each time. */
 export const createFormActivities = ({ db, clock, zone, archive }: Omit<ActivityDeps, "sealer">) => {
-  const takeStep = async (tx: Tx, operationId: number): Promise<Taken> => {
+  /** `isBegun`: somebody was permitted to begin already. It is left alone until its group is gone. */
+  const takeStep = async (tx: Tx, operationId: number, isBegun: boolean): Promise<Taken> => {
     const context = await loadDatabase(tx, operationId, archive);
     const { database } = context;
     // Read again under the row's lock: what was settled meanwhile goes no further.
@@ -39,12 +40,13 @@ export const createFormActivities = ({ db, clock, zone, archive }: Omit<Activity
       return taken({ next: next === "done" ? "formed" : "wait" });
     }
     const rounds = await roundsOf(tx, operationId);
-    // First of all: whatever was permitted before is not any more, and its hosts have to say so.
-    if (rounds.withdrawn === 0) return taken({ next: "wait" }, await wantAll("withdraw 1"));
-
     const members = await formingMembers(tx, nodes, clock());
     const acceptsLoss = (input as FormInput).accept_loss === true;
     const next = nextOfForming(members, acceptsLoss);
+    // First of all: whatever was permitted before is not any more, and its hosts have to say so.
+    if (rounds.withdrawn === 0)
+      return taken({ next: "wait" }, isBegun && next.do !== "withdraw" ? [] : await wantAll("withdraw 1"));
+
     switch (next.do) {
       case "wait":
         return taken({ next: "wait" });
@@ -71,12 +73,17 @@ export const createFormActivities = ({ db, clock, zone, archive }: Omit<Activity
     }
   };
 
+  const step = async (operationId: number, isBegun: boolean): Promise<Formed> => {
+    const { formed, hosts } = await db.transaction().execute((tx) => takeStep(tx, operationId, isBegun));
+    await wakeHosts(db, { hosts });
+    return formed;
+  };
+
   return {
-    formOn: async (operationId: number): Promise<Formed> => {
-      const { formed, hosts } = await db.transaction().execute((tx) => takeStep(tx, operationId));
-      await wakeHosts(db, { hosts });
-      return formed;
-    },
+    formOn: (operationId: number): Promise<Formed> => step(operationId, false),
+
+    /** For a cluster that is made: one of its members begins; when that one dies before it was joined, another may. */
+    formAgain: (operationId: number): Promise<Formed> => step(operationId, true),
 
     /** With its end no permission is out any more. */
     settleForming: async (operationId: number, settlement: Settlement): Promise<void> => {

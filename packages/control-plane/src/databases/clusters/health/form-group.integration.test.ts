@@ -1,7 +1,10 @@
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { CLUSTER_PLAN, INSTANCES, offerClusterPlan } from "#testing/active-database.ts";
+import { pollingAgents } from "#testing/cluster-on-agents.ts";
 import { until } from "#testing/database-on-agent.ts";
 import { mendedCluster } from "#testing/mended-cluster.ts";
+import { leaveGroup, simulateMember } from "#testing/simulated-group.ts";
 import { startTemporal, type Temporal } from "#testing/temporal.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
@@ -54,6 +57,31 @@ test("all three lost at once: the most advanced begins, once, the others join it
   expect((await cluster.specs()).map(({ cluster: told }) => told?.begin)).toEqual([undefined, undefined, undefined]);
   expect(await cluster.status()).toBe("active");
   expect(await eventOf(world)).toMatchObject({ status: "finished" });
+});
+
+test("who began the group of a new database and died before it was joined: another permission is given", async () => {
+  const { instead, permitted } = holding([1, 0, 0]);
+  const died: string[] = [];
+  const dyingOnce = (spec: NodeSpec): Partial<NodeReport> => {
+    const said = instead(spec, simulateMember(spec));
+    if (died.length > 0 || said.group?.began === undefined) return said;
+    died.push(spec.node);
+    leaveGroup(spec.cluster?.group as string, spec.node);
+    return instead(spec, simulateMember(spec));
+  };
+  await using world = await newWorld();
+  await using hosts = await pollingAgents(world, 3, dyingOnce);
+  await offerClusterPlan(world);
+  const alice = await world.customer();
+  await hosts.poll();
+  await hosts.work(temporal, { publishNames: async () => {} });
+
+  const { body } = await alice.create({ type: CLUSTER_PLAN, cluster_size: 3 });
+  await until(async () => (await world.lastOperation()).settled_at !== null);
+
+  expect(died.length).toBe(1);
+  expect(permitted.size).toBe(2);
+  expect((await alice.get(`${INSTANCES}/${body.id}`)).body).toMatchObject({ status: "active" });
 });
 
 test("nobody may begin before all have said that they may not", async () => {
