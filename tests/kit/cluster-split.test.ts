@@ -20,6 +20,30 @@ test("two members that take writes at once are a split, whatever they call their
   expect(splits([probe(1, 0, "v:1", 900), probe(2, 100, "w:1")])).toHaveLength(1);
 });
 
+test("a write that its primary heard of late is no split, if the one that followed it had that write", () => {
+  const late = { ...probe(1, 90, "v:1", 900), seen: { 1: 80 } };
+
+  expect(splits([late, { ...probe(2, 100, "v:2"), seen: { 1: 90 } }])).toEqual([]);
+  expect(splits([late, { ...probe(2, 100, "v:2"), seen: { 1: 80 } }])).toHaveLength(1);
+});
+
+test("a write that the next primary lacks is a split, however much later that one took its own", () => {
+  const [one, other] = [probe(1, 90, "v:1"), probe(2, 9000, "v:2")];
+
+  expect(
+    splits([
+      { ...one, seen: {} },
+      { ...other, seen: { 1: 80 } },
+    ]),
+  ).toHaveLength(1);
+  expect(
+    splits([
+      { ...one, seen: {} },
+      { ...other, seen: { 1: 90 } },
+    ]),
+  ).toEqual([]);
+});
+
 test("a write that was taken outside of the group is told", () => {
   expect(splits([probe(3, 0, "none")])).toEqual(["member 3 wrote in no group"]);
 });

@@ -1,9 +1,10 @@
 import { type AcceptedProbe, acceptedProbes, type Probe } from "./cluster-writers.ts";
 
 /**
- * What is wrong with the writes that members took directly: two of them in one view, two at the same time, one in a view
- * that another had followed, or one by a member that is in no group. Without a fault a primary changes within a view, so
- * this is for runs in which nobody asked for another one.
+ * What is wrong with the writes that members took directly: two of them in one view, two of which neither found the other
+ * written, one in a view that another had followed, or one by a member that is in no group. That two were acknowledged at
+ * the same time is not wrong: a primary that is not one any more may hear late of a write that its successor has. Without a
+ * fault a primary changes within a view, so this is for runs in which nobody asked for another one.
  */
 export function splits(probes: readonly Probe[]): string[] {
   const accepted = acceptedProbes(probes).toSorted((one, other) => one.ended - other.ended);
@@ -17,15 +18,23 @@ export function splits(probes: readonly Probe[]): string[] {
   });
   const resumed = views.flatMap(([, group = []]) => {
     const [first, last] = [group[0] as AcceptedProbe, group.at(-1) as AcceptedProbe];
-    const between = accepted.slice(accepted.indexOf(first), accepted.indexOf(last));
-    const other = between.find(({ prober, view }) => prober !== first.prober && view !== first.view);
+    const other = accepted.find(
+      (each) => each.prober !== first.prober && each.view !== first.view && saw(each, first) && saw(last, each),
+    );
     return other === undefined ? [] : [`${first.prober} took writes as before after ${other.prober} had`];
   });
-  // Each try of a prober waits for the one before it, so neighbours in time are all that can overlap.
-  const atOnce = accepted.slice(1).flatMap((probe, index) => {
-    const before = accepted[index] as (typeof accepted)[0];
-    if (before.prober === probe.prober || probe.began >= before.ended) return [];
-    return [`${before.prober} and ${probe.prober} took writes at ${new Date(before.ended).toISOString()}`];
+  const apart = accepted.flatMap((one, index) => {
+    const other = accepted
+      .slice(0, index)
+      .find((each) => each.prober !== one.prober && !saw(one, each) && !saw(each, one));
+    if (other === undefined) return [];
+    return [`${other.prober} and ${one.prober} each took a write that the other lacked, at ${timeOf(one)}`];
   });
-  return [...new Set(alone), ...shared, ...atOnce, ...resumed];
+  return [...new Set(alone), ...shared, ...apart, ...resumed];
 }
+
+/** Where it is not known what one found, time tells. */
+const saw = (one: AcceptedProbe, other: AcceptedProbe): boolean =>
+  one.seen === undefined ? one.began >= other.ended : (one.seen[other.prober] ?? 0) >= other.n;
+
+const timeOf = ({ ended }: AcceptedProbe): string => new Date(ended).toISOString();

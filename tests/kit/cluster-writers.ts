@@ -13,7 +13,7 @@ export type Write = { writer: number; n: number };
 export type Accepted = Write & { at: number };
 
 const SCHEMA = `create database if not exists drill;
-  create table if not exists drill.writes (run bigint, writer int, n int, view_id varchar(100), primary key (run, writer, n))`;
+  create table if not exists drill.writes (run bigint, writer int, n int, view_id varchar(100), seen json, primary key (run, writer, n))`;
 
 /** The number of a run, by which its rows are told from others'. */
 export async function newRun({ door }: Cluster): Promise<number> {
@@ -51,7 +51,16 @@ export async function startWriters({ door, members }: Cluster, run: number, paus
 }
 export type Writers = Awaited<ReturnType<typeof startWriters>>;
 
-export type Probe = { prober: number; n: number; began: number; refused?: true; ended?: number; view?: string };
+export type Probe = {
+  prober: number;
+  n: number;
+  began: number;
+  refused?: true;
+  ended?: number;
+  view?: string;
+  /** By prober: the last of its tries that this one found written. */
+  seen?: Record<string, number>;
+};
 export type AcceptedProbe = Probe & { ended: number; view: string };
 
 /** Tries to write to each member directly, from its own host, which no cut between hosts keeps from it. */
@@ -80,7 +89,7 @@ export function startProbers({ door, members }: Cluster, run: number) {
       for (let first = 1; !ended; first += 1_000_000) {
         current = start({ namespace: `moor-host-${host}` }, "probe-member", {
           ...{ host: nodeAddress, port: peerPort, username: door.username, password: door.password },
-          ...{ run, prober: FIRST_PROBER + ordinal, first, replication },
+          ...{ run, prober: FIRST_PROBER + ordinal, firstProber: FIRST_PROBER, first, replication },
         });
         await current.ended;
         lines.push(...current.lines);

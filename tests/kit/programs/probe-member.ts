@@ -1,7 +1,7 @@
 /**
  * Runs in a host's namespace: tries to write to the member of that host, past every gate, ten times a second. Prints of
- * each try when it began and, if it was accepted, when that was and the view that the member was in; or that the member
- * said no. Without either it said nothing.
+ * each try when it began and, if it was accepted, when that was, the view that the member was in, and which tries of all
+ * the others it had then; or that the member said no. Without either it said nothing.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Connection, createConnection, type RowDataPacket } from "mysql2/promise";
@@ -9,13 +9,16 @@ import { type Connection, createConnection, type RowDataPacket } from "mysql2/pr
 const EVERY_MS = 100;
 const PATIENCE_MS = 900;
 
-const { host, port, username, password, run, prober, first, replication } = JSON.parse(process.argv[2] as string) as {
+const { host, port, username, password, run, prober, firstProber, first, replication } = JSON.parse(
+  process.argv[2] as string,
+) as {
   host: string;
   port: number;
   username: string;
   password: string;
   run: number;
   prober: number;
+  firstProber: number;
   first: number;
   replication: string;
 };
@@ -25,8 +28,11 @@ const OWN_VIEW =
   replication === "asynch"
     ? "@@server_uuid"
     : "(select VIEW_ID from performance_schema.replication_group_member_stats where MEMBER_ID = @@server_uuid)";
-const WRITE = `insert into drill.writes (run, writer, n, view_id) values (?, ?, ?, ${OWN_VIEW})`;
-const VIEW = "select coalesce(view_id, 'none') as view from drill.writes where run = ? and writer = ? and n = ?";
+// In one statement: what is seen is what is there once it may write.
+const WRITE = `insert into drill.writes (run, writer, n, view_id, seen)
+  select ?, ?, ?, ${OWN_VIEW}, coalesce(json_objectagg(writer, n), json_object())
+  from (select writer, max(n) as n from drill.writes where run = ? and writer >= ? group by writer) as probes`;
+const WRITTEN = `select coalesce(view_id, 'none') as view, seen from drill.writes where run = ? and writer = ? and n = ?`;
 
 let connection: Connection | undefined;
 
@@ -37,6 +43,8 @@ async function connected(): Promise<Connection> {
     ssl: { rejectUnauthorized: false },
   });
   connection.on("error", () => {});
+  // Otherwise what it reads is locked against the writes that come from another primary.
+  await connection.query("set session transaction isolation level read committed");
   return connection;
 }
 
@@ -45,7 +53,7 @@ type Answer = { ended: number } | { refused: true } | Record<string, never>;
 async function probe(values: number[]): Promise<Answer> {
   try {
     const open = await connected();
-    await open.query({ sql: WRITE, values, timeout: PATIENCE_MS });
+    await open.query({ sql: WRITE, values: [...values, run, firstProber], timeout: PATIENCE_MS });
     return { ended: Date.now() };
   } catch (error) {
     // A member that takes no writes says so, and the connection is as good as before.
@@ -55,14 +63,14 @@ async function probe(values: number[]): Promise<Answer> {
   }
 }
 
-async function viewOf(values: number[]): Promise<string> {
+async function written(values: number[]): Promise<{ view: string; seen?: object }> {
   try {
     const open = await connected();
-    const [rows] = await open.query<RowDataPacket[]>({ sql: VIEW, values, timeout: PATIENCE_MS });
-    return String(rows[0]?.["view"] ?? "unknown");
+    const [[row]] = await open.query<RowDataPacket[]>({ sql: WRITTEN, values, timeout: PATIENCE_MS });
+    return row === undefined ? { view: "unknown" } : { view: String(row["view"]), seen: row["seen"] as object };
   } catch {
     drop();
-    return "unknown";
+    return { view: "unknown" };
   }
 }
 
@@ -75,7 +83,7 @@ for (let n = first; ; n++) {
   const began = Date.now();
   const values = [run, prober, n];
   const answer = await probe(values);
-  const view = "ended" in answer ? { view: await viewOf(values) } : {};
-  console.log(JSON.stringify({ prober, n, began, ...answer, ...view }));
+  const row = "ended" in answer ? await written(values) : {};
+  console.log(JSON.stringify({ prober, n, began, ...answer, ...row }));
   await sleep(Math.max(0, began + EVERY_MS - Date.now()));
 }
