@@ -2,7 +2,7 @@
  * Fault drills against the running stack (`pnpm stack up --hosts 3`).
  *   pnpm test:faults                  all of them, every step
  *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | names-alone | host-restarted | stack-down-up | month-end | images | image-stores
- *                                     of databases of three: cluster-steps | primary-lost | asynch-control | asynch-word | partitions | control-plane-away | switchovers | window | all-lost | restarts | node-lost (the whole of it with four hosts) | accept-loss (with five) | soak (30 minutes)
+ *                                     of databases of three: cluster-steps | primary-lost | asynch-control | asynch-word | partitions | control-plane-away | switchovers | window | all-lost | restarts | restore-degraded (the whole of it with five hosts) | node-lost (the whole of it with four hosts) | accept-loss (with five) | soak (30 minutes)
  *   pnpm test:faults --every-pair     each step in every flow that passes it, which takes hours; else in one, by --seed
  *   pnpm test:faults --step TEXT      only the steps that have this in their name
  *   pnpm test:faults --trials N       a sample of N points of each kind, chosen by --seed
@@ -20,6 +20,7 @@ import { nodeLost } from "./clusters/node-lost.ts";
 import { partitions } from "./clusters/partitions.ts";
 import { primaryLost } from "./clusters/primary-lost.ts";
 import { restarts } from "./clusters/restarts.ts";
+import { restoreDegraded } from "./clusters/restore-degraded.ts";
 import { soak } from "./clusters/soak.ts";
 import { removeStandingCluster } from "./clusters/standing-cluster.ts";
 import { switchovers } from "./clusters/switchovers.ts";
@@ -112,6 +113,7 @@ const drills: Record<string, () => Promise<unknown>> = {
         "asynch-control": () => asynchControl(run, Number(values.trials ?? 20)),
         "asynch-word": () => asynchWord(run),
         window: () => patchOfThree(run),
+        "restore-degraded": () => restoreDegraded(run),
         "node-lost": () => nodeLost(run),
         "accept-loss": () => acceptLoss(run),
         soak: () => soak(run, 30),

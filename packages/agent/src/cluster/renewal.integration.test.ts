@@ -120,6 +120,33 @@ test("a member whose volume is gone takes another's data by itself", async () =>
   expect(await values(last)).toEqual([1, 2]);
 }, 180_000);
 
+const onOtherData = (ordinal: number) =>
+  three.want((index) => (index === last ? { data: { timeline: randomUUID(), ordinal, origin: "cluster" } } : {}));
+
+test("a member that was away when its cluster went to other data takes them from the others, and nobody has to tell it", async () => {
+  onOtherData(1);
+  await allWell();
+  expect(await values(last)).toEqual(await values(0));
+  expect(await clones(last)).toMatchObject({ state: "Completed" });
+}, 180_000);
+
+test("a host that never had the member takes them in the same way", async () => {
+  const { node, state, podman, stopAgent, startAgent } = three.hosts[last] as (typeof three.hosts)[number];
+  const folder = join(state, "nodes", node);
+  await stopAgent();
+  podman("rm", "--force", "--time", "0", `moorage-${node}`);
+  sh(`while grep -q ${folder} /proc/mounts; do grep -o "${folder}[^ ]*" /proc/mounts | xargs -r umount; done`);
+  sh(`losetup -O NAME,BACK-FILE | grep ${node} | cut -d' ' -f1 | xargs -r losetup -d; rm -r ${folder}`);
+  sh(`rm ${join(state, "volumes", node)}*`);
+  await until("its being missed", () => group(0)?.online === 2);
+  onOtherData(2);
+  startAgent();
+  await until("its being back", () => group(0)?.online === 3, 120_000);
+  await allWell();
+  expect(await values(last)).toEqual(await values(0));
+  expect(await clones(last)).toMatchObject({ state: "Completed" });
+}, 180_000);
+
 test("nothing of what members have is on their disks in clear", async () => {
   await three.sql(0, "INSERT INTO shop.t VALUES (3)");
   const marker = "only for members 8a1f";

@@ -117,7 +117,7 @@ export const NodeSpec = z.strictObject({
       timeline: z.uuid(),
       /** Names the volume: 0 is the first timeline of the database, each restore takes the next number. */
       ordinal: z.int().nonnegative(),
-      /** `cluster`: another member's, by `cluster.renew`; the volume begins with the prepared directory. */
+      /** `cluster`: another member's, also without `cluster.renew`; the volume begins with the prepared directory. */
       origin: z.enum(["prepared", "archive", "cluster"]),
       /** The ordinal of the timeline before, while there may be a way back to it. Volumes of others go to the trash. */
       keep: z.int().nonnegative().optional(),

@@ -16,14 +16,14 @@ export const findKeeper = async (db: Db | Tx, timelineId: string): Promise<strin
 
 /**
  * Who keeps a timeline's archive. A new timeline has a keeper from the first spec on; who follows it is the chore's to
- * say, because all members must be told at once.
+ * say, because all members must be told at once. `maker`: who has its data first, if it is not the one that leads.
  */
-export async function giveKeeper(tx: Tx, timeline: Timeline): Promise<string | undefined> {
+export async function giveKeeper(tx: Tx, timeline: Timeline, maker?: string): Promise<string | undefined> {
   const known = await findKeeper(tx, timeline.id);
   if (known !== undefined) return known;
   const nodes = await findNodes(tx, timeline.account_id, timeline.database_id);
   const leader = await findLeader(tx, { account_id: timeline.account_id, id: timeline.database_id });
-  const unknown = leaderFirst(nodes, leader).map(({ id }, ordinal) => ({
+  const unknown = leaderFirst(nodes, maker === undefined ? leader : { node: maker }).map(({ id }, ordinal) => ({
     ...{ node: id, ordinal, primary: ordinal === 0, ailingMs: 0, unfit: false },
   }));
   const choice = chooseKeeper(unknown, undefined, { firstBorn: isFirstBorn(timeline) });

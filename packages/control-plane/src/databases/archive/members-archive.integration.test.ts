@@ -22,18 +22,24 @@ beforeAll(async () => {
 afterAll(() => store[Symbol.asyncDispose]());
 
 /** An active database of three nodes, on the hosts of agents that store for real. */
-async function staged(world: World) {
+async function staged(world: World, change: object = {}) {
   const gateway = await startGateway(world, { objects: store.objects });
   const hosts = [await gateway.enrolledHost(), await gateway.enrolledHost(), await gateway.enrolledHost()];
   const agents = hosts.map((host) => simulateAgent(gateway, host));
   for (const agent of agents) await agent.poll();
   const alice = await world.customer();
-  const database = await activeClusterOnAgents(world, alice, agents);
+  const database = await activeClusterOnAgents(world, alice, agents, change);
   const poll = async () => {
     for (const agent of agents) await agent.poll();
   };
   await poll();
   const nodes = async () => (await world.nodes()).sort((a, b) => a.ordinal - b.ordinal);
+  type Node = Awaited<ReturnType<typeof nodes>>[number];
+  /** The host of this node is away. Twice: whoever polled first may have waited for the other. */
+  const pollWithout = async (away: Node | undefined) => {
+    const others = agents.filter((_, at) => hosts[at]?.id !== away?.host_id);
+    for (const agent of [...others, ...others]) await agent.poll();
+  };
   const specs = async (): Promise<NodeSpec[]> => (await nodes()).map(({ wanted }) => wanted as NodeSpec);
   const timeline = (await specs())[0]?.data?.timeline as string;
   const call = async <Body = Record<string, unknown>>(ordinal: number, path: string, message: object) => {
@@ -49,7 +55,22 @@ async function staged(world: World) {
   const chore = createKeepersChore({ ...world, log: createLog("test", "silent") });
   const keeper = async () => (await specs()).findIndex(({ archive }) => archive?.keeper !== false);
   return {
-    ...{ gateway, agents, hosts, alice, database, timeline, poll, nodes, specs, call, tell, chore, keeper },
+    ...{
+      gateway,
+      agents,
+      hosts,
+      alice,
+      database,
+      timeline,
+      poll,
+      pollWithout,
+      nodes,
+      specs,
+      call,
+      tell,
+      chore,
+      keeper,
+    },
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };
 }
@@ -296,6 +317,84 @@ test("a restore is made by one member while the others serve, then they take its
   await world.db.updateTable("timelines").set({ last_log: 1 }).where("id", "=", restored).execute();
   await stage.chore();
   expect(await stage.keeper()).toBe(2);
+});
+
+test("a restore goes on without a member whose host is away, which hears of the new timeline at its end", async () => {
+  await using world = await newWorld();
+  await using stage = await staged(world);
+  const { alice, database, timeline: old } = stage;
+  const backup = await hasBackup(world, database);
+  const first = (await stage.nodes())[0];
+  const pollOthers = () => stage.pollWithout(first);
+  later(world, 60);
+  await pollOthers();
+  await alice.post(`${database.url}/backups/${backup.id}/restore`);
+  const { id } = await world.lastOperation();
+  const restored = (await timelinesOf(world, database))[1]?.id as string;
+  const timelines = async () => (await stage.specs()).map(({ data }) => data?.timeline);
+
+  await world.activities.wantRestored(id);
+  expect(await timelines()).toEqual([old, restored, old]);
+  expect((await stage.specs())[1]).toMatchObject({ data: { origin: "archive" }, cluster: { begin: restored } });
+  await pollOthers();
+  expect(await world.checkPhase(id, "restored")).toEqual({ state: "observed" });
+  await world.activities.wantRenewed(id);
+  expect(await timelines()).toEqual([old, restored, restored]);
+  await pollOthers();
+  expect(await world.checkPhase(id, "renewed")).toEqual({ state: "observed" });
+  await world.activities.settleRestore(id, { done: true });
+
+  expect(await world.lastOperation()).toMatchObject({ outcome: "done" });
+  const specs = await stage.specs();
+  expect(specs.map(({ data }) => data)).toEqual(
+    [0, 1, 2].map(() => ({ timeline: restored, ordinal: 1, origin: "cluster" })),
+  );
+  expect(specs.map(({ cluster }) => [cluster?.begin, cluster?.renew])).toEqual(
+    [0, 1, 2].map(() => [undefined, undefined]),
+  );
+  expect(specs.findIndex(({ archive }) => archive?.keeper !== false)).toBe(1);
+});
+
+test("the data of an asynchronous cluster whose leader is dead are restored by another, which leads; given up, it does not", async () => {
+  await using world = await newWorld();
+  await using stage = await staged(world, { replication_type: "asynch" });
+  const backup = await hasBackup(world, stage.database);
+  const [dead, next] = await stage.nodes();
+  later(world, 60);
+  await stage.pollWithout(dead);
+  await world.operator.post(`/admin/hosts/${(await world.hostRow(dead?.host_id as number)).name}/dead`, {});
+  await stage.alice.post(`${stage.database.url}/backups/${backup.id}/restore`);
+  const { id } = await world.lastOperation();
+  const leaderIn = async (at: number) => (await stage.specs())[at]?.cluster?.leader;
+  const before = (await leaderIn(0))?.term as number;
+
+  await world.activities.wantRestored(id);
+  expect((await stage.specs()).map(({ data }) => data?.origin)).toEqual(["prepared", "archive", "prepared"]);
+  expect(await leaderIn(1)).toEqual({ node: next?.id, term: before + 1, over: "alone" });
+  await world.activities.wantRenewed(id);
+  expect(await leaderIn(2)).toEqual({ node: next?.id, term: before + 1, over: "alone" });
+
+  await world.activities.wantPrevious(id);
+  expect(await leaderIn(1)).toEqual({ node: dead?.id, term: before + 2, over: "fence" });
+  await world.activities.settleRestore(id, { done: false });
+  expect(await leaderIn(2)).toEqual({ node: dead?.id, term: before + 2, over: "fence" });
+});
+
+test("a restore waits for all members while two hosts are away: those two could go on with what was", async () => {
+  await using world = await newWorld();
+  await using stage = await staged(world);
+  const backup = await hasBackup(world, stage.database);
+  const last = (await stage.nodes())[2];
+  later(world, 60);
+  await stage.agents[stage.hosts.findIndex(({ id }) => id === last?.host_id)]?.poll();
+  await stage.alice.post(`${stage.database.url}/backups/${backup.id}/restore`);
+  const { id } = await world.lastOperation();
+
+  await world.activities.wantRestored(id);
+
+  const timelines = (await stage.specs()).map(({ data }) => data?.timeline === stage.timeline);
+  expect(timelines).toEqual([false, true, true]);
+  expect(await world.checkPhase(id, "restored")).toEqual({ state: "pending" });
 });
 
 test("a restore that its maker cannot do leaves the other members as they were", async () => {

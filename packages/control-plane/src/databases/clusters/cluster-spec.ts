@@ -3,7 +3,7 @@ import { findHost, findNodes, type HostRow, type NodeRow } from "#fleet/index.ts
 import type { Tx } from "#platform/db/database.ts";
 import type { DatabaseRow } from "../database-store.ts";
 import { findLeader } from "./leaders/leader-store.ts";
-import { highestTerm, leaderFirst } from "./leaders/terms.ts";
+import { highestTerm } from "./leaders/terms.ts";
 
 /**
  * What one member may do once. Each is wanted by itself: a spec without it takes it back. `makes`: the data of its timeline,
@@ -60,16 +60,15 @@ function replicationWanted({ id, replication_type }: DatabaseRow): Cluster["repl
 }
 
 /**
- * What the members of a new timeline are told first: one begins the group, the others join it; where one leads already,
- * nobody begins. Data from the archive are made by that one alone, and the others take them from it. The ids are the
- * timeline's: each is used once on a node.
+ * What the members of a new timeline are told first: the first of them begins the group, the others join it; where one
+ * leads already, nobody begins. Data from the archive are made by that one alone, and the others take them from it. The
+ * ids are the timeline's: each is used once on a node.
  */
 export function firstOrders(
-  nodes: readonly Pick<NodeRow, "id" | "ordinal">[],
+  [first, ...others]: readonly Pick<NodeRow, "id">[],
   timeline: { id: string; prepared: string | null },
   leader: Leader | undefined,
 ): OrdersOf {
-  const [first, ...others] = leaderFirst(nodes, leader);
   if (first === undefined) return {};
   const isFromArchive = timeline.prepared === null;
   const renewed = isFromArchive ? others : [];

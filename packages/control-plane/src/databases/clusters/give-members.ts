@@ -22,7 +22,8 @@ export async function giveMembers(
   if (!isCluster(database) || past === undefined) return {};
   await giveCluster(tx, sealer, database, nodes);
   const leader = isAsynchronous(database) ? await giveLeader(tx, database, nodes, at) : undefined;
-  return nodes.every(({ wanted }) => wanted === null) ? firstOrders(nodes, past.timeline, leader) : {};
+  if (nodes.some(({ wanted }) => wanted !== null)) return {};
+  return firstOrders(leaderFirst(nodes, leader), past.timeline, leader);
 }
 
 /** The first of them, in nobody's place. One of its nodes may lead it already; those of before a deletion do no more. */

@@ -1,13 +1,17 @@
 import { toTimestamp } from "@moorage/contract";
-import { findNodes, type NodeRow, stopWanting, type Wanted, want } from "#fleet/index.ts";
+import type { Leader } from "@moorage/contract/agent";
+import { findNodes, findPhases, type NodeRow, stopWanting, type Wanted, want } from "#fleet/index.ts";
 import { findOperation } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { ActivityDeps } from "../activities.ts";
+import { giveKeeper } from "../archive/keeper-store.ts";
 import { firstOrders, isCluster } from "../clusters/cluster-spec.ts";
-import { findLeader } from "../clusters/leaders/leader-store.ts";
+import { isHeard } from "../clusters/health/member-condition.ts";
+import { seeMembers } from "../clusters/health/see-cluster.ts";
+import { findLeader, setLeader } from "../clusters/leaders/leader-store.ts";
 import { leaderFirst } from "../clusters/leaders/terms.ts";
 import { statusAfter } from "../database.ts";
-import { saveDatabase } from "../database-store.ts";
+import { type DatabaseRow, saveDatabase } from "../database-store.ts";
 import { meterDatabase } from "../meter-database.ts";
 import type { Past } from "../node-spec.ts";
 import { type Settlement, settle } from "../settle.ts";
@@ -40,15 +44,20 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
   return {
     /**
      * The data of the new timeline, with a way back to those of the one before. Of a cluster one member makes them, the
-     * one that leads if its leader is wanted; until it has, the others stay on the timeline before.
+     * one that leads if its leader is wanted, unless it is dead; until it has, the others stay on the timeline before.
      */
     wantRestored: (operationId: number) =>
       whileOpen(operationId, async (tx, context) => {
         const past = await pastWithWayBack(tx, context);
-        const nodes = await nodesOf(tx, context);
-        if (!isCluster(context.database)) return wantPast(tx, operationId, RESTORED, { ...context, past }, nodes);
-        const orders = firstOrders(nodes, past.timeline, await findLeader(tx, context.database));
-        return wantPast(tx, operationId, RESTORED, { ...context, past, orders }, nodes.slice(0, 1));
+        if (!isCluster(context.database))
+          return wantPast(tx, operationId, RESTORED, { ...context, past }, await nodesOf(tx, context));
+        const [maker, ...others] = await membersInTurn(tx, context, clock());
+        if (maker === undefined) return undefined;
+        // Nobody else has to know that it leads: nobody of the timeline before takes part in the new one.
+        const leader = await leadBy(tx, context.database, { node: maker.id, over: "alone" });
+        const orders = firstOrders([maker, ...others], past.timeline, leader);
+        await giveKeeper(tx, past.timeline, maker.id);
+        return wantPast(tx, operationId, RESTORED, { ...context, past, orders }, [maker]);
       }),
 
     /** The other members of a cluster leave the timeline before, and take their data from the one that made them. */
@@ -56,7 +65,7 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
       whileOpen(operationId, async (tx, context) => {
         if (!isCluster(context.database)) return undefined;
         const past = await pastWithWayBack(tx, context);
-        const nodes = await nodesOf(tx, context);
+        const nodes = await membersInTurn(tx, context, clock());
         const leader = await findLeader(tx, context.database);
         // The permission to begin was used, or is not needed any more.
         const { [nodes[0]?.id ?? ""]: _begin, ...orders } = firstOrders(nodes, past.timeline, leader);
@@ -66,20 +75,21 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
     wantPrevious: (operationId: number) => whileOpen(operationId, (tx, context) => goBack(tx, operationId, context)),
 
     /**
-     * Done only if every host says that it runs the new timeline. Otherwise the one before is wanted again: its data are
-     * kept until this is settled.
+     * Done only if every host that was asked says that it runs the new timeline. Otherwise the one before is wanted again:
+     * its data are kept until this is settled.
      */
     settleRestore: async (operationId: number, settlement: Settlement): Promise<void> => {
       const wanted = await db.transaction().execute(async (tx) => {
         const context = await loadDatabase(tx, operationId, archive);
         const { timeline, before } = restoreInput(context.operation);
-        const { account_id, id, status } = context.database;
-        const nodes = await findNodes(tx, account_id, id);
-        const done = settlement.done && nodes.every(({ observed_timeline }) => observed_timeline === timeline);
+        const { account_id, id: databaseId, status } = context.database;
+        const asked = (await askedIn(tx, operationId, RENEWED)) ?? (await askedIn(tx, operationId, RESTORED)) ?? [];
+        const on = (await nodesOf(tx, context)).filter(({ observed_timeline }) => observed_timeline === timeline);
+        const done = settlement.done && asked.every((node) => on.some(({ id }) => id === node));
         const message = done ? await sentenceOfSuccess(tx, context) : sentenceOfFailure(context, settlement);
         const operation = await settle(tx, operationId, { done, message }, clock());
         if (operation === undefined) return undefined;
-        const settled = await saveDatabase(tx, account_id, id, {
+        const settled = await saveDatabase(tx, account_id, databaseId, {
           status: statusAfter("restore", status, { done, before }),
           ...(done ? { timeline_id: timeline } : {}),
           updated_at: clock(),
@@ -93,7 +103,10 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
     },
   };
 
-  /** The way back is given up: the volume of the timeline before goes to its host's trash. Nobody waits for that. */
+  /**
+   * The way back is given up: the volume of the timeline before goes to its host's trash. Nobody waits for that. A member
+   * whose host was away hears of the new timeline now, and takes its data from the others when it is back.
+   */
   async function stay(tx: Tx, operationId: number, context: Context): Promise<Wanted> {
     const { timeline, previous } = restoreInput(context.operation);
     await endTimeline(tx, previous, clock());
@@ -108,11 +121,19 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
   }
 
   async function goBack(tx: Tx, operationId: number, context: Context): Promise<Wanted | undefined> {
+    const { lost, leader } = restoreInput(context.operation);
+    // Whoever was made to lead on the new timeline lacks what others may have of the one before.
+    if (leader !== undefined) await leadBy(tx, context.database, { node: leader, over: "fence" });
     // The host has no earlier data: told to run them, it would make an empty database.
-    if (!restoreInput(context.operation).lost) return wantAsRow(tx, operationId, PREVIOUS, { ...context, zone });
-    const { account_id, id } = context.database;
-    for (const node of await findNodes(tx, account_id, id)) await stopWanting(tx, node);
+    if (!lost) return wantAsRow(tx, operationId, PREVIOUS, { ...context, zone });
+    for (const node of await nodesOf(tx, context)) await stopWanting(tx, node);
     return undefined;
+  }
+
+  /** Of an asynchronous cluster: undefined for a group. */
+  async function leadBy(tx: Tx, database: DatabaseRow, next: Omit<Leader, "term">): Promise<Leader | undefined> {
+    const leader = await findLeader(tx, database);
+    return leader === undefined || leader.node === next.node ? leader : setLeader(tx, database, next, clock());
   }
 
   async function wantPast(
@@ -127,9 +148,31 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
 };
 export type RestoreActivities = ReturnType<typeof createRestoreActivities>;
 
-/** First the one that makes the data. */
-const nodesOf = async (tx: Tx, { database }: Context): Promise<NodeRow[]> =>
-  leaderFirst(await findNodes(tx, database.account_id, database.id), await findLeader(tx, database));
+const nodesOf = (tx: Tx, { database }: Context): Promise<NodeRow[]> => findNodes(tx, database.account_id, database.id);
+
+async function askedIn(tx: Tx, operationId: number, phase: string): Promise<string[] | undefined> {
+  const found = (await findPhases(tx, operationId)).find((each) => each.phase === phase);
+  return found?.nodes.map(({ node }) => node);
+}
+
+/** First the one that makes the data, then the others that can take them from it now. */
+async function membersInTurn(tx: Tx, context: Context, now: Date): Promise<NodeRow[]> {
+  const { operation, database } = context;
+  const leader = await findLeader(tx, database);
+  const nodes = leaderFirst(await nodesOf(tx, context), leader);
+  const members = await seeMembers(tx, database, { now });
+  const heard = members.filter(({ host }) => isHeard(host)).map(({ node }) => node);
+  const silent = members.filter(({ node, host }) => !heard.includes(node) && !host.dead);
+  // Two that may be alive could go on with the timeline before, and lead clients to it: then all are waited for.
+  const here = silent.length > 1 || heard.length === 0 ? nodes : nodes.filter(({ id }) => heard.includes(id));
+  const [asked] = (await askedIn(tx, operation.id, RESTORED)) ?? [];
+  const leads = members.find(({ node, host }) => node === leader?.node && !host.dead);
+  const maker = asked ?? leads?.node ?? here[0]?.id ?? "";
+  return leaderFirst(
+    nodes.filter((node) => node.id === maker || here.includes(node)),
+    { node: maker },
+  );
+}
 
 async function pastWithWayBack(tx: Tx, context: Context): Promise<Past> {
   const { timeline, previous, lost } = restoreInput(context.operation);

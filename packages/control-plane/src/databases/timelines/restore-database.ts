@@ -6,6 +6,7 @@ import type { Db } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import type { Once } from "#platform/http/once.ts";
+import { findLeader } from "../clusters/leaders/leader-store.ts";
 import { findBackup } from "../backups/backup-store.ts";
 import { requireActionAllowed, statusDuring } from "../database.ts";
 import { lockDatabase, saveDatabase } from "../database-store.ts";
@@ -52,6 +53,7 @@ export async function restoreDatabase(
         previous: database.timeline_id,
         before: database.status,
         lost: !areThere(nodes),
+        leader: (await findLeader(tx, database))?.node,
       } satisfies RestoreInput,
       audited: "restore_database",
       detail: { backup: backupId, label: backup.label },

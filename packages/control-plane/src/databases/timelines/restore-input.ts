@@ -11,6 +11,8 @@ export type RestoreInput = {
   before: DatabaseStatus;
   /** Its host has lost the database: there is nothing to go back to. */
   lost: boolean;
+  /** The node that led an asynchronous cluster then. */
+  leader?: string | undefined;
 };
 
 export const restoreInput = ({ input }: OperationRow): RestoreInput => input as RestoreInput;

@@ -1,0 +1,86 @@
+import { ask, placeA } from "../../kit/client.ts";
+import { type Cluster, makeCluster, type Member, othersThan, untilHealthy } from "../../kit/cluster.ts";
+import { unplugged } from "../../kit/cluster-faults.ts";
+import { seconds } from "../../kit/cluster-gaps.ts";
+import { hostNumbers } from "../../kit/host.ts";
+import { type Tenant, tenant } from "../../kit/tenant.ts";
+import { until } from "../../kit/until.ts";
+import { labelled, powerCut, removeAll } from "../outages.ts";
+import { type Run, trial } from "../trial.ts";
+import { callDead } from "./call-dead.ts";
+import { NOTES } from "./three-stage.ts";
+
+/** Seconds. A host that is away for longer is replaced. */
+const RESTORED_WITHIN = 200;
+
+/** The second is for ever: the stack has two hosts less from then on. */
+export async function restoreDegraded(run: Run): Promise<void> {
+  await trial(run, "a restore while the host is away that would have made the data", withoutItsMaker);
+  const byOne = "two hosts dead for good: the node that is left is restored, and the others are replaced";
+  if (hostNumbers().length < 5) console.log(`left out, because it needs a stack of five hosts: ${byOne}`);
+  else await trial(run, byOne, byTheOneThatIsLeft);
+}
+
+/** The others make the data without it, and it takes them from the others when it is back. */
+async function withoutItsMaker(): Promise<string> {
+  const alice = tenant();
+  const cluster = await withABackup(alice);
+  const [away, other] = cluster.members as [Member, Member];
+  await unplugged.strike(away);
+  let restoredMs: number;
+  try {
+    restoredMs = await restored(alice, cluster);
+    await requireFirst(cluster, [other]);
+  } finally {
+    await unplugged.heal(away);
+  }
+  const backAt = Date.now();
+  const whole = await untilHealthy(alice, cluster.id, 120);
+  const tookMs = Date.now() - backAt;
+  if (!whole.members.some(({ node }) => node === away.node)) throw new Error("it was replaced, and not made anew");
+  await requireFirst(whole, whole.members);
+  await removeAll(alice, [cluster.id]);
+  return `restored by the two others in ${seconds(restoredMs)}; three healthy ${seconds(tookMs)} after it was back`;
+}
+
+async function byTheOneThatIsLeft(): Promise<string> {
+  const alice = tenant();
+  const cluster = await withABackup(alice);
+  const gone = othersThan(cluster.members[2] as Member, cluster.members);
+  for (const { host } of gone) await powerCut(host);
+  await callDead(gone.map(({ host }) => host));
+  const calledAt = Date.now();
+  const restoredMs = await restored(alice, cluster);
+  const whole = await until("it is three again, elsewhere", 300, () => untilHealthy(alice, cluster.id, 60));
+  await requireFirst(whole, whole.members);
+  await removeAll(alice, [cluster.id]);
+  return `restored by the one that is left in ${seconds(restoredMs)}; three healthy ${seconds(Date.now() - calledAt)} after they were called dead`;
+}
+
+/** With a row from before it, and one from after. */
+async function withABackup(alice: Tenant): Promise<Cluster> {
+  const cluster = await makeCluster(alice, labelled("restored", 1));
+  await ask(placeA(), cluster.door, `${NOTES}; insert into shop.notes (note) values ('first')`);
+  await alice.actAndWait(cluster.id, "backups", "database_backup_create", { label: "drill" });
+  await ask(placeA(), cluster.door, "insert into shop.notes (note) values ('second')");
+  return cluster;
+}
+
+async function restored(alice: Tenant, { id }: Cluster): Promise<number> {
+  await alice.untilStatus(id, "degraded", 90);
+  const [backup] = await alice.backups(id);
+  const askedAt = Date.now();
+  await alice.actAndWait(id, `backups/${backup?.id}/restore`, "database_backup_restore", undefined, RESTORED_WITHIN);
+  return Date.now() - askedAt;
+}
+
+/** Through the gates of these, which may hear of the new group a moment after its database is told to be ready. */
+async function requireFirst({ door }: Cluster, members: readonly Member[]): Promise<void> {
+  const text = "select group_concat(note order by id) from shop.notes";
+  for (const { address: host } of members) {
+    const found = await until(`${host} leads to it`, 5, () =>
+      ask(placeA(), door, text, { host, tls: ["--ssl-mode=REQUIRED"] }),
+    );
+    if (found !== "first") throw new Error(`${host} leads to ${found}`);
+  }
+}
