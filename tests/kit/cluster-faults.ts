@@ -9,7 +9,7 @@ export type Fault = {
   heal: (victim: Member) => Promise<unknown>;
 };
 
-export async function serverOf({ host, node }: Member): Promise<number> {
+export async function serverOf({ host, node }: Pick<Member, "host" | "node">): Promise<number> {
   const { Pid } = (await inspect(host, node)).State;
   // To a signal, 0 is the whole group of whoever sends it.
   if (!(Pid > 1)) throw new Error(`The server of node ${node} does not run.`);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { MysqlDatabase } from "@moorage/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kill, waitHealthy } from "../../tools/stack/control.ts";
+import { serverOf } from "../kit/cluster-faults.ts";
 import { containers, filesWith, hostDir, hostNumbers, inspect, trash } from "../kit/host.ts";
 import { brokenInvariants } from "../kit/invariants.ts";
 import { allowDeletions } from "../kit/moorage.ts";
@@ -121,7 +122,7 @@ describe("a database that is active", () => {
       at,
       "create database shop; create table shop.cakes (id int primary key); insert into shop.cakes values (5)",
     );
-    process.kill((await inspect(at.host, node)).State.Pid, "SIGKILL");
+    process.kill(await serverOf({ host: at.host, node }), "SIGKILL");
     const row = await until("it answers again", 60, () => sql(at, "select id from shop.cakes"));
     expect(row).toBe("5");
   });

@@ -179,7 +179,12 @@ test("a server that was started by a run that failed is not called running befor
   writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: "agent.provision.start", mode: "timeout" }));
   want({ resources: { memory_mb: 768, vcpus: 0.5, disk_mb: 2048 } });
   await until("the start", () => existsSync(fired));
-  const server = Number(host.podman("inspect", container, "--format", "{{.State.Pid}}"));
+  let server = 0;
+  // To a signal, 0 is the whole group of whoever sends it.
+  await until("its process", () => {
+    server = Number(host.podman("inspect", container, "--format", "{{.State.Pid}}"));
+    return server > 1;
+  });
   process.kill(server, "SIGSTOP");
   try {
     await expect(reached("running", 4000)).rejects.toThrow("in vain");

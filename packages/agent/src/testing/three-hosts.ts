@@ -127,7 +127,10 @@ export async function makeThreeHosts(
     serverPid: (index: number): number =>
       Number(at(index).podman("inspect", "--format", "{{.State.Pid}}", `moorage-${at(index).node}`)),
     killServer(index: number): void {
-      sh(`kill -9 ${this.serverPid(index)}`);
+      const pid = this.serverPid(index);
+      // To a signal, 0 is the whole group of whoever sends it.
+      if (!(pid > 1)) throw new Error(`The server of member ${index} does not run.`);
+      sh(`kill -9 ${pid}`);
     },
     until,
     async close(): Promise<void> {
