@@ -83,7 +83,7 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
         const context = await loadDatabase(tx, operationId, archive);
         const { timeline, before } = restoreInput(context.operation);
         const { account_id, id: databaseId, status } = context.database;
-        const asked = (await askedIn(tx, operationId, RENEWED)) ?? (await askedIn(tx, operationId, RESTORED)) ?? [];
+        const asked = await askedIn(tx, operationId, RENEWED, RESTORED);
         const on = (await nodesOf(tx, context)).filter(({ observed_timeline }) => observed_timeline === timeline);
         const done = settlement.done && asked.every((node) => on.some(({ id }) => id === node));
         const message = done ? await sentenceOfSuccess(tx, context) : sentenceOfFailure(context, settlement);
@@ -150,9 +150,11 @@ export type RestoreActivities = ReturnType<typeof createRestoreActivities>;
 
 const nodesOf = (tx: Tx, { database }: Context): Promise<NodeRow[]> => findNodes(tx, database.account_id, database.id);
 
-async function askedIn(tx: Tx, operationId: number, phase: string): Promise<string[] | undefined> {
-  const found = (await findPhases(tx, operationId)).find((each) => each.phase === phase);
-  return found?.nodes.map(({ node }) => node);
+/** In the first of these phases that there was. */
+async function askedIn(tx: Tx, operationId: number, ...names: string[]): Promise<string[]> {
+  const phases = await findPhases(tx, operationId);
+  const [found] = names.flatMap((name) => phases.filter(({ phase }) => phase === name));
+  return found?.nodes.map(({ node }) => node) ?? [];
 }
 
 /** First the one that makes the data, then the others that can take them from it now. */
@@ -165,7 +167,7 @@ async function membersInTurn(tx: Tx, context: Context, now: Date): Promise<NodeR
   const silent = members.filter(({ node, host }) => !heard.includes(node) && !host.dead);
   // Two that may be alive could go on with the timeline before, and lead clients to it: then all are waited for.
   const here = silent.length > 1 || heard.length === 0 ? nodes : nodes.filter(({ id }) => heard.includes(id));
-  const [asked] = (await askedIn(tx, operation.id, RESTORED)) ?? [];
+  const [asked] = await askedIn(tx, operation.id, RESTORED);
   const leads = members.find(({ node, host }) => node === leader?.node && !host.dead);
   const maker = asked ?? leads?.node ?? here[0]?.id ?? "";
   return leaderFirst(
