@@ -200,7 +200,7 @@ test("a host is told what is new since its revision, and everything in a new epo
   expect(await nodesSince(2, 0)).toEqual([first.node, second.node].sort());
 });
 
-test("a poll without news ends by itself, empty", { timeout: 20_000 }, async () => {
+test("a poll without news ends by itself, empty, long before its host gives it up", { timeout: 40_000 }, async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
@@ -211,7 +211,7 @@ test("a poll without news ends by itself, empty", { timeout: 20_000 }, async () 
   expect(body).toMatchObject({ revision: 0, digest: false });
   expect(body.nodes).toBeUndefined();
   expect(Date.now() - began).toBeGreaterThan(9_000);
-  expect(Date.now() - began).toBeLessThan(12_000);
+  expect(Date.now() - began).toBeLessThan(20_000);
 });
 
 test("a host whose clock is decades off is still heard, and alarmed", async () => {
