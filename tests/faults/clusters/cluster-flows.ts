@@ -19,7 +19,9 @@ const stepsOfThree = [
   ...["rollOn", "formOn", "formAgain", "settleForming", "wantLead", "checkLead", "endLead", "settleSwitchover"].map(
     (name) => `worker.${name}`,
   ),
-  ...["placeReplacement", "buryReplaced", "whyStuck", "settleReplacing"].map((name) => `worker.${name}`),
+  ...["placeReplacement", "buryReplaced", "whyStuck", "settleReplacing", "checkRenewed"].map(
+    (name) => `worker.${name}`,
+  ),
 ];
 export const isClusterStep = (step: string): boolean =>
   /^agent\.(group|tail)\./.test(step) || stepsOfThree.includes(step);

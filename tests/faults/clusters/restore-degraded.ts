@@ -3,6 +3,7 @@ import { type Cluster, makeCluster, type Member, othersThan, untilHealthy } from
 import { unplugged } from "../../kit/cluster-faults.ts";
 import { seconds } from "../../kit/cluster-gaps.ts";
 import { hostNumbers } from "../../kit/host.ts";
+import { query } from "../../kit/records.ts";
 import { type Tenant, tenant } from "../../kit/tenant.ts";
 import { until } from "../../kit/until.ts";
 import { labelled, powerCut, removeAll } from "../outages.ts";
@@ -16,6 +17,7 @@ const RESTORED_WITHIN = 200;
 /** The second is for ever: the stack has two hosts less from then on. */
 export async function restoreDegraded(run: Run): Promise<void> {
   await trial(run, "a restore while the host is away that would have made the data", withoutItsMaker);
+  await trial(run, "a restore whose host goes away that was to take the data from the others", withoutItsLast);
   const byOne = "two hosts dead for good: the node that is left is restored, and the others are replaced";
   if (hostNumbers().length < 5) console.log(`left out, because it needs a stack of five hosts: ${byOne}`);
   else await trial(run, byOne, byTheOneThatIsLeft);
@@ -27,19 +29,56 @@ async function withoutItsMaker(): Promise<string> {
   const cluster = await withABackup(alice);
   const [away, other] = cluster.members as [Member, Member];
   await unplugged.strike(away);
+  await alice.untilStatus(cluster.id, "degraded", 90);
+  return wholeWhenBack(alice, cluster, away, async () => {
+    const restoredMs = await restored(alice, cluster);
+    await requireFirst(cluster, [other]);
+    return restoredMs;
+  });
+}
+
+/** The others go on without it, and it takes the data when it is back. */
+async function withoutItsLast(): Promise<string> {
+  const alice = tenant();
+  const cluster = await withABackup(alice);
+  const [, other, away] = cluster.members as [Member, Member, Member];
+  return wholeWhenBack(alice, cluster, away, async () => {
+    const [restoredMs] = await Promise.all([restored(alice, cluster), goesWhenAsked(cluster, away)]);
+    await requireFirst(cluster, [other]);
+    return restoredMs;
+  });
+}
+
+async function goesWhenAsked({ id }: Cluster, away: Member): Promise<void> {
+  await until("the others are asked to take the data", RESTORED_WITHIN, async () => {
+    const asked = await query(
+      `select phase from wanted_phases join operations on operations.id = operation_id
+       where entity_id = $1 and kind = 'restoreDatabase' and phase = 'renewed'`,
+      [id],
+    );
+    return asked.length > 0;
+  });
+  await unplugged.strike(away);
+}
+
+async function wholeWhenBack(
+  alice: Tenant,
+  { id }: Cluster,
+  away: Member,
+  restoredWithout: () => Promise<number>,
+): Promise<string> {
   let restoredMs: number;
   try {
-    restoredMs = await restored(alice, cluster);
-    await requireFirst(cluster, [other]);
+    restoredMs = await restoredWithout();
   } finally {
     await unplugged.heal(away);
   }
   const backAt = Date.now();
-  const whole = await untilHealthy(alice, cluster.id, 120);
+  const whole = await untilHealthy(alice, id, 120);
   const tookMs = Date.now() - backAt;
   if (!whole.members.some(({ node }) => node === away.node)) throw new Error("it was replaced, and not made anew");
   await requireFirst(whole, whole.members);
-  await removeAll(alice, [cluster.id]);
+  await removeAll(alice, [id]);
   return `restored by the two others in ${seconds(restoredMs)}; three healthy ${seconds(tookMs)} after it was back`;
 }
 
@@ -50,6 +89,7 @@ async function byTheOneThatIsLeft(): Promise<string> {
   for (const { host } of gone) await powerCut(host);
   await callDead(gone.map(({ host }) => host));
   const calledAt = Date.now();
+  await alice.untilStatus(cluster.id, "degraded", 90);
   const restoredMs = await restored(alice, cluster);
   const whole = await until("it is three again, elsewhere", 300, () => untilHealthy(alice, cluster.id, 60));
   await requireFirst(whole, whole.members);
@@ -67,7 +107,6 @@ async function withABackup(alice: Tenant): Promise<Cluster> {
 }
 
 async function restored(alice: Tenant, { id }: Cluster): Promise<number> {
-  await alice.untilStatus(id, "degraded", 90);
   const [backup] = await alice.backups(id);
   const askedAt = Date.now();
   await alice.actAndWait(id, `backups/${backup?.id}/restore`, "database_backup_restore", undefined, RESTORED_WITHIN);

@@ -13,4 +13,13 @@ export { adoptNode, confirmGone, findHostNodes, stopWanting, wantAnew } from "./
 export { releaseReplaced } from "./release-replaced.ts";
 export { giveSize, giveSizes, resizeNodes } from "./resize-nodes.ts";
 export { createSamples, sampleSeries } from "./samples.ts";
-export { findPhases, listenTo, type Progress, progressOf, type UntimedSpec, type Wanted, want } from "./want.ts";
+export {
+  checkPhase,
+  findPhases,
+  listenTo,
+  type Progress,
+  progressOf,
+  type UntimedSpec,
+  type Wanted,
+  want,
+} from "./want.ts";

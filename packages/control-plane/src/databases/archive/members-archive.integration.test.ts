@@ -35,9 +35,9 @@ async function staged(world: World, change: object = {}) {
   await poll();
   const nodes = async () => (await world.nodes()).sort((a, b) => a.ordinal - b.ordinal);
   type Node = Awaited<ReturnType<typeof nodes>>[number];
-  /** The host of this node is away. Twice: whoever polled first may have waited for the other. */
-  const pollWithout = async (away: Node | undefined) => {
-    const others = agents.filter((_, at) => hosts[at]?.id !== away?.host_id);
+  /** The hosts of these nodes are away. Twice: whoever polled first may have waited for the other. */
+  const pollWithout = async (...away: (Node | undefined)[]) => {
+    const others = agents.filter((_, at) => !away.some((node) => node?.host_id === hosts[at]?.id));
     for (const agent of [...others, ...others]) await agent.poll();
   };
   const specs = async (): Promise<NodeSpec[]> => (await nodes()).map(({ wanted }) => wanted as NodeSpec);
@@ -353,6 +353,31 @@ test("a restore goes on without a member whose host is away, which hears of the 
     [0, 1, 2].map(() => [undefined, undefined]),
   );
   expect(specs.findIndex(({ archive }) => archive?.keeper !== false)).toBe(1);
+});
+
+test("a restore does not wait for a host that went away after it was asked, and waits for one that is slow", async () => {
+  await using world = await newWorld();
+  await using stage = await staged(world);
+  const backup = await hasBackup(world, stage.database);
+  const [, other, last] = await stage.nodes();
+  await stage.alice.post(`${stage.database.url}/backups/${backup.id}/restore`);
+  const { id } = await world.lastOperation();
+  const restored = (await timelinesOf(world, stage.database))[1]?.id as string;
+  await world.activities.wantRestored(id);
+  await stage.poll();
+  await world.activities.wantRenewed(id);
+
+  await stage.pollWithout(last);
+  expect(await world.activities.checkRenewed(id), "the last is slow").toEqual({ state: "pending" });
+  later(world, 60);
+  await stage.pollWithout(other, last);
+  expect(await world.activities.checkRenewed(id), "both others are away").toEqual({ state: "pending" });
+  await stage.pollWithout(last);
+  expect(await world.activities.checkRenewed(id), "the last is away").toEqual({ state: "observed" });
+  await world.activities.settleRestore(id, { done: true });
+
+  expect(await world.lastOperation()).toMatchObject({ outcome: "done" });
+  expect((await stage.specs()).map(({ data }) => data?.timeline)).toEqual([restored, restored, restored]);
 });
 
 test("the data of an asynchronous cluster whose leader is dead are restored by another, which leads; given up, it does not", async () => {

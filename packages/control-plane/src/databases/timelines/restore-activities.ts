@@ -1,8 +1,19 @@
 import { toTimestamp } from "@moorage/contract";
 import type { Leader } from "@moorage/contract/agent";
-import { findNodes, findPhases, type NodeRow, stopWanting, type Wanted, want } from "#fleet/index.ts";
+import {
+  checkPhase,
+  findNodes,
+  findPhases,
+  type NodeRow,
+  type Progress,
+  progressOf,
+  stopWanting,
+  type Wanted,
+  want,
+} from "#fleet/index.ts";
 import { findOperation } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
+import type { WantedNode } from "#platform/db/tables.ts";
 import type { ActivityDeps } from "../activities.ts";
 import { giveKeeper } from "../archive/keeper-store.ts";
 import { firstOrders, isCluster } from "../clusters/cluster-spec.ts";
@@ -72,20 +83,31 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
         return wantPast(tx, operationId, RENEWED, { ...context, past, orders }, nodes);
       }),
 
+    /** A host that goes away after it was asked is not waited for: it does as one that was away before. */
+    checkRenewed: async (operationId: number): Promise<Progress> => {
+      const progress = await checkPhase(db, operationId, RENEWED);
+      if (progress.state !== "pending") return progress;
+      return db.transaction().execute(async (tx): Promise<Progress> => {
+        const context = await loadDatabase(tx, operationId, archive);
+        return (await isRenewedButForOne(tx, context, clock())) ? { state: "observed" } : progress;
+      });
+    },
+
     wantPrevious: (operationId: number) => whileOpen(operationId, (tx, context) => goBack(tx, operationId, context)),
 
     /**
-     * Done only if every host that was asked says that it runs the new timeline. Otherwise the one before is wanted again:
-     * its data are kept until this is settled.
+     * Done only if every host that was asked says that it runs the new timeline, or all but one that went away. Otherwise
+     * the one before is wanted again: its data are kept until this is settled.
      */
     settleRestore: async (operationId: number, settlement: Settlement): Promise<void> => {
       const wanted = await db.transaction().execute(async (tx) => {
         const context = await loadDatabase(tx, operationId, archive);
         const { timeline, before } = restoreInput(context.operation);
         const { account_id, id: databaseId, status } = context.database;
-        const asked = await askedIn(tx, operationId, RENEWED, RESTORED);
+        const asked = (await askedIn(tx, operationId, RENEWED, RESTORED)).map(({ node }) => node);
         const on = (await nodesOf(tx, context)).filter(({ observed_timeline }) => observed_timeline === timeline);
-        const done = settlement.done && asked.every((node) => on.some(({ id }) => id === node));
+        const everywhere = asked.every((node) => on.some(({ id }) => id === node));
+        const done = settlement.done && (everywhere || (await isRenewedButForOne(tx, context, clock())));
         const message = done ? await sentenceOfSuccess(tx, context) : sentenceOfFailure(context, settlement);
         const operation = await settle(tx, operationId, { done, message }, clock());
         if (operation === undefined) return undefined;
@@ -151,10 +173,21 @@ export type RestoreActivities = ReturnType<typeof createRestoreActivities>;
 const nodesOf = (tx: Tx, { database }: Context): Promise<NodeRow[]> => findNodes(tx, database.account_id, database.id);
 
 /** In the first of these phases that there was. */
-async function askedIn(tx: Tx, operationId: number, ...names: string[]): Promise<string[]> {
+async function askedIn(tx: Tx, operationId: number, ...names: string[]): Promise<WantedNode[]> {
   const phases = await findPhases(tx, operationId);
   const [found] = names.flatMap((name) => phases.filter(({ phase }) => phase === name));
-  return found?.nodes.map(({ node }) => node) ?? [];
+  return found?.nodes ?? [];
+}
+
+/** Two have the new data, and the host of the third is away: with nobody else it cannot go on with those before. */
+async function isRenewedButForOne(tx: Tx, context: Context, now: Date): Promise<boolean> {
+  const { operation, database } = context;
+  const members = await seeMembers(tx, database, { now });
+  const isHere = ({ node }: { node: string }): boolean =>
+    members.some((member) => member.node === node && isHeard(member.host));
+  const asked = await askedIn(tx, operation.id, RENEWED);
+  const here = asked.filter(isHere);
+  return here.length === 2 && asked.length === 3 && progressOf(await nodesOf(tx, context), here).state === "observed";
 }
 
 /** First the one that makes the data, then the others that can take them from it now. */
@@ -169,7 +202,7 @@ async function membersInTurn(tx: Tx, context: Context, now: Date): Promise<NodeR
   const here = silent.length > 1 || heard.length === 0 ? nodes : nodes.filter(({ id }) => heard.includes(id));
   const [asked] = await askedIn(tx, operation.id, RESTORED);
   const leads = members.find(({ node, host }) => node === leader?.node && !host.dead);
-  const maker = asked ?? leads?.node ?? here[0]?.id ?? "";
+  const maker = asked?.node ?? leads?.node ?? here[0]?.id ?? "";
   return leaderFirst(
     nodes.filter((node) => node.id === maker || here.includes(node)),
     { node: maker },

@@ -1,11 +1,11 @@
 import { patched, proxyLocalActivities } from "@temporalio/workflow";
-import { untilObserved } from "#fleet/workflows/until-observed.ts";
+import { type Outcome, untilObserved, untilTold } from "#fleet/workflows/until-observed.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
 import type { RestoreActivities } from "../timelines/restore-activities.ts";
 import type { ShipActivities } from "../timelines/ship-activities.ts";
 import { SHIP_MS, within } from "./within.ts";
 
-const { shipOwn, wantRestored, wantRenewed, wantPrevious, settleRestore } = proxyLocalActivities<
+const { shipOwn, wantRestored, wantRenewed, checkRenewed, wantPrevious, settleRestore } = proxyLocalActivities<
   ShipActivities & RestoreActivities
 >({ startToCloseTimeout: "5 seconds" });
 
@@ -30,7 +30,12 @@ export async function restoreDatabase(input: WorkflowInput): Promise<void> {
 }
 
 /** Of a cluster: what one member has made, the others take from it. */
-async function renewOthers(input: WorkflowInput): ReturnType<typeof untilObserved> {
-  const wanted = await wantRenewed(input.operationId);
-  return wanted === "wanted" ? untilObserved(input, "renewed") : { state: "observed" };
+async function renewOthers(input: WorkflowInput): Promise<Outcome> {
+  if ((await wantRenewed(input.operationId)) === "not wanted") return { state: "observed" };
+  if (!patched("one may go")) return untilObserved(input, "renewed");
+  const outcome = await untilTold(input, async (): Promise<Outcome | undefined> => {
+    const progress = await checkRenewed(input.operationId);
+    return progress.state === "pending" ? undefined : progress;
+  });
+  return outcome ?? { state: "late" };
 }
