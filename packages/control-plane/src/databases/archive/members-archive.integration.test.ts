@@ -374,6 +374,10 @@ test("a restore does not wait for a host that went away after it was asked, and 
   expect(await world.activities.checkRenewed(id), "both others are away").toEqual({ state: "pending" });
   await stage.pollWithout(last);
   expect(await world.activities.checkRenewed(id), "the last is away").toEqual({ state: "observed" });
+  // It may be heard again before this is settled, and have done nothing yet.
+  const now = world.time.now.toISOString();
+  await stage.call(2, "/v1/wanted", { agent: "test", epoch: 0, revision: 0, boot: "b", now, trash_mb: 0 });
+  expect(await world.activities.checkRenewed(id), "the last is back").toEqual({ state: "pending" });
   await world.activities.settleRestore(id, { done: true });
 
   expect(await world.lastOperation()).toMatchObject({ outcome: "done" });

@@ -96,18 +96,18 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
     wantPrevious: (operationId: number) => whileOpen(operationId, (tx, context) => goBack(tx, operationId, context)),
 
     /**
-     * Done only if every host that was asked says that it runs the new timeline, or all but one that went away. Otherwise
-     * the one before is wanted again: its data are kept until this is settled.
+     * Done only if most hosts that were asked say that they run the new timeline: of three one may have gone away, and come
+     * back a moment ago. Otherwise the one before is wanted again: its data are kept until this is settled.
      */
     settleRestore: async (operationId: number, settlement: Settlement): Promise<void> => {
       const wanted = await db.transaction().execute(async (tx) => {
         const context = await loadDatabase(tx, operationId, archive);
         const { timeline, before } = restoreInput(context.operation);
         const { account_id, id: databaseId, status } = context.database;
-        const asked = (await askedIn(tx, operationId, RENEWED, RESTORED)).map(({ node }) => node);
+        const asked = await askedIn(tx, operationId, RENEWED, RESTORED);
         const on = (await nodesOf(tx, context)).filter(({ observed_timeline }) => observed_timeline === timeline);
-        const everywhere = asked.every((node) => on.some(({ id }) => id === node));
-        const done = settlement.done && (everywhere || (await isRenewedButForOne(tx, context, clock())));
+        const askedAndOn = asked.filter(({ node }) => on.some(({ id }) => id === node));
+        const done = settlement.done && 2 * askedAndOn.length > asked.length;
         const message = done ? await sentenceOfSuccess(tx, context) : sentenceOfFailure(context, settlement);
         const operation = await settle(tx, operationId, { done, message }, clock());
         if (operation === undefined) return undefined;
