@@ -1,20 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { toTimestamp } from "@moorage/contract";
 import { ask, doorOf, placeA } from "../../kit/client.ts";
-import { type Cluster, makeCluster, type Member, othersThan, untilHealthy } from "../../kit/cluster.ts";
-import { bothWays, cut } from "../../kit/cluster-cuts.ts";
+import { makeCluster, untilHealthy } from "../../kit/cluster.ts";
 import { seconds } from "../../kit/cluster-gaps.ts";
 import { hostNumbers } from "../../kit/host.ts";
 import { moorage } from "../../kit/moorage.ts";
-import { query } from "../../kit/records.ts";
 import { type Tenant, tenant } from "../../kit/tenant.ts";
 import { until } from "../../kit/until.ts";
-import { labelled, powerCut, removeAll } from "../outages.ts";
+import { labelled, removeAll } from "../outages.ts";
 import { type Run, trial } from "../trial.ts";
-import { callDead } from "./call-dead.ts";
-import { NOTES } from "./three-stage.ts";
+import { lessThanItsArchive } from "./less-than-its-archive.ts";
+import { insert, NOTES } from "./three-stage.ts";
 
-const insert = (note: string): string => `insert into shop.notes (note) values ('${note}')`;
 /** So far apart clocks may be: a time that near to a copy is not restored from it. */
 const CLOCKS_MS = 4000;
 
@@ -29,13 +25,9 @@ export async function acceptLoss(run: Run): Promise<void> {
 async function goOnWithLess(): Promise<string> {
   const alice = tenant();
   const cluster = await makeCluster(alice, labelled("less", 1));
-  const { id, door, primary, members } = cluster;
-  await ask(placeA(), door, `${NOTES}; ${insert("first")}`);
-  const left = await neitherPrimaryNorKeeper(cluster);
-  const gone = othersThan(left, members);
-
-  const between = await archivedWithout(left);
-  await callDead(gone.map(({ host }) => host));
+  const { id } = cluster;
+  await ask(placeA(), cluster.door, `${NOTES}; ${insert("first")}`);
+  const { gone, between } = await lessThanItsArchive(cluster);
   const calledAt = Date.now();
   await until("it is begun without them", 120, () => moorage("db", "begin", `${id}`, "--accept-loss"));
   const healed = await until("it is three again, elsewhere", 300, async () => {
@@ -53,40 +45,6 @@ async function goOnWithLess(): Promise<string> {
   await requireNotes(alice, healed.id, { restore_time: between }, "first,lost");
   await removeAll(alice, [id]);
   return `three again ${seconds(tookMs)} after the word; a fork of now and one of then have each its own rows`;
-
-  /** Returns a time between two writes that the archive has, and this member does not. */
-  async function archivedWithout(lacking: Member): Promise<string> {
-    const { heal } = await cut(
-      gone.flatMap(({ host }) => bothWays(lacking.host, host)),
-      hostNumbers(),
-    );
-    const atPrimary = { host: primary.address, tls: ["--ssl-mode=REQUIRED"] };
-    const write = (note: string) =>
-      until(`${note} is written`, 60, () => ask(placeA(), door, `${insert(note)}; select 1`, atPrimary));
-    await write("lost");
-    const wrote = Date.now();
-    await sleep(2 * 1000); // times of restores are whole seconds
-    await write("lost too");
-    await until("both are in the archive", 180, async () => {
-      const logs = await query(
-        `select from binary_logs join databases using (timeline_id)
-         where databases.id = $1 and closed_at >= $2`,
-        [id, new Date(wrote + 1500)],
-      );
-      return logs.length > 0;
-    });
-    for (const { host } of gone) await powerCut(host);
-    await heal();
-    return toTimestamp(new Date(wrote + 1000));
-  }
-}
-
-async function neitherPrimaryNorKeeper({ id, primary, members }: Cluster): Promise<Member> {
-  const [keeper] = await query<{ node_id: string }>(
-    "select node_id from keepers join databases using (timeline_id) where databases.id = $1",
-    [id],
-  );
-  return members.find(({ node }) => node !== primary.node && node !== keeper?.node_id) as Member;
 }
 
 async function requireNotes(alice: Tenant, source: number, past: object, wanted: string): Promise<void> {

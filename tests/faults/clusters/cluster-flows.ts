@@ -10,7 +10,7 @@ import { env } from "../../kit/stack-env.ts";
 import { until } from "../../kit/until.ts";
 import { act, type Flow, finished, idOf, owning, type Stage } from "../flow.ts";
 import { asynchFlows } from "./asynch-flows.ts";
-import { aCluster, stillWhole, withARow } from "./three-stage.ts";
+import { aCluster, insert, stillWhole, withARow } from "./three-stage.ts";
 
 /** Steps that only a database of three passes. */
 const stepsOfThree = [
@@ -112,7 +112,7 @@ export const clusterFlows = {
       const id = idOf(stage);
       await stage.alice.actAndWait(id, "backups", "database_backup_create", { label: "drill" });
       const { door } = await stillWhole(stage);
-      await ask(placeA(), door, "insert into shop.notes (note) values ('second')");
+      await ask(placeA(), door, insert("second"));
     },
     run: async (stage) => {
       const id = idOf(stage);

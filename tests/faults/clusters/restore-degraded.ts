@@ -1,5 +1,5 @@
 import { ask, placeA } from "../../kit/client.ts";
-import { type Cluster, makeCluster, type Member, othersThan, untilHealthy } from "../../kit/cluster.ts";
+import { type Cluster, makeCluster, type Member, othersThan, receiptsOf, untilHealthy } from "../../kit/cluster.ts";
 import { unplugged } from "../../kit/cluster-faults.ts";
 import { seconds } from "../../kit/cluster-gaps.ts";
 import { hostNumbers } from "../../kit/host.ts";
@@ -9,18 +9,23 @@ import { until } from "../../kit/until.ts";
 import { labelled, powerCut, removeAll } from "../outages.ts";
 import { type Run, trial } from "../trial.ts";
 import { callDead } from "./call-dead.ts";
-import { NOTES } from "./three-stage.ts";
+import { lessThanItsArchive } from "./less-than-its-archive.ts";
+import { insert, NOTES } from "./three-stage.ts";
 
 /** Seconds. A host that is away for longer is replaced. */
 const RESTORED_WITHIN = 200;
 
-/** The second is for ever: the stack has two hosts less from then on. */
+/** The last two are for ever: the stack has two hosts less after each. */
 export async function restoreDegraded(run: Run): Promise<void> {
   await trial(run, "a restore while the host is away that would have made the data", withoutItsMaker);
   await trial(run, "a restore whose host goes away that was to take the data from the others", withoutItsLast);
   const byOne = "two hosts dead for good: the node that is left is restored, and the others are replaced";
   if (hostNumbers().length < 5) console.log(`left out, because it needs a stack of five hosts: ${byOne}`);
   else await trial(run, byOne, byTheOneThatIsLeft);
+  const leading =
+    "an asynchronous leader dead for good, and nobody has all of the archive: another is restored, and leads";
+  if (hostNumbers().length < 7) console.log(`left out, because it needs a stack of seven hosts: ${leading}`);
+  else await trial(run, leading, byAnotherThatLeads);
 }
 
 /** The others make the data without it, and it takes them from the others when it is back. */
@@ -29,8 +34,8 @@ async function withoutItsMaker(): Promise<string> {
   const cluster = await withABackup(alice);
   const [away, other] = cluster.members as [Member, Member];
   await unplugged.strike(away);
-  await alice.untilStatus(cluster.id, "degraded", 90);
   return wholeWhenBack(alice, cluster, away, async () => {
+    await alice.untilStatus(cluster.id, "degraded", 90);
     const restoredMs = await restored(alice, cluster);
     await requireFirst(cluster, [other]);
     return restoredMs;
@@ -97,12 +102,30 @@ async function byTheOneThatIsLeft(): Promise<string> {
   return `restored by the one that is left in ${seconds(restoredMs)}; three healthy ${seconds(Date.now() - calledAt)} after they were called dead`;
 }
 
+/** Nobody leads meanwhile: its tenant was told to restore. */
+async function byAnotherThatLeads(): Promise<string> {
+  const alice = tenant();
+  const cluster = await withABackup(alice, { replication_type: "asynch" });
+  const { gone } = await lessThanItsArchive(cluster);
+  const calledAt = Date.now();
+  await alice.untilStatus(cluster.id, "degraded", 90);
+  if ((await receiptsOf(alice, cluster.id)).length > 0)
+    throw new Error("another leads, with less than the archive has");
+  const restoredMs = await restored(alice, cluster);
+  const whole = await until("it is three again, elsewhere", 300, () => untilHealthy(alice, cluster.id, 60));
+  if (gone.some(({ node }) => node === whole.primary.node)) throw new Error("the one that is dead leads");
+  await requireFirst(whole, whole.members);
+  await ask(placeA(), whole.door, insert("after"));
+  await removeAll(alice, [cluster.id]);
+  return `restored in ${seconds(restoredMs)}; three healthy ${seconds(Date.now() - calledAt)} after they were called dead`;
+}
+
 /** With a row from before it, and one from after. */
-async function withABackup(alice: Tenant): Promise<Cluster> {
-  const cluster = await makeCluster(alice, labelled("restored", 1));
-  await ask(placeA(), cluster.door, `${NOTES}; insert into shop.notes (note) values ('first')`);
+async function withABackup(alice: Tenant, more: object = {}): Promise<Cluster> {
+  const cluster = await makeCluster(alice, labelled("restored", 1), more);
+  await ask(placeA(), cluster.door, `${NOTES}; ${insert("first")}`);
   await alice.actAndWait(cluster.id, "backups", "database_backup_create", { label: "drill" });
-  await ask(placeA(), cluster.door, "insert into shop.notes (note) values ('second')");
+  await ask(placeA(), cluster.door, insert("second"));
   return cluster;
 }
 

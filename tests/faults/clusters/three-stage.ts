@@ -3,6 +3,7 @@ import { type Cluster, THREE_NODES, untilHealthy } from "../../kit/cluster.ts";
 import type { Stage } from "../flow.ts";
 
 export const NOTES = "create database shop; create table shop.notes (id int auto_increment primary key, note text)";
+export const insert = (note: string): string => `insert into shop.notes (note) values ('${note}')`;
 
 export async function aCluster(stage: Stage, more: object = {}): Promise<Cluster> {
   const { alice, label, databases } = stage;
@@ -15,7 +16,7 @@ export async function aCluster(stage: Stage, more: object = {}): Promise<Cluster
 /** With a row that must still be there afterwards, at every member. */
 export async function withARow(stage: Stage, more: object = {}): Promise<void> {
   const { door } = await aCluster(stage, more);
-  await ask(placeA(), door, `${NOTES}; insert into shop.notes (note) values ('first')`);
+  await ask(placeA(), door, `${NOTES}; ${insert("first")}`);
 }
 
 export async function stillWhole({ alice, databases }: Stage, rows = "first"): Promise<Cluster> {
