@@ -143,9 +143,10 @@ async function part({ drops: dropsOf }: Cut, holdMs: number, mostGapMs = Number.
     return { at: parted.at, healedAt, reads: readers.reads(), stale: server?.uuid ?? "" };
   });
   if (majority !== undefined && !majority.includes(cluster.primary.host)) requireNoStaleReads(seen.result);
+  const sentence = await told(alice, cluster, seen);
   if (totalGap(seen.times, seen.result.at) > mostGapMs)
-    throw new Error(`without a write for ${gapsToTell(seen.times, seen.result.at)}`);
-  return told(alice, cluster, seen);
+    throw new Error(`without a write for ${gapsToTell(seen.times, seen.result.at)}, otherwise well: ${sentence}`);
+  return sentence;
 }
 
 /** Through whatever gate: clients reach all of them, that of the host which was cut off too. */
