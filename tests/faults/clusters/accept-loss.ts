@@ -39,8 +39,9 @@ async function goOnWithLess(): Promise<string> {
   await alice.actAndWait(id, "backups", "database_backup_create", { label: "drill" });
   await sleep(CLOCKS_MS);
 
-  const told = (await alice.events(id)).find(({ action }) => action === "database_group_form")?.message ?? "";
-  if (!/without \d+ transactions that its backups have/.test(told)) throw new Error(`its tenant was told: ${told}`);
+  const told = (await alice.events(id)).map(({ action, status, message }) => `${action} ${status}: ${message}`);
+  if (!told.some((event) => /^database_group_form.* without \d+ transactions that its backups have/.test(event)))
+    throw new Error(`its tenant was told: ${told.join("; ")}`);
   await requireNotes(alice, healed.id, {}, "first,after");
   await requireNotes(alice, healed.id, { restore_time: between }, "first,lost");
   await removeAll(alice, [id]);
