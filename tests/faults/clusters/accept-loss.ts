@@ -9,7 +9,7 @@ import { until } from "../../kit/until.ts";
 import { labelled, removeAll } from "../outages.ts";
 import { type Run, trial } from "../trial.ts";
 import { lessThanItsArchive } from "./less-than-its-archive.ts";
-import { insert, NOTES } from "./three-stage.ts";
+import { ALL_NOTES, insert, NOTES } from "./three-stage.ts";
 
 /** So far apart clocks may be: a time that near to a copy is not restored from it. */
 const CLOCKS_MS = 4000;
@@ -51,11 +51,7 @@ async function goOnWithLess(): Promise<string> {
 async function requireNotes(alice: Tenant, source: number, past: object, wanted: string): Promise<void> {
   const fork = await alice.createSurely(labelled("fork", 1), 60, { type: "m1-medium", fork: { source, ...past } });
   await alice.untilStatus(fork.id, "active", 240);
-  const found = await ask(
-    placeA(),
-    await doorOf(alice, fork.id),
-    "select group_concat(note order by id) from shop.notes",
-  );
+  const found = await ask(placeA(), await doorOf(alice, fork.id), ALL_NOTES);
   await removeAll(alice, [fork.id]);
   if (found !== wanted) throw new Error(`a fork ${JSON.stringify(past)} has ${found}, not ${wanted}`);
 }

@@ -10,7 +10,7 @@ import { labelled, powerCut, removeAll } from "../outages.ts";
 import { type Run, trial } from "../trial.ts";
 import { callDead } from "./call-dead.ts";
 import { lessThanItsArchive } from "./less-than-its-archive.ts";
-import { insert, NOTES } from "./three-stage.ts";
+import { ALL_NOTES, insert, NOTES } from "./three-stage.ts";
 
 /** Seconds. A host that is away for longer is replaced. */
 const RESTORED_WITHIN = 200;
@@ -138,10 +138,9 @@ async function restored(alice: Tenant, { id }: Cluster): Promise<number> {
 
 /** Through the gates of these, which may hear of the new group a moment after its database is told to be ready. */
 async function requireFirst({ door }: Cluster, members: readonly Member[]): Promise<void> {
-  const text = "select group_concat(note order by id) from shop.notes";
   for (const { address: host } of members) {
     const found = await until(`${host} leads to it`, 5, () =>
-      ask(placeA(), door, text, { host, tls: ["--ssl-mode=REQUIRED"] }),
+      ask(placeA(), door, ALL_NOTES, { host, tls: ["--ssl-mode=REQUIRED"] }),
     );
     if (found !== "first") throw new Error(`${host} leads to ${found}`);
   }

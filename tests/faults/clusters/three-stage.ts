@@ -4,6 +4,7 @@ import type { Stage } from "../flow.ts";
 
 export const NOTES = "create database shop; create table shop.notes (id int auto_increment primary key, note text)";
 export const insert = (note: string): string => `insert into shop.notes (note) values ('${note}')`;
+export const ALL_NOTES = "select group_concat(note order by id) from shop.notes";
 
 export async function aCluster(stage: Stage, more: object = {}): Promise<Cluster> {
   const { alice, label, databases } = stage;
@@ -21,8 +22,7 @@ export async function withARow(stage: Stage, more: object = {}): Promise<void> {
 
 export async function stillWhole({ alice, databases }: Stage, rows = "first"): Promise<Cluster> {
   const cluster = await untilHealthy(alice, databases[0] as number, 240);
-  const text = "select group_concat(note order by id) from shop.notes";
-  const found = await ask(placeA(), cluster.door, text);
+  const found = await ask(placeA(), cluster.door, ALL_NOTES);
   if (found !== rows) throw new Error(`rows are ${found}, not ${rows}`);
   return cluster;
 }
