@@ -12,6 +12,7 @@ const checks = {
   unused: ["knip"],
   architecture: ["vitest", "run", "--project", "unit", "--reporter", "default", "tests/architecture.test.ts"],
   openapi: ["node", "tools/openapi.ts"],
+  features: ["node", "tools/feature-table.ts"],
 };
 
 type Outcome = { name: string; passed: boolean; output: string };

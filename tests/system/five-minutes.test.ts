@@ -1,4 +1,7 @@
 import { execFile } from "node:child_process";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { repo } from "../../tools/stack/places.ts";
@@ -8,6 +11,13 @@ import { tenant } from "../kit/tenant.ts";
 
 const alice = tenant();
 const FIVE_MINUTES_MS = 300_000;
+
+/** A login shell's PATH on a machine whose own Node.js cannot run TypeScript. */
+async function pathOfCleanShell(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "moorage-old-node-"));
+  await writeFile(join(folder, "node"), "#!/bin/sh\necho 'an old node was started' >&2\nexit 9\n", { mode: 0o755 });
+  return `${folder}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
+}
 
 /** The README's label, which an earlier run or a reader may have left behind. */
 async function removeOrders(): Promise<void> {
@@ -30,7 +40,7 @@ test("the README's commands lead from a running stack to SELECT 1 in five minute
   const started = Date.now();
   const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], {
     cwd: repo,
-    env: { PATH: process.env["PATH"] },
+    env: { PATH: await pathOfCleanShell() },
     timeout: FIVE_MINUTES_MS,
   });
   console.log(`from a running stack to SELECT 1: ${((Date.now() - started) / 1000).toFixed(1)} s`);

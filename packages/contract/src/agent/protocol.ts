@@ -15,7 +15,8 @@
  *   POST /v1/samples   figures of the nodes, for their tenants' plots
  *   POST /v1/image-uploads  names of one capture in, addresses to PUT them to out
  *
- * Every message carries `protocol`. The gateway serves this version and the one before it.
+ * Every message carries `protocol`. The gateway refuses every version but its own, so control plane and agents are
+ * upgraded together.
  */
 import { z } from "zod";
 import { NodeSpec } from "./node-spec.ts";
