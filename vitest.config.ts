@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
-import { LongestFirst } from "./tools/longest-first.ts";
+import { ByDuration } from "./tools/by-duration.ts";
 import { suiteTotals } from "./tools/suite-totals.ts";
+import { recordDurations } from "./tools/test-durations.ts";
 
 const postgres = "packages/control-plane/src/testing/postgres-for-tests.ts";
 const elsewhere = ["**/node_modules/**", ".stack/**"];
@@ -13,8 +14,8 @@ process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "moorage-compile-cache");
 
 export default defineConfig({
   test: {
-    reporters: ["default", suiteTotals()],
-    sequence: { sequencer: LongestFirst },
+    reporters: ["default", recordDurations(), suiteTotals()],
+    sequence: { sequencer: ByDuration },
     projects: [
       {
         test: {

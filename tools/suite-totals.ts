@@ -1,14 +1,27 @@
 import type { Reporter, TestModule } from "vitest/node";
+import { printSlowest, type Took } from "./slowest.ts";
 
-/** Prints `unit: 12 passed, 0 failed` for every suite that ran, alone on its line, for programs that read the output. */
+/**
+ * Prints the slowest tests of every suite that ran, and `unit: 12 passed, 0 failed`, alone on its line, for programs
+ * that read the output.
+ */
 export const suiteTotals = (): Reporter => ({
   onTestRunEnd(modules, unhandledErrors) {
     const suites = Map.groupBy(modules, (module) => module.project.name);
-    for (const [suite, ofSuite] of suites) console.log(totalsLine(suite, ofSuite));
+    for (const [suite, ofSuite] of suites) {
+      printSlowest(suite, ofSuite.flatMap(timesOf));
+      console.log(totalsLine(suite, ofSuite));
+    }
     // An error outside of any test belongs to no suite, and must not hide behind suites that all passed.
     if (unhandledErrors.length > 0) console.log(`outside: 0 passed, ${unhandledErrors.length} failed`);
   },
 });
+
+const timesOf = (module: TestModule): Took[] =>
+  Array.from(module.children.allTests(), (test) => ({
+    name: `${module.relativeModuleId} > ${test.name}`,
+    seconds: (test.diagnostic()?.duration ?? 0) / 1000,
+  }));
 
 function totalsLine(suite: string, modules: readonly TestModule[]): string {
   const passed = sum(modules, (module) => count(module.children.allTests("passed")));

@@ -1,8 +1,11 @@
+import type { Took } from "../../tools/slowest.ts";
+
 export type Tally = { passed: number; failed: number };
 
 /** A check prints itself as soon as it is known, and a failed one does not end the run. */
 export type Checks = {
   tally: Tally;
+  times: Took[];
   note(name: string, passed: boolean, found: string): boolean;
   check<T>(name: string, ask: () => Promise<T>, wrong?: (answer: T) => string | undefined): Promise<T | undefined>;
 };
@@ -10,6 +13,7 @@ export type Checks = {
 /** `of` says whose they are, where several go on at the same time. */
 export function newChecks(of = ""): Checks {
   const tally = { passed: 0, failed: 0 };
+  const times: Took[] = [];
   const note = (name: string, passed: boolean, found: string): boolean => {
     tally[passed ? "passed" : "failed"]++;
     console.log(`${of}${passed ? "ok    " : "FAILED"} ${name}${found === "" ? "" : `: ${found}`}`);
@@ -17,8 +21,10 @@ export function newChecks(of = ""): Checks {
   };
   return {
     tally,
+    times,
     note,
     async check(name, ask, wrong) {
+      const started = performance.now();
       try {
         const answer = await ask();
         const reason = wrong?.(answer);
@@ -27,6 +33,8 @@ export function newChecks(of = ""): Checks {
       } catch (error) {
         note(name, false, error instanceof Error ? error.message : String(error));
         return undefined;
+      } finally {
+        times.push({ name: `${of}${name}`, seconds: (performance.now() - started) / 1000 });
       }
     },
   };

@@ -9,6 +9,7 @@
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { printSlowest, type Took } from "../../tools/slowest.ts";
 import { chosen } from "../kit/chosen.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { withApiV4 } from "./api-v4.ts";
@@ -32,12 +33,14 @@ const { values } = parseArgs({
 });
 const cases = Number(values.cases ?? (values.ci ? 1000 : 50_000));
 const tallies: Record<string, Tally> = {};
+const times: Took[] = [];
 
 /** With checks of its own, named after it, so that several can go on at the same time. */
 async function run(name: string, suite: (checks: Checks) => Promise<void>): Promise<void> {
   const checks = newChecks(`${name}: `);
   tallies[name] = checks.tally;
   await checks.check("ran to its end", () => suite(checks));
+  times.push(...checks.times);
 }
 
 const client = (name: ClientName, day: (asked: Asked, checks: Checks) => Promise<void>) => () =>
@@ -79,6 +82,7 @@ await Promise.all(asked.filter(([name]) => name in atOnce).flatMap(([, suites]) 
 for (const [, suites] of asked.filter(([name]) => name in alone)) for (const suite of suites) await suite();
 
 console.table(tallies);
+printSlowest("conformance", times);
 const failed = Object.values(tallies).reduce((sum, tally) => sum + tally.failed, 0);
 const passed = Object.values(tallies).reduce((sum, tally) => sum + tally.passed, 0);
 console.log(`\nconformance: ${passed} passed, ${failed} failed`);

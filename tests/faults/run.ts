@@ -9,6 +9,7 @@
  *   pnpm test:faults --ci             the short form
  */
 import { parseArgs } from "node:util";
+import { printSlowest } from "../../tools/slowest.ts";
 import { chosen } from "../kit/chosen.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { acceptLoss } from "./clusters/accept-loss.ts";
@@ -49,7 +50,7 @@ const seed = Number(values.seed);
 const everyPair = values["every-pair"];
 const sample = values.trials === undefined ? (values.ci ? 5 : undefined) : Number(values.trials);
 const chosenPoints = { seed, everyPair, step: values.step, ...(sample === undefined ? {} : { sample }) };
-const run: Run = { ledger: openLedger(), tally: { passed: 0, failed: 0, again: 0 } };
+const run: Run = { ledger: openLedger(), tally: { passed: 0, failed: 0, again: 0 }, times: [] };
 
 /** To trace all flows takes longer than to strike the points that the short form chooses. */
 const short = <Flow extends FlowName>(...flows: Flow[]) => (values.ci ? { flows } : {});
@@ -128,5 +129,6 @@ for (const [name, drill] of asked) {
 }
 await removeStandingCluster("semi_synch");
 if (run.tally.again > 0) console.log(`${run.tally.again} had passed before on this commit and were not run again`);
+printSlowest("faults", run.times);
 console.log(`faults: ${run.tally.passed} passed, ${run.tally.failed} failed`);
 process.exitCode = run.tally.failed === 0 ? 0 : 1;

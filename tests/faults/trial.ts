@@ -1,3 +1,4 @@
+import type { Took } from "../../tools/slowest.ts";
 import { throwAwayContainers } from "../kit/host.ts";
 import { brokenInvariants, livingHosts } from "../kit/invariants.ts";
 import { until } from "../kit/until.ts";
@@ -5,7 +6,7 @@ import type { Ledger } from "./ledger.ts";
 import { warningsSince } from "./warnings.ts";
 
 export type Tally = { passed: number; failed: number; again: number };
-export type Run = { ledger: Ledger; tally: Tally };
+export type Run = { ledger: Ledger; tally: Tally; times: Took[] };
 
 /** One trial: does its harm, then everything must be as if nothing had happened. */
 export async function trial(run: Run, name: string, work: () => Promise<string | undefined | void>): Promise<boolean> {
@@ -19,6 +20,7 @@ export async function trial(run: Run, name: string, work: () => Promise<string |
   const end = (ok: boolean, note?: string): boolean => {
     const ms = Math.round(performance.now() - started);
     run.tally[ok ? "passed" : "failed"]++;
+    run.times.push({ name, seconds: ms / 1000 });
     run.ledger.append({ trial: name, ok, ms, ...(note === undefined ? {} : { note }) });
     console.log(
       `${ok ? "ok  " : "FAIL"} ${name} (${(ms / 1000).toFixed(1)} s)${note === undefined ? "" : `: ${note}`}`,

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { type Operation, operations } from "@moorage/contract";
 import { createRandom } from "../../packages/control-plane/src/testing/random.ts";
+import { printSlowest } from "../../tools/slowest.ts";
 import { inStack } from "../../tools/stack/places.ts";
 import { accountOf } from "../conformance/fuzz-account.ts";
 import { newChecks } from "../conformance/checks.ts";
@@ -27,7 +28,7 @@ const SENDERS = 64;
 /** What the process may have grown by since it was warm. */
 const MOST_GROWTH = 1.2;
 
-const { check, note, tally } = newChecks();
+const { check, note, tally, times } = newChecks();
 const logFile = inStack("hostile.log");
 const log = openSync(logFile, "w", 0o600);
 try {
@@ -77,6 +78,7 @@ try {
   closeSync(log);
   rmSync(logFile, { force: true });
 }
+printSlowest("hostile", times);
 console.log(`\nhostile: ${tally.passed} passed, ${tally.failed} failed`);
 process.exitCode = tally.failed === 0 ? 0 : 1;
 

@@ -1,0 +1,75 @@
+import { relative } from "node:path";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { type Durations, measuredDurations } from "./test-durations.ts";
+
+type Timed = { path: string; seconds: number };
+
+/** A file that was never measured counts as much as most files do. */
+function timed(paths: readonly string[], durations: Durations): Timed[] {
+  const known = Object.values(durations).toSorted((one, other) => one - other);
+  const usual = known[Math.floor(known.length / 2)] ?? 1;
+  return paths
+    .map((path) => ({ path, seconds: durations[path] ?? usual }))
+    .toSorted((one, other) => other.seconds - one.seconds || (one.path < other.path ? -1 : 1));
+}
+
+/** Tests of the agent wait for servers, the others compute: a run is shortest when both kinds go on at any time. */
+const kindsOf = (paths: readonly string[]): string[][] => [
+  ...Map.groupBy(paths.toSorted(), (path) => path.startsWith("packages/agent/")).values(),
+];
+
+/** The order in which to begin files: of each kind the longest first, and both kinds from the beginning to the end. */
+export function interleave(paths: readonly string[], durations: Durations): string[] {
+  return kindsOf(paths)
+    .flatMap((kind) => shareOfKindBefore(timed(kind, durations)))
+    .toSorted((one, other) => one.before - other.before || (one.path < other.path ? -1 : 1))
+    .map(({ path }) => path);
+}
+
+function shareOfKindBefore(files: readonly Timed[]): { path: string; before: number }[] {
+  const total = files.reduce((sum, { seconds }) => sum + seconds, 0);
+  let begun = 0;
+  return files.map(({ path, seconds }) => {
+    begun += seconds;
+    return { path, before: (begun - seconds) / total };
+  });
+}
+
+/** Every file is in one of the shards, and all shards take about as long: each file goes to the one that has least. */
+export function shardsOf(paths: readonly string[], count: number, durations: Durations): string[][] {
+  const shards = Array.from({ length: count }, () => ({ paths: [] as string[], seconds: 0 }));
+  for (const kind of kindsOf(paths))
+    for (const { path, seconds } of timed(kind, durations)) {
+      const least = shards.reduce((one, other) => (other.seconds < one.seconds ? other : one));
+      least.paths.push(path);
+      least.seconds += seconds;
+    }
+  return shards.map((shard) => shard.paths);
+}
+
+/** Orders and shards the integration tests by tools/test-durations.json; other suites as vitest does. */
+export class ByDuration extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { integration, others } = this.#bySuite(await super.sort(files));
+    const ordered = interleave([...integration.keys()], measuredDurations());
+    return [...others, ...filesAt(ordered, integration)];
+  }
+
+  override async shard(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { integration, others } = this.#bySuite(files);
+    const { index = 1, count = 1 } = this.ctx.config.shard ?? {};
+    const ours = shardsOf([...integration.keys()], count, measuredDurations())[index - 1] ?? [];
+    return [...(await super.shard(others)), ...filesAt(ours, integration)];
+  }
+
+  #bySuite(files: readonly TestSpecification[]) {
+    const [integration, others] = [new Map<string, TestSpecification>(), [] as TestSpecification[]];
+    for (const file of files)
+      if (file.project.name === "integration") integration.set(relative(this.ctx.config.root, file.moduleId), file);
+      else others.push(file);
+    return { integration, others };
+  }
+}
+
+const filesAt = (paths: readonly string[], files: ReadonlyMap<string, TestSpecification>): TestSpecification[] =>
+  paths.flatMap((path) => files.get(path) ?? []);
