@@ -12,6 +12,9 @@ const elsewhere = ["**/node_modules/**", ".stack/**"];
 // As in .ci/run: tests start agents and command lines by the hundred.
 process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "moorage-compile-cache");
 
+// Ends what hangs. No test may depend on it: a busy machine takes many times as long as a quiet one.
+const patience = (ms: number) => ({ testTimeout: ms, hookTimeout: ms, expect: { poll: { timeout: 60_000 } } });
+
 export default defineConfig({
   test: {
     reporters: ["default", recordDurations(), suiteTotals()],
@@ -23,6 +26,7 @@ export default defineConfig({
           include: ["**/*.test.ts"],
           exclude: [...elsewhere, "**/*.integration.test.ts", "tests/system/**"],
           maxWorkers: 2,
+          ...patience(120_000),
         },
       },
       {
@@ -33,8 +37,7 @@ export default defineConfig({
           // Real servers share the machine with the tests, which wait for them for half of the time.
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...patience(600_000),
           globalSetup: [...(existsSync(postgres) ? [postgres] : []), "tools/stack/image-for-tests.ts"],
         },
       },
@@ -45,8 +48,7 @@ export default defineConfig({
           // One stack serves all of them, and some stop parts of it.
           fileParallelism: false,
           sequence: { groupOrder: 2 },
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
+          ...patience(900_000),
         },
       },
     ],

@@ -183,7 +183,7 @@ test("every import keeps to the tables", () => {
   const sources = sourcesOnDisk();
   expect(Object.keys(sources).length).toBeGreaterThan(0);
   expect(faults(sources)).toEqual([]);
-}, 60_000);
+});
 
 test.each([
   ["databases/create.ts", 'import { emit } from "#events/emit.ts"', "is inside another capability"],

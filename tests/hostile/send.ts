@@ -5,7 +5,7 @@ import type { HostileRequest } from "./requests.ts";
 /** A status; `closed`: the connection ended without one; `silent`: none came in time. */
 export type Answer = number | "closed" | "silent";
 
-const answerWithinMs = 10_000;
+const answerWithinMs = 60_000;
 /** A body that never ends is given up by us; the server would wait longer. */
 const endlessMs = 1000;
 

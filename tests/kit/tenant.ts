@@ -16,7 +16,7 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
       method,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(120_000),
     });
     return { status: reply.status, body: (reply.status === 204 ? undefined : await reply.json()) as Body };
   };
@@ -26,7 +26,7 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
       method,
       headers: { authorization: `Bearer ${token}`, ...(file === undefined ? {} : { "content-type": file.type }) },
       ...(file === undefined ? {} : { body: file.bytes }),
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(120_000),
     });
   const instances = "/v4/databases/mysql/instances";
   const own = {

@@ -1,4 +1,6 @@
 const LOOK_EVERY_MS = 100;
+/** Less would tell a busy machine from a quiet one, and nothing else. */
+const LEAST_SECONDS = 60;
 
 /** Waits for a condition, never for a time. Errors of the question count as "not yet". */
 export async function until<T>(
@@ -6,7 +8,8 @@ export async function until<T>(
   seconds: number,
   ask: () => Promise<T | undefined | null | false>,
 ): Promise<T> {
-  const deadline = Date.now() + seconds * 1000;
+  const patience = Math.max(seconds, LEAST_SECONDS);
+  const deadline = Date.now() + patience * 1000;
   let last: unknown;
   for (;;) {
     try {
@@ -16,7 +19,7 @@ export async function until<T>(
     } catch (error) {
       last = error;
     }
-    if (Date.now() > deadline) throw new Error(`Not within ${seconds} s: ${what}`, { cause: last });
+    if (Date.now() > deadline) throw new Error(`Not within ${patience} s: ${what}`, { cause: last });
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
 }

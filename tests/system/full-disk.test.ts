@@ -69,4 +69,4 @@ test("a volume that a writer fills is told of, takes no more writes before it is
 
   await alice.deleteSurely(id);
   await alice.untilEvent(id, "database_delete");
-}, 600_000);
+});

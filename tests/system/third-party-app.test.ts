@@ -9,6 +9,7 @@ import { addAuthenticator, newPerson } from "../kit/person.ts";
 import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
 import { type AppOptions, startThirdPartyApp } from "../kit/third-party-app.ts";
+import { refusedByMessage } from "../kit/revoked.ts";
 import { until } from "../kit/until.ts";
 
 let browser: Browser;
@@ -79,7 +80,10 @@ test("an app is let in with a second factor, works within its scope, and is dead
   const { body } = await alice.api.call<{ data: AuthorizedApp[] }>("GET", "/v4/profile/apps");
   expect(body.data).toMatchObject([{ label: "Fleet board", scopes: scope }]);
   await alice.api.call("DELETE", `/v4/profile/apps/${body.data[0]?.id}`);
-  await until("it is dead", 1, async () => (await call(second?.access_token, "GET", "/v4/account/events")) === 401);
+  await refusedByMessage(
+    "it is dead",
+    async () => (await call(second?.access_token, "GET", "/v4/account/events")) === 401,
+  );
   expect(await call(first?.access_token, "GET", "/v4/account/events")).toBe(401);
   expect(await third.refresh()).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
   expect(visitor.complaints).toEqual([]);
@@ -142,7 +146,7 @@ test("an app revokes its own token, and both of its tokens are dead", async () =
   expect((await third.revoke("0".repeat(64))).status).toBe(200);
 });
 
-test("what ends an app ends it on every API process within a second", async () => {
+test("every API process is told of what ends an app", async () => {
   const { alice, visitor } = await signedIn();
   await using another = await startApi(18_290);
   const urls = [env("MOORAGE_URL"), another.url];
@@ -163,7 +167,7 @@ test("what ends an app ends it on every API process within a second", async () =
 
     await end(third.id);
 
-    await until(`${what}: dead on both`, 1, async () => (await statuses(access_token)).join() === "401,401");
+    await refusedByMessage(`${what}: dead on both`, async () => (await statuses(access_token)).join() === "401,401");
     expect((await third.refresh()).status).toBeGreaterThanOrEqual(400);
   }
 });

@@ -61,12 +61,12 @@ beforeAll(async () => {
   environment = { ...agentEnvironment(host, gateway), MOORAGE_CRASH_DIR: host.crash };
   host.known(node);
   host.startAgent(environment);
-}, 30_000);
+});
 afterAll(async () => {
   if (process.env["SHOW_AGENT_LOG"]) process.stdout.write(host.log());
   await gateway?.close();
   await host?.close();
-}, 60_000);
+});
 
 test("a client that trusts the authority and knows the name connects; a wrong name and plain text are refused", async () => {
   const renewal = Promise.withResolvers<void>();
@@ -91,7 +91,7 @@ test("a client that trusts the authority and knows the name connects; a wrong na
   // It served all the while, and nobody was told otherwise.
   expect(gateway.reports.findLast(({ state }) => state === "working")?.step).not.toMatch(/certificate|tls/);
   await old.end();
-}, 90_000);
+});
 
 test("key and certificate are one file, which only the node's own user reads, and the key was never sent", async () => {
   const path = join(host.state, "nodes", node, "tls", "server.pem");
@@ -119,7 +119,7 @@ test("a new version is a new certificate; an agent that dies before the server w
   host.startAgent(environment);
   await until("the renewed certificate to be served", async () => (await servedSerial()) !== second);
   expect(containerId()).toBe(container);
-}, 60_000);
+});
 
 test("without a gateway, a node that lost its container comes back with the certificate that it has", async () => {
   const before = await servedSerial();
@@ -138,7 +138,7 @@ test("without a gateway, a node that lost its container comes back with the cert
   await gateway.open();
   await running(3);
   expect(await served()).not.toBe(before);
-}, 90_000);
+});
 
 test("when the tenant did not ask for TLS alone, plain text is accepted, and TLS too", async () => {
   gateway.want(
@@ -149,4 +149,4 @@ test("when the tenant did not ask for TLS alone, plain text is accepted, and TLS
   expect((await plain.query("SHOW STATUS LIKE 'Ssl_version'"))[0]).toMatchObject([{ Value: "" }]);
   await plain.end();
   await servedSerial();
-}, 60_000);
+});

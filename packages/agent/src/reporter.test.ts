@@ -4,6 +4,8 @@ import { pino } from "pino";
 import { expect, test, vi } from "vitest";
 import { createReporter } from "./reporter.ts";
 
+const patient = { timeout: 60_000 };
+
 test("a job stays in the reports of its node, whatever is said of the node afterwards", async () => {
   const sent: ObservedRequest[] = [];
   const send = async (message: ObservedRequest) => sent.push(message);
@@ -20,10 +22,10 @@ test("a job stays in the reports of its node, whatever is said of the node after
   reporter.setJobs(node.node, [job]);
   void reporter.start();
   reporter.set({ ...node, generation: 2 });
-  await vi.waitFor(() => expect(sent.at(-1)?.nodes).toEqual([{ ...node, generation: 2, jobs: [job] }]));
+  await vi.waitFor(() => expect(sent.at(-1)?.nodes).toEqual([{ ...node, generation: 2, jobs: [job] }]), patient);
   expect(reporter.get(node.node)?.jobs).toEqual([job]);
   reporter.setJobs(node.node, []);
-  await vi.waitFor(() => expect(sent.at(-1)?.nodes).toEqual([{ ...node, generation: 2 }]), { timeout: 3000 });
+  await vi.waitFor(() => expect(sent.at(-1)?.nodes).toEqual([{ ...node, generation: 2 }]), patient);
   await reporter.close();
 });
 
@@ -43,9 +45,9 @@ test("a change of a primary is told until it was heard, and then no more", async
   void reporter.start();
   const [node, group] = [randomUUID(), randomUUID()];
   written.push({ node, group, view: "1:4", to: node, at: new Date().toISOString(), phases: { led: 6000 } });
-  await vi.waitFor(() => expect(sent.at(-1)?.changes).toHaveLength(1), { timeout: 3000 });
+  await vi.waitFor(() => expect(sent.at(-1)?.changes).toHaveLength(1), patient);
   hears = true;
-  await vi.waitFor(() => expect(written).toEqual([]), { timeout: 3000 });
+  await vi.waitFor(() => expect(written).toEqual([]), patient);
   expect(sent.at(-1)?.changes).toHaveLength(1);
   await reporter.close();
 });

@@ -112,19 +112,18 @@ beforeAll(async () => {
   for (const node of [plain, secret]) host.known(node);
   host.startAgent(environment);
   for (const node of [plain, secret]) want(node, {});
-  for (const node of [plain, secret])
-    await until("both to run", () => gateway.latest(node)?.state === "running", 90_000);
+  for (const node of [plain, secret]) await until("both to run", () => gateway.latest(node)?.state === "running");
   for (const node of [plain, secret]) {
     await sql(node, "CREATE DATABASE shop");
     await sql(node, "CREATE TABLE shop.t (id BIGINT AUTO_INCREMENT PRIMARY KEY, a VARBINARY(1000))");
   }
-}, 120_000);
+});
 afterAll(async () => {
   if (process.env["SHOW_AGENT_LOG"]) process.stdout.write(host.log());
   await gateway?.close();
   await host?.close();
   await store?.close();
-}, 60_000);
+});
 
 describe("binary logs", () => {
   test.each(["plain", "encrypted"])(
@@ -225,7 +224,7 @@ describe("a copy", () => {
       const [expected] = await sql(node, "CHECKSUM TABLE shop.t");
       const id = randomUUID();
       want(node, { jobs: [{ id, kind: "copy" }] });
-      await until("the copy", () => jobOf(node, id)?.state === "done", 60_000);
+      await until("the copy", () => jobOf(node, id)?.state === "done");
       const told = gateway.archived.flatMap(({ copies }) => copies ?? []).find((copy) => copy.id === id);
       const text = store.read(keyOf(node, `copies/${id}/manifest.json`));
       expect(createHash("sha256").update(text).digest("hex")).toBe(told?.manifest_sha256);
@@ -268,7 +267,7 @@ describe("a copy", () => {
       want(plain, { jobs: [{ id, kind: "copy" }] });
       await host.agentExit();
       host.startAgent(environment);
-      await until("the copy", () => jobOf(plain, id)?.state === "done", 60_000);
+      await until("the copy", () => jobOf(plain, id)?.state === "done");
       const told = gateway.archived.flatMap(({ copies }) => copies ?? []).filter((copy) => copy.id === id);
       const manifests = new Set(told.map(({ manifest_sha256 }) => manifest_sha256));
       const manifest = store.read(keyOf(plain, `copies/${id}/manifest.json`));
@@ -287,7 +286,7 @@ describe("a copy", () => {
     await busy.copies(3);
     await busy.end();
     rmSync(trace);
-    await until("the copy", () => jobOf(plain, id)?.state === "done", 60_000);
+    await until("the copy", () => jobOf(plain, id)?.state === "done");
     const told = gateway.messages.flatMap(({ nodes }) => nodes).flatMap(({ jobs }) => jobs ?? []);
     expect(told.filter((job) => job.id === id && job.message !== undefined)).toEqual([]);
   });
@@ -313,11 +312,12 @@ describe("a copy", () => {
     const daysAgo = new Date(Date.now() - 2 * 86_400_000).toISOString();
     writeFileSync(file, JSON.stringify({ ...record, archive: { ...record.archive, newest_copy: daysAgo } }));
     const told = gateway.archived.length;
+    const started = Date.now();
     host.startAgent(environment);
     const copiesOf = () =>
       gateway.archived.slice(told).flatMap(({ node, copies }) => (node === secret ? (copies ?? []) : []));
-    await until("the copy", () => copiesOf().length > 0, 60_000);
-    expect(Date.parse(copiesOf()[0]?.ended_at ?? "")).toBeGreaterThan(Date.now() - 60_000);
+    await until("the copy", () => copiesOf().length > 0);
+    expect(Date.parse(copiesOf()[0]?.ended_at ?? "")).toBeGreaterThanOrEqual(Math.floor(started / 1000) * 1000);
   });
 
   test("for which the host has no room fails with a sentence", async () => {
@@ -337,7 +337,7 @@ describe("a copy", () => {
     await sql(secret, "INSERT INTO shop.t (a) VALUES ('the last')");
     const [row] = await sql(secret, "SELECT @@GLOBAL.gtid_executed AS gtids");
     want(secret, { power: "off", jobs: [] });
-    await until("it to rest", () => gateway.latest(secret)?.state === "stopped", 60_000);
+    await until("it to rest", () => gateway.latest(secret)?.state === "stopped");
     expect(logsOf(secret).at(-1)?.gtid).toBe(String(row?.["gtids"]).replaceAll("\n", ""));
   });
 
@@ -347,7 +347,7 @@ describe("a copy", () => {
     want(plain, { jobs: [{ id, kind: "copy" }] });
     await until("the copy to be under way", () => existsSync(join(host.state, "scratch", `${id}.img`)));
     want(plain, { jobs: [], tombstone: { operation: 1 } });
-    await until("its end", () => gateway.latest(plain)?.state === "gone", 60_000);
+    await until("its end", () => gateway.latest(plain)?.state === "gone");
     await until("everything to be away", () => !existsSync(join(host.state, "scratch", plain)));
     expect(leftovers()).toEqual([]);
     await store.start();

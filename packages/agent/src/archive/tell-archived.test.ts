@@ -43,7 +43,7 @@ test("what a member made in an earlier term it does not tell in a later one: tha
     return { protocol: PROTOCOL };
   };
   const tell = (node: ArchivedNode) =>
-    tellArchived({ clock, archived }, node, { at: undefined }, AbortSignal.timeout(1000));
+    tellArchived({ clock, archived }, node, { at: undefined }, new AbortController().signal);
 
   await tell(now);
   expect(told).toEqual([]);

@@ -33,4 +33,4 @@ test("a bigger one takes its place under a server that still writes to the old o
     expect(sh("losetup -a")).not.toContain(dir);
     rmSync(dir, { recursive: true });
   }
-}, 60_000);
+});

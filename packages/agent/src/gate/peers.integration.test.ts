@@ -50,11 +50,11 @@ beforeAll(async () => {
       return made;
     }),
   );
-}, 30_000);
+});
 afterAll(async () => {
   await Promise.all((hosts ?? []).map((each) => each.close()));
   lan?.close();
-}, 30_000);
+});
 beforeEach(async () => {
   for (const [index, { gate }] of hosts.entries()) await gate.call("start", [spec(index)]);
 });

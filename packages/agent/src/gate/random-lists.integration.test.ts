@@ -29,7 +29,7 @@ table inet seen {
 RULES`);
   // While a neighbour's link address is not known, only the first packets to it wait for the answer.
   for (const address of [host.address, host.address6]) await host.client.call("probe", { host: address, port: 1 });
-}, 30_000);
+});
 afterAll(() => host?.close(), 30_000);
 
 /** Sources that no packet on a wire can have: the sender's own kernel refuses them. */
@@ -105,7 +105,7 @@ test("1,000 random lists: the kernel lets in exactly what another matcher says",
   expect(admitted / asked).toBeGreaterThan(0.2);
   expect(admitted / asked).toBeLessThan(0.8);
   process.stdout.write(`random lists: ${rounds * databases} lists, ${asked} SYNs, ${admitted} let in, 0 wrong\n`);
-}, 300_000);
+});
 
 /** nft and we do not spell every IPv6 address alike. */
 const keyOf = (address: string, port: number): string =>

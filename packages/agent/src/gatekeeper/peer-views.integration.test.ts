@@ -97,4 +97,4 @@ test("a renewed certificate is used without being started again", async () => {
   stop.abort();
   await following;
   rmSync(dir, { recursive: true, force: true });
-}, 20_000);
+});

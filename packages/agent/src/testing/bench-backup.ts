@@ -43,7 +43,7 @@ export async function benchBackup(dataMb = 2048): Promise<boolean> {
     const environment = agentEnvironment(host, gateway);
     host.startAgent(environment);
     gateway.want(spec);
-    await until("the node", () => gateway.latest(node)?.state === "running", 120_000);
+    await until("the node", () => gateway.latest(node)?.state === "running");
     await fill(paths.socket, dataMb);
 
     const first = await copyByHand(store, host.dir, paths.volume);

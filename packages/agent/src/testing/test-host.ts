@@ -173,10 +173,17 @@ const hasEnded = (child: ChildProcess | undefined): boolean =>
   child === undefined || child.exitCode !== null || child.signalCode !== null;
 export type TestHost = Awaited<ReturnType<typeof makeTestHost>>;
 
-export async function until(what: string, check: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
-  const end = Date.now() + withinMs;
+/** Long, so that it only ends what hangs: a busy machine takes many times as long as a quiet one. */
+const PATIENCE_MS = 300_000;
+
+export async function until(
+  what: string,
+  check: () => boolean | Promise<boolean>,
+  patienceMs = PATIENCE_MS,
+): Promise<void> {
+  const end = Date.now() + patienceMs;
   while (!(await check())) {
-    if (Date.now() > end) throw new Error(`Waited ${withinMs} ms in vain for ${what}.`);
+    if (Date.now() > end) throw new Error(`Waited ${patienceMs} ms in vain for ${what}.`);
     await sleep(25);
   }
 }

@@ -262,7 +262,7 @@ async function askedWhileClosing(world: World, alice: Customer, ask: (alice: Cus
   const asked = await world.db.transaction().execute(async (tx) => {
     await tx.updateTable("accounts").set({ closed_at: world.time.now }).where("id", "=", alice.accountId).execute();
     const reply = ask(alice);
-    await expect.poll(() => countWaiting(world), { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => countWaiting(world)).toBe(1);
     return { reply };
   });
   return asked.reply;

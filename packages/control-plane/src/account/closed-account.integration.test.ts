@@ -103,7 +103,7 @@ test("a database whose account is opened again at that moment goes on", async ()
   const { chore } = await world.db.transaction().execute(async (tx) => {
     await tx.selectFrom("databases").select("id").where("id", "=", database.id).forUpdate().execute();
     const stopping = world.closedAccountsChore();
-    await expect.poll(() => countWaiting(world), { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => countWaiting(world)).toBe(1);
     await tx.updateTable("accounts").set({ closed_at: null, data_until: null }).execute();
     return { chore: stopping };
   });

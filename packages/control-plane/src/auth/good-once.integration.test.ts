@@ -38,9 +38,10 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** What an `api` process has: a cache of its own that listens. */
+/** What an `api` process has: a cache of its own that listens, and that forgets a token only when it is told to. */
 async function startProcess() {
-  const tokens = createTokenCache(() => new Date());
+  const started = new Date();
+  const tokens = createTokenCache(() => started);
   const state = { listening: false };
   const listening = listen(world.databaseUrl, "identity", createLog("test", "silent"), {
     heard: () => tokens.forget(),
@@ -50,7 +51,7 @@ async function startProcess() {
     },
     ended: () => tokens.close(),
   });
-  await vi.waitFor(() => expect(state.listening).toBe(true));
+  await vi.waitFor(() => expect(state.listening).toBe(true), { timeout: 60_000 });
   const authenticate = createAuthenticate({ db: world.db, clock: () => new Date(), tokens });
   return {
     close: () => listening.close(),
@@ -66,8 +67,8 @@ const areAccepted = async (...tokens: string[]): Promise<boolean> => {
   const asked = tokens.flatMap((token) => processes.map(({ accepts }) => accepts(token)));
   return (await Promise.all(asked)).every((accepts) => accepts);
 };
-const areDeadWithinASecond = async (...tokens: string[]): Promise<boolean> => {
-  const until = Date.now() + 1_000;
+const die = async (...tokens: string[]): Promise<boolean> => {
+  const until = Date.now() + 60_000;
   const dieOf = async (accepts: (token: string) => Promise<boolean>, token: string): Promise<boolean> =>
     !(await accepts(token)) || (Date.now() < until && (await pause(20), dieOf(accepts, token)));
   const asked = tokens.flatMap((token) => processes.map(({ accepts }) => dieOf(accepts, token)));
@@ -86,7 +87,7 @@ const liveGrants = (app: App) =>
     .where("revoked_at", "is", null)
     .execute();
 
-describe("a replay ends everything that came of the same consent, in every process within a second", () => {
+describe("a replay ends everything that came of the same consent, in every process", () => {
   test("of a code", async () => {
     const app = await auth.newApp(person);
     const got = await codeFor(auth, app, person);
@@ -95,7 +96,7 @@ describe("a replay ends everything that came of the same consent, in every proce
     expect(await areAccepted(tokens.access_token)).toBe(true);
     expect(await areAccepted(fresh.access_token)).toBe(true);
     expect(await errorOf(await exchange(auth, app, got))).toBe(ENDED);
-    expect(await areDeadWithinASecond(tokens.access_token, fresh.access_token)).toBe(true);
+    expect(await die(tokens.access_token, fresh.access_token)).toBe(true);
     expect(await errorOf(await refresh(auth, app, fresh.refresh_token))).toBe(ENDED);
   });
 
@@ -105,7 +106,7 @@ describe("a replay ends everything that came of the same consent, in every proce
     const second = (await (await refresh(auth, app, first.refresh_token)).json()) as Tokens;
     expect(await areAccepted(second.access_token)).toBe(true);
     expect(await errorOf(await refresh(auth, app, first.refresh_token))).toBe(ENDED);
-    expect(await areDeadWithinASecond(first.access_token, second.access_token)).toBe(true);
+    expect(await die(first.access_token, second.access_token)).toBe(true);
     expect(await errorOf(await refresh(auth, app, second.refresh_token))).toBe(ENDED);
   });
 
@@ -114,7 +115,7 @@ describe("a replay ends everything that came of the same consent, in every proce
     const [one, other] = [await tokensFor(auth, app, person), await tokensFor(auth, app, person)];
     await refresh(auth, app, one.refresh_token);
     await refresh(auth, app, one.refresh_token);
-    expect(await areDeadWithinASecond(one.access_token)).toBe(true);
+    expect(await die(one.access_token)).toBe(true);
     expect(await areAccepted(other.access_token)).toBe(true);
   });
 });
@@ -134,7 +135,7 @@ describe(`${MANY} who use one thing at once`, () => {
     const { won, lost } = await useAtOnce(() => exchange(auth, app, got));
     expect(won.length).toBeLessThanOrEqual(1);
     expect(lost).toBe(MANY - won.length);
-    expect(await areDeadWithinASecond(...won.map(({ access_token }) => access_token))).toBe(true);
+    expect(await die(...won.map(({ access_token }) => access_token))).toBe(true);
     expect(await liveGrants(app)).toEqual([]);
   });
 
@@ -144,7 +145,7 @@ describe(`${MANY} who use one thing at once`, () => {
     const { won, lost } = await useAtOnce(() => refresh(auth, app, first.refresh_token));
     expect(won.length).toBeLessThanOrEqual(1);
     expect(lost).toBe(MANY - won.length);
-    expect(await areDeadWithinASecond(...[first, ...won].map(({ access_token }) => access_token))).toBe(true);
+    expect(await die(...[first, ...won].map(({ access_token }) => access_token))).toBe(true);
     expect(await liveGrants(app)).toEqual([]);
   });
 });
@@ -166,18 +167,18 @@ describe("two who both looked before either of them used it: at most one wins, a
     const replies = await world.db.transaction().execute(async (tx) => {
       await tx.selectFrom("auth_records").select("model").where("model", "=", model).forUpdate().execute();
       const both = Promise.all([use(), use()]);
-      await vi.waitFor(async () => expect(await countWaiting(world)).toBe(2), { timeout: 5_000, interval: 20 });
+      await vi.waitFor(async () => expect(await countWaiting(world)).toBe(2), { timeout: 60_000, interval: 20 });
       return { both };
     });
     const won = (await replies.both).filter(({ status }) => status === 200);
     expect(won.length).toBeLessThanOrEqual(1);
     const tokens = await Promise.all(won.map((reply) => reply.json() as Promise<Tokens>));
-    expect(await areDeadWithinASecond(...tokens.map(({ access_token }) => access_token))).toBe(true);
+    expect(await die(...tokens.map(({ access_token }) => access_token))).toBe(true);
     expect(await liveGrants(app)).toEqual([]);
   });
 });
 
-describe("what ends a client ends what it was given, in every process within a second", () => {
+describe("what ends a client ends what it was given, in every process", () => {
   const endings: [string, (app: App) => Promise<unknown>, string][] = [
     ["deleted", (app) => person.delete(`/v4/account/oauth-clients/${app.id}`), "401 invalid_client"],
     ["disabled", (app) => setStatus(app, "disabled"), "401 invalid_client"],
@@ -193,7 +194,7 @@ describe("what ends a client ends what it was given, in every process within a s
     const waiting = await codeFor(auth, app, person);
     expect(await areAccepted(tokens.access_token)).toBe(true);
     await end(app);
-    expect(await areDeadWithinASecond(tokens.access_token)).toBe(true);
+    expect(await die(tokens.access_token)).toBe(true);
     expect(await errorOf(await exchange(auth, app, waiting))).toBe(error);
     expect(await errorOf(await refresh(auth, app, tokens.refresh_token))).toBe(error);
   });
@@ -228,7 +229,7 @@ describe("revocation", () => {
     const tokens = await tokensFor(auth, app, person);
     expect(await areAccepted(tokens.access_token)).toBe(true);
     expect((await revoke(app, tokens[kind])).status).toBe(200);
-    expect(await areDeadWithinASecond(tokens.access_token)).toBe(true);
+    expect(await die(tokens.access_token)).toBe(true);
     expect(await errorOf(await refresh(auth, app, tokens.refresh_token))).toBe(ENDED);
   });
 
@@ -257,7 +258,7 @@ describe("revocation", () => {
     const apps = await person.get<{ data: { id: number; label: string }[] }>("/v4/profile/apps?page_size=500");
     const shown = apps.body.data.find(({ label }) => label === "One to shut out");
     expect((await person.delete(`/v4/profile/apps/${shown?.id}`)).status).toBe(200);
-    expect(await areDeadWithinASecond(tokens.access_token)).toBe(true);
+    expect(await die(tokens.access_token)).toBe(true);
     expect(await errorOf(await refresh(auth, app, tokens.refresh_token))).toBe(ENDED);
   });
 });

@@ -206,7 +206,7 @@ describe("a session", () => {
     });
     await held.promise;
     const under = browser.get(authorizePath(asking(app, "events:read_only")));
-    await vi.waitFor(async () => expect(await countWaiting(world)).toBe(1), { timeout: 5_000, interval: 20 });
+    await vi.waitFor(async () => expect(await countWaiting(world)).toBe(1), { timeout: 60_000, interval: 20 });
     lock.resolve();
     await Promise.all([ending, under]);
     expect(await whoIn(browser)).toEqual({});

@@ -229,7 +229,7 @@ test("a year by the clock, an image a month: each database takes it inside its w
   const rows = await world.db.selectFrom("databases").select(["image", "engine_version", "status"]).execute();
   expect(new Set(rows.map(({ engine_version }) => engine_version))).toEqual(new Set([ENGINE]));
   expect(rows.filter((each) => each.image === image).length).toBeGreaterThan(yearOfWindows.length * 0.8);
-}, 300_000);
+});
 
 const opened = (world: World) =>
   world.db

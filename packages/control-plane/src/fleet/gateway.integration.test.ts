@@ -173,15 +173,15 @@ test("a long poll is a lease, and answers as soon as its host is given a node", 
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
-  const began = Date.now();
   const waiting = gateway.post<{ nodes?: NodeSpec[]; revision: number }>(host, "/v1/wanted", { ...poll, epoch: 1 });
   await expect.poll(() => world.db.selectFrom("host_leases").selectAll().execute()).toHaveLength(1);
 
   const { node } = await nodeOn(world);
+  const given = Date.now();
 
   const { body } = await waiting;
   expect(body).toMatchObject({ revision: 1, nodes: [{ node, generation: 1 }] });
-  expect(Date.now() - began).toBeLessThan(5_000);
+  expect(Date.now() - given).toBeLessThan(5_000);
 });
 
 test("a host is told what is new since its revision, and everything in a new epoch", async () => {
@@ -200,7 +200,7 @@ test("a host is told what is new since its revision, and everything in a new epo
   expect(await nodesSince(2, 0)).toEqual([first.node, second.node].sort());
 });
 
-test("a poll without news ends by itself, empty, long before its host gives it up", { timeout: 40_000 }, async () => {
+test("a poll without news ends by itself, empty, long before its host gives it up", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();

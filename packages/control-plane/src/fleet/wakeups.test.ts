@@ -28,5 +28,5 @@ test("a wait ends by itself, and when its process closes", async () => {
   closing.abort();
   await long;
 
-  expect(Date.now() - began).toBeLessThan(5_000);
+  expect(Date.now() - began).toBeLessThan(50_000);
 });

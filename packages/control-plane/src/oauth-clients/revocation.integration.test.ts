@@ -4,7 +4,7 @@ import type { OAuthClient } from "@moorage/contract";
 import { createAuthenticate, createTokenCache } from "#identity/index.ts";
 import { createDb, createPool } from "#platform/db/database.ts";
 import { consent } from "#testing/consent.ts";
-import { deadWithinASecond, startProcess } from "#testing/listening-process.ts";
+import { untilDead, startProcess } from "#testing/listening-process.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 const CLIENTS = "/v4/account/oauth-clients";
@@ -25,7 +25,7 @@ async function newStory(world: World) {
   return {
     ...{ alice, bob, id, token, appGrantId, accepted },
     url: `${CLIENTS}/${id}`,
-    untilDead: () => Promise.all(processes.map(({ accepts }) => deadWithinASecond(accepts, token))),
+    untilDead: () => Promise.all(processes.map(({ accepts }) => untilDead(accepts, token))),
     async [Symbol.asyncDispose]() {
       for (const each of processes) await each[Symbol.asyncDispose]();
     },
@@ -33,7 +33,7 @@ async function newStory(world: World) {
 }
 type Story = Awaited<ReturnType<typeof newStory>>;
 
-describe("in every process an app's tokens are dead within a second", () => {
+describe("in every process an app's tokens end", () => {
   const endings: Record<string, (world: World, story: Story) => Promise<{ status: number }>> = {
     "when its client is deleted": (_, { alice, url }) => alice.delete(url),
     "when its client becomes public": (_, { alice, url }) => alice.put(url, { public: true }),

@@ -116,7 +116,7 @@ test("1,000 wrong codes by somebody with the password: five are looked at, and t
   expect((await thief.visitor.submit("/code", { code: right[1] as string })).status).toBe(429);
   const owner = await signIn(OWNER);
   expect((await owner.visitor.submit("/code", { code: right[1] as string })).url.pathname).toBe("/security");
-}, 300_000);
+});
 
 test("one network that tries many names is stopped as well, an IPv6 network as one", async () => {
   await using target = await newTarget();

@@ -6,9 +6,13 @@ import type { World } from "./world.ts";
 
 const log = createLog("test", "silent");
 
-/** What each API process has: a cache, and a connection of its own that listens. */
+/**
+ * What each API process has: a cache, and a connection of its own that listens. The cache's time stands still, so that
+ * it forgets a token only when it is told to.
+ */
 export async function startProcess(world: World, databaseUrl = world.databaseUrl) {
-  const tokens = createTokenCache(() => new Date());
+  const started = new Date();
+  const tokens = createTokenCache(() => started);
   const state = { listening: false };
   const listening = listen(databaseUrl, "identity", log, {
     heard: () => tokens.forget(),
@@ -21,7 +25,7 @@ export async function startProcess(world: World, databaseUrl = world.databaseUrl
       state.listening = false;
     },
   });
-  await vi.waitFor(() => expect(state.listening).toBe(true));
+  await vi.waitFor(() => expect(state.listening).toBe(true), { timeout: 60_000 });
   const authenticate = createAuthenticate({ db: world.db, clock: () => new Date(), tokens });
   return {
     state,
@@ -34,6 +38,6 @@ export async function startProcess(world: World, databaseUrl = world.databaseUrl
   };
 }
 
-export const deadWithinASecond = async (accepts: (token: string) => Promise<boolean>, token: string): Promise<void> => {
-  await vi.waitFor(async () => expect(await accepts(token)).toBe(false), { timeout: 1_000, interval: 20 });
+export const untilDead = async (accepts: (token: string) => Promise<boolean>, token: string): Promise<void> => {
+  await vi.waitFor(async () => expect(await accepts(token)).toBe(false), { timeout: 60_000, interval: 20 });
 };

@@ -148,7 +148,7 @@ test("every kept backup and every time of the last days is restored as if nothin
     { numRuns: 500 },
   );
   expect(Math.min(compared, gone)).toBeGreaterThan(500);
-}, 60_000);
+});
 
 const daily = (id: number, day: number, verified = false): Backup => ({
   ...{ id, type: "auto", timeline_id: "t0", copy_id: null, point_at: at(day * DAY_HOURS) },

@@ -9,7 +9,9 @@ const newApp = (bounds: Partial<Bounds> = {}) => {
   const app = createServer(createLog("test", "silent"));
   shedLoad(app, { maxInFlight: 2, maxLagMs: 5000, ...bounds });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  let begun = 0;
   app.get("/slow", async () => {
+    begun++;
     await released;
     return {};
   });
@@ -21,13 +23,14 @@ const newApp = (bounds: Partial<Bounds> = {}) => {
     await app.close();
   });
   const statusOf = async (url: string) => (await app.inject({ url })).statusCode;
-  return { app, release, statusOf };
+  const untilBegun = (count: number) => expect.poll(() => begun, { interval: 5 }).toBe(count);
+  return { app, release, statusOf, untilBegun };
 };
 
 test("past the bound a request is refused at once, and the next one served when there is room", async () => {
-  const { app, release, statusOf } = newApp();
+  const { app, release, statusOf, untilBegun } = newApp();
   const slow = [statusOf("/slow"), statusOf("/slow")];
-  await sleep(20);
+  await untilBegun(2);
 
   const refused = await app.inject({ url: "/fast" });
   expect(refused.statusCode).toBe(503);
@@ -50,33 +53,30 @@ test("refusals and errors give their place back", async () => {
 });
 
 test("who hangs up makes no room while the work goes on, but not for ever", async () => {
-  const { app, statusOf } = newApp({ abandonedMs: 400 });
+  const { app, statusOf, untilBegun } = newApp({ abandonedMs: 3000 });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as { port: number };
   for (let n = 0; n < 2; n++) {
     const call = send({ port, host: "127.0.0.1", path: "/slow" }).on("error", () => {});
     call.end();
-    await sleep(50);
+    await untilBegun(n + 1);
     call.destroy();
     await new Promise((resolve) => call.once("close", resolve));
   }
-  await sleep(50);
 
   expect(await statusOf("/fast")).toBe(503);
-  await sleep(500);
-  expect(await statusOf("/fast")).toBe(200);
+  await expect.poll(() => statusOf("/fast")).toBe(200);
 });
 
 test("a process that runs late refuses until it has caught up", async () => {
-  const { statusOf } = newApp({ maxLagMs: 40 });
+  const { statusOf } = newApp({ maxLagMs: 100 });
   const until = performance.now() + 1500;
   while (performance.now() < until) {
-    const block = performance.now() + 150;
+    const block = performance.now() + 400;
     while (performance.now() < block);
     await sleep(0);
   }
 
   expect(await statusOf("/fast")).toBe(503);
-  await sleep(1200);
-  expect(await statusOf("/fast")).toBe(200);
+  await expect.poll(() => statusOf("/fast")).toBe(200);
 });

@@ -82,23 +82,24 @@ test("with the server gone, each process goes on by itself from what it knew, an
   await times(8, () => one.take("token:1", view));
   await valkey.stop();
 
-  const began = performance.now();
   const states = await times(50, () => one.take("token:1", view));
-  const tookMs = performance.now() - began;
 
   expect(allowedOf(states)).toBe(2);
-  expect(tookMs).toBeLessThan(500);
   expect(allowedOf(await times(50, () => two.take("token:1", view)))).toBe(10);
 
   await valkey.start();
-  await sleep(2500);
-  const shared = await times(50, (n) => (n % 2 === 0 ? one : two).take("token:9", view));
-  expect(allowedOf(shared)).toBe(10);
+  let tries = 0;
+  const takenByBoth = async (): Promise<number> => {
+    const token = `token again:${++tries}`;
+    return allowedOf(await times(50, (n) => (n % 2 === 0 ? one : two).take(token, view)));
+  };
+  await expect.poll(takenByBoth).toBe(10);
 });
 
-test("a server that hangs delays a request by 50 ms at most, and only the first ones", async () => {
+test("a server that hangs delays a request by our patience, and only the first ones", async () => {
   await using valkey = await newValkey();
-  const limiter = await valkey.process({}, 50);
+  const patienceMs = 2000;
+  const limiter = await valkey.process({}, patienceMs);
   valkey.pause();
   const timed = async () => {
     const began = performance.now();
@@ -109,14 +110,14 @@ test("a server that hangs delays a request by 50 ms at most, and only the first 
   const first = await Promise.all([timed(), timed(), timed()]);
   const next = await timed();
 
-  expect(Math.max(...first)).toBeGreaterThan(40);
-  expect(Math.max(...first)).toBeLessThan(500);
-  expect(next).toBeLessThan(40);
+  expect(Math.max(...first)).toBeGreaterThan(patienceMs * 0.9);
+  expect(next).toBeLessThan(patienceMs / 2);
 });
 
 test("a flood that is refused asks the server no more", async () => {
   await using valkey = await newValkey();
-  const limiter = await valkey.process();
+  const patienceMs = 10_000;
+  const limiter = await valkey.process({}, patienceMs);
   await times(11, () => limiter.take("token:1", view));
   valkey.pause();
 
@@ -124,7 +125,7 @@ test("a flood that is refused asks the server no more", async () => {
   const state = await limiter.take("token:1", view);
 
   expect(state.allowed).toBe(false);
-  expect(performance.now() - began).toBeLessThan(500);
+  expect(performance.now() - began).toBeLessThan(patienceMs / 2);
   expect(limiter.refusal("token:1", view)).toMatchObject({ allowed: false });
   expect(limiter.refusal("token:2", view)).toBeUndefined();
 });

@@ -48,23 +48,19 @@ test("every byte of a file is read once, however it comes", async () => {
     }),
     { numRuns: 40 },
   );
-}, 120_000);
+});
 
 const first = member(noise(40), { hasSum: true, name: "a" });
 const second = member(Buffer.alloc(90, "b"));
 const small = Buffer.concat([first, second, member(noise(30))]);
 const ends = [first.length, first.length + second.length];
 
-test.each([1, 16, 4096])(
-  "a file cut anywhere but between members is refused, in pieces of %i",
-  async (pieceBytes) => {
-    for (let bytes = 0; bytes < small.length; bytes++) {
-      if (ends.includes(bytes)) continue;
-      await expect(unpack(small.subarray(0, bytes), pieceBytes), `of ${bytes} bytes`).rejects.toThrow(Refused);
-    }
-  },
-  60_000,
-);
+test.each([1, 16, 4096])("a file cut anywhere but between members is refused, in pieces of %i", async (pieceBytes) => {
+  for (let bytes = 0; bytes < small.length; bytes++) {
+    if (ends.includes(bytes)) continue;
+    await expect(unpack(small.subarray(0, bytes), pieceBytes), `of ${bytes} bytes`).rejects.toThrow(Refused);
+  }
+});
 
 test.each([16, 4096])(
   "a file with any one bit wrong is refused, or means the same, in pieces of %i",
@@ -85,7 +81,6 @@ test.each([16, 4096])(
     // All but time, level and system of a header without a checksum, and the bits that fill up a byte.
     expect(refused).toBeGreaterThan(small.length * 8 * 0.8);
   },
-  60_000,
 );
 
 test("a header may be as long as its fields are, and no longer", async () => {
