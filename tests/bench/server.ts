@@ -58,6 +58,7 @@ async function server() {
       undeleteDays: 1,
       dailyBackupsKept: 1,
       existingCustomersOnly: false,
+      sslConnectionIfOmitted: true,
       publicUrl: undefined,
       zone: "moorage.test",
       databaseCa: "",

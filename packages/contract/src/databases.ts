@@ -56,6 +56,9 @@ const PendingUpdate = z.object({
 });
 export type PendingUpdate = z.output<typeof PendingUpdate>;
 
+/** Which database it began as a copy of, and the time that was asked for; null for what was committed by then. */
+const ForkOrigin = z.object({ source: z.int(), restore_time: Timestamp.nullable() });
+
 export const MysqlDatabase = z.object({
   id: z.int(),
   label: Label,
@@ -80,27 +83,43 @@ export const MysqlDatabase = z.object({
   updated: Timestamp,
   /** From then on every second of its past can be forked. Null until it has one. */
   oldest_restore_time: Timestamp.nullable(),
+  fork: ForkOrigin.nullable(),
+  /** The settings that differ from the engine's own. Clients of this family read `mysql` in every reply. */
+  engine_config: z.object({ mysql: z.object({}) }),
 });
 export type MysqlDatabase = z.output<typeof MysqlDatabase>;
 
 /** Begins with the data of another database, as they were at a time of the last 7 days, or are now. */
 const Fork = z.object(
-  { source: z.int({ error: "the id of one of your databases" }), restore_time: Moment.optional() },
+  {
+    source: z.int({ error: "the id of one of your databases" }),
+    restore_time: Moment.optional(),
+    /** What the Go SDK of this family, and so its Terraform provider, writes for `restore_time`. */
+    "-": Moment.optional(),
+  },
   { error: "an object" },
 );
 export type Fork = z.output<typeof Fork>;
+
+/** Settings of the engine, by group. Which of them have a value is judged with the rest of the request. */
+const EngineConfig = z.record(z.string(), z.unknown(), { error: "an object" }).nullable();
+export type EngineConfig = z.output<typeof EngineConfig>;
+
+const ENGINE_ID = "the id of an engine, such as mysql/9.7.4, or mysql/9 for the newest version of 9 that is offered";
 
 export const NewMysqlDatabase = z.object({
   label: Label,
   region: z.string({ error: "the id of a region" }),
   type: z.string({ error: "the id of a database type" }),
-  engine: z.string({ error: "the id of an engine, such as mysql/9.7.4" }),
+  engine: z.string({ error: ENGINE_ID }),
   cluster_size: z.union([z.literal(1), z.literal(3)], { error: "1 or 3" }).default(1),
   encrypted: z.boolean({ error: "true or false" }).default(false),
-  ssl_connection: z.boolean({ error: "true or false" }).default(true),
+  /** Left out: what the operator set, which is true unless they chose otherwise. */
+  ssl_connection: z.boolean({ error: "true or false" }).optional(),
   replication_type: ReplicationType.optional(),
   allow_list: AllowList.default([]),
   fork: Fork.optional(),
+  engine_config: EngineConfig.optional(),
 });
 export type NewMysqlDatabase = z.output<typeof NewMysqlDatabase>;
 
@@ -111,12 +130,14 @@ export const MysqlDatabaseChange = z
     allow_list: AllowList,
     updates: Updates.partial(),
     type: z.string({ error: "the id of a database type" }),
-    engine: z.string({ error: "the id of an engine, such as mysql/9.7.4" }),
+    engine: z.string({ error: ENGINE_ID }),
+    version: z.string({ error: "the version of the engine, such as 9.7.4" }),
     region: z.string({ error: "the id of a region" }),
     cluster_size: z.int({ error: "1 or 3" }),
     encrypted: z.boolean({ error: "true or false" }),
     ssl_connection: z.boolean({ error: "true or false" }),
     replication_type: ReplicationType,
+    engine_config: EngineConfig,
   })
   .partial();
 export type MysqlDatabaseChange = z.output<typeof MysqlDatabaseChange>;
@@ -139,6 +160,7 @@ export const Database = MysqlDatabase.omit({
   total_disk_size_gb: true,
   used_disk_size_gb: true,
   oldest_restore_time: true,
+  engine_config: true,
 }).extend({ instance_uri: z.string() });
 export type Database = z.output<typeof Database>;
 

@@ -46,7 +46,7 @@ test("operations are called by the table, with ids that hold a slash, and withou
   const anonymous = createClient({ url: api.url });
 
   expect(viewed).toEqual(created);
-  expect((await anonymous.call(listDatabaseEngines)).results).toBe(1);
+  expect((await anonymous.call(listDatabaseEngines)).results).toBe(2);
   expect((await anonymous.call(viewDatabaseEngine, { params: { engineId: ENGINE } })).version).toBe("9.7.4");
 });
 

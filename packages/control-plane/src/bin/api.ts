@@ -53,6 +53,7 @@ const given: GivenDeps = {
   backupDeadlineSeconds: config.MOORAGE_BACKUP_DEADLINE_SECONDS,
   dailyBackupsKept: config.MOORAGE_DAILY_BACKUPS_KEPT,
   existingCustomersOnly: config.MOORAGE_EXISTING_CUSTOMERS_ONLY,
+  sslConnectionIfOmitted: config.MOORAGE_SSL_CONNECTION_IF_OMITTED,
   closedAccountDays: config.MOORAGE_CLOSED_ACCOUNT_DAYS,
   surveyUrl: config.MOORAGE_SURVEY_URL,
   publicUrl: config.MOORAGE_PUBLIC_URL,

@@ -30,6 +30,8 @@ type Create = ClaimColumns &
     status: DatabaseStatus;
     updates: string;
     adminPassword: string;
+    forkSource: number | null;
+    forkRestoreTime: Date | null;
     operationId: number;
     kind: string;
     input: string;
@@ -55,11 +57,13 @@ export const acceptCreate = prepare("accept-create", (_db, create: Create) => {
   with claimed as (${claiming(create)}),
   created as (
     insert into databases (account_id, id, label, engine_version, region, plan, cluster_size, replication_type,
-      encrypted, ssl_connection, allow_list, status, updates, admin_password, created_at, updated_at)
+      encrypted, ssl_connection, allow_list, status, updates, admin_password, fork_source, fork_restore_time,
+      created_at, updated_at)
     select ${create.accountId}::bigint, ${entityId}, ${create.label}::text, ${create.engineVersion}::text,
       ${create.region}::text, ${create.plan}::text, ${create.clusterSize}::int, ${create.replicationType}::text,
       ${create.encrypted}::boolean, ${create.sslConnection}::boolean, ${create.allowList}::text[],
-      ${create.status}::text, ${create.updates}::jsonb, ${create.adminPassword}::text, ${create.at}::timestamptz,
+      ${create.status}::text, ${create.updates}::jsonb, ${create.adminPassword}::text,
+      ${create.forkSource}::bigint, ${create.forkRestoreTime}::timestamptz, ${create.at}::timestamptz,
       ${create.at}::timestamptz
     where ${create.keySha256}::bytea is null or exists (select from claimed)
     on conflict (account_id, label) where deleted_at is null do nothing

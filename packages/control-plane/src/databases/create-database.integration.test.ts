@@ -112,7 +112,7 @@ test("an unknown region, type and engine are refused with the known ones, and no
     errors: [
       { field: "region", reason: `region must be a valid value: ${REGION}` },
       { field: "type", reason: `type must be a valid value: ${PLAN}` },
-      { field: "engine", reason: `engine must be a valid value: ${ENGINE}` },
+      { field: "engine", reason: `engine must be a valid value: mysql/9, ${ENGINE}` },
     ],
   });
   expect(await traces(world)).toEqual(nothing);

@@ -8,13 +8,15 @@ import type { Db } from "#platform/db/database.ts";
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
 import type { Once } from "#platform/http/once.ts";
 import type { Sealer } from "#platform/seal.ts";
-import type { Offered, Offers, Plan } from "#regions/index.ts";
+import { type EngineVersion, findEngineVersion, type Offered, type Offers, type Plan } from "#regions/index.ts";
 import { acceptCreate } from "./accept-create.ts";
 import { mayHaveDatabases } from "./capability.ts";
 import { initialStatus, labelTaken, plansFor, replicationOf } from "./database.ts";
+import { faultsOfEngineConfig } from "./engine-config.ts";
+import { engineIdsOf, newestNamed } from "./engine-id.ts";
 import { entityOf, passwordPlace, targetOf } from "./entity.ts";
 import { defaultUpdates } from "./maintenance-window.ts";
-import { requireForkable } from "./timelines/fork.ts";
+import { requireForkable, restoreTimeOf } from "./timelines/fork.ts";
 import type { ForkInput } from "./timelines/fork-input.ts";
 import { viewOfDatabase } from "./view.ts";
 
@@ -28,6 +30,7 @@ export type CreateDeps = {
   /** For a fork: its data come from the archive. */
   restoreDeadlineSeconds: number;
   existingCustomersOnly: boolean;
+  sslConnectionIfOmitted: boolean;
   zone: string;
 };
 
@@ -42,16 +45,13 @@ export async function createDatabase(
   const { db, clock, sealer } = deps;
   if (deps.existingCustomersOnly) await requireCapability(db, by.accountId);
   const replication = replicationOf(request);
-  const { plan, engineVersion } = await requireOffered(deps.offers, request);
-  const { fork } = request;
-  const work =
-    fork === undefined
-      ? { kind: "provisionDatabase", input: {}, deadlineSeconds: deps.provisionDeadlineSeconds }
-      : {
-          kind: "forkDatabase",
-          input: { fork: await requireForkable(deps, by, { ...request, fork }, plan) } satisfies ForkInput,
-          deadlineSeconds: deps.restoreDeadlineSeconds,
-        };
+  const { plan, newest } = await requireOffered(deps.offers, request);
+  const { engineVersion, ...work } = await workOf(deps, by, request, plan, newest);
+  const origin = {
+    fork_source: request.fork?.source ?? null,
+    fork_restore_time: request.fork === undefined ? null : restoreTimeOf(request.fork),
+  };
+  const ssl_connection = request.ssl_connection ?? deps.sslConnectionIfOmitted;
 
   const created = await changeAtOnce(db, "api.createMysqlDatabase", sequences, async (client, { id, operationId }) => {
     const at = clock();
@@ -60,6 +60,8 @@ export async function createDatabase(
       {
         ...request,
         ...engineVersion,
+        ...origin,
+        ssl_connection,
         id,
         plan: plan.id,
         disk_mb: plan.disk_mb,
@@ -98,11 +100,13 @@ export async function createDatabase(
       clusterSize: request.cluster_size,
       replicationType: replication,
       encrypted: request.encrypted,
-      sslConnection: request.ssl_connection,
+      sslConnection: ssl_connection,
       allowList: request.allow_list,
       status: initialStatus,
       updates: JSON.stringify(defaultUpdates),
       adminPassword: sealer.seal(passwordPlace(by.accountId, id), newPassword()),
+      forkSource: origin.fork_source,
+      forkRestoreTime: origin.fork_restore_time,
       operationId,
       kind: work.kind,
       input: JSON.stringify(work.input),
@@ -118,6 +122,27 @@ export async function createDatabase(
   if (created === undefined) return once.replay(db);
   deps.nudgeRelay();
   return created;
+}
+
+/** A fork runs the version of its source, whatever newer one is offered. */
+async function workOf(
+  deps: CreateDeps,
+  by: Principal,
+  request: NewMysqlDatabase,
+  plan: Plan,
+  newest: EngineVersion,
+): Promise<{ kind: string; input: Partial<ForkInput>; deadlineSeconds: number; engineVersion: EngineVersion }> {
+  const { fork } = request;
+  if (fork === undefined)
+    return {
+      ...{ kind: "provisionDatabase", input: {}, deadlineSeconds: deps.provisionDeadlineSeconds },
+      engineVersion: newest,
+    };
+  const from = await requireForkable(deps, by, { ...request, fork }, plan);
+  return {
+    ...{ kind: "forkDatabase", input: { fork: from.fork }, deadlineSeconds: deps.restoreDeadlineSeconds },
+    engineVersion: (await findEngineVersion(deps.db, from.engineVersion)) ?? newest,
+  };
 }
 
 export const usageOf = (plan: Pick<Plan, "memory_mb" | "disk_mb">, clusterSize: number) => ({
@@ -142,30 +167,28 @@ async function requireCapability(db: Db, accountId: number): Promise<void> {
 /** Region, type and engine, each refused with what would be accepted, all at once. */
 async function requireOffered(offers: Offers, request: NewMysqlDatabase) {
   const recently = choose(await offers.recent(), request);
-  const { offered, region, plan, engineVersion } = isWhole(recently) ? recently : choose(await offers.now(), request);
+  const { offered, region, plan, newest } = isWhole(recently) ? recently : choose(await offers.now(), request);
   const errors: ErrorDetail[] = [];
-  const refuse = (field: string, valid: readonly { id: string }[]): void => {
-    errors.push({
-      field,
-      reason: invalidReason(field, valid.map(({ id }) => id).join(", ") || "none is offered yet"),
-    });
+  const refuse = (field: string, valid: readonly string[]): void => {
+    errors.push({ field, reason: invalidReason(field, valid.join(", ") || "none is offered yet") });
   };
-  if (region === undefined) refuse("region", offered.regions);
-  if (plan === undefined) refuse("type", plansFor(offered.plans, request.cluster_size));
-  if (engineVersion === undefined) refuse("engine", offered.engineVersions);
-  if (plan === undefined || engineVersion === undefined || errors.length > 0)
-    throw new DomainError("invalid", ...errors);
-  return { plan, engineVersion };
+  const idsOf = (things: readonly { id: string }[]): string[] => things.map(({ id }) => id);
+  if (region === undefined) refuse("region", idsOf(offered.regions));
+  if (plan === undefined) refuse("type", idsOf(plansFor(offered.plans, request.cluster_size)));
+  if (newest === undefined) refuse("engine", engineIdsOf(offered.engineVersions));
+  errors.push(...faultsOfEngineConfig(request.engine_config));
+  if (plan === undefined || newest === undefined || errors.length > 0) throw new DomainError("invalid", ...errors);
+  return { plan, newest };
 }
 
 const choose = (offered: Offered, request: NewMysqlDatabase) => ({
   offered,
   region: offered.regions.find(({ id }) => id === request.region),
   plan: plansFor(offered.plans, request.cluster_size).find(({ id }) => id === request.type),
-  engineVersion: offered.engineVersions.find(({ id }) => id === request.engine),
+  newest: newestNamed(offered.engineVersions, request.engine),
 });
-const isWhole = ({ region, plan, engineVersion }: ReturnType<typeof choose>): boolean =>
-  region !== undefined && plan !== undefined && engineVersion !== undefined;
+const isWhole = ({ region, plan, newest }: ReturnType<typeof choose>): boolean =>
+  region !== undefined && plan !== undefined && newest !== undefined;
 
 /** 192 random bits, in characters that need no quoting anywhere. */
 export const newPassword = (): string => randomBytes(24).toString("base64url");

@@ -21,6 +21,7 @@ const databasesToView = (db: Db | Tx) =>
     .select(["databases.replication_type", "databases.encrypted", "databases.ssl_connection", "databases.allow_list"])
     .select(["databases.status", "databases.updates", "databases.port", "databases.named_at"])
     .select(["databases.created_at", "databases.updated_at", "databases.timeline_id"])
+    .select(["databases.fork_source", "databases.fork_restore_time"])
     .select(["databases.image", "databases.patch_due_at", "engine_versions.image as newest_image"])
     .select(["plans.disk_mb", "engine_versions.engine", "engine_versions.version"])
     .select((query) =>

@@ -75,13 +75,17 @@ const made = {
 
 test("a whole object may be sent back as it was read or created", () => {
   const { engine_version, plan, ...same } = made;
-  for (const engine of ["mysql", engine_version])
+  for (const engine of ["mysql", "mysql/9", engine_version])
     expect(faultsOfFixedFields(made, { ...same, engine, type: plan, label: "other", allow_list: [] })).toEqual([]);
+  for (const version of ["9", "9.7.4"]) expect(faultsOfFixedFields(made, { version })).toEqual([]);
   expect(faultsOfFixedFields(made, {})).toEqual([]);
 });
 
 test.each([
   [{ engine: "mysql/8.0.26" }],
+  [{ engine: "mysql/8" }],
+  [{ version: "8.0.26" }],
+  [{ version: "9.7" }],
   [{ region: "us-east" }],
   [{ cluster_size: 3 }],
   [{ encrypted: true }],

@@ -2,6 +2,7 @@ import type { DatabaseStatus, MysqlDatabaseChange, NewMysqlDatabase } from "@moo
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
 import type { Plan } from "#regions/index.ts";
 import type { DatabaseRow } from "./database-store.ts";
+import { idsOfEngine } from "./engine-id.ts";
 
 /** The states of a database and what may be done in each. No other file decides a status. */
 
@@ -135,9 +136,11 @@ export function faultsOfFixedFields(
   >,
   change: MysqlDatabaseChange,
 ): ErrorDetail[] {
+  const ids = idsOfEngine(database.engine_version);
   const [engine = ""] = database.engine_version.split("/");
   const fixed: { [Field in keyof MysqlDatabaseChange]?: readonly unknown[] } = {
-    engine: [engine, database.engine_version],
+    engine: [engine, ...ids],
+    version: ids.map((id) => id.slice(engine.length + 1)),
     region: [database.region],
     cluster_size: [database.cluster_size],
     encrypted: [database.encrypted],

@@ -1,12 +1,12 @@
 import type { DatabaseEngine, DatabaseType } from "@moorage/contract";
-import { type EngineVersion, type Plan, type PricedPlan, priceOf } from "#regions/index.ts";
+import { type EngineId, type Plan, type PricedPlan, priceOf } from "#regions/index.ts";
 import { plansFor } from "./database.ts";
 
 /** An empty database with its logs takes a part of its first gigabyte. */
 const EMPTY_DATABASE_GB = 1;
 
 /** Total: the disk of the smallest plan that offers it. */
-export const viewOfEngine = (version: EngineVersion, plans: readonly Plan[]): DatabaseEngine => ({
+export const viewOfEngine = (version: EngineId, plans: readonly Plan[]): DatabaseEngine => ({
   id: version.id,
   engine: version.engine,
   version: version.version,

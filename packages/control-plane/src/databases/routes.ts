@@ -22,7 +22,7 @@ import type { FastifyInstance } from "fastify";
 import { type RouteDeps, route } from "#identity/index.ts";
 import { notFound } from "#platform/errors.ts";
 import { toPage } from "#platform/http/page.ts";
-import { findEngineVersion, findPricedPlan, listPlans, pageOfEngineVersions, pageOfPlans } from "#regions/index.ts";
+import { findEngineId, findPricedPlan, listPlans, pageOfEngineIds, pageOfPlans } from "#regions/index.ts";
 import { type BackupRouteDeps, backupRoutes, backupSteps } from "./backups/routes.ts";
 import { changeSteps } from "./change-database.ts";
 import { type FailoverRouteDeps, failoverRoutes, failoverSteps } from "./clusters/health/routes.ts";
@@ -67,7 +67,7 @@ export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): v
   const { db, clock, zone } = deps;
 
   route(app, deps, listDatabaseEngines, async ({ page, filter }) => {
-    const { rows, results } = await pageOfEngineVersions(db, { page, filter });
+    const { rows, results } = await pageOfEngineIds(db, { page, filter });
     const plans = await listPlans(db);
     return toPage(
       page,
@@ -77,7 +77,7 @@ export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): v
   });
 
   route(app, deps, viewDatabaseEngine, async ({ params }) => {
-    const version = await findEngineVersion(db, params.engineId);
+    const version = await findEngineId(db, params.engineId);
     if (version === undefined) throw notFound();
     return viewOfEngine(version, await listPlans(db));
   });

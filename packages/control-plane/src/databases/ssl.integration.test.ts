@@ -46,3 +46,14 @@ test("while one authority takes over from another, both are shown", async () => 
   const shown = Buffer.from(body.ca_certificate, "base64").toString();
   expect(shown.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
 });
+
+test("a database that is created without ssl_connection asks for TLS, unless the operator set otherwise", async () => {
+  for (const sslConnectionIfOmitted of [true, false]) {
+    await using world = await newWorld({ sslConnectionIfOmitted });
+    const alice = await world.customer();
+
+    expect((await alice.create()).body.ssl_connection).toBe(sslConnectionIfOmitted);
+    for (const ssl_connection of [true, false])
+      expect((await alice.create({ ssl_connection })).body.ssl_connection).toBe(ssl_connection);
+  }
+});

@@ -18,6 +18,7 @@ import {
   lockDatabase,
   saveDatabase,
 } from "./database-store.ts";
+import { faultsOfEngineConfig } from "./engine-config.ts";
 import { entityOf, targetOf } from "./entity.ts";
 import { changedUpdates, faultsOfUpdates, nextWindow } from "./maintenance-window.ts";
 import { meterDatabase } from "./meter-database.ts";
@@ -50,6 +51,7 @@ export async function updateDatabase(
     const plans = type === before.plan ? undefined : await plansToResize(tx, before);
     const faults = [
       ...faultsOfFixedFields(before, change),
+      ...faultsOfEngineConfig(change.engine_config),
       ...(plans === undefined ? [] : faultsOfType(plans, { type, listChanges })),
       ...faultsOfUpdates(updates),
     ];

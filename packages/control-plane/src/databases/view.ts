@@ -27,7 +27,13 @@ export const viewOfDatabase = (row: DatabaseToView, zone: string, now: Date): My
   created: toTimestamp(row.created_at),
   updated: toTimestamp(row.updated_at),
   oldest_restore_time: shown(oldestRestoreTime(row, now)),
+  fork: forkOf(row),
+  engine_config: { mysql: {} },
 });
+
+/** As it was asked for: a client that compares texts finds what it sent. */
+const forkOf = ({ fork_source, fork_restore_time }: DatabaseToView): MysqlDatabase["fork"] =>
+  fork_source === null ? null : { source: fork_source, restore_time: shown(fork_restore_time) };
 
 /** A server that is told to stop writes on into the volume's reserve for a moment: its plan's disk is full, no more. */
 function diskOf(row: Pick<DatabaseToView, "disk_mb" | "used_disk_mb">) {
@@ -62,6 +68,7 @@ const hostsOf = ({ id, named_at }: DatabaseToView, zone: string): MysqlDatabase[
 export function viewInAllEngines(row: DatabaseToView, zone: string, now: Date): Database {
   const { port: _port, read_only_port: _readers, ...whole } = viewOfDatabase(row, zone, now);
   const { replication_type: _replication, ssl_connection: _ssl, ...view } = whole;
-  const { total_disk_size_gb: _total, used_disk_size_gb: _used, oldest_restore_time: _oldest, ...common } = view;
+  const { total_disk_size_gb: _total, used_disk_size_gb: _used, oldest_restore_time: _oldest, ...rest } = view;
+  const { engine_config: _settings, ...common } = rest;
   return { ...common, instance_uri: entityOf(row).url };
 }

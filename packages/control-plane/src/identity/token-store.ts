@@ -7,7 +7,7 @@ import type { Principal } from "./principal.ts";
 export async function issueToken(
   tx: Tx,
   user: { account_id: number; id: number },
-  token: { label: string; scopes: string[]; now: Date; expires: Date | null },
+  token: { label: string; scopes: string[]; scopesAsSent?: string | null; now: Date; expires: Date | null },
 ): Promise<{ id: number; prefix: string; token: string }> {
   const secret = randomBytes(32).toString("hex");
   const saved = await tx
@@ -19,6 +19,7 @@ export async function issueToken(
       sha256: sha256(secret),
       prefix: secret.slice(0, 16),
       scopes: token.scopes,
+      scopes_as_sent: token.scopesAsSent ?? null,
       created_at: token.now,
       expires_at: token.expires,
       revoked_at: null,

@@ -75,6 +75,8 @@ const Environment = z.object({
   MOORAGE_DELETE_DEADLINE_SECONDS: z.coerce.number().positive().default(86_400),
   /** Only accounts that have a database, or were given the capability, may create one. */
   MOORAGE_EXISTING_CUSTOMERS_ONLY: z.stringbool().default(false),
+  /** What `ssl_connection` is for a database that is created without it. */
+  MOORAGE_SSL_CONNECTION_IF_OMITTED: z.stringbool().default(true),
   /** Resize, suspend, resume, patch and a reset of credentials. */
   MOORAGE_CHANGE_DEADLINE_SECONDS: z.coerce.number().positive().default(900),
   /** After so long without a word from its host a node of three is replaced, if the two others go on without it. */

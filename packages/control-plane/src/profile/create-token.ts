@@ -1,7 +1,7 @@
 import type { NewPersonalToken, PersonalToken } from "@moorage/contract";
 import { holdToken, invalidToken, issueToken, type Principal, requireFewerThan } from "#identity/index.ts";
 import type { Once } from "#platform/http/once.ts";
-import { DEFAULT_LABEL, expiryOf, scopesOf } from "./personal-token.ts";
+import { DEFAULT_LABEL, expiryOf, scopesAsSent, scopesOf } from "./personal-token.ts";
 import { recordTokenChange } from "./record-change.ts";
 import { countTokens, findToken } from "./token-store.ts";
 import type { ProfileDeps } from "./update-profile.ts";
@@ -27,7 +27,7 @@ export const createToken = (
     const { id, token } = await issueToken(
       tx,
       { account_id: by.accountId, id: by.userId },
-      { label, scopes, now, expires },
+      { label, scopes, scopesAsSent: scopesAsSent(asked), now, expires },
     );
     const view = viewOfToken(await findToken(tx, by, id), token);
     await once.keep(tx, view);

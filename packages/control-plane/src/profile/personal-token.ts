@@ -24,6 +24,10 @@ export function scopesOf(held: readonly string[], asked: NewPersonalToken["scope
   return scopes;
 }
 
+/** A client that compares texts finds its own words. Null: it left them to us, with nothing or `*`. */
+export const scopesAsSent = (asked: NewPersonalToken["scopes"]): string | null =>
+  asked === undefined || asked === null || readScopes(asked).scopes.includes("*") ? null : asked;
+
 export function expiryOf(expiry: NewPersonalToken["expiry"], now: Date): Date | null {
   if (expiry === undefined || expiry === null) return null;
   const at = toDate(expiry);

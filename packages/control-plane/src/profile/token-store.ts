@@ -10,7 +10,7 @@ import type { PageRequest } from "#platform/http/page.ts";
 const ownTokens = (db: Db | Tx, by: Principal) =>
   db
     .selectFrom("tokens")
-    .select(["id", "label", "prefix", "scopes", "created_at", "expires_at"])
+    .select(["id", "label", "prefix", "scopes", "scopes_as_sent", "created_at", "expires_at"])
     .where("account_id", "=", by.accountId)
     .where("user_id", "=", by.userId)
     .where("app_grant_id", "is", null)

@@ -26,7 +26,7 @@ const orNull = (at: Date | null): string | null => (at === null ? null : toTimes
 export const viewOfToken = (row: TokenRow, token = row.prefix): PersonalToken => ({
   id: row.id,
   label: row.label,
-  scopes: row.scopes.join(" "),
+  scopes: row.scopes_as_sent ?? row.scopes.join(" "),
   created: toTimestamp(row.created_at),
   expiry: orNull(row.expires_at),
   token,

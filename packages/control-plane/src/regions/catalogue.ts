@@ -62,8 +62,30 @@ export const pricedPlans = (db: Db | Tx, now: Date) =>
       fn.coalesce(ref("price.suspended_monthly_micros"), val(0)).as("suspended_monthly_micros"),
     ]);
 export type PricedPlan = Awaited<ReturnType<ReturnType<typeof pricedPlans>["executeTakeFirstOrThrow"]>>;
-export const pageOfEngineVersions = (db: Db, asked: Asked) =>
-  listPage(db.selectFrom("engine_versions").selectAll(), {
+/** Each version that the operator offers, and each major version of one: `mysql/9` beside `mysql/9.7.4`. */
+const engineIds = (db: Db) =>
+  db
+    .with("engine_ids", (query) =>
+      query
+        .selectFrom("engine_versions")
+        .select(["id", "engine", "version"])
+        .union(
+          query
+            .selectFrom("engine_versions")
+            .select([
+              sql<string>`engine || '/' || split_part(version, '.', 1)`.as("id"),
+              "engine",
+              sql<string>`split_part(version, '.', 1)`.as("version"),
+            ]),
+        ),
+    )
+    .selectFrom("engine_ids")
+    .selectAll();
+export type EngineId = Pick<EngineVersion, "id" | "engine" | "version">;
+export const findEngineId = (db: Db, id: string): Promise<EngineId | undefined> =>
+  engineIds(db).where("id", "=", id).executeTakeFirst();
+export const pageOfEngineIds = (db: Db, asked: Asked) =>
+  listPage(engineIds(db), {
     ...asked,
     columns: { engine: sql.ref("engine"), version: sql.ref("version") },
     lastly: { by: "id" },

@@ -1,6 +1,8 @@
 export {
   endOutage,
+  type EngineId,
   type EngineVersion,
+  findEngineId,
   findEngineVersion,
   findPlan,
   findPricedPlan,
@@ -9,7 +11,7 @@ export {
   listPlans,
   listRegions,
   type Plan,
-  pageOfEngineVersions,
+  pageOfEngineIds,
   pageOfPlans,
   type Region,
   type PricedPlan,

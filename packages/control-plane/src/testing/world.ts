@@ -83,6 +83,7 @@ export type Reply<Body = Record<string, unknown>> = { status: number; headers: R
 /** A control plane over a database of its own, cloned from the migrated template. Time stands where the test puts it. */
 export type WorldSettings = {
   existingCustomersOnly?: boolean;
+  sslConnectionIfOmitted?: boolean;
   databaseCa?: string;
   prometheusUrl?: string;
   undeleteDays?: number;
@@ -154,6 +155,7 @@ export async function newWorld(settings: WorldSettings = {}) {
     undeleteDays: settings.undeleteDays ?? 7,
     dailyBackupsKept: 7,
     existingCustomersOnly: settings.existingCustomersOnly ?? false,
+    sslConnectionIfOmitted: settings.sslConnectionIfOmitted ?? true,
     closedAccountDays: CLOSED_ACCOUNT_DAYS,
     surveyUrl: SURVEY_URL,
     publicUrl: PUBLIC_URL,

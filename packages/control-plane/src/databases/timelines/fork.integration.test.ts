@@ -51,6 +51,46 @@ test.each(["2026-11-15T10:00:00", "2026-11-15T10:00:00Z", "2026-11-15T11:00:00.0
   },
 );
 
+test("a fork shows its source and the time that was asked for, and another database shows none", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await aSource(world);
+  const at = toTimestamp(ago(world, HOUR));
+  const source = database.id;
+
+  const now = await alice.create({ fork: { source } });
+  const past = await alice.create({ fork: { source, restore_time: `${at}.250Z` } });
+
+  expect(now.body.fork).toEqual({ source, restore_time: null });
+  expect(past.body.fork).toEqual({ source, restore_time: at });
+  for (const { body } of [now, past])
+    expect((await alice.get(`/v4/databases/mysql/instances/${body.id}`)).body).toMatchObject({ fork: body.fork });
+  expect((await alice.get("/v4/databases/instances")).body).toMatchObject({
+    data: [{ fork: null }, { fork: now.body.fork }, { fork: past.body.fork }],
+  });
+});
+
+test("the time under the name that the Go SDK of this family writes is the time of the fork", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await aSource(world);
+  const at = ago(world, HOUR);
+
+  const { body } = await alice.create({ fork: { source: database.id, "-": at.toISOString() } });
+
+  expect(body.fork).toEqual({ source: database.id, restore_time: toTimestamp(at) });
+  expect((await world.lastOperation()).input).toMatchObject({ fork: { until: at.toISOString() } });
+});
+
+test("a fork by the major version runs the version of its source, though a newer one is offered", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await aSource(world);
+  await world.operator.post("/admin/engines", { id: "mysql/9.8.0", image: "c".repeat(64), prepared: "d".repeat(64) });
+
+  const { body } = await alice.create({ engine: "mysql/9", fork: { source: database.id } });
+
+  expect(body).toMatchObject({ version: "9.7.4" });
+  expect((await alice.create({ engine: "mysql/9" })).body).toMatchObject({ version: "9.8.0" });
+});
+
 test("a fork to now has its source archive what it has, and takes all of it", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await aSource(world);

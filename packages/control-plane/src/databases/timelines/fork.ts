@@ -7,6 +7,7 @@ import { DomainError, type ErrorDetail, invalid, invalidReason } from "#platform
 import type { Plan } from "#regions/index.ts";
 import { requireActionAllowed } from "../database.ts";
 import type { DatabaseRow } from "../database-store.ts";
+import { idsOfEngine } from "../engine-id.ts";
 import { type TimelineRow, timelineAsOf } from "../timeline-store.ts";
 import type { ForkInput } from "./fork-input.ts";
 import { oldestRestoreTime } from "./restore-window.ts";
@@ -19,23 +20,32 @@ export async function requireForkable(
   by: Principal,
   request: Asked,
   plan: Plan,
-): Promise<ForkInput["fork"]> {
+): Promise<ForkInput & { engineVersion: string }> {
   const source = await findSource(db, by, request.fork.source);
   const faults = await faultsOf(db, source, request, plan);
   if (faults.length > 0) throw new DomainError("invalid", ...faults);
   requireActionAllowed("fork", source.status);
   const now = clock();
   const oldest = oldestRestoreTime(source, now);
-  const at = request.fork.restore_time === undefined ? now : toDate(request.fork.restore_time);
+  const asked = restoreTimeOf(request.fork);
+  const at = asked ?? now;
   const timeline = await timelineAsOf(db, source, at);
   if (oldest === null || timeline === undefined)
     throw new DomainError("wrong-state", { reason: "Cannot fork a database that was never made: it has no data." });
 
   const newest = canShip(source.status) ? now : timeline.archived_through;
   if (at < oldest || at > newest) throw invalid("fork.restore_time", rangeOf(oldest, newest));
-  if (request.fork.restore_time === undefined) return { timeline: timeline.id };
-  return { timeline: timeline.id, until: beginningOrLater(timeline, at).toISOString() };
+  return {
+    fork: { timeline: timeline.id, ...(asked === null ? {} : { until: beginningOrLater(timeline, at).toISOString() }) },
+    engineVersion: source.engine_version,
+  };
 }
+
+/** Null: all that was committed by now. */
+export const restoreTimeOf = (fork: Fork): Date | null => {
+  const sent = fork.restore_time ?? fork["-"];
+  return sent === undefined ? null : toDate(sent);
+};
 
 /** The same for one that does not exist as for one that this user may not see. */
 async function findSource(db: Db, by: Principal, id: number): Promise<DatabaseRow> {
@@ -56,9 +66,10 @@ async function faultsOf(db: Db, source: DatabaseRow, request: Asked, plan: Plan)
     0,
     ...(await findNodes(db, source.account_id, source.id)).map((node) => node.used_disk_mb ?? 0),
   );
+  const ids = idsOfEngine(source.engine_version);
   const refused = (field: string, valid: string): ErrorDetail => ({ field, reason: invalidReason(field, valid) });
   return [
-    ...(request.engine === source.engine_version ? [] : [refused("engine", `${source.engine_version}, the source's`)]),
+    ...(ids.includes(request.engine) ? [] : [refused("engine", `${ids.join(" or ")}, the source's`)]),
     ...(request.encrypted === source.encrypted ? [] : [refused("encrypted", `${source.encrypted}, as the source is`)]),
     ...(plan.disk_mb >= used ? [] : [refused("type", `one with at least ${used} MB of disk, which the source uses`)]),
   ];

@@ -215,6 +215,8 @@ export type Tables = {
     revoked_at: Date | null;
     /** Null: a personal token. */
     app_grant_id: Generated<number | null>;
+    /** The scopes in the words of who asked for them; null where they are ours. */
+    scopes_as_sent: Generated<string | null>;
   };
   regions: { id: string; label: string; country: string };
   outages: { region: string; message: string; since: Date };
@@ -387,6 +389,9 @@ export type Tables = {
     patch_due_at: Generated<Date | null>;
     verified_at: Generated<Date | null>;
     purge_at: Generated<Date | null>;
+    /** What it began as a copy of, as it was asked for. */
+    fork_source: Generated<number | null>;
+    fork_restore_time: Generated<Date | null>;
   };
   usage_facts: {
     account_id: number;

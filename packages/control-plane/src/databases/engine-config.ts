@@ -1,0 +1,16 @@
+import type { EngineConfig } from "@moorage/contract";
+import type { ErrorDetail } from "#platform/errors.ts";
+
+/** Clients send the object with every setting left out or null: that asks for nothing. A value is never dropped silently. */
+export const faultsOfEngineConfig = (config: EngineConfig | undefined): ErrorDetail[] =>
+  settingsIn("engine_config", config ?? {}).map((field) => ({
+    field,
+    reason: `${field} cannot be set: settings of the engine cannot be changed on this installation yet. Leave it out.`,
+  }));
+
+const settingsIn = (group: string, settings: object): string[] =>
+  Object.entries(settings).flatMap(([name, value]: [string, unknown]) => {
+    const field = `${group}.${name}`;
+    if (value === null || value === undefined) return [];
+    return typeof value === "object" && !Array.isArray(value) ? settingsIn(field, value) : [field];
+  });
