@@ -56,7 +56,7 @@ async function server() {
       backupDeadlineSeconds: 1,
       restoreDeadlineSeconds: 1,
       undeleteDays: 1,
-      dailyBackupsKept: 1,
+      dailyBackupsKept: 2,
       existingCustomersOnly: false,
       sslConnectionIfOmitted: true,
       publicUrl: undefined,

@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import { testSpec } from "../testing/node-spec.ts";
 import { dueVerification, type LastVerification } from "./due-verification.ts";
 
-const archive = { recipient: "age1", log_seconds: 60, copy_hours: { from: 20, to: 24 }, verify_days: 7 };
+const archive = { recipient: "age1", log_seconds: 60, copy_hours: { from: 20, to: 24 }, verify_days: 5 };
 const spec = testSpec({ archive });
 const last: LastVerification = { at: "2026-11-01T00:00:00Z", ok: true, image: spec.engine.image, agent: "1.0.0" };
 
 const cases: [string, string, LastVerification | undefined, boolean][] = [
   ["never tried", "2026-11-01T00:00:00Z", undefined, true],
-  ["six days ago", "2026-11-07T23:59:59Z", last, false],
-  ["seven days ago", "2026-11-08T00:00:00Z", last, true],
+  ["just under five days ago", "2026-11-05T23:59:59Z", last, false],
+  ["five days ago", "2026-11-06T00:00:00Z", last, true],
   ["an hour ago with another image", "2026-11-01T01:00:00Z", { ...last, image: "1".repeat(64) }, true],
   ["an hour ago by another agent", "2026-11-01T01:00:00Z", { ...last, agent: "0.9.0" }, true],
   ["found broken an hour ago", "2026-11-01T01:00:00Z", { ...last, ok: false }, false],
@@ -17,6 +17,15 @@ const cases: [string, string, LastVerification | undefined, boolean][] = [
 ];
 test.each(cases)("a restore that was %s", (_, now, record, due) => {
   expect(dueVerification(new Date(now), record, spec, "1.0.0")).toBe(due);
+});
+
+// Seven daily backups are kept, and one of them is to be verified.
+test.each([
+  ["2026-11-06T23:59:59Z", false],
+  ["2026-11-07T00:00:00Z", true],
+])("whatever the setting says, six days are the longest: %s", (now, due) => {
+  const rarely = testSpec({ archive: { ...archive, verify_days: 30 } });
+  expect(dueVerification(new Date(now), last, rarely, "1.0.0")).toBe(due);
 });
 
 test("a node without an archive has nothing to verify", () => {

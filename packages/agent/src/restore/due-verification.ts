@@ -6,6 +6,8 @@ export const LastVerification = z.object({ at: z.string(), ok: z.boolean(), imag
 export type LastVerification = z.output<typeof LastVerification>;
 
 const dayMs = 24 * 3_600_000;
+/** Seven daily backups are kept: with one verified every six days, the last verified one is among the seven newest. */
+const longestDays = 6;
 
 /** Each few days, and after whatever could have changed the outcome: the server's image or the agent itself. */
 export function dueVerification(
@@ -17,6 +19,6 @@ export function dueVerification(
   if (archive === undefined) return false;
   if (last === undefined || last.image !== engine.image || last.agent !== agentVersion) return true;
   // What was found broken is looked at again each day: somebody may have mended it.
-  const days = last.ok ? archive.verify_days : Math.min(1, archive.verify_days);
+  const days = Math.min(archive.verify_days, last.ok ? longestDays : 1);
   return now.getTime() >= Date.parse(last.at) + days * dayMs;
 }

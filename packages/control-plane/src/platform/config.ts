@@ -92,8 +92,10 @@ const Environment = z.object({
   /** How hosts archive what databases were: see the agent protocol. */
   MOORAGE_LOG_SECONDS: z.coerce.number().int().positive().default(60),
   MOORAGE_COPY_HOURS: z.templateLiteral([z.int().min(0).max(23), "-", z.int().min(1).max(24)]).default("18-24"),
-  MOORAGE_VERIFY_DAYS: z.coerce.number().positive().default(7),
-  MOORAGE_DAILY_BACKUPS_KEPT: z.coerce.number().int().positive().default(7),
+  /** How often a restore is tried. Hosts try at least every six days, so that one of seven daily backups is verified. */
+  MOORAGE_VERIFY_DAYS: z.coerce.number().positive().default(5),
+  /** From two on: the last verified backup and the newest one. */
+  MOORAGE_DAILY_BACKUPS_KEPT: z.coerce.number().int().min(2).default(7),
   /** How long the data of a cancelled account are kept. */
   MOORAGE_CLOSED_ACCOUNT_DAYS: z.coerce.number().nonnegative().default(30),
   /** Where those who cancel are asked why; without it they are not. */

@@ -69,7 +69,7 @@ export const HOST_SILENT_SECONDS = 300;
 export const DEPOT = { url: "https://depot.moorage.test", key: "a key of the depot, for tests alone" };
 export const SURVEY_URL = "https://survey.moorage.test";
 export const CLOSED_ACCOUNT_DAYS = 30;
-export const ARCHIVE = { log_seconds: 60, copy_hours: { from: 18, to: 24 }, verify_days: 7 };
+export const ARCHIVE = { log_seconds: 60, copy_hours: { from: 18, to: 24 }, verify_days: 5 };
 
 type HostOptions = {
   memory_mb?: number;

@@ -4,7 +4,7 @@ import type { DatabaseRow } from "../database-store.ts";
 /** What a host restored for a check: a backup, or a time of the database that is none. */
 type Verified = { point?: { backup?: number | undefined } };
 
-/** A restore was tried and found whole, at this time. The newest backup with such a mark never expires. */
+/** A restore was tried and found whole, at this time. The newest backup with such a mark does not expire. */
 export async function markVerified(
   tx: Tx,
   { account_id, id }: Pick<DatabaseRow, "account_id" | "id">,

@@ -158,10 +158,11 @@ const snapshot = (id: number, day: number, copy_id: string): Backup => ({
   ...{ id, type: "snapshot", timeline_id: "t0", copy_id, point_at: at(day * DAY_HOURS), verified_at: null },
 });
 
-test("the newest daily backups stay, and the newest that was verified however old it is; snapshots are never expired", () => {
+test("so many daily backups stay: the newest, and the newest that was verified however old it is; snapshots are never expired", () => {
   const backups = [snapshot(1, 1, "c0"), daily(2, 2, true), daily(3, 3, true), ...[4, 5, 6].map((n) => daily(n, n))];
-  expect(expiredBackups(backups, 3)).toEqual([2]);
-  expect(expiredBackups(backups, 2)).toEqual([4, 2]);
+  expect(expiredBackups(backups, 4)).toEqual([2]);
+  expect(expiredBackups(backups, 3)).toEqual([4, 2]);
+  expect(expiredBackups(backups, 2)).toEqual([5, 4, 2]);
   expect(expiredBackups(backups.toReversed(), 7)).toEqual([]);
 });
 

@@ -30,16 +30,17 @@ const DAY_MS = 86_400_000;
 
 export const windowStart = (now: Date): Date => new Date(now.getTime() - (RESTORE_DAYS + GRACE_DAYS) * DAY_MS);
 
-/** Of one database. Its snapshots are its tenant's to delete; of the daily ones the newest stay, and the last proven one. */
+/**
+ * Of one database. Its snapshots are its tenant's to delete. Of the daily backups `dailyKept` stay: the newest, among
+ * them the last verified one. Where no younger one was verified in time, it takes the place of the oldest other one.
+ */
 export function expiredBackups(backups: readonly Backup[], dailyKept: number): number[] {
   const daily = backups
     .filter(({ type }) => type === "auto")
     .toSorted((a, b) => b.point_at.getTime() - a.point_at.getTime());
-  const proven = daily.find(({ verified_at }) => verified_at !== null);
-  return daily
-    .slice(dailyKept)
-    .filter((backup) => backup !== proven)
-    .map(({ id }) => id);
+  const verified = daily.find(({ verified_at }) => verified_at !== null);
+  const others = daily.filter((backup) => backup !== verified);
+  return others.slice(verified === undefined ? dailyKept : dailyKept - 1).map(({ id }) => id);
 }
 
 /** Everything that a restore to one of the backups, or to a time of the window, reads from the object store. */
