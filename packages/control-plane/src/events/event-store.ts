@@ -5,16 +5,14 @@ import { listPage } from "#platform/db/list-page.ts";
 import { notFound } from "#platform/errors.ts";
 import type { Filter } from "#platform/filter.ts";
 import { offsetOf, type PageRequest } from "#platform/http/page.ts";
-
-/** Events end for the reader after so long; their partitions are dropped later. */
-const SHOWN_DAYS = 90;
+import { shownSince } from "./shown-since.ts";
 
 /** Seen is a watermark, read a sparse table. */
 const seen = sql<boolean>`(events.seq <= coalesce(event_watermarks.seen_seq, 0))`;
 const read = sql<boolean>`(event_reads.event_id is not null)`;
 
 /** `percent` comes from the operation, which the hosts' reports keep true; an event is not rewritten for progress. */
-const eventsFor = (db: Db, principal: Principal) =>
+const eventsFor = (db: Db, principal: Principal, now: Date) =>
   db
     .selectFrom("events")
     .leftJoin("operations", "operations.id", "events.operation_id")
@@ -32,6 +30,7 @@ const eventsFor = (db: Db, principal: Principal) =>
     .selectAll("events")
     .select(["operations.percent", seen.as("seen"), read.as("read")])
     .where("events.account_id", "=", principal.accountId)
+    .where("events.created_at", ">=", shownSince(now))
     .$if(principal.restricted, (query) => query.where(visible(principal)));
 
 /** A restricted user sees what happened to what they may view, what they did, and the account's if they may read it. */
@@ -46,8 +45,8 @@ const visible = (principal: Principal) => sql<boolean>`(
 
 export type EventRow = Awaited<ReturnType<typeof findEvent>>;
 
-export const findEvent = (db: Db, principal: Principal, id: number) =>
-  eventsFor(db, principal).where("events.id", "=", id).executeTakeFirstOrThrow(notFound);
+export const findEvent = (db: Db, principal: Principal, id: number, now: Date) =>
+  eventsFor(db, principal, now).where("events.id", "=", id).executeTakeFirstOrThrow(notFound);
 
 /**
  * Newest first. An unrestricted user's plain list is a range of the account's gapless sequence: no count, no OFFSET,
@@ -74,13 +73,14 @@ async function rangePage(db: Db, principal: Principal, page: PageRequest, now: D
       .select("seq")
       .where("account_id", "=", principal.accountId)
       .where("id", ">=", oldestId(now))
+      .where("created_at", ">=", shownSince(now))
       .orderBy("seq")
       .limit(1)
       .executeTakeFirst(),
   ];
   if (first === undefined) return { rows: [], results: 0 };
   const newest = last - offsetOf(page);
-  const rows = await eventsFor(db, principal)
+  const rows = await eventsFor(db, principal, now)
     .where("events.seq", "<=", newest)
     .where("events.seq", ">", Math.max(newest - page.pageSize, first.seq - 1))
     .orderBy("events.seq", "desc")
@@ -99,15 +99,15 @@ const columns = {
 };
 
 const countedPage = (db: Db, principal: Principal, page: PageRequest, filter: Filter, now: Date) =>
-  listPage(eventsFor(db, principal).where("events.id", ">=", oldestId(now)), {
+  listPage(eventsFor(db, principal, now).where("events.id", ">=", oldestId(now)), {
     page,
     filter,
     columns,
     lastly: { by: "events.seq", direction: "desc" },
   });
 
-/** The lowest id that an event of the last 90 days can have: its high bits are the day. */
-const oldestId = (now: Date) => sql<number>`(event_day(${new Date(now.getTime() - SHOWN_DAYS * 86_400_000)}) << 40)`;
+/** The lowest id that an event of the last 90 days can have: its high bits are the day, so older partitions are not read. */
+const oldestId = (now: Date) => sql<number>`(event_day(${shownSince(now)}) << 40)`;
 
 /** Everything up to this event, for this user. Never backwards. */
 export const markSeen = (db: Db, principal: Principal, seq: number): Promise<unknown> =>

@@ -1,5 +1,4 @@
 import type { Event } from "@moorage/contract";
-import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { newWorld } from "#testing/world.ts";
 
@@ -45,17 +44,6 @@ test("another account's event cannot be marked, and is not told from one that do
     const foreign = await mallory.post(`${EVENTS}/${event?.id}/${action}`);
     expect(foreign).toMatchObject({ status: 404, body: (await mallory.post(`${EVENTS}/7/${action}`)).body });
   }
-});
-
-test("events older than 90 days are not shown, and not counted", async () => {
-  await using world = await newWorld();
-  const alice = await world.customer();
-  await alice.create();
-  await alice.create();
-  const old = new Date(world.time.now.getTime() - 100 * 86_400_000);
-  await sql`select ensure_event_partitions(${old}, 1)`.execute(world.db);
-  await sql`update events set id = next_event_id(${old}), created_at = ${old} where seq = 1`.execute(world.db);
-  expect((await alice.get<Page>(EVENTS)).body).toMatchObject({ results: 1, data: [{ action: "database_create" }] });
 });
 
 test.each([

@@ -20,17 +20,17 @@ export function eventRoutes(app: FastifyInstance, deps: RouteDeps & { db: Db; cl
   });
 
   route(app, deps, viewEvent, async ({ principal, params }) =>
-    viewOfEvent(await findEvent(db, principal, params.eventId), clock()),
+    viewOfEvent(await findEvent(db, principal, params.eventId, clock()), clock()),
   );
 
   route(app, deps, markEventRead, async ({ principal, params }) => {
-    const { id } = await findEvent(db, principal, params.eventId);
+    const { id } = await findEvent(db, principal, params.eventId, clock());
     await markRead(db, principal, id);
     return {};
   });
 
   route(app, deps, markEventsSeen, async ({ principal, params }) => {
-    const { seq } = await findEvent(db, principal, params.eventId);
+    const { seq } = await findEvent(db, principal, params.eventId, clock());
     await markSeen(db, principal, seq);
     return {};
   });
