@@ -1,4 +1,4 @@
-import { EventAction } from "@moorage/contract";
+import { EventAction, listEvents } from "@moorage/contract";
 import { Secret, TOTP } from "otpauth";
 import { expect, test } from "vitest";
 import { newWorld, REGION, type World } from "../../packages/control-plane/src/testing/world.ts";
@@ -6,6 +6,7 @@ import { everyGrant } from "./expected-access.ts";
 import { addCard, CARD, ZIP } from "./limits.ts";
 import { newInstance } from "./machines.ts";
 import { newCompute } from "./money.ts";
+import { fieldFaultsOf } from "./outcome.ts";
 import { type Entity, newStage, type Stage, tokenKinds } from "./stage.ts";
 
 type Visible = "account" | "compute" | "database" | "image" | "unrestricted";
@@ -132,6 +133,7 @@ async function seenBy(
     const reader = world.as(await stage.token(person, ["*"], kind));
     const { body } = await reader.get<{ data: Seen[]; results: number }>("/v4/account/events?page_size=500");
     expect(body.results).toBe(body.data.length);
+    expect(fieldFaultsOf(listEvents, body)).toEqual([]);
     const listed = new Set(body.data.map(({ id }) => id));
     for (const { id } of all)
       expect((await reader.get(`/v4/account/events/${id}`)).status).toBe(listed.has(id) ? 200 : 404);

@@ -1,5 +1,7 @@
 import type { Operation } from "@moorage/contract";
 import type { World } from "../../packages/control-plane/src/testing/world.ts";
+import { differencesOfReply, unlisted } from "./compare-fields.ts";
+import { expectedReplies } from "./expected-fields.ts";
 import type { Target } from "./stage.ts";
 
 export type Reply = { status: number; text: string; headers: Record<string, unknown> };
@@ -57,7 +59,17 @@ export function faultOf(operation: Operation, reply: Reply, expected: Outcome): 
   const empty = reply.status === 204 && operation.mayBeEmpty !== undefined && reply.text === "";
   const type = reply.status === 200 ? (operation.download ?? "application/json") : "application/json";
   if (!empty && reply.headers["content-type"] !== type) return `content-type ${String(reply.headers["content-type"])}`;
-  return (expected === "allowed" ? letIn || empty : isRefusal(reply, expected)) ? undefined : wanted;
+  if (!(expected === "allowed" ? letIn || empty : isRefusal(reply, expected))) return wanted;
+  const faults =
+    reply.status === 200 && type === "application/json" ? fieldFaultsOf(operation, JSON.parse(reply.text)) : [];
+  return faults.length === 0 ? undefined : faults.join(", ");
+}
+
+/** Where the fields of a reply are not those of the interface. */
+export function fieldFaultsOf({ method, path, former }: Operation, body: unknown): string[] {
+  const expected = expectedReplies[`${method} ${path}`] ?? expectedReplies[`${method} ${former?.path}`];
+  const faults = expected === undefined ? [] : unlisted(differencesOfReply(body, expected));
+  return [...new Set(faults.map(({ at, is }) => `${at} ${is}`))];
 }
 
 function isRefusal({ status, text }: Reply, expected: Exclude<Outcome, "allowed">): boolean {

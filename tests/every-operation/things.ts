@@ -6,7 +6,7 @@ import { consent, newClient, type Person } from "./apps.ts";
 import { newCompute } from "./money.ts";
 
 /** The smallest image there is. */
-const PNG = Buffer.from(
+export const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=",
   "base64",
 );

@@ -66,7 +66,7 @@ export const MysqlDatabase = z.object({
   version: z.string(),
   region: z.string(),
   type: z.string(),
-  cluster_size: z.int(),
+  cluster_size: z.literal([1, 3]),
   encrypted: z.boolean(),
   allow_list: z.array(Source),
   hosts: z.object({ primary: z.string().nullable(), secondary: z.string().nullable() }),

@@ -13,7 +13,7 @@ export const viewOfDatabase = (row: DatabaseToView, zone: string, now: Date): My
   version: row.version,
   region: row.region,
   type: row.plan,
-  cluster_size: row.cluster_size,
+  cluster_size: isCluster(row) ? 3 : 1,
   encrypted: row.encrypted,
   allow_list: row.allow_list,
   hosts: hostsOf(row, zone),

@@ -37,10 +37,11 @@ export function createSchemas() {
   };
 }
 
-/** Leaves out bounds that only say what JSON numbers can hold, and writes patterns as every consumer can read them. */
+/** Leaves out bounds that only say what JSON numbers can hold, and writes types and patterns as every consumer reads them. */
 function plain({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (jsonSchema.type === "number" && jsonSchema.enum?.every(Number.isInteger) === true) jsonSchema.type = "integer";
   if (jsonSchema.pattern !== undefined)
     jsonSchema.pattern = jsonSchema.pattern.replace("\\p{Cc}", "\\x00-\\x1f\\x7f-\\x9f");
 }
