@@ -1,20 +1,3 @@
 -- First of all: root answers only to the host's own root, through the socket. It is never open with a password.
 INSTALL PLUGIN auth_socket SONAME 'auth_socket.so';
 ALTER USER 'root'@'localhost' IDENTIFIED WITH auth_socket;
-
--- The tenant's admin. Locked, with a password that nobody knows, until the agent sets the real one.
-CREATE USER 'dbadmin'@'%' IDENTIFIED WITH caching_sha2_password BY RANDOM PASSWORD ACCOUNT LOCK;
--- Left out on purpose: SUPER, FILE, SHUTDOWN, RELOAD (RESET BINARY LOGS), CREATE TABLESPACE; and of the dynamic ones
--- everything that changes the server, its replication or other sessions.
-GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, REFERENCES, INDEX, ALTER, SHOW DATABASES, CREATE TEMPORARY TABLES,
-  LOCK TABLES, EXECUTE, CREATE VIEW, SHOW VIEW, CREATE ROUTINE, ALTER ROUTINE, EVENT, TRIGGER, PROCESS,
-  REPLICATION CLIENT, REPLICATION SLAVE, CREATE USER, CREATE ROLE, DROP ROLE
-  ON *.* TO 'dbadmin'@'%' WITH GRANT OPTION;
-GRANT APPLICATION_PASSWORD_ADMIN, FLUSH_OPTIMIZER_COSTS, FLUSH_STATUS, FLUSH_TABLES, FLUSH_USER_RESOURCES,
-  ROLE_ADMIN, SET_ANY_DEFINER, ALLOW_NONEXISTENT_DEFINER, SHOW_ROUTINE, XA_RECOVER_ADMIN
-  ON *.* TO 'dbadmin'@'%' WITH GRANT OPTION;
--- A row in a grant table is a grant: the admin reads `mysql` and `sys`, and writes neither.
-REVOKE INSERT, UPDATE, DELETE, CREATE, DROP, REFERENCES, INDEX, ALTER, CREATE TEMPORARY TABLES, CREATE VIEW,
-  CREATE ROUTINE, ALTER ROUTINE, EVENT, TRIGGER, EXECUTE ON mysql.* FROM 'dbadmin'@'%';
-REVOKE INSERT, UPDATE, DELETE, CREATE, DROP, REFERENCES, INDEX, ALTER, CREATE TEMPORARY TABLES, CREATE VIEW,
-  CREATE ROUTINE, ALTER ROUTINE, EVENT, TRIGGER ON sys.* FROM 'dbadmin'@'%';

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type NodeReport, PROTOCOL, type VerifiedRequest } from "@moorage/contract/agent";
 import { announceSteps } from "@moorage/crash-points";
 import type { Logger } from "pino";
+import { baselineSteps } from "./baseline-steps.ts";
 import { bootId } from "./boot-id.ts";
 import { createArchiver } from "./archive/archiver.ts";
 import { copySteps } from "./archive/copy.ts";
@@ -71,6 +72,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     provisionSteps,
     groupSteps,
     gateSteps,
+    baselineSteps,
     renewSteps,
     restoreSteps,
     verifySteps,

@@ -19,6 +19,7 @@ const right: Facts = {
   temporary: true,
   gate: true,
   takesPart: true,
+  baseline: true,
 };
 const nothing: Facts = {
   image: false,
@@ -36,6 +37,7 @@ const nothing: Facts = {
   temporary: true,
   gate: false,
   takesPart: true,
+  baseline: true,
 };
 
 const provisioned: [string, Partial<Facts>, string[]][] = [

@@ -8,6 +8,8 @@ export type Decision =
   | { kind: "group" }
   /** It serves, but not those that it should, or others too. */
   | { kind: "gate" }
+  /** It serves, without what this release of ours brings to every server. */
+  | { kind: "baseline" }
   /** It serves, and its certificate ends soon. */
   | { kind: "renew" }
   /** It serves, and there is no way back to its earlier timelines any more. */
@@ -41,6 +43,7 @@ export function decide(spec: Pick<NodeSpec, "tombstone" | "credentials" | "power
   if (facts.certificate === "unused") because.push("the certificate is not in use");
   if (because.length === 0 && !facts.takesPart) return { kind: "group" };
   if (because.length === 0 && !facts.gate) return { kind: "gate" };
+  if (because.length === 0 && !facts.baseline) return { kind: "baseline" };
   if (because.length === 0 && facts.certificate === "ending") return { kind: "renew" };
   // Only once the wanted timeline serves: until then the others are all that there is.
   if (because.length === 0 && facts.discarded) return { kind: "discard" };

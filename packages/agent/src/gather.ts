@@ -1,3 +1,4 @@
+import { hasBaseline } from "./baseline-steps.ts";
 import { imageMb } from "./disk/disk-decision.ts";
 import { isGrown } from "./disk/grow-volume.ts";
 import { readIfThere } from "./durable-file.ts";
@@ -43,6 +44,8 @@ export type Facts = {
   gate: boolean;
   /** It is in its group, with nothing left to do there; or it has none. */
   takesPart: boolean;
+  /** Its server has the settings, rights and procedures of this release. */
+  baseline: boolean;
 };
 
 export async function listContainers({ client }: Podman): Promise<Map<string, SeenContainer>> {
@@ -77,6 +80,7 @@ export async function gather(context: NodeContext, seen: SeenContainer | undefin
     temporary: !context.spec.database.encrypted || (await isMountPoint(paths.temporary.folder)),
     gate: await isGateRight(context),
     takesPart: await takesPart(context),
+    baseline: await hasBaseline(context),
   };
 }
 

@@ -2,9 +2,10 @@ import { chown, lchown, mkdir, readdir, readFile, rename, rm } from "node:fs/pro
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
+import { baselineStep } from "./baseline-steps.ts";
 import { fenceDeadLeader } from "./cluster/following/fence.ts";
 import { nameServer } from "./cluster/following/server-name.ts";
-import { agreeOnCredentials, memberSteps, startsClosed } from "./cluster/group-steps.ts";
+import { agreeOnCredentials, isReset, memberSteps, startsClosed } from "./cluster/group-steps.ts";
 import { renewIfLost, wasMember } from "./cluster/lost-data.ts";
 import { setStartUp, writeStartUp } from "./disk/start-up.ts";
 import { readIfThere, writeDurably } from "./durable-file.ts";
@@ -15,6 +16,7 @@ import { applyGate, isGateRight } from "./gate/gate-steps.ts";
 import { configOf, containerOf } from "./gather.ts";
 import type { NodePaths } from "./host-paths.ts";
 import { mountedFile } from "./mounts.ts";
+import { repairAdmin } from "./mysql/baseline.ts";
 import { answers, setAdminPassword } from "./mysql/node-sql.ts";
 import { isInhabited, makeNetwork, networkId } from "./network.ts";
 import { certificateState, makeCertificate, useCertificate } from "./node-certificate.ts";
@@ -83,13 +85,15 @@ export const provisionSteps: StepTable = {
       run: useCertificate,
     },
     ...memberSteps,
+    baselineStep,
     {
       name: "credentials",
-      percent: 95,
+      percent: 96,
       done: async ({ paths, spec }) => !spec.cluster && (await appliedCredentials(paths)) >= spec.credentials.version,
       run: async (context) => {
         const { paths, spec, adminPassword } = context;
         if (spec.cluster !== undefined) return agreeOnCredentials(context);
+        if (isReset(spec)) await repairAdmin(paths.socket, context);
         await setAdminPassword(paths.socket, spec.credentials, await adminPassword(spec.node));
         await recordCredentials(paths, spec.credentials.version);
       },
@@ -150,13 +154,19 @@ async function mountVolume(context: NodeContext): Promise<void> {
   await makeVolume(paths, spec.resources.disk_mb);
 }
 
+/** Beside today's lie those before it: a database that has no copy of its own yet is restored from the one it began with. */
+async function preparedFile(enginesDir: string, { name, prepared }: NodeSpec["engine"]): Promise<string> {
+  const earlier = join(enginesDir, name, "prepared", `${prepared}.tar.zst`);
+  return (await exists(earlier)) ? earlier : join(enginesDir, name, "prepared.tar.zst");
+}
+
 type UnpackInput = Pick<NodeContext, "spec" | "enginesDir"> & {
   paths: Pick<NodePaths, "volume" | "data" | "fixedConfig">;
 };
 
 /** `data` appears by a rename, after all of it is on the disk: a half-unpacked directory is never started. */
 export async function unpackData({ paths, spec, enginesDir }: UnpackInput): Promise<void> {
-  const archive = join(enginesDir, spec.engine.name, "prepared.tar.zst");
+  const archive = await preparedFile(enginesDir, spec.engine);
   await requireSha256(archive, spec.engine.prepared);
   const [temporary, scratch] = [join(paths.volume, "data.tmp"), join(paths.volume, "tmp")];
   await rm(temporary, { recursive: true, force: true });

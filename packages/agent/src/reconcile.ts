@@ -5,6 +5,7 @@ import { isNewer, type NodeReport, type NodeSpec } from "@moorage/contract/agent
 import { step } from "@moorage/crash-points";
 import { groupSteps } from "./cluster/group-steps.ts";
 import { NotYet } from "./cluster/not-yet.ts";
+import { baselineSteps } from "./baseline-steps.ts";
 import { decide } from "./decide.ts";
 import { guardDeletion, rememberDeletions, type Verdict } from "./deletion-guard.ts";
 import { discardSteps } from "./discard-steps.ts";
@@ -46,6 +47,7 @@ export const reachedStep = "agent.reached";
 
 /** A month is left when renewal begins: a gateway that is away, or busy, need not be asked often. */
 const renewAgainMs = 600_000;
+const baselineAgainMs = 60_000;
 
 /** Of the tries for one spec: a newer one is begun afresh, without the waiting that the older one earned. */
 type History = { attempt: number; runningSince?: number; gaveUp?: true };
@@ -57,6 +59,7 @@ type History = { attempt: number; runningSince?: number; gaveUp?: true };
 export function createReconciler(deps: ReconcileDeps) {
   const histories = new Map<string, { spec: NodeSpec; history: History }>();
   const renewAfter = new Map<string, number>();
+  const baselineAfter = new Map<string, number>();
   /** By node: the spec for which it last waited for others. */
   const waits = new Map<string, NodeSpec>();
   const stop = new AbortController();
@@ -99,6 +102,7 @@ export function createReconciler(deps: ReconcileDeps) {
     else if (decision.kind === "provision") await provision(context, decision.because);
     else if (decision.kind === "group") await serve(context, groupSteps);
     else if (decision.kind === "gate") await serve(context, gateSteps);
+    else if (decision.kind === "baseline") await bringBaseline(context);
     else if (decision.kind === "renew") await renew(context);
     else if (decision.kind === "discard") await discard(context);
     else if (decision.kind === "power-off") await powerOff(context);
@@ -208,6 +212,18 @@ export function createReconciler(deps: ReconcileDeps) {
     if (outcome === "finished") await running(context);
   }
 
+  async function bringBaseline(context: NodeContext): Promise<void> {
+    const { node } = context.spec;
+    await running(context);
+    if (performance.now() < (baselineAfter.get(node) ?? 0)) return;
+    baselineAfter.set(node, performance.now() + baselineAgainMs);
+    try {
+      await runSteps(baselineSteps, context, () => {});
+    } catch (error) {
+      context.log.warn({ error: String(error) }, "the baseline could not be brought");
+    }
+  }
+
   async function renew(context: NodeContext): Promise<void> {
     const { node } = context.spec;
     await running(context);
@@ -240,6 +256,7 @@ export function createReconciler(deps: ReconcileDeps) {
     histories.delete(spec.node);
     waits.delete(spec.node);
     renewAfter.delete(spec.node);
+    baselineAfter.delete(spec.node);
     report(spec, { state: "gone", percent: 100 });
   }
 

@@ -1,6 +1,7 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import type { RowDataPacket } from "mysql2/promise";
 import { copyUnderWay, withRoot } from "../mysql/node-sql.ts";
+import { claimAccount } from "../mysql/reserved-account.ts";
 import { NotYet } from "./not-yet.ts";
 
 export const groupAccount = "moorage_group";
@@ -165,13 +166,13 @@ export const takeDataOf = (socket: string, donor: { address: string; port: numbe
 export const makeGroupAccount = (socket: string, password: string, { isGroup }: { isGroup: boolean }): Promise<void> =>
   withRoot(socket, async (connection) => {
     await connection.query("SET SESSION sql_log_bin = 0");
-    await connection.query("CREATE USER IF NOT EXISTS ?@'%'", [groupAccount]);
+    await claimAccount(connection, groupAccount, "%");
     await connection.query(
       "ALTER USER ?@'%' IDENTIFIED WITH caching_sha2_password BY ? REQUIRE SSL PASSWORD EXPIRE NEVER ACCOUNT UNLOCK",
       [groupAccount, password],
     );
     await connection.query(
-      `GRANT REPLICATION SLAVE, CONNECTION_ADMIN, BACKUP_ADMIN, SYSTEM_USER${isGroup ? ", GROUP_REPLICATION_STREAM" : ""}
+      `GRANT REPLICATION SLAVE, CONNECTION_ADMIN, BACKUP_ADMIN${isGroup ? ", GROUP_REPLICATION_STREAM" : ""}
        ON *.* TO ?@'%'`,
       [groupAccount],
     );

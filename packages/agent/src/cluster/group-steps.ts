@@ -1,15 +1,17 @@
 import { step } from "@moorage/crash-points";
+import { baselineStep } from "../baseline-steps.ts";
 import { setStartUp } from "../disk/start-up.ts";
 import { applyGate, isGateRight } from "../gate/gate-steps.ts";
 import { type OwnMember, ownMember } from "../member.ts";
 import type { NodeContext } from "../node-context.ts";
+import { repairAdmin } from "../mysql/baseline.ts";
 import { isAnswer } from "../mysql/node-sql.ts";
 import { serverStart } from "../mysql/server-start.ts";
 import { recordUsed, timelineRecord, updateTimeline, usedIds } from "../node-state.ts";
 import type { Step, StepTable } from "../run-steps.ts";
 import { decideGroup, dueRenewal, type GroupDecision } from "./decide-group.ts";
 import { isFollowing } from "./following/decide-following.ts";
-import { endGroupSessions, lookAtFollowing } from "./following/following-sql.ts";
+import { endGroupSessions } from "./following/following-sql.ts";
 import { takePartInFollowing } from "./following/following-steps.ts";
 import { gatherGroup } from "./gather-group.ts";
 import { membersPassword } from "./group-secret.ts";
@@ -22,13 +24,13 @@ import {
   forgetHistory,
   joinGroup,
   leaveGroup,
-  lookAtGroup,
   makeGroupAccount,
   writeCredentials,
 } from "./group-sql.ts";
 import { NotYet, quietMs } from "./not-yet.ts";
 import { recordSteps } from "./record-steps.ts";
 import { renewData, restartToTake } from "./renew-data.ts";
+import { takesWrites } from "./takes-writes.ts";
 
 const isAlone = async ({ spec }: NodeContext): Promise<boolean> => spec.cluster === undefined;
 
@@ -44,6 +46,7 @@ export const groupSteps: StepTable = {
   steps: [
     { name: "gate", percent: 20, done: isGateRight, run: applyGate },
     ...memberSteps,
+    baselineStep,
     { name: "credentials", percent: 100, run: agreeOnCredentials },
   ],
 };
@@ -156,16 +159,14 @@ async function join(socket: string, seeds: string, password: string): Promise<vo
   }
 }
 
+/** The first password is for an admin as it was made; a later one may find anything. */
+export const isReset = ({ credentials }: NodeContext["spec"]): boolean => credentials.version > 1;
+
 /** The primary writes them and the group carries them; the others look whether they have come. */
-export async function agreeOnCredentials({ spec, paths, adminPassword }: NodeContext): Promise<void> {
+export async function agreeOnCredentials(context: NodeContext): Promise<void> {
+  const { spec, paths, adminPassword } = context;
   if ((await credentialsOf(paths.socket, spec)) >= spec.credentials.version) return;
   if (!(await takesWrites({ spec, paths }))) throw new NotYet("the primary to set the password");
+  if (isReset(spec)) await repairAdmin(paths.socket, context);
   await writeCredentials(paths.socket, spec, await adminPassword(spec.node));
-}
-
-async function takesWrites({ spec, paths }: Pick<NodeContext, "spec" | "paths">): Promise<boolean> {
-  if (isFollowing(spec.cluster))
-    return spec.cluster?.leader?.node === spec.node && (await lookAtFollowing(paths.socket)).open;
-  const { role, readOnly } = await lookAtGroup(paths.socket);
-  return role === "primary" && !readOnly;
 }

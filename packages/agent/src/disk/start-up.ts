@@ -1,23 +1,26 @@
 import { readIfThere, writeDurably } from "../durable-file.ts";
 import type { NodePaths } from "../host-paths.ts";
+import { settings } from "../mysql/settings.ts";
 import { diskDecision } from "./disk-decision.ts";
 import { spaceOf } from "./space-of.ts";
 
 type Paths = Pick<NodePaths, "volume" | "folder" | "startUp">;
 
-const texts = {
+const closing = {
   open: "",
   closed: "SET GLOBAL read_only = ON;\n",
   /** A member of a group, which alone opens it. */
   group: "SET GLOBAL super_read_only = ON;\n",
 };
+const textOf = (writes: keyof typeof closing): string =>
+  settings.map((each) => `${each};\n`).join("") + closing[writes];
 
 /**
  * What a server executes before it lets anybody in: one that was closed to writes is so again however it was started,
  * and one whose disk is full never takes a write. So the file is also how a restart remembers.
  */
 export async function writeStartUp(paths: Paths, planMb: number): Promise<void> {
-  const readOnly = (await readIfThere(paths.startUp)) === texts.closed;
+  const readOnly = (await readIfThere(paths.startUp))?.endsWith(closing.closed) ?? false;
   const space = await spaceOf(paths);
   const full =
     space !== undefined &&
@@ -25,5 +28,5 @@ export async function writeStartUp(paths: Paths, planMb: number): Promise<void> 
   await setStartUp(paths, full ? "closed" : "open");
 }
 
-export const setStartUp = ({ startUp }: Paths, writes: keyof typeof texts): Promise<void> =>
-  writeDurably(startUp, texts[writes], 0o644);
+export const setStartUp = ({ startUp }: Paths, writes: keyof typeof closing): Promise<void> =>
+  writeDurably(startUp, textOf(writes), 0o644);

@@ -4,6 +4,7 @@ import { temporarySettings } from "../encryption/temporary.ts";
 import { isFollowing } from "../cluster/following/decide-following.ts";
 import { followingSettings } from "../cluster/following/following-config.ts";
 import { groupSettings } from "../cluster/group-config.ts";
+import { reservedConnections } from "./settings.ts";
 import { type OwnMember, ownMember } from "../member.ts";
 
 const clamp = (low: number, value: number, high: number): number => Math.min(Math.max(low, Math.floor(value)), high);
@@ -19,9 +20,6 @@ export function sizesOf({ memory_mb, disk_mb }: NodeSpec["resources"]) {
     maxConnections: clamp(60, memory_mb / 10, 4000),
   };
 }
-
-// Never given to tenants' sessions in the books: room for the agent, backups and replication.
-const reservedConnections = 10;
 
 const tlsFiles = `ssl_ca = /etc/mysql/tls/ca.pem
 ssl_cert = /etc/mysql/tls/server.pem
@@ -73,7 +71,7 @@ innodb_buffer_pool_chunk_size = ${poolChunkMb}M
 innodb_buffer_pool_size = ${bufferPoolMb}M
 innodb_redo_log_capacity = ${redoLogMb}M
 innodb_log_buffer_size = ${bufferPoolMb < 1024 ? 1 : 16}M
-max_connections = ${maxConnections + reservedConnections}
+max_connections = ${maxConnections + reservedConnections.all}
 
 # An acknowledged commit is on the disk.
 sync_binlog = 1

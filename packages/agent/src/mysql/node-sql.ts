@@ -38,7 +38,7 @@ export const answers = (socket: string): Promise<boolean> =>
     return true;
   }).catch(() => false);
 
-/** Not in the binary log: every node gets its accounts from its own agent, and a restored log must not undo them. */
+/** Not in the binary log: a restored log must not undo it. */
 export const setAdminPassword = (socket: string, { username }: NodeSpec["credentials"], password: string) =>
   withRoot(socket, async (connection) => {
     await connection.query("SET SESSION sql_log_bin = 0");

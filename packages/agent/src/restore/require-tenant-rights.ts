@@ -2,11 +2,12 @@ import type { RowDataPacket } from "mysql2/promise";
 import { withRoot } from "../mysql/node-sql.ts";
 import { BrokenArchive } from "./restore-errors.ts";
 
-/** What a tenant's admin has by engines/mysql/accounts.sql, and may hand on. */
+/** What a tenant's admin has by engines/mysql/admin.sql, and may hand on. */
 const grantable = [
   "ALLOW_NONEXISTENT_DEFINER",
   "APPLICATION_PASSWORD_ADMIN",
   "FLUSH_OPTIMIZER_COSTS",
+  "FLUSH_PRIVILEGES",
   "FLUSH_STATUS",
   "FLUSH_TABLES",
   "FLUSH_USER_RESOURCES",
@@ -16,7 +17,8 @@ const grantable = [
   "XA_RECOVER_ADMIN",
 ];
 
-const ours = "Host = 'localhost' AND User IN ('root', 'mysql.infoschema', 'mysql.session', 'mysql.sys')";
+const ours =
+  "Host = 'localhost' AND User IN ('root', 'moorage_tools', 'mysql.infoschema', 'mysql.session', 'mysql.sys')";
 const beyond = `SELECT CONCAT(User, '@', Host) AS account FROM mysql.user
   WHERE NOT (${ours}) AND 'Y' IN (Super_priv, File_priv, Shutdown_priv, Reload_priv, Create_tablespace_priv)
   UNION SELECT CONCAT(User, '@', Host) FROM mysql.global_grants WHERE NOT (${ours}) AND PRIV NOT IN (?)`;

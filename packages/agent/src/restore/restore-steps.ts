@@ -1,6 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { renameDurably } from "../durable-file.ts";
+import { repairAdmin } from "../mysql/baseline.ts";
 import { setAdminPassword } from "../mysql/node-sql.ts";
 import { recordCredentials, updateTimeline } from "../node-state.ts";
 import { ensureEngine } from "../provision-steps.ts";
@@ -40,7 +41,9 @@ async function check({ work, signal, log }: MakeContext): Promise<void> {
   log.info({ tables }, "the new data are readable");
 }
 
-async function setTodaysPassword({ work, paths, spec, adminPassword }: MakeContext): Promise<void> {
+async function setTodaysPassword(context: MakeContext): Promise<void> {
+  const { work, paths, spec, adminPassword } = context;
+  await repairAdmin(work.socket, context);
   await setAdminPassword(work.socket, spec.credentials, await adminPassword(spec.node));
   await mkdir(paths.folder, { recursive: true });
   await recordCredentials(paths, spec.credentials.version);

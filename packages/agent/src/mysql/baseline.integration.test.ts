@@ -1,0 +1,301 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import type { NodeSpec } from "@moorage/contract/agent";
+import { type Connection, createConnection, type RowDataPacket } from "mysql2/promise";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { agentEnvironment, builtEngine, enrolToken } from "../testing/agent-environment.ts";
+import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
+import { testSpec } from "../testing/node-spec.ts";
+import { makeTestHost, type TestHost, until } from "../testing/test-host.ts";
+import { withRoot } from "./node-sql.ts";
+
+let host: TestHost;
+let gateway: FakeGateway;
+let environment: Record<string, string>;
+let generation = 0;
+const node = randomUUID();
+const port = 20_071;
+
+beforeAll(async () => {
+  host = await makeTestHost("moor-t-base", "198.18.85");
+  gateway = await startFakeGateway(host.outside, 14_485, enrolToken);
+  environment = agentEnvironment(host, gateway);
+  host.known(node);
+  host.startAgent(environment);
+  await apply({});
+  await query("CREATE DATABASE shop; CREATE USER app@'%' IDENTIFIED BY 'app'; GRANT ALL ON shop.* TO app@'%'");
+}, 120_000);
+afterAll(async () => {
+  if (process.env["SHOW_AGENT_LOG"]) process.stdout.write(host.log());
+  await host?.close();
+  await gateway?.close();
+}, 60_000);
+
+async function apply(change: Partial<NodeSpec>): Promise<void> {
+  generation += 1;
+  const network = { address: host.address(1), port };
+  const gate = { sources: [`${host.outside}/32`] };
+  gateway.want(testSpec({ node, engine: builtEngine, generation, network, gate, ...change }));
+  await until(
+    `running at ${generation}`,
+    () => {
+      const report = gateway.latest(node);
+      return report?.state === "running" && report.generation === generation;
+    },
+    60_000,
+  );
+}
+
+const logIn = (user = "dbadmin", password = gateway.secrets.password): Promise<Connection> =>
+  createConnection({
+    host: host.inside,
+    port,
+    user,
+    password,
+    ssl: { rejectUnauthorized: false },
+    connectTimeout: 5000,
+    multipleStatements: true,
+    flags: ["+LOCAL_FILES"],
+    infileStreamFactory: () => Readable.from([Buffer.from("1\n2\n3\n")]),
+  });
+async function query<T = RowDataPacket[]>(sql: string, user?: string, password?: string): Promise<T> {
+  const connection = await logIn(user, password);
+  try {
+    return (await connection.query(sql))[0] as T;
+  } finally {
+    connection.destroy();
+  }
+}
+const socket = (): string => join(host.state, "nodes", node, "run", "mysqld.sock");
+const asRoot = (...statements: string[]) =>
+  withRoot(socket(), async (connection) => {
+    let rows: unknown;
+    for (const each of statements) [rows] = await connection.query(each);
+    return rows as RowDataPacket[];
+  });
+const refusal = (sql: string, user?: string, password?: string): Promise<string> =>
+  query(sql, user, password).then(
+    () => "done",
+    (error: { code?: string }) => String(error.code),
+  );
+const serverPid = (): string => host.podman("inspect", "--format", "{{.State.Pid}}", `moorage-${node}`).trim();
+const sessionOf = async (user: string): Promise<number> =>
+  Number((await asRoot(`SELECT id FROM performance_schema.processlist WHERE user = '${user}' LIMIT 1`))[0]?.["id"]);
+
+/** What applications expect of a server, as statements that fail without it. */
+const expectations: [string, () => Promise<void>][] = [
+  [
+    "triggers and functions, by the admin and by an application's user",
+    async () => {
+      for (const [user, password] of [[], ["app", "app"]])
+        await query(
+          `DROP TABLE IF EXISTS shop.orders; DROP FUNCTION IF EXISTS shop.twice;
+           CREATE FUNCTION shop.twice(n INT) RETURNS INT RETURN 2 * n;
+           CREATE TABLE shop.orders (id INT PRIMARY KEY, double_id INT);
+           CREATE TRIGGER shop.fill BEFORE INSERT ON shop.orders FOR EACH ROW SET NEW.double_id = shop.twice(NEW.id);
+           INSERT INTO shop.orders (id) VALUES (21)`,
+          user,
+          password,
+        );
+      expect(await query("SELECT double_id FROM shop.orders")).toEqual([{ double_id: 42 }]);
+    },
+  ],
+  [
+    "time zones by name, those of long ago too",
+    async () => {
+      const [row] = await query(
+        `SET time_zone = 'Europe/Berlin'; SELECT CONVERT_TZ('2026-06-01 12:00:00', 'UTC', 'US/Eastern') AS eastern`,
+      ).then((results) => results[1] as unknown as RowDataPacket[]);
+      expect(row?.["eastern"]).toEqual(new Date("2026-06-01 08:00:00"));
+    },
+  ],
+  ["FLUSH PRIVILEGES", async () => expect(await refusal("FLUSH PRIVILEGES")).toBe("done")],
+  [
+    "a temporary table for which MEMORY is asked",
+    async () => expect(await refusal("CREATE TEMPORARY TABLE shop.seen (a INT) ENGINE=MEMORY")).toBe("done"),
+  ],
+  [
+    "LOAD DATA LOCAL, for a client that allows it",
+    async () => {
+      await query("DROP TABLE IF EXISTS shop.lines; CREATE TABLE shop.lines (n INT PRIMARY KEY)");
+      await query("LOAD DATA LOCAL INFILE 'any' INTO TABLE shop.lines");
+      expect(await query("SELECT SUM(n) AS sum FROM shop.lines")).toEqual([{ sum: "6" }]);
+    },
+  ],
+  [
+    "the end of a session and of a statement of another of the tenant's accounts",
+    async () => {
+      const session = await logIn("app", "app");
+      const slept = session.query("SELECT SLEEP(60) AS s");
+      await until("the statement", async () => !Number.isNaN(await sessionOf("app")));
+      await query(`CALL sys.kill_query(${session.threadId})`);
+      expect((await slept)[0]).toEqual([{ s: 1 }]);
+      const ended = new Promise((resolve) => session.once("error", resolve));
+      await query(`CALL sys.kill_session(${session.threadId})`);
+      await ended;
+    },
+  ],
+  [
+    "tables without a key, in a session that wants them",
+    async () => {
+      await query(
+        "DROP TABLE IF EXISTS shop.keyless; CALL sys.generate_invisible_primary_keys(FALSE); CREATE TABLE shop.keyless (a INT)",
+      );
+      const [made] = await query("SHOW CREATE TABLE shop.keyless");
+      expect(made?.["Create Table"]).not.toContain("my_row_id");
+    },
+  ],
+];
+
+test("a new node has no transaction of its own", async () => {
+  const [row] = await query("SELECT GTID_SUBTRACT(@@GLOBAL.gtid_executed, CONCAT(@@server_uuid, ':1-3')) AS others");
+  expect(row).toEqual({ others: "" });
+});
+
+test.each(expectations)("a new node: %s", async (_, expectation) => {
+  await expectation();
+});
+
+test("sessions of the service cannot be ended, nor can what is none", async () => {
+  const ours = await asRoot(
+    "SELECT processlist_id AS id FROM performance_schema.threads WHERE processlist_id > 0 AND processlist_id <> CONNECTION_ID() AND COALESCE(processlist_user, '') NOT IN ('dbadmin', 'app')",
+  );
+  expect(ours.length).toBeGreaterThan(0);
+  await withRoot(socket(), async (root) => {
+    for (const id of [...ours.map((each) => each["id"] as number), root.threadId]) {
+      expect(await refusal(`CALL sys.kill_session(${id})`)).toMatch(/ER_KILL_DENIED_ERROR|ER_NO_SUCH_THREAD/);
+      expect(await refusal(`CALL sys.kill_query(${id})`)).toMatch(/ER_KILL_DENIED_ERROR|ER_NO_SUCH_THREAD/);
+    }
+    await root.query("SELECT 1");
+  });
+  expect(await refusal("CALL sys.kill_session(4000000000)")).toBe("ER_NO_SUCH_THREAD");
+  expect(await refusal("CALL sys.kill_session(1)", "app", "app")).toBe("ER_PROCACCESS_DENIED_ERROR");
+});
+
+const grabs = [
+  "ALTER USER 'moorage_tools'@'localhost' IDENTIFIED BY 'mine' ACCOUNT UNLOCK",
+  "RENAME USER 'moorage_tools'@'localhost' TO 'mine'@'%'",
+  "DROP USER 'moorage_tools'@'localhost'",
+  "GRANT 'moorage_tools'@'localhost' TO dbadmin",
+  "GRANT 'root'@'localhost' TO dbadmin",
+  "SET ROLE 'moorage_tools'@'localhost'",
+  "CREATE DEFINER = 'moorage_tools'@'localhost' PROCEDURE shop.own() SET GLOBAL read_only = OFF",
+  "CREATE DEFINER = 'root'@'localhost' EVENT shop.own ON SCHEDULE EVERY 1 DAY DO SET GLOBAL read_only = OFF",
+  "CREATE DEFINER = 'mysql.session'@'localhost' VIEW shop.own AS SELECT * FROM mysql.user",
+  "DROP PROCEDURE sys.kill_session",
+  "ALTER PROCEDURE sys.kill_session SQL SECURITY INVOKER",
+  "CREATE PROCEDURE sys.require_tenant_session2() SELECT 1",
+  "GRANT CONNECTION_ADMIN ON *.* TO app@'%'",
+  "GRANT SYSTEM_USER ON *.* TO app@'%'",
+  "SET GLOBAL init_connect = ''",
+  "SET GLOBAL log_bin_trust_function_creators = OFF",
+  "SET SESSION sql_log_bin = OFF",
+  "SET GLOBAL super_read_only = ON",
+  "UPDATE mysql.user SET account_locked = 'N'",
+];
+test.each(grabs)("no right beyond a tenant's by: %s", async (sql) => {
+  expect(await refusal(sql)).not.toBe("done");
+});
+
+test("with every other connection taken the admin comes in, and so does the agent", async () => {
+  const [{ max } = { max: 0 }] = (await query("SELECT @@GLOBAL.max_connections AS max")) as { max: number }[];
+  const held: Connection[] = [];
+  const fill = async (user: string, password: string): Promise<string> => {
+    for (;;) {
+      const connection = await logIn(user, password).catch((error: { code: string }) => error.code);
+      if (typeof connection === "string") return connection;
+      const refused = await connection.query("DO 1").then(
+        () => undefined,
+        (error: { code: string }) => error.code,
+      );
+      if (refused !== undefined) return refused;
+      held.push(connection);
+    }
+  };
+  try {
+    expect(await fill("app", "app")).toBe("ER_NEW_ABORTING_CONNECTION");
+    expect(held.length).toBeGreaterThan(max - 10 - 5);
+    expect(held.length).toBeLessThanOrEqual(max - 10);
+    expect(await query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    // Those of the admin end too: what is left is the agent's.
+    expect(await fill("dbadmin", gateway.secrets.password)).toBe("ER_NEW_ABORTING_CONNECTION");
+    await Promise.all([1, 2, 3].map(() => asRoot("SELECT SLEEP(0.2)")));
+    gateway.secrets.password = "another one";
+    await apply({ credentials: { username: "dbadmin", version: 2 } });
+  } finally {
+    for (const connection of held) connection.destroy();
+  }
+  await until("room", () =>
+    query("SELECT 1").then(
+      () => true,
+      () => false,
+    ),
+  );
+});
+
+test.each([
+  ["renamed", "RENAME USER dbadmin@'%' TO boss@'%'"],
+  ["dropped", "DROP USER dbadmin@'%'"],
+  ["without rights", "REVOKE ALL PRIVILEGES, GRANT OPTION FROM dbadmin@'%'"],
+])("a reset of the password brings back an admin that was %s", async (what, sql) => {
+  const before = await asRoot("SHOW GRANTS FOR dbadmin@'%'");
+  await query(sql);
+  gateway.secrets.password = `after it was ${what}`;
+  await apply({ credentials: { username: "dbadmin", version: 10 + generation } });
+  expect(await query("SHOW GRANTS")).toEqual(before.map((row) => row));
+});
+
+/** As a server was before there was a baseline. */
+const older = [
+  "SET SESSION sql_log_bin = 0",
+  ...["kill_session", "kill_query", "require_tenant_session", "generate_invisible_primary_keys"].map(
+    (name) => `DROP PROCEDURE sys.${name}`,
+  ),
+  "DROP USER 'moorage_tools'@'localhost'",
+  "REVOKE FLUSH_PRIVILEGES ON *.* FROM dbadmin@'%'",
+  ...["", "_name", "_transition", "_transition_type"].map((name) => `DELETE FROM mysql.time_zone${name}`),
+  "SET GLOBAL log_bin_trust_function_creators = OFF",
+  "SET GLOBAL local_infile = OFF",
+  "SET GLOBAL init_connect = ''",
+  "SET GLOBAL sql_mode = CONCAT(@@GLOBAL.sql_mode, ',NO_ENGINE_SUBSTITUTION')",
+];
+
+test("a tenant's procedure in the name of an account of ours does not get its rights", async () => {
+  await host.stopAgent();
+  await asRoot(...older);
+  await query("CREATE DEFINER = 'moorage_tools'@'localhost' PROCEDURE shop.own() KILL 1");
+  host.startAgent(environment);
+  await until("the refusal", () => host.log().includes("which is reserved"), 60_000);
+  expect(await asRoot("SELECT 1 FROM mysql.user WHERE user = 'moorage_tools'")).toEqual([]);
+  expect(gateway.latest(node)?.state).toBe("running");
+  await query("DROP PROCEDURE shop.own");
+});
+
+test("a server of an earlier release gets all of it while it runs", async () => {
+  const pid = serverPid();
+  await host.stopAgent();
+  host.startAgent(environment);
+  await until(
+    "the baseline",
+    async () => (await refusal("CALL sys.kill_session(4000000000)")) === "ER_NO_SUCH_THREAD",
+    60_000,
+  );
+  for (const [, expectation] of expectations) await expectation();
+  expect(serverPid()).toBe(pid);
+  expect(await asRoot("SELECT COUNT(*) > 500 AS zones FROM mysql.time_zone_name")).toEqual([{ zones: 1 }]);
+});
+
+test("a server that starts again has its settings from the first session on", async () => {
+  host.podman("kill", "--signal", "KILL", `moorage-${node}`);
+  await until("SQL", () =>
+    query("SELECT 1").then(
+      () => true,
+      () => false,
+    ),
+  );
+  const [row] = await query(
+    "SELECT @@GLOBAL.log_bin_trust_function_creators AS t, @@GLOBAL.local_infile AS l, @@GLOBAL.init_connect <> '' AS i",
+  );
+  expect(row).toEqual({ t: 1, l: 1, i: 1 });
+});

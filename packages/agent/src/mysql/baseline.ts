@@ -1,0 +1,68 @@
+import { join } from "node:path";
+import type { NodeSpec } from "@moorage/contract/agent";
+import type { Connection, RowDataPacket } from "mysql2/promise";
+import { readIfThere } from "../durable-file.ts";
+import { withRoot } from "./node-sql.ts";
+import { claimAccount } from "./reserved-account.ts";
+import { settings } from "./settings.ts";
+
+/**
+ * What a server has beside its tenant's data: the admin's rights, procedures and time zones. `engines/mysql` has the
+ * statements, by which the prepared directory is made too; this brings them to servers that are older. All of it is in
+ * the binary log, like the tenant's statements that rely on it, so members and restored logs follow.
+ */
+export type Engine = { enginesDir: string; spec: Pick<NodeSpec, "engine"> };
+
+const statements = ({ enginesDir, spec }: Engine, name: string): Promise<string | undefined> =>
+  readIfThere(join(enginesDir, spec.engine.name, name));
+
+const levelIn = (text: string | null | undefined): number => Number(/\bbaseline (\d+)/.exec(text ?? "")?.[1] ?? 0);
+
+/** Of the engine's files on this host; 0 if they are of a release that had none. */
+export const wantedBaseline = async (engine: Engine): Promise<number> => levelIn(await statements(engine, "tools.sql"));
+
+export const baselineOf = (socket: string): Promise<number> =>
+  withRoot(socket, async (connection) => {
+    const [[row]] = await connection.query<RowDataPacket[]>({
+      sql: `SELECT attribute->>'$.comment' AS level FROM information_schema.user_attributes
+        WHERE user = 'moorage_tools' AND host = 'localhost'`,
+      timeout: 5000,
+    });
+    return levelIn(row?.["level"] as string | null | undefined);
+  });
+
+export const applySettings = (socket: string): Promise<void> =>
+  withRoot(socket, async (connection) => {
+    for (const setting of settings) await connection.query(setting);
+  });
+
+/** On a server that takes writes. Each part may be repeated; that the last one is there shows that all are. */
+export const writeBaseline = (socket: string, engine: Engine): Promise<void> =>
+  withRoot(
+    socket,
+    async (connection) => {
+      await writeAdmin(connection, engine);
+      await loadTimeZones(connection, engine);
+      await claimAccount(connection, "moorage_tools", "localhost");
+      const tools = await statements(engine, "tools.sql");
+      if (tools !== undefined) await connection.query(tools);
+    },
+    { multipleStatements: true, database: "mysql" },
+  );
+
+/** The tenant can take rights from its admin, rename it and drop it. Afterwards it is there, with all of its rights. */
+export const repairAdmin = (socket: string, engine: Engine): Promise<void> =>
+  withRoot(socket, (connection) => writeAdmin(connection, engine), { multipleStatements: true });
+
+async function writeAdmin(connection: Connection, engine: Engine): Promise<void> {
+  const admin = await statements(engine, "admin.sql");
+  if (admin !== undefined) await connection.query(admin);
+}
+
+/** All or nothing. Zones that are there stay as they are. */
+async function loadTimeZones(connection: Connection, engine: Engine): Promise<void> {
+  const [found] = await connection.query<RowDataPacket[]>("SELECT 1 FROM mysql.time_zone_name LIMIT 1");
+  const zones = await statements(engine, "timezones.sql");
+  if (found.length > 0 || zones === undefined) return;
+  await connection.query(`START TRANSACTION; ${zones} COMMIT`);
+}
