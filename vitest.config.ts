@@ -7,7 +7,7 @@ import { suiteTotals } from "./tools/suite-totals.ts";
 import { recordDurations } from "./tools/test-durations.ts";
 
 const postgres = "packages/control-plane/src/testing/postgres-for-tests.ts";
-const elsewhere = ["**/node_modules/**", ".stack/**"];
+const elsewhere = ["**/node_modules/**", ".stack/**", ".stacks/**"];
 
 // As in .ci/run: tests start agents and command lines by the hundred.
 process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "moorage-compile-cache");

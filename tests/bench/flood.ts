@@ -15,7 +15,7 @@ export async function benchFlood(): Promise<boolean> {
   const { id } = await alice.createSurely(`flood-${Date.now()}`);
   await alice.untilStatus(id, "active");
   // Ten times the documented limits, so that the calm account stays within its own for the whole bench.
-  await using api = await startApi(19_190, { MOORAGE_RATE_LIMITS: "10" });
+  await using api = await startApi({ MOORAGE_RATE_LIMITS: "10" });
   const calm = { token: env("MOORAGE_TOKEN"), perSecond: CALM_PER_SECOND };
   const flood = { token: env("MOORAGE_OTHER_TOKEN"), perSecond: FLOOD_PER_SECOND };
   const pairs: { alone: number; beside: number }[] = [];

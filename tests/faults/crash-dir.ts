@@ -4,7 +4,7 @@ import type { Fault } from "@moorage/crash-points";
 import { env } from "../kit/stack-env.ts";
 
 /** The folder through which the running processes are told where to fail: see @moorage/crash-points. */
-const at = (name: string): string => join(env("MOORAGE_STACK"), "crash", name);
+const at = (name: string): string => join(env("MOORAGE_STACK_DIR"), "crash", name);
 
 /** Every step that the running processes have, as they announced them. */
 export const announcedSteps = (): string[] =>

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { services, start, stop, waitHealthy } from "../../tools/stack/control.ts";
+import { hostOf } from "../../tools/stack/hosts.ts";
 import { psql } from "../../tools/stack/postgres.ts";
 import { dropTemporalDatabases, temporalSchema } from "../../tools/stack/temporal-schema.ts";
 import { containers, hostNumbers, mounts } from "../kit/host.ts";
@@ -243,7 +244,7 @@ export async function powerCut(host: number): Promise<number> {
   await stop(await servicesOf(host));
   const nodes = (await mounts(host)).map((mount) => `moor-n-${(mount.split("/").at(-2) ?? "").slice(0, 8)}`);
   const at = Date.now();
-  for (const namespace of [`moor-host-${host}`, ...nodes]) {
+  for (const namespace of [hostOf(host).namespace, ...nodes]) {
     const { stdout } = await command("ip", ["netns", "pids", namespace]);
     for (const pid of stdout.split("\n").filter(Boolean)) kill(Number(pid));
   }

@@ -3,8 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { bridge, netName } from "../../tools/stack/addresses.ts";
 import { node, repo, stackDir } from "../../tools/stack/places.ts";
-import { othersNamespaces } from "../kit/invariants.ts";
+import { ownNamespaces } from "../kit/invariants.ts";
 import { reach, sql } from "../kit/sql.ts";
 import { tenant } from "../kit/tenant.ts";
 import { until } from "../kit/until.ts";
@@ -26,9 +27,9 @@ export const stackDownAndUp = (run: Run): Promise<boolean> =>
       "create database shop; create table shop.cakes (id int primary key); insert into shop.cakes values (9)",
     );
 
-    const others = await othersNamespaces();
+    const own = await ownNamespaces();
     const downSeconds = await stack("down");
-    const left = await leftovers(others);
+    const left = await leftovers(own);
     const upSeconds = await stack("up", "--hosts", "3");
     if (left.length > 0) throw new Error(`left behind: ${left.join(", ")}`);
     if (upSeconds > UP_LIMIT_SECONDS) throw new Error(`up took ${upSeconds.toFixed(1)} s`);
@@ -44,8 +45,8 @@ async function stack(...args: string[]): Promise<number> {
   return (performance.now() - started) / 1000;
 }
 
-/** Looked for in the kernel, not in what the stack remembers. */
-async function leftovers(others: ReadonlySet<string>): Promise<string[]> {
+/** Looked for in the kernel, not in what the stack remembers. Other stacks may be up. */
+async function leftovers(ownNodes: ReadonlySet<string>): Promise<string[]> {
   const lines = async (program: string, ...args: string[]): Promise<string[]> =>
     (await command(program, args)).stdout.split("\n");
   const named = (found: readonly string[], kind: string): string[] =>
@@ -54,20 +55,22 @@ async function leftovers(others: ReadonlySet<string>): Promise<string[]> {
     ...named(processes(), "process"),
     ...named(
       (await readdir("/run/netns").catch(() => [])).filter(
-        (name) => /^moor-(host|client|n)-/.test(name) && !others.has(name),
+        (name) => ownNodes.has(name) || [netName("host-"), netName("client-")].some((start) => name.startsWith(start)),
       ),
       "namespace",
     ),
     ...named(
-      (await lines("ip", "-brief", "link")).filter((link) => /^(moor0|moor-|mh-|mn-)/.test(link)),
+      (await lines("ip", "-brief", "link")).filter((link) =>
+        new RegExp(`^(${bridge} |${netName("[ch]-")}|mh-|mn-)`).test(link),
+      ),
       "link",
     ),
     ...named(
-      (await lines("findmnt", "-rno", "TARGET")).filter((target) => target.startsWith(stackDir)),
+      (await lines("findmnt", "-rno", "TARGET")).filter((target) => target.startsWith(`${stackDir}/`)),
       "mount",
     ),
     ...named(
-      (await lines("losetup", "-ln", "-O", "NAME,BACK-FILE")).filter((line) => line.includes(stackDir)),
+      (await lines("losetup", "-ln", "-O", "NAME,BACK-FILE")).filter((line) => line.includes(`${stackDir}/`)),
       "loop device",
     ),
     ...named(
@@ -83,7 +86,7 @@ const processes = (): string[] =>
     .flatMap((pid) => {
       try {
         const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
-        return line.includes(stackDir) ? [`${pid} ${line.slice(0, 80)}`] : [];
+        return line.includes(`${stackDir}/`) ? [`${pid} ${line.slice(0, 80)}`] : [];
       } catch {
         return [];
       }

@@ -23,7 +23,6 @@ const { values } = parseArgs({
   options: { ci: { type: "boolean", default: false }, seed: { type: "string", default: "1" } },
 });
 const [perPart, seed] = [values.ci ? 300 : 10_000, Number(values.seed)];
-const PORT = 18_711;
 const SENDERS = 64;
 /** What the process may have grown by since it was warm. */
 const MOST_GROWTH = 1.2;
@@ -33,7 +32,7 @@ const logFile = inStack("hostile.log");
 const log = openSync(logFile, "w", 0o600);
 try {
   const unlimited = { MOORAGE_RATE_LIMITS: "off" };
-  await using api = await startApi(PORT, unlimited, log);
+  await using api = await startApi(unlimited, log);
   const { token } = await accountOf(`hostile-${Date.now()}`, api.url);
   const secrets: Secrets = { token, password: `Canary-${crypto.randomUUID()}` };
   // It asks for nothing in its body: the account would be gone, and all else be refused for that.
@@ -41,12 +40,12 @@ try {
   const parts = Map.groupBy(meant, ({ tag }) => tag);
 
   const toWarmUp = Math.ceil(perPart / 2);
-  await sendAll(meant, toWarmUp, seed + 1, secrets);
+  await sendAll(api.port, meant, toWarmUp, seed + 1, secrets);
   const warm = await settledMb(api.pid);
   console.log(`after ${toWarmUp} to warm up: ${warm} MB`);
   for (const [tag, ofTag] of parts)
     await check(`${tag}: ${perPart} hostile requests, none answered by a 5xx or not at all`, async () => {
-      const answers = await sendAll(ofTag, perPart, seed, secrets);
+      const answers = await sendAll(api.port, ofTag, perPart, seed, secrets);
       const wrong = answers.filter(({ answer, endless }) => (typeof answer === "number" ? answer >= 500 : !endless));
       console.log(`       ${countsOf(answers.map(({ answer }) => answer))}; ${rssMb(api.pid)} MB`);
       if (wrong.length > 0)
@@ -85,12 +84,18 @@ process.exitCode = tally.failed === 0 ? 0 : 1;
 type Sent = { kind: string; of: string; answer: Answer; endless: boolean };
 
 /** All kinds in turn, each on an operation by chance; many connections at once. */
-async function sendAll(of: readonly Operation[], count: number, from: number, secrets: Secrets): Promise<Sent[]> {
+async function sendAll(
+  port: number,
+  of: readonly Operation[],
+  count: number,
+  from: number,
+  secrets: Secrets,
+): Promise<Sent[]> {
   const kinds = Object.entries(hostile);
   const sent: Sent[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
-    const sender = createSender(PORT);
+    const sender = createSender(port);
     for (let n = next++; n < count; n = next++) {
       const random = createRandom(from * 1_000_003 + n);
       const [kind, make] = kinds[n % kinds.length] as (typeof kinds)[number];

@@ -1,18 +1,19 @@
 import { spawn } from "node:child_process";
+import { freePort } from "../../packages/control-plane/src/testing/free-port.ts";
 import { apiCommand, controlPlaneEnv } from "../../tools/stack/services.ts";
 import { until } from "./until.ts";
 
 /** One more API process beside the stack's, with settings of its own; `log` is an open file. */
-export async function startApi(port: number, settings: Record<string, string> = {}, log: number | "ignore" = "ignore") {
+export async function startApi(settings: Record<string, string> = {}, log: number | "ignore" = "ignore") {
+  const [port, adminPort, deskPort] = [await freePort(), await freePort(), await freePort()];
   const [program, ...args] = apiCommand() as [string, ...string[]];
   const child = spawn(program, args, {
     env: {
       ...process.env,
       ...controlPlaneEnv(),
       MOORAGE_API_LISTEN: `127.0.0.1:${port}`,
-      MOORAGE_ADMIN_LISTEN: `127.0.0.1:${port + 1}`,
-      // Apart from the others: tests start their processes at every second port.
-      MOORAGE_CARDS_DESK_LISTEN: `127.0.0.1:${port + 100}`,
+      MOORAGE_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+      MOORAGE_CARDS_DESK_LISTEN: `127.0.0.1:${deskPort}`,
       ...settings,
     },
     stdio: ["ignore", log, log],
@@ -26,6 +27,7 @@ export async function startApi(port: number, settings: Record<string, string> = 
   });
   return {
     url,
+    port,
     pid: child.pid as number,
     async [Symbol.asyncDispose]() {
       child.kill("SIGTERM");

@@ -1,4 +1,5 @@
 import { type Member, type Cluster, rowsAt } from "./cluster.ts";
+import { hostOf } from "../../tools/stack/hosts.ts";
 import { ask, placeA, start } from "./client.ts";
 import { env } from "./stack-env.ts";
 import { until } from "./until.ts";
@@ -87,7 +88,7 @@ export function startProbers({ door, members }: Cluster, run: number) {
     let current: ReturnType<typeof start> | undefined;
     const going = (async () => {
       for (let first = 1; !ended; first += 1_000_000) {
-        current = start({ namespace: `moor-host-${host}` }, "probe-member", {
+        current = start({ namespace: hostOf(host).namespace }, "probe-member", {
           ...{ host: nodeAddress, port: peerPort, username: door.username, password: door.password },
           ...{ run, prober: FIRST_PROBER + ordinal, firstProber: FIRST_PROBER, first, replication },
         });

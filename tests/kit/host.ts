@@ -2,12 +2,13 @@ import { execFile } from "node:child_process";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { hostOf } from "../../tools/stack/hosts.ts";
 import { env } from "./stack-env.ts";
 
 const run = promisify(execFile);
 
 /** What is really on a simulated host, asked of podman, the kernel and its disk, not of its agent. */
-export const hostDir = (n: number): string => join(env("MOORAGE_STACK"), "hosts", String(n));
+export const hostDir = (n: number): string => join(env("MOORAGE_STACK_DIR"), "hosts", String(n));
 export const hostNumbers = (): number[] =>
   Array.from({ length: Number(env("MOORAGE_HOSTS")) }, (_, index) => index + 1);
 
@@ -69,6 +70,7 @@ export async function emptyTrash(): Promise<void> {
 }
 export const nodeFolders = (n: number): Promise<string[]> => filesIn(n, "nodes");
 
+/** Of all stacks and tests of the machine. */
 export const nodeNamespaces = async (): Promise<string[]> =>
   (await readdir("/run/netns").catch(() => [])).filter((name) => name.startsWith("moor-n-"));
 
@@ -100,7 +102,7 @@ export async function gates(n: number): Promise<Map<number, string[]>> {
   const { stdout } = await run("ip", [
     "netns",
     "exec",
-    `moor-host-${n}`,
+    hostOf(n).namespace,
     "nft",
     "-j",
     "list",

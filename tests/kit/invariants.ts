@@ -106,8 +106,8 @@ async function brokenHosts(): Promise<string[]> {
       mounted,
     );
   }
-  const others = await othersNamespaces();
-  const found = (await nodeNamespaces()).filter((name) => !others.has(name));
+  const own = await ownNamespaces();
+  const found = (await nodeNamespaces()).filter((name) => own.has(name));
   differ(
     broken,
     "node namespaces",
@@ -123,11 +123,9 @@ export async function livingHosts(): Promise<number[]> {
   return hostNumbers().filter((n) => dead.every(({ name }) => name !== `host-${n}`));
 }
 
-/** Of no node that ever was ours, such as those of an agent under test: not ours to judge. */
-export async function othersNamespaces(): Promise<Set<string>> {
-  const ever = new Set((await query<{ id: string }>("select id from nodes")).map(({ id }) => namespaceOf(id)));
-  return new Set((await nodeNamespaces()).filter((name) => !ever.has(name)));
-}
+/** Of every node that this stack ever had. Other stacks, and agents under test, have theirs beside them. */
+export const ownNamespaces = async (): Promise<Set<string>> =>
+  new Set((await query<{ id: string }>("select id from nodes")).map(({ id }) => namespaceOf(id)));
 
 /** Asked of each host's kernel. Lists with a range inside of another are not compared here. */
 export async function brokenGates(): Promise<string[]> {

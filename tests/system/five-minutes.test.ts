@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { envFile } from "../../tools/stack/env-file.ts";
 import { repo } from "../../tools/stack/places.ts";
 import { blocksOf } from "../kit/fenced-blocks.ts";
 import { allowDeletions } from "../kit/moorage.ts";
@@ -35,7 +36,11 @@ afterAll(removeOrders);
 
 test("the README's commands lead from a running stack to SELECT 1 in five minutes", async () => {
   const blocks = blocksOf("README.md").filter(({ heading }) => heading === "Five minutes to a database");
-  const script = blocks.map(({ code }) => code).join("");
+  // The document shows the stack without a name.
+  const script = blocks
+    .map(({ code }) => code)
+    .join("")
+    .replace(". .stack/env", `. '${envFile}'`);
 
   const started = Date.now();
   const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], {

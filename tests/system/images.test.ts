@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import type { Event, Image, ImageUpload } from "@moorage/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { pidOf, start, stop, waitHealthy } from "../../tools/stack/control.ts";
+import { hostOf } from "../../tools/stack/hosts.ts";
 import { canary } from "../kit/canaries.ts";
 import { inside, placeA } from "../kit/client.ts";
 import { debianDisk } from "../kit/debian-disk.ts";
@@ -65,7 +66,7 @@ async function linkTo(image: number, ...options: string[]): Promise<string> {
 async function download(image: number, ...options: string[]): Promise<string> {
   const url = await linkTo(image, ...options);
   const file = join(work, `${image}.download`);
-  await run("ip", ["netns", "exec", "moor-host-1", "curl", "-fsS", "-o", file, url], {
+  await run("ip", ["netns", "exec", hostOf(1).namespace, "curl", "-fsS", "-o", file, url], {
     timeout: PATIENCE_S * 1000,
   });
   return file;

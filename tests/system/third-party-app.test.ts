@@ -148,7 +148,7 @@ test("an app revokes its own token, and both of its tokens are dead", async () =
 
 test("every API process is told of what ends an app", async () => {
   const { alice, visitor } = await signedIn();
-  await using another = await startApi(18_290);
+  await using another = await startApi();
   const urls = [env("MOORAGE_URL"), another.url];
   const statuses = async (token: string): Promise<number[]> =>
     Promise.all(urls.map(async (url) => (await tenant(token, url).call("GET", "/v4/account/events")).status));

@@ -1,8 +1,17 @@
-/** Every listening address of the stack. Ports stay below 32768 (ephemeral) and outside 20000–32285 (nodes). */
-export const ports = {
+import { slot } from "./slot.ts";
+
+/** Every listening port of the stack without a name. Below 32768 (ephemeral) and outside 20000–32285 (nodes). */
+const unnamedPorts = {
   postgres: 15432,
   temporal: 17233,
   temporalHttp: 17243,
+  temporalHistory: 17234,
+  temporalMatching: 17235,
+  temporalWorker: 17239,
+  temporalMembership: 16933,
+  temporalHistoryMembership: 16934,
+  temporalMatchingMembership: 16935,
+  temporalWorkerMembership: 16939,
   valkey: 16379,
   s3: 17070,
   s3West: 17071,
@@ -27,14 +36,27 @@ export const ports = {
   hints: 18105,
   smtp: 18025,
   fleet: 18443,
-} as const;
+};
+type Ports = typeof unnamedPorts;
+
+/** A named stack has a hundred ports between those and 20000. */
+const portsOfSlot = (): Ports =>
+  Object.fromEntries(Object.keys(unnamedPorts).map((name, index) => [name, 18_400 + 100 * slot + index])) as Ports;
+export const ports = slot === 0 ? unnamedPorts : portsOfSlot();
 
 export const loopback = (port: number): string => `127.0.0.1:${port}`;
 
-/** The control plane's address on the bridge that all simulated hosts and clients share. */
-export const bridgeAddress = "10.127.0.1";
+/** Of a cable or a namespace; a link's name has at most 15 characters. */
+export const netName = (what: string): string => `moor${slot === 0 ? "" : slot}-${what}`;
+export const bridge = `moor${slot}`;
+
+/** The first half of an IPv4 address on the bridge that all simulated hosts and clients share. */
+const network4 = `10.${127 - slot}`;
+export const inNetwork4 = (group: number, number: number): string => `${network4}.${group}.${number}`;
+/** The control plane's. */
+export const bridgeAddress = inNetwork4(0, 1);
 /** The same network for IPv6; clients are at ::c:1 and ::c:2, hosts at ::a:1 and up. */
-const network6 = "fd6d:6f6f:7261::";
+const network6 = slot === 0 ? "fd6d:6f6f:7261::" : `fd6d:6f6f:7261:${slot.toString(16)}::`;
 export const bridgeAddress6 = `${network6}1`;
 export const inNetwork6 = (group: "a" | "c", number: number): string => `${network6}${group}:${number.toString(16)}`;
 

@@ -141,10 +141,10 @@ persistence:
 global:
   membership: { maxJoinDuration: 30s, broadcastAddress: 127.0.0.1 }
 services:
-  frontend: ${rpc(ports.temporal, 16933, `, httpPort: ${ports.temporalHttp}`)}
-  history: ${rpc(17234, 16934)}
-  matching: ${rpc(17235, 16935)}
-  worker: ${rpc(17239, 16939)}
+  frontend: ${rpc(ports.temporal, ports.temporalMembership, `, httpPort: ${ports.temporalHttp}`)}
+  history: ${rpc(ports.temporalHistory, ports.temporalHistoryMembership)}
+  matching: ${rpc(ports.temporalMatching, ports.temporalMatchingMembership)}
+  worker: ${rpc(ports.temporalWorker, ports.temporalWorkerMembership)}
 clusterMetadata:
   enableGlobalNamespace: false
   failoverVersionIncrement: 10

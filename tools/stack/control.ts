@@ -1,7 +1,7 @@
 /** Starting and stopping single services of a stack that is up: for people, and for tests that break things. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { engineFact } from "./podman.ts";
+import { engineFact } from "./image-store.ts";
 import { attempt, run } from "./run.ts";
 import { type Service, serviceTable } from "./services.ts";
 import { isOurs, logFile, serviceDir } from "./supervisor.ts";

@@ -1,14 +1,16 @@
 import { existsSync, readdirSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
-import { isClaimed } from "./claim.ts";
+import { isClaimed, releaseSlot } from "./claim.ts";
 import { kill, pidOf, stop } from "./control.ts";
 import { endGates } from "./gates.ts";
 import { type Host, hostsUpTo } from "./hosts.ts";
 import { removeNetwork } from "./network.ts";
-import { inStack, stackDir, volatileDir } from "./places.ts";
-import { engineFact, removeContainers } from "./podman.ts";
+import { engineFact } from "./image-store.ts";
+import { inStack, stackDir } from "./places.ts";
+import { removeContainers } from "./podman.ts";
 import { attempt, run } from "./run.ts";
 import { hosts } from "./services.ts";
+import { slot, volatileDir } from "./slot.ts";
 import { endSupervisor, ours } from "./supervisor.ts";
 
 /** Ends and removes all that runs; what is on disk stays, unless it is to be wiped. Each step tolerates its absence. */
@@ -20,7 +22,7 @@ export async function down(wipe: boolean): Promise<void> {
   const image = await engineFact("sha256").catch(() => "");
   await Promise.all(known.map((host) => removeContainers(host, image)));
   await endSupervisor();
-  const left = await releaseMachine(known);
+  const left = await releaseMachine(known, wipe);
   left.push(...ours().map((pid) => `process ${pid}`));
   if (left.length > 0) throw new Error(`Left behind: ${left.join(", ")}.`);
   await rm(inStack("services"), { recursive: true, force: true });
@@ -43,15 +45,15 @@ async function stopServices(): Promise<void> {
 }
 
 /** Returns what would not go. */
-async function releaseMachine(known: readonly Host[]): Promise<string[]> {
+async function releaseMachine(known: readonly Host[], wipe: boolean): Promise<string[]> {
   await unmountAll();
   const left = [
     ...(await mountsOfOurs()).map((place) => `mount ${place}`),
     ...(await loopDevicesOfOurs()).map((device) => `loop device ${device}`),
   ];
-  if (!isClaimed()) return left;
+  if (!isClaimed(slot)) return left;
   left.push(...(await removeNetwork(known)));
-  if (left.length === 0) await rm(volatileDir, { recursive: true, force: true });
+  if (left.length === 0) await releaseSlot(slot, wipe);
   return left;
 }
 
@@ -62,7 +64,7 @@ async function unmountAll(): Promise<void> {
   for (const device of await loopDevicesOfOurs()) await attempt("losetup", ["--detach", device]);
 }
 
-const ourFolders = (): string[] => (isClaimed() ? [stackDir, volatileDir] : [stackDir]);
+const ourFolders = (): string[] => (isClaimed(slot) ? [stackDir, volatileDir] : [stackDir]);
 
 async function mountsOfOurs(): Promise<string[]> {
   const lines = (await readFile("/proc/self/mountinfo", "utf8")).split("\n");

@@ -21,7 +21,7 @@ import {
 } from "./addresses.ts";
 import { clients } from "./clients.ts";
 import { keyFile, operatorToken } from "./keys.ts";
-import { enginesDir, inStack, mailDir, partsDir } from "./places.ts";
+import { enginesDir, inStack, mailDir, partsDir, stackDir, stackName } from "./places.ts";
 import type { Seed } from "./seed.ts";
 import type { Compute } from "./seed-compute.ts";
 
@@ -57,7 +57,8 @@ export const stackEnv = (seed: Seed & { compute: Compute }, hostCount: number): 
   MOORAGE_SWAP_DISK: String(seed.compute.swap),
   MOORAGE_DISK_FILE: seed.compute.device,
   MOORAGE_HOSTS: String(hostCount),
-  MOORAGE_STACK: inStack(),
+  MOORAGE_STACK: stackName,
+  MOORAGE_STACK_DIR: stackDir,
   MOORAGE_MAIL_DIR: mailDir,
   MOORAGE_PARTS: partsDir,
   DATABASE_URL: databaseUrl,

@@ -1,5 +1,6 @@
-import { bridgeAddress, inNetwork6 } from "./addresses.ts";
-import { inStack, volatileDir } from "./places.ts";
+import { inNetwork4, inNetwork6, netName } from "./addresses.ts";
+import { inStack } from "./places.ts";
+import { slot, volatileDir } from "./slot.ts";
 import { join } from "node:path";
 
 /** A simulated database host: a network namespace with a podman and an agent of its own. */
@@ -16,28 +17,32 @@ export type Host = {
   podmanSocket: string;
 };
 
-/** Node networks are consecutive /20 of 10.128.0.0/9, whose second and third byte count upwards from 128.0. */
+/** More would need node networks of the next slot. */
+export const mostHosts = slot === 0 ? 200 : 100;
+
+/**
+ * Node networks are consecutive /20 of 10.128.0.0/9. The second byte counts upwards from 128; two hundred hosts take 13
+ * of it, and the hundred of a named stack take 7.
+ */
 function nodeNetwork(number: number): string {
+  const first = slot === 0 ? 128 : 141 + 7 * (slot - 1);
   const block = (number - 1) * 16;
-  return `10.${128 + Math.floor(block / 256)}.${block % 256}.0/20`;
+  return `10.${first + Math.floor(block / 256)}.${block % 256}.0/20`;
 }
 
 export const hostOf = (number: number): Host => ({
   number,
   name: `host-${number}`,
-  namespace: `moor-host-${number}`,
-  address: `${bridgeAddress.replace(/\.1$/, "")}.${10 + number}`,
+  namespace: netName(`host-${number}`),
+  address: inNetwork4(0, 10 + number),
   address6: inNetwork6("a", number),
-  privateAddress: `10.127.2.${10 + number}`,
+  privateAddress: inNetwork4(2, 10 + number),
   nodeNetwork: nodeNetwork(number),
   dir: inStack("hosts", String(number)),
   podmanSocket: inStack("hosts", String(number), "podman.sock"),
 });
 
 export const hostsUpTo = (count: number): Host[] => Array.from({ length: count }, (_, index) => hostOf(index + 1));
-
-/** More would run into the clients' addresses (10.127.1.x). */
-export const mostHosts = 200;
 
 /** Where the disks of its compute instances are: files, and the only ones that its agent may capture. */
 export const disksOf = (host: Host): string => join(host.dir, "disks");

@@ -1,16 +1,15 @@
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { bridgeAddress, bridgeAddress6 } from "./addresses.ts";
+import { bridge, bridgeAddress, bridgeAddress6, netName } from "./addresses.ts";
 import { clients } from "./clients.ts";
 import type { Host } from "./hosts.ts";
 import { repo } from "./places.ts";
 import { attempt, run, runWithInput } from "./run.ts";
 
-const bridge = "moor0";
 const closedGate = join(repo, "packages/agent/boot/gate-closed.nft");
 
-/** `cable` is the end on the bridge; a link's name has at most 15 characters. */
+/** `cable` is the end on the bridge. */
 type Endpoint = {
   namespace: string;
   address: string;
@@ -22,9 +21,9 @@ type Endpoint = {
 
 const clientEndpoints: Endpoint[] = Object.entries(clients).map(([key, client]) => ({
   ...client,
-  cable: `moor-c-${key}`,
+  cable: netName(`c-${key}`),
 }));
-export const cableOf = (host: Pick<Host, "number">): string => `moor-h-${host.number}`;
+export const cableOf = (host: Pick<Host, "number">): string => netName(`h-${host.number}`);
 const hostEndpoint = (host: Host): Endpoint => ({
   namespace: host.namespace,
   address: host.address,

@@ -3,7 +3,13 @@ import { join, resolve } from "node:path";
 
 /** Where things are, computed from this file: no absolute path is ever committed. */
 export const repo = resolve(import.meta.dirname, "../..");
-export const stackDir = join(repo, ".stack");
+
+/** Which stack of this checkout: without a name the one in `.stack`. `pnpm stack --name NAME` sets the variable. */
+export const stackName = process.env["MOORAGE_STACK"] ?? "";
+if (!/^([a-z0-9][a-z0-9-]{0,15})?$/.test(stackName)) {
+  throw new Error(`"${stackName}" is no name of a stack: use up to 16 of a-z, 0-9 and "-".`);
+}
+export const stackDir = stackName === "" ? join(repo, ".stack") : join(repo, ".stacks", stackName);
 export const inStack = (...parts: string[]): string => join(stackDir, ...parts);
 /** Every letter that the stack sends, as a file. */
 export const mailDir = inStack("mail");
@@ -13,7 +19,7 @@ export const partsDir = process.env["MOORAGE_PARTS"] ?? join(cache, "moorage-par
 export const inParts = (...parts: string[]): string => join(partsDir, ...parts);
 export const enginesDir = inParts("engines");
 
-/** What must not outlive a reboot: podman tells a reboot by the loss of this folder. */
-export const volatileDir = "/run/moorage";
+/** What all stacks of the machine share beside the parts: who has which slot. It does not outlive a reboot. */
+export const machineDir = "/run/moorage";
 
 export const node = inParts("bin", "node");

@@ -7,7 +7,7 @@ import { choosePassword } from "./choose-password.ts";
 import type { Host } from "./hosts.ts";
 import { operatorToken } from "./keys.ts";
 import { inStack } from "./places.ts";
-import { engineFact } from "./podman.ts";
+import { engineFact } from "./image-store.ts";
 import { waitUntil } from "./wait-until.ts";
 
 /** Tokens are shown once, when they are made, and passwords never, so the stack keeps them. */

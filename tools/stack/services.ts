@@ -26,9 +26,10 @@ import {
 import { configFile } from "./config-files.ts";
 import { answers, converses, type Probe } from "./health.ts";
 import { disksOf, type Host, hostsUpTo } from "./hosts.ts";
+import { podmanEnv } from "./image-store.ts";
 import { cardDeskKey, depotKey, keyFile, operatorToken, sha256Hex } from "./keys.ts";
 import { enginesDir, inParts, inStack, mailDir, node, repo } from "./places.ts";
-import { podmanEnv, podmanOptions } from "./podman.ts";
+import { podmanOptions } from "./podman.ts";
 import { isReady, postgresCommand } from "./postgres.ts";
 
 export type Service = {

@@ -1,18 +1,16 @@
-import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { authUrl, region } from "./addresses.ts";
 import { ensureBuckets } from "./bucket.ts";
-import { claimMachine } from "./claim.ts";
 import { writeConfigFiles } from "./config-files.ts";
 import { isHealthy, isStale, pidOf, services, start, stop, waitHealthy } from "./control.ts";
 import { ensureWorkflowBundle, migrate } from "./control-plane.ts";
 import { ensureDnsDatabase, ensureZone } from "./dns-zone.ts";
 import { envFile, writeEnvFile } from "./env-file.ts";
 import { hostOf, hostsUpTo, mostHosts } from "./hosts.ts";
+import { engineFact, ensureImageStore } from "./image-store.ts";
 import { ensureKeys } from "./keys.ts";
 import { ensureNetwork } from "./network.ts";
-import { inParts, inStack, mailDir } from "./places.ts";
-import { engineFact, ensureImageStore } from "./podman.ts";
+import { inStack, mailDir, stackName } from "./places.ts";
 import { ensureCluster, ensureDatabase, ensureDepotRole } from "./postgres.ts";
 import { type Compute, seedCompute } from "./seed-compute.ts";
 import { keepSeed, type Seed, seedCatalogue, seedHost, waitHostsActive } from "./seed.ts";
@@ -23,8 +21,6 @@ import { temporalSchema } from "./temporal-schema.ts";
 /** Everything is stated again; what is there already is left as it is, so `up` may follow any state. */
 export async function up(hostCount: number | undefined): Promise<void> {
   const started = Date.now();
-  requireMachine();
-  await claimMachine();
   await makeFolders(hostCount);
   await timed("files", Promise.all([ensureKeys(), writeConfigFiles(), ensureCluster(), ensureDnsDatabase()]));
   await timed("image", ensureImageStore(await engineFact("sha256")));
@@ -40,10 +36,8 @@ export async function up(hostCount: number | undefined): Promise<void> {
   console.log(`Up in ${seconds(started)}.\n${howToUse(seed)}`);
 }
 
-function requireMachine(): void {
-  if (process.getuid?.() !== 0) throw new Error("The stack makes network namespaces and containers: run it as root.");
-  if (!existsSync(inParts("bin", "temporal-server"))) throw new Error("Parts are missing: run bin/setup first.");
-}
+/** As in the agent's configuration: the path of a node's socket has 59 characters more, and 107 at most. */
+const longestHostDir = 48;
 
 async function makeFolders(hostCount: number | undefined): Promise<void> {
   if (hostCount !== undefined && !(hostCount >= 1 && hostCount <= mostHosts)) {
@@ -55,7 +49,11 @@ async function makeFolders(hostCount: number | undefined): Promise<void> {
   const wanted = hostCount ?? Math.max(1, hosts().length);
   if (wanted < hosts().length)
     console.log(`  keeping ${hosts().length} hosts: a host that was made stays until down --wipe`);
-  for (const host of hostsUpTo(wanted)) await mkdir(host.dir, { recursive: true });
+  for (const host of hostsUpTo(wanted)) {
+    if (host.dir.length > longestHostDir)
+      throw new Error(`${host.dir} is too long for unix sockets below it: move the checkout, or shorten the name.`);
+    await mkdir(host.dir, { recursive: true });
+  }
 }
 
 async function supervise(all: readonly Service[]): Promise<void> {
@@ -118,6 +116,8 @@ async function timed<T>(name: string, work: Promise<T>): Promise<T> {
   return result;
 }
 
+const option = stackName === "" ? "" : ` --name ${stackName}`;
+
 const howToUse = ({ plan, engine, owner }: Seed): string => `
 Use it:
   . ${envFile}
@@ -125,4 +125,4 @@ Use it:
     $MOORAGE_URL/v4/databases/mysql/instances \\
     -d '{"label":"orders","region":"${region}","type":"${plan}","engine":"${engine}"}'
 Sign in: ${authUrl}/security as ${owner.username} with the password in ${envFile}; letters are in ${mailDir}
-See it:  pnpm stack status          End it:  pnpm stack down`;
+See it:  pnpm stack status${option}          End it:  pnpm stack down${option}`;

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Fault } from "@moorage/crash-points";
+import { freePort } from "../../../packages/control-plane/src/testing/free-port.ts";
 import { inStack, node } from "../../../tools/stack/places.ts";
 import { controlPlaneEnv, controlPlaneProgram } from "../../../tools/stack/services.ts";
 
@@ -59,12 +59,3 @@ export function workerPrograms(databaseUrl: string, accountsEach: number) {
   };
 }
 export type WorkerPrograms = ReturnType<typeof workerPrograms>;
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });

@@ -1,0 +1,17 @@
+import { readFileSync } from "node:fs";
+import { slotDir, slotFile } from "./claim.ts";
+import { stackName } from "./places.ts";
+
+/** The slot of this stack (see claim.ts). Ports, addresses, links and namespaces follow from it. */
+export const slot = stackName === "" ? 0 : keptSlot();
+
+/** What must not outlive a reboot: podman tells a reboot by the loss of this folder. */
+export const volatileDir = slotDir(slot);
+
+function keptSlot(): number {
+  try {
+    return Number(readFileSync(slotFile, "utf8"));
+  } catch (cause) {
+    throw new Error(`There is no stack "${stackName}" here: pnpm stack up --name ${stackName}`, { cause });
+  }
+}
