@@ -371,11 +371,6 @@ export const deviations: readonly Deviation[] = [
     why: "transfers, regions and an account without a company have no label",
   },
   {
-    fields: ["Event.entity", "Event.entity.url", "Event.secondary_entity.url", "Notification.entity.url"],
-    is: "may be null",
-    why: "in the OpenAPI document alone: every event has an entity, and every entity an address",
-  },
-  {
     fields: ["Event.status"],
     is: "is never null",
     why: "every event has one",

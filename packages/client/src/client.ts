@@ -1,4 +1,4 @@
-import type { Event, Operation } from "@moorage/contract";
+import type { Event, EventAction, Operation } from "@moorage/contract";
 import type { AnyInput, InputOf, ReplyOf } from "./operation-input.ts";
 import { requestOf } from "./request.ts";
 import { send } from "./send.ts";
@@ -6,7 +6,6 @@ import { newestEventId, type WaitedFor, waitForEvent, type Waiting } from "./wai
 
 type PagedOperation = Operation & { paged: true };
 type EmittingOperation = Operation & { emits: readonly [EventAction, ...EventAction[]] };
-type EventAction = Event["action"];
 type ItemOf<O extends Operation> = ReplyOf<O> extends { data: (infer Item)[] } ? Item : never;
 
 export type Client = {

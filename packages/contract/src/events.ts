@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineOperation, entityAliases } from "./operation.ts";
-import { Empty, Id, page, Timestamp } from "./wire.ts";
+import { Empty, Id, openSet, page, Timestamp } from "./wire.ts";
 
 export const EventStatus = z.enum(["failed", "finished", "notification", "scheduled", "started"]);
 export type EventStatus = z.output<typeof EventStatus>;
@@ -59,16 +59,23 @@ export const EventEntity = z.object({
   id: z.union([z.int(), z.string()]).nullable(),
   label: z.string().nullable(),
   type: z.string(),
-  url: z.string().nullable(),
+  url: z.string(),
 });
 export type EventEntity = z.output<typeof EventEntity>;
 
+/** All others have ids of text, which stay text even where they are all digits, as an OAuth client's can be. */
+const numberedEntities: readonly string[] = ["compute", "database", "image", "token", "user"];
+
+/** The id of an entity as it is shown, from the text that it is kept as. */
+export const entityIdOf = (type: string, id: string | null): EventEntity["id"] =>
+  id !== null && numberedEntities.includes(type) ? Number(id) : id;
+
 export const Event = z.object({
   id: z.int(),
-  action: EventAction,
+  action: openSet(EventAction),
   created: Timestamp,
   duration: z.number(),
-  entity: EventEntity.nullable(),
+  entity: EventEntity,
   secondary_entity: EventEntity.nullable(),
   message: z.string().nullable(),
   percent_complete: z.int().nullable(),

@@ -16,7 +16,16 @@ export const toDate = (moment: string): Date => new Date(/(Z|[+-]\d{2}:?\d{2})$/
 
 export const toTimestamp = (at: Date): string => at.toISOString().slice(0, 19);
 
-export const Id = z.coerce.number().int().positive();
+/** An id in a path: decimal digits without a sign or a leading zero, so that an object has one address. */
+export const Id = z.preprocess(
+  (value) => (typeof value === "string" && !/^[1-9][0-9]*$/.test(value) ? undefined : Number(value)),
+  z.int().positive(),
+);
+
+/** Texts of which these are known today: a client must not fail at one that is added later. */
+export const openSets = z.registry<{ known: readonly string[] }>();
+export const openSet = (known: z.ZodEnum) =>
+  z.string().register(openSets, { known: known.options.map((option) => String(option)) });
 
 export const page = <Item extends z.ZodType>(item: Item) =>
   z.object({ data: z.array(item), page: z.int(), pages: z.int(), results: z.int() });

@@ -47,7 +47,7 @@ type EventColumns = Omit<NewEvent, "entity" | "secondaryEntity" | "operationId" 
   entityType: string;
   entityId: string | RawBuilder<unknown> | null;
   entityLabel: string | null;
-  entityUrl: string | null;
+  entityUrl: string;
   secondary?: EventEntity | undefined;
   finishedAt: Date | null;
 };

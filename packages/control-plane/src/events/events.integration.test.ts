@@ -6,7 +6,7 @@ import { emit } from "./emit.ts";
 
 const EVENTS = "/v4/account/events";
 type EventPage = { data: Event[]; page: number; pages: number; results: number };
-const entity = { id: 7, label: "shop", type: "database", url: null };
+const entity = { id: 7, label: "shop", type: "database", url: "/v4/databases/mysql/instances/7" };
 
 const emitOne = (world: World, accountId: number, at = world.time.now) =>
   world.db
@@ -84,6 +84,32 @@ test("an event is viewed by its id as it is listed", async () => {
     { action: "database_create", status: "started", entity: { id, label: "shop", type: "database" }, duration: 0 },
   ]);
   expect((await alice.get(`${EVENTS}/${data[0]?.id}`)).body).toEqual(data[0]);
+});
+
+test.each([
+  ["oauth_client", "12345678901234567890", "12345678901234567890"],
+  ["entity_transfer", "7", "7"],
+  ["database", "7", 7],
+  ["user", "7", 7],
+])("the id of an entity of type %s, %s, is shown as it is elsewhere", async (type, kept, id) => {
+  await using world = await newWorld();
+  const { accountId, ...alice } = await world.customer();
+  const of = { id: kept, label: "app", type, url: "/v4" };
+  await world.db.transaction().execute((tx) =>
+    emit(tx, {
+      ...{ accountId, username: "u", action: "oauth_client_create", status: "finished", at: world.time.now },
+      ...{ entity: of, secondaryEntity: of },
+    }),
+  );
+
+  const { data } = (await alice.get<EventPage>(EVENTS)).body;
+
+  expect(data).toMatchObject([{ entity: { ...of, id }, secondary_entity: { ...of, id } }]);
+  const filtered = await world.send({
+    url: EVENTS,
+    headers: { authorization: `Bearer ${alice.token}`, "x-filter": JSON.stringify({ "entity.id": id }) },
+  });
+  expect(filtered.json<EventPage>().results).toBe(1);
 });
 
 test("partitions can be made again, and an event lands in the one of its week", async () => {

@@ -1,4 +1,4 @@
-import { type Event, type EventEntity, toTimestamp } from "@moorage/contract";
+import { type Event, type EventEntity, entityIdOf, toTimestamp } from "@moorage/contract";
 import type { EventRow } from "./event-store.ts";
 
 export function viewOfEvent(row: EventRow, now: Date): Event {
@@ -9,7 +9,10 @@ export function viewOfEvent(row: EventRow, now: Date): Event {
     created: toTimestamp(row.created_at),
     duration: ((row.finished_at ?? now).getTime() - row.created_at.getTime()) / 1000,
     entity: entityOf(row.entity_type, row.entity_id, row.entity_label, row.entity_url),
-    secondary_entity: entityOf(row.secondary_type, row.secondary_id, row.secondary_label, row.secondary_url),
+    secondary_entity:
+      row.secondary_type === null || row.secondary_url === null
+        ? null
+        : entityOf(row.secondary_type, row.secondary_id, row.secondary_label, row.secondary_url),
     message: row.message,
     // Progress without an end would read as done: 100 is for finished events only.
     percent_complete: row.status === "finished" ? 100 : underWay ? Math.min(row.percent ?? 0, 99) : row.percent,
@@ -22,11 +25,9 @@ export function viewOfEvent(row: EventRow, now: Date): Event {
   };
 }
 
-const entityOf = (
-  type: string | null,
-  id: string | null,
-  label: string | null,
-  url: string | null,
-): EventEntity | null => (type === null ? null : { id: entityId(id), label, type, url });
-
-const entityId = (id: string | null): string | number | null => (id !== null && /^\d+$/.test(id) ? Number(id) : id);
+const entityOf = (type: string, id: string | null, label: string | null, url: string): EventEntity => ({
+  id: entityIdOf(type, id),
+  label,
+  type,
+  url,
+});

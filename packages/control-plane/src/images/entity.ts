@@ -21,6 +21,6 @@ type NamedImage = { kind: "private"; id: number } | { kind: "public"; name: stri
 export function readWireId(text: string): NamedImage | undefined {
   const [prefix, rest = ""] = text.split(/\/(.*)/s);
   if (prefix === "operator" && rest !== "") return { kind: "public", name: rest };
-  const id = prefix === "private" && /^[1-9]\d*$/.test(rest) ? Id.safeParse(rest).data : undefined;
+  const id = prefix === "private" ? Id.safeParse(rest).data : undefined;
   return id === undefined ? undefined : { kind: "private", id };
 }

@@ -92,7 +92,7 @@ test("a restricted reader of the account is told of the account, and of what the
   const { accountId } = owner;
   const notice = { type: "notice", severity: "major", label: "Full", message: "It is full.", body: null } as const;
   const about = (type: string, id: number | null) => ({
-    ...{ accountId, cause: "test", entity: { type, id, label: null, url: null } },
+    ...{ accountId, cause: "test", entity: { type, id, label: null, url: "/v4" } },
   });
   await world.db.transaction().execute(async (tx) => {
     await raise(tx, about("account", null), notice, world.time.now);

@@ -1,4 +1,4 @@
-import { listNotifications, type Notification, toTimestamp } from "@moorage/contract";
+import { entityIdOf, listNotifications, type Notification, toTimestamp } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
 import { type RouteDeps, route } from "#identity/index.ts";
 import { toPage } from "#platform/http/page.ts";
@@ -11,7 +11,6 @@ export function notificationRoutes(app: FastifyInstance, deps: RouteDeps): void 
   });
 }
 
-/** An entity's id is a number wherever it is one. */
 const viewOfNotification = (row: NotificationRow): Notification => ({
   type: row.type,
   severity: row.severity,
@@ -19,7 +18,7 @@ const viewOfNotification = (row: NotificationRow): Notification => ({
   message: row.message,
   body: row.body,
   entity: {
-    id: row.entity_id === "" ? null : /^\d+$/.test(row.entity_id) ? Number(row.entity_id) : row.entity_id,
+    id: entityIdOf(row.entity_type, row.entity_id === "" ? null : row.entity_id),
     label: row.entity_label,
     type: row.entity_type,
     url: row.entity_url,

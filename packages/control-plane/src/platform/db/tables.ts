@@ -238,10 +238,10 @@ export type Tables = {
     seq: number;
     action: EventAction;
     status: EventStatus;
-    entity_type: string | null;
+    entity_type: string;
     entity_id: string | null;
     entity_label: string | null;
-    entity_url: string | null;
+    entity_url: string;
     username: string | null;
     message: string | null;
     operation_id: number | null;
@@ -779,7 +779,7 @@ export type Tables = {
     message: string;
     body: string | null;
     entity_label: string | null;
-    entity_url: string | null;
+    entity_url: string;
     since: Date;
     until: Date | null;
   };

@@ -13,7 +13,7 @@ export function createSchemas() {
   const components: Record<string, JsonSchema> = {};
 
   const ofReply = (schema: z.ZodType): JsonSchema => {
-    const json = z.toJSONSchema(schema, { io: "output", metadata: names, override: plain });
+    const json = z.toJSONSchema(schema, { io: "output", metadata: names, override: plainAndOpen });
     const { $defs = {}, $schema: _, id, ...rest } = withComponentRefs(json);
     for (const [name, { id: __, ...definition }] of Object.entries($defs as Record<string, JsonSchema>))
       components[name] = definition;
@@ -37,13 +37,23 @@ export function createSchemas() {
   };
 }
 
+type Overridden = { zodSchema: z.core.$ZodType; jsonSchema: z.core.JSONSchema.BaseSchema };
+
 /** Leaves out bounds that only say what JSON numbers can hold, and writes types and patterns as every consumer reads them. */
-function plain({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+function plain({ zodSchema, jsonSchema }: Overridden): void {
+  const known = contract.openSets.get(zodSchema as z.ZodString)?.known;
+  if (known !== undefined) jsonSchema["x-extensible-enum"] = [...known];
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.type === "number" && jsonSchema.enum?.every(Number.isInteger) === true) jsonSchema.type = "integer";
   if (jsonSchema.pattern !== undefined)
     jsonSchema.pattern = jsonSchema.pattern.replace("\\p{Cc}", "\\x00-\\x1f\\x7f-\\x9f");
+}
+
+/** Replies may gain fields: a validator that was generated from an older document must not refuse them. */
+function plainAndOpen(context: Overridden): void {
+  plain(context);
+  if (context.jsonSchema.additionalProperties === false) delete context.jsonSchema.additionalProperties;
 }
 
 const withComponentRefs = (schema: object): JsonSchema =>
