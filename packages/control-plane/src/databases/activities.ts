@@ -46,7 +46,7 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
       const given = await givePast(tx, { sealer, archive, at: clock() }, { operation, database, engine });
       const orders = await giveMembers(tx, { sealer, at: clock() }, given, nodes);
       const specs = await specsOf(tx, nodes, { ...given, plan, engine, zone, orders });
-      const { hosts } = await want(tx, operation.id, "running", specs);
+      const { hosts } = await want(tx, operation.id, "running", specs, { upTo: 100 });
       return { hosts, inGroup: isCluster(database) && !isAsynchronous(database) };
     });
     if (wanted === undefined) return "no room";
@@ -92,7 +92,9 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
       const context = await loadDatabase(tx, operationId, archive);
       // Asked again under the row's lock: a list that was given up meanwhile must not be wanted.
       const { settled_at } = await findOperation(tx, operationId);
-      return settled_at === null ? wantAsRow(tx, operationId, "allow-list", { ...context, zone }) : undefined;
+      return settled_at === null
+        ? wantAsRow(tx, operationId, "allow-list", { ...context, zone }, { upTo: 100 })
+        : undefined;
     });
     if (wanted === undefined) return "not there";
     await wakeHosts(db, wanted);
@@ -129,6 +131,7 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
         operation.id,
         "gone",
         specs.map((spec) => ({ ...spec, tombstone: { operation: operation.id } })),
+        { upTo: 100 },
       );
     });
     await wakeHosts(db, wanted);

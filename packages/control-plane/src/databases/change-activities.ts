@@ -41,7 +41,8 @@ export const createChangeActivities = ({ db, clock, zone, archive }: ActivityDep
         return "one by one";
       }
       const apart = startsApart(operation, database);
-      return { ...(await want(tx, operationId, "change", await specsOf(tx, nodes, { ...context, zone }))), apart };
+      const specs = await specsOf(tx, nodes, { ...context, zone });
+      return { ...(await want(tx, operationId, "change", specs, { upTo: apart ? 50 : 100 })), apart };
     });
     if (typeof wanted === "string") return wanted;
     await wakeHosts(db, wanted);

@@ -1,5 +1,5 @@
 import type { Cluster } from "@moorage/contract/agent";
-import { findHost, findNodes, type NodeRow, type UntimedSpec, type Wanted, want } from "#fleet/index.ts";
+import { findHost, findNodes, type NodeRow, type Share, type UntimedSpec, type Wanted, want } from "#fleet/index.ts";
 import { findOperation } from "#operations/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
@@ -69,10 +69,11 @@ export async function wantAsRow(
   operationId: number,
   phase: string,
   context: SpecContext,
+  share?: Share,
 ): Promise<Wanted | undefined> {
   const nodes = await findNodes(tx, context.database.account_id, context.database.id);
   if (!areThere(nodes)) return undefined;
-  return want(tx, operationId, phase, await specsOf(tx, nodes, context));
+  return want(tx, operationId, phase, await specsOf(tx, nodes, context), share);
 }
 
 /** False: a host has lost a node, or is to remove it. */

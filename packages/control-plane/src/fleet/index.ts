@@ -19,6 +19,7 @@ export {
   listenTo,
   type Progress,
   progressOf,
+  type Share,
   type UntimedSpec,
   type Wanted,
   want,

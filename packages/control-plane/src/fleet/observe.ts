@@ -1,11 +1,13 @@
 import type { NodeReport, ObservedRequest } from "@moorage/contract/agent";
 import { sql } from "kysely";
-import { addSignal } from "#operations/index.ts";
+import { addSignal, findOperation, raisePercent } from "#operations/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import type { HostRow } from "./host-store.ts";
 import { saveUnknown } from "./host-store.ts";
+import { percentOf } from "./phase-progress.ts";
 import { storeChange } from "./primary-changes.ts";
+import { findPhases } from "./want.ts";
 
 const FINAL = new Set(["running", "stopped", "gone", "failed", "unsupported"]);
 
@@ -130,22 +132,15 @@ function storeReport(tx: Tx, hostId: number, report: NodeReport, now: Date) {
     .executeTakeFirst();
 }
 
-/** Null when no job is under way: a node may run as wanted while it still copies. */
-const slowestJob = sql`(select min((job ->> 'percent')::int) from jsonb_array_elements(observed_jobs) job
-  where job ->> 'state' = 'working')`;
-
-/** A number for people to watch. In a statement of its own: it must not hold a node while it waits for an operation. */
+/**
+ * A number for people to watch. In statements of its own: it must not hold a node while it waits for an operation. Of an
+ * operation that has ended nothing is read.
+ */
 async function updateProgress(db: Db, operationId: number): Promise<void> {
-  await db
-    .updateTable("operations")
-    .set({
-      percent: (query) =>
-        query
-          .selectFrom("nodes")
-          .where("waiting_operation_id", "=", operationId)
-          .select(sql<number>`coalesce(avg(least(observed_percent, ${slowestJob})), 0)::int`.as("percent")),
-    })
-    .where("id", "=", operationId)
-    .where("settled_at", "is", null)
-    .execute();
+  if ((await findOperation(db, operationId)).settled_at !== null) return;
+  const phases = await findPhases(db, operationId);
+  const ids = [...new Set(phases.flatMap(({ nodes }) => nodes.map(({ node }) => node)))];
+  if (ids.length === 0) return;
+  const nodes = await db.selectFrom("nodes").selectAll().where("id", "in", ids).execute();
+  await raisePercent(db, operationId, percentOf(phases, nodes));
 }

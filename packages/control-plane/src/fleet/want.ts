@@ -3,30 +3,39 @@ import type { Db, Tx } from "#platform/db/database.ts";
 import type { WantedNode } from "#platform/db/tables.ts";
 import { lockHosts, raiseRevision, readInstallation } from "./host-store.ts";
 import { lockNodes, type NodeRow } from "./node-store.ts";
+import type { PhaseSpan } from "./phase-progress.ts";
 
 /** A spec without its place in time, which `want` gives it. */
 export type UntimedSpec = Omit<NodeSpec, "epoch" | "generation">;
 export type Wanted = { hosts: number[] };
 
+/** `upTo`: with the end of the phase so many percent of the operation are done. Without it the phase moves no progress. */
+export type Share = { upTo?: number };
+
 /**
  * Writes what the nodes should be, all of a phase in one transaction, and names the operation that waits for it.
  * Repeatable: a phase is written once, and a second call changes nothing.
  */
-export async function want(tx: Tx, operationId: number, phase: string, specs: readonly UntimedSpec[]): Promise<Wanted> {
-  const before = await tx
-    .selectFrom("wanted_phases")
-    .select("phase")
-    .where("operation_id", "=", operationId)
-    .where("phase", "=", phase)
-    .executeTakeFirst();
-  if (before !== undefined) return { hosts: [] };
+export async function want(
+  tx: Tx,
+  operationId: number,
+  phase: string,
+  specs: readonly UntimedSpec[],
+  { upTo }: Share = {},
+): Promise<Wanted> {
+  const before = await findPhases(tx, operationId);
+  if (before.some((known) => known.phase === phase)) return { hosts: [] };
 
   const { epoch } = await readInstallation(tx);
   const generations: WantedNode[] = [];
   const write = () =>
     tx
       .insertInto("wanted_phases")
-      .values({ operation_id: operationId, phase, nodes: JSON.stringify(generations) })
+      .values({
+        ...{ operation_id: operationId, phase, nodes: JSON.stringify(generations) },
+        percent_from: upTo === undefined ? null : Math.max(0, ...before.map(({ percent_to }) => percent_to ?? 0)),
+        percent_to: upTo ?? null,
+      })
       .execute();
   if (specs.length === 0) {
     await write();
@@ -91,8 +100,12 @@ export async function checkPhase(db: Db, operationId: number, phase: string): Pr
 }
 
 /** What an operation has wanted in each of its phases. */
-export const findPhases = (tx: Tx, operationId: number): Promise<{ phase: string; nodes: WantedNode[] }[]> =>
-  tx.selectFrom("wanted_phases").select(["phase", "nodes"]).where("operation_id", "=", operationId).execute();
+export const findPhases = (db: Db | Tx, operationId: number): Promise<(PhaseSpan & { phase: string })[]> =>
+  db
+    .selectFrom("wanted_phases")
+    .select(["phase", "nodes", "percent_from", "percent_to"])
+    .where("operation_id", "=", operationId)
+    .execute();
 
 /** From now on the operation hears what these nodes say, also before it wants something of them. */
 export const listenTo = (tx: Tx, operationId: number, nodes: readonly Pick<NodeRow, "id">[]): Promise<unknown> =>

@@ -9,6 +9,7 @@ export {
   type OperationRow,
   opening,
   openOperation,
+  raisePercent,
   requireCurrent,
   settleOperation,
   timesOf,

@@ -106,6 +106,19 @@ export const findOperation = (db: Db | Tx, id: number): Promise<OperationRow> =>
   db.selectFrom("operations").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
 
 /**
+ * How far an open operation is, for people to watch. It never falls: what is tried again begins at 0, and its owner has
+ * seen more. 100 is for an operation that has ended well.
+ */
+export const raisePercent = (db: Db, id: number, percent: number): Promise<unknown> =>
+  db
+    .updateTable("operations")
+    .set({ percent: Math.min(percent, 99) })
+    .where("id", "=", id)
+    .where("percent", "<", Math.min(percent, 99))
+    .where("settled_at", "is", null)
+    .execute();
+
+/**
  * Closes the operation, once. Undefined: somebody was first, and everything that belongs to the settling was committed
  * with theirs.
  */

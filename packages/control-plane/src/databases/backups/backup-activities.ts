@@ -28,7 +28,7 @@ export const createBackupActivities = (deps: { db: Db; clock: Clock; zone: strin
         const [spec] = await specsOf(tx, [node], { ...context, zone });
         if (spec === undefined) return "not there";
         const jobs = [...(spec.jobs ?? []), { id: copy, kind: "copy" as const }];
-        return want(tx, operationId, "copy", [{ ...spec, jobs }]);
+        return want(tx, operationId, "copy", [{ ...spec, jobs }], { upTo: 100 });
       });
       if (typeof wanted === "string") return wanted;
       await wakeHosts(db, wanted);

@@ -7,6 +7,7 @@ import {
   type NodeRow,
   type Progress,
   progressOf,
+  type Share,
   stopWanting,
   type Wanted,
   want,
@@ -61,14 +62,14 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
       whileOpen(operationId, async (tx, context) => {
         const past = await pastWithWayBack(tx, context);
         if (!isCluster(context.database))
-          return wantPast(tx, operationId, RESTORED, { ...context, past }, await nodesOf(tx, context));
+          return wantPast(tx, operationId, RESTORED, { ...context, past }, await nodesOf(tx, context), { upTo: 100 });
         const [maker, ...others] = await membersInTurn(tx, context, clock());
         if (maker === undefined) return undefined;
         // Nobody else has to know that it leads: nobody of the timeline before takes part in the new one.
         const leader = await leadBy(tx, context.database, { node: maker.id, over: "alone" });
         const orders = firstOrders([maker, ...others], past.timeline, leader);
         await giveKeeper(tx, past.timeline, maker.id);
-        return wantPast(tx, operationId, RESTORED, { ...context, past, orders }, [maker]);
+        return wantPast(tx, operationId, RESTORED, { ...context, past, orders }, [maker], { upTo: 60 });
       }),
 
     /** The other members of a cluster leave the timeline before, and take their data from the one that made them. */
@@ -80,7 +81,7 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
         const leader = await findLeader(tx, context.database);
         // The permission to begin was used, or is not needed any more.
         const { [nodes[0]?.id ?? ""]: _begin, ...orders } = firstOrders(nodes, past.timeline, leader);
-        return wantPast(tx, operationId, RENEWED, { ...context, past, orders }, nodes);
+        return wantPast(tx, operationId, RENEWED, { ...context, past, orders }, nodes, { upTo: 100 });
       }),
 
     /** A host that goes away after it was asked is not waited for: it does as one that was away before. */
@@ -164,8 +165,9 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
     phase: string,
     context: Context & Pick<SpecContext, "orders">,
     nodes: readonly NodeRow[],
+    share?: Share,
   ): Promise<Wanted> {
-    return want(tx, operationId, phase, await specsOf(tx, nodes, { ...context, zone }));
+    return want(tx, operationId, phase, await specsOf(tx, nodes, { ...context, zone }), share);
   }
 };
 export type RestoreActivities = ReturnType<typeof createRestoreActivities>;
@@ -173,7 +175,7 @@ export type RestoreActivities = ReturnType<typeof createRestoreActivities>;
 const nodesOf = (tx: Tx, { database }: Context): Promise<NodeRow[]> => findNodes(tx, database.account_id, database.id);
 
 /** In the first of these phases that there was. */
-async function askedIn(tx: Tx, operationId: number, ...names: string[]): Promise<WantedNode[]> {
+async function askedIn(tx: Tx, operationId: number, ...names: string[]): Promise<readonly WantedNode[]> {
   const phases = await findPhases(tx, operationId);
   const [found] = names.flatMap((name) => phases.filter(({ phase }) => phase === name));
   return found?.nodes ?? [];

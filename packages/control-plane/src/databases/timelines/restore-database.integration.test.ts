@@ -257,3 +257,42 @@ test("while it is restored, nothing else is done with it", async () => {
     body: { oldest_restore_time: expect.anything() },
   });
 });
+
+test("the progress that its owner sees never falls, whichever phase its host works on and however often it begins again", async () => {
+  await using world = await newWorld();
+  const { alice, database, host } = await staged(world);
+  const backup = await hasBackup(world, database);
+  const before = await wantedSpec(world);
+  await host.report(before, "running");
+  await alice.post(`${database.url}/backups/${backup.id}/restore`);
+  const { id: operation } = await world.lastOperation();
+  const seen: (number | null)[] = [];
+  const see = async () => {
+    const { body } = await alice.get<{ data: { percent_complete: number | null }[] }>("/v4/account/events");
+    seen.push(body.data[0]?.percent_complete ?? null);
+  };
+  const says = async (...report: Parameters<typeof host.report>) => {
+    await host.report(...report);
+    await see();
+  };
+
+  await see();
+  await world.activities.shipOwn(operation);
+  // The host has not read it yet: it runs as before.
+  await says(before, "running");
+  const shipping = await wantedSpec(world);
+  const job = { id: shipping.jobs?.[0]?.id as string, state: "working" as const };
+  await says(shipping, "running", { jobs: [{ ...job, percent: 50 }] });
+  await says(shipping, "running", { jobs: [{ ...job, state: "done", percent: 100 }] });
+  await world.activities.wantRestored(operation);
+  await says(shipping, "running", { jobs: [{ ...job, state: "done", percent: 100 }] });
+  const restored = await wantedSpec(world);
+  for (const percent of [5, 45, 92]) await says(restored, "working", { percent });
+  // A second try begins at the first step, and then the server is made from the new data, by other steps.
+  for (const percent of [0, 5, 65]) await says(restored, "working", { percent });
+  await says(restored, "running", { timeline: restored.data?.timeline as string });
+  await world.activities.settleRestore(operation, { done: true });
+  await see();
+
+  expect(seen).toEqual([0, 0, 5, 10, 10, 14, 50, 92, 92, 92, 92, 99, 100]);
+});

@@ -7,6 +7,8 @@ import { isCluster } from "../clusters/cluster-spec.ts";
 import type { DatabaseRow } from "../database-store.ts";
 
 const SHIP = "ship";
+/** Of an operation that goes on when everything is in the archive. */
+const SHIP_SHARE = { upTo: 10 };
 
 type Change = (spec: UntimedSpec) => UntimedSpec;
 
@@ -28,7 +30,7 @@ export async function wantShipped(
     : await specsOfOne(tx, database, now);
   // Whoever keeps it now learns of it with its next poll.
   if (specs === undefined) return undefined;
-  const { hosts } = await want(tx, operationId, SHIP, specs.map(changed ?? ((spec) => spec)));
+  const { hosts } = await want(tx, operationId, SHIP, specs.map(changed ?? ((spec) => spec)), SHIP_SHARE);
   return { hosts: [...hosts, ...(moved?.wanted.hosts ?? [])] };
 }
 

@@ -1,13 +1,13 @@
 import { type CaptureReport, type ImageUploadsRequest, PROTOCOL, type UploadsReply } from "@moorage/contract/agent";
 import type { CaptureCalls } from "#fleet/index.ts";
-import { addSignal } from "#operations/index.ts";
+import { addSignal, raisePercent } from "#operations/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { notFound } from "#platform/errors.ts";
 import { contentKey } from "../object-names.ts";
 import type { ImageStores } from "../stores.ts";
-import { findWantedCapture, listWantedCaptures, saveProgress, saveReport } from "./capture-store.ts";
+import { findWantedCapture, listWantedCaptures, saveReport } from "./capture-store.ts";
 
 export type CaptureCallDeps = { db: Db; clock: Clock; imageStores: ImageStores };
 
@@ -35,7 +35,7 @@ async function recordReports(
       if (report.state !== "working" && (await addSignal(tx, saved.operation_id))) hinted = true;
       return saved.operation_id;
     });
-    if (operation !== undefined) await saveProgress(db, operation, report.percent);
+    if (operation !== undefined) await raisePercent(db, operation, report.percent);
   }
   return hinted;
 }

@@ -75,16 +75,6 @@ export const saveReport = (
     .returning("operation_id")
     .executeTakeFirst();
 
-/** A number for people to watch. In a statement of its own: it must not hold a capture while it waits for an operation. */
-export const saveProgress = (db: Db, operationId: number, percent: number): Promise<unknown> =>
-  db
-    .updateTable("operations")
-    .set({ percent })
-    .where("id", "=", operationId)
-    .where("percent", "is distinct from", percent)
-    .where("settled_at", "is", null)
-    .execute();
-
 /** A capture with what is known around it. Undefined: it has ended. */
 export const findCaptureWork = (db: Db | Tx, operationId: number) =>
   db

@@ -359,6 +359,8 @@ export type Tables = {
     operation_id: number;
     phase: string;
     nodes: JSONColumnType<WantedNode[]>;
+    percent_from: number | null;
+    percent_to: number | null;
   };
   databases: {
     account_id: number;

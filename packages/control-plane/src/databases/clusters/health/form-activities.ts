@@ -1,4 +1,4 @@
-import { areHeard, findHost, findNodes, type NodeRow, want } from "#fleet/index.ts";
+import { areHeard, findHost, findNodes, type NodeRow, type Share, want } from "#fleet/index.ts";
 import { findOperation } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { ActivityDeps } from "../../activities.ts";
@@ -33,8 +33,8 @@ export const createFormActivities = ({ db, clock, zone, archive }: Omit<Activity
     if (settled_at !== null || isOvertaken(kind, database) || !isWhole)
       return taken({ next: "failed", why: "it was asked for something else meanwhile." });
 
-    const wantAll = async (phase: string, orders: OrdersOf = {}): Promise<number[]> =>
-      (await want(tx, operationId, phase, await specsOf(tx, nodes, { ...context, zone, orders }))).hosts;
+    const wantAll = async (phase: string, orders: OrdersOf = {}, share?: Share): Promise<number[]> =>
+      (await want(tx, operationId, phase, await specsOf(tx, nodes, { ...context, zone, orders }), share)).hosts;
     if (isAsynchronous(database)) {
       const { do: next } = nextOfFollowing(await formingMembers(tx, nodes, clock()));
       return taken({ next: next === "done" ? "formed" : "wait" });
@@ -59,7 +59,7 @@ export const createFormActivities = ({ db, clock, zone, archive }: Omit<Activity
           });
         const phase = `begin ${rounds.begun + 1}`;
         const orders = { [next.node]: { begin: orderId(operationId, phase) } };
-        return taken({ next: "wait" }, await wantAll(phase, orders));
+        return taken({ next: "wait" }, await wantAll(phase, orders, { upTo: 100 }));
       }
       case "withdraw":
         return taken({ next: "wait" }, await wantAll(`withdraw ${rounds.withdrawn + 1}`));

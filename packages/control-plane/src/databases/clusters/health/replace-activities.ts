@@ -58,7 +58,7 @@ export const createReplaceActivities = ({
     const dead = cluster.members.filter(({ host }) => host.dead).map((member) => member.node);
     const others = nodes.filter(({ id }) => id !== node && !dead.includes(id));
     const told = fresh === undefined ? [old] : [...others, fresh];
-    return want(tx, operationId, PHASE, await specsOf(tx, told, { ...context, zone, orders }));
+    return want(tx, operationId, PHASE, await specsOf(tx, told, { ...context, zone, orders }), { upTo: 100 });
   };
 
   /** A node on another host, which counts in the place of the old one from now on. Undefined when there is no room. */

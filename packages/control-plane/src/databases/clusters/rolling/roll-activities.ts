@@ -1,4 +1,4 @@
-import { findNodes, findPhases, type NodeRow, type Progress, progressOf, want } from "#fleet/index.ts";
+import { findNodes, findPhases, type NodeRow, type Progress, progressOf, type Share, want } from "#fleet/index.ts";
 import { findOperation, type OperationRow } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { findPlan, type Plan } from "#regions/index.ts";
@@ -56,7 +56,8 @@ export const createRollActivities = ({ db, clock, zone, archive }: Omit<Activity
       case "change": {
         const own = nodes.filter(({ id }) => id === turn.node);
         const specs = await specsOf(tx, own, { ...target, zone, itsTurn: true });
-        const { hosts } = await want(tx, operationId, phaseOf(course.direction, turn.node), specs);
+        const phase = phaseOf(course.direction, turn.node);
+        const { hosts } = await want(tx, operationId, phase, specs, shareOf(course, phases, nodes.length));
         await noteStep(tx, operation, now);
         return rolled({ next: "wait" }, hosts);
       }
@@ -95,6 +96,12 @@ async function asBefore<Context extends Awaited<ReturnType<typeof loadDatabase>>
 const phaseOf = (direction: Course["direction"], node: string): string => `${direction} ${node}`;
 
 type Phases = Awaited<ReturnType<typeof findPhases>>;
+
+/** Each node is an equal part of the change. The way back is none of it. */
+const shareOf = ({ direction }: Pick<Course, "direction">, phases: Phases, size: number): Share =>
+  direction === "back"
+    ? {}
+    : { upTo: Math.round((100 * (1 + phases.filter(({ phase }) => phase.startsWith(`${direction} `)).length)) / size) };
 
 function progressIn(phases: Phases, name: string, node: NodeRow): Progress {
   const told = phases.find(({ phase }) => phase === name);
