@@ -75,7 +75,7 @@ export function fieldFaultsOf({ method, path, former }: Operation, body: unknown
 function isRefusal({ status, text }: Reply, expected: Exclude<Outcome, "allowed">): boolean {
   const { errors = [] } = JSON.parse(text) as { errors?: { reason: string; field?: string }[] };
   const reason = errors.length === 1 && errors[0]?.field === undefined ? (errors[0]?.reason ?? "") : "";
-  if (expected === "no token") return status === 401 && reason === "Invalid Token";
+  if (expected === "no token") return status === 401 && reason.startsWith("Invalid Token");
   if (expected === "forbidden") return status === 403 && reason.startsWith("Unauthorized");
   if (expected === "not found") return status === 404 && reason === "Not found";
   return (

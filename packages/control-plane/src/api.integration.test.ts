@@ -5,6 +5,11 @@ const INSTANCES = "/v4/databases/mysql/instances";
 const EVENTS = "/v4/account/events";
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
+const refusedAs = (why: string) => ({
+  status: 401,
+  body: { errors: [{ reason: expect.stringContaining(`Invalid Token: ${why}`) }] },
+});
+
 async function withToken(world: World, change: { revoked_at?: Date; expires_at?: Date }) {
   const alice = await world.customer();
   await world.db.updateTable("tokens").set(change).execute();
@@ -12,30 +17,35 @@ async function withToken(world: World, change: { revoked_at?: Date; expires_at?:
 }
 
 test.each([
-  ["none", {}],
-  ["an empty one", { authorization: "" }],
-  ["no scheme", { authorization: "a".repeat(64) }],
-  ["another scheme", { authorization: `Basic ${"a".repeat(64)}` }],
-  ["too short", bearer("a".repeat(63))],
-  ["unknown", bearer("a".repeat(64))],
-])("a request whose token is %s is 401", async (_name, headers) => {
+  ["missing", {}, "no token was sent. Send `Authorization: Bearer <token>`."],
+  ["empty", { authorization: "" }, "no token was sent. Send `Authorization: Bearer <token>`."],
+  ["forgotten after the scheme", { authorization: "Bearer " }, "no token was sent after `Bearer`."],
+  ["without a scheme", { authorization: "a".repeat(64) }, "the word `Bearer` is missing before the token."],
+  ["of another scheme", { authorization: `Basic ${"a".repeat(64)}` }, "only the scheme Bearer is accepted."],
+  ["too short", bearer("a".repeat(63)), "a token has 64 hexadecimal digits, and what was sent has not."],
+  ["unknown", bearer("a".repeat(64)), "this token is unknown."],
+])("a request whose token is %s is 401, and says so", async (_name, headers, why) => {
   await using world = await newWorld();
 
   const reply = await world.send({ method: "GET", url: INSTANCES, headers });
 
-  expect([reply.statusCode, reply.body]).toEqual([401, '{"errors":[{"reason":"Invalid Token"}]}']);
+  expect([reply.statusCode, reply.json()]).toEqual([401, { errors: [{ reason: expect.any(String) }] }]);
+  expect(reply.json<{ errors: { reason: string }[] }>().errors[0]?.reason.startsWith(`Invalid Token: ${why}`)).toBe(
+    true,
+  );
+  expect(reply.headers["www-authenticate"]).toBe("Bearer");
 });
 
-test("a revoked token is 401, and one that is expired, to the second", async () => {
+test("a revoked token is 401, and one that is expired, to the second, and each is told which it is", async () => {
   await using world = await newWorld();
   const expiring = await withToken(world, { expires_at: new Date(world.time.now.getTime() + 1000) });
   expect(await expiring.get(INSTANCES)).toMatchObject({ status: 200 });
 
   world.time.now = new Date(world.time.now.getTime() + 1000);
-  expect(await expiring.get(INSTANCES)).toMatchObject({ status: 401 });
+  expect(await expiring.get(INSTANCES)).toMatchObject(refusedAs("this token expired at"));
 
   const revoked = await withToken(world, { revoked_at: world.time.now });
-  expect(await revoked.get(INSTANCES)).toMatchObject({ status: 401 });
+  expect(await revoked.get(INSTANCES)).toMatchObject(refusedAs("this token was revoked at"));
 });
 
 test("a token sent to a public operation is checked too", async () => {

@@ -81,7 +81,10 @@ test("with a good card what is owed and what was used is charged once, and then 
   // Tokens dead, of everybody.
   for (const user of [alice, bob])
     for (const path of [ACCOUNT, database.url, "/v4/profile"])
-      expect(await user.get(path)).toMatchObject({ status: 401, body: { errors: [{ reason: "Invalid Token" }] } });
+      expect(await user.get(path)).toMatchObject({
+        status: 401,
+        body: { errors: [{ reason: "Invalid Token: the account of this token is closed." }] },
+      });
   // Nothing costs anything from then on.
   expect((await factsOf(world)).at(-1)).toBe(`ended ${cutoff.toISOString()}`);
   // The database stops, and its data are kept.

@@ -2,14 +2,12 @@ import { sql } from "kysely";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { prepare } from "#platform/db/prepare.ts";
-import { DomainError } from "#platform/errors.ts";
 import { sha256 } from "#platform/sha256.ts";
+import { invalidToken, whyNoToken, whyNotGood } from "./invalid-token.ts";
 import type { Principal } from "./principal.ts";
 import type { KnownToken, TokenCache } from "./token-cache.ts";
 
 export type Authenticate = (authorization: string | undefined) => Promise<Principal>;
-
-export const invalidToken = (): DomainError => new DomainError("unauthorized", { reason: "Invalid Token" });
 
 /** `Bearer` is the interface's scheme; one SDK says `token`. */
 const scheme = /^(?:bearer|token) +([0-9a-f]{64})$/i;
@@ -18,13 +16,14 @@ export const createAuthenticate =
   ({ db, clock, tokens }: { db: Db; clock: Clock; tokens: TokenCache }): Authenticate =>
   async (authorization) => {
     const token = scheme.exec(authorization ?? "")?.[1];
-    if (token === undefined) throw invalidToken();
+    if (token === undefined) throw invalidToken(whyNoToken(authorization));
     const hash = sha256(token);
     const name = hash.toString("base64");
     const remember = tokens.begin();
     const cached = tokens.get(name);
     const known = cached ?? (await lookUp(db, hash));
-    if (known === undefined || (known.expiresAt !== null && known.expiresAt <= clock())) throw invalidToken();
+    if (known === undefined || (known.expiresAt !== null && known.expiresAt <= clock()))
+      throw invalidToken(await whyNotGood(db, hash, clock()));
     if (cached === undefined) remember(name, known);
     return known.principal;
   };

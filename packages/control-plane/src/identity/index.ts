@@ -1,4 +1,5 @@
-export { type Authenticate, createAuthenticate, invalidToken } from "./authenticate.ts";
+export { type Authenticate, createAuthenticate } from "./authenticate.ts";
+export { invalidToken, whyNoToken } from "./invalid-token.ts";
 export { dropGrants, granting, mayUse, mayView } from "./grants.ts";
 export {
   type AccountLimits,

@@ -12,9 +12,10 @@ import { identifyWithinLimits } from "#platform/limits/within-limits.ts";
 import { type PageRequest, readPage } from "#platform/http/page.ts";
 import { fileOf, readFiles } from "#platform/http/upload-body.ts";
 import { isText, validate } from "#platform/http/validate.ts";
-import { type Authenticate, invalidToken } from "./authenticate.ts";
+import type { Authenticate } from "./authenticate.ts";
 import { permissionOn } from "./grants.ts";
 import { isUserGone } from "./identity-store.ts";
+import { invalidToken } from "./invalid-token.ts";
 import { type Principal, requireAccess, requirePermission } from "./principal.ts";
 
 type Call<O extends Operation> = {

@@ -1,4 +1,4 @@
-import { invalidToken, mayUse, type Principal } from "#identity/index.ts";
+import { invalidToken, mayUse, type Principal, whyNoToken } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
 import { readWireId } from "./entity.ts";
@@ -9,7 +9,7 @@ export async function imageToView(db: Db, principal: Principal | undefined, wire
   const named = readWireId(wireId);
   if (named === undefined) throw notFound();
   if (named.kind === "public") return findPublicImage(db, named.name);
-  if (principal === undefined) throw invalidToken();
+  if (principal === undefined) throw invalidToken(whyNoToken(undefined));
   return requireImage(db, principal, named.id, "read_only");
 }
 

@@ -7,7 +7,9 @@ const ownRow = (db: Db | Tx, by: Principal) =>
   db.selectFrom("users").selectAll().where("account_id", "=", by.accountId).where("id", "=", by.userId);
 
 export const findOwnUser = (db: Db, by: Principal): Promise<UserRow> =>
-  ownRow(db, by).executeTakeFirstOrThrow(invalidToken);
+  ownRow(db, by).executeTakeFirstOrThrow(() => invalidToken());
 
 export const lockOwnUser = (tx: Tx, by: Principal): Promise<UserRow> =>
-  ownRow(tx, by).forNoKeyUpdate().executeTakeFirstOrThrow(invalidToken);
+  ownRow(tx, by)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow(() => invalidToken());

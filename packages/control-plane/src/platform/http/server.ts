@@ -102,6 +102,7 @@ export function createServer(
     if (error instanceof Replayed) return reply.status(200).type("application/json").send(error.reply);
     if (error instanceof DomainError) {
       if (error.kind === "unavailable") reply.header("retry-after", RETRY_AFTER_SECONDS);
+      if (error.kind === "unauthorized") reply.header("www-authenticate", "Bearer");
       return reply.status(statusOf[error.kind]).send({ errors: error.errors });
     }
     if (error.code === "FST_ERR_CTP_BODY_TOO_LARGE")

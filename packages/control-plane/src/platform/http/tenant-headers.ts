@@ -31,7 +31,7 @@ export function tenantHeaders(app: FastifyInstance): void {
     const names = Object.keys(request.query as object);
     if (!names.some((name) => tokenNames.has(name.toLowerCase()))) return done();
     void refuse(
-      reply,
+      reply.header("www-authenticate", "Bearer"),
       401,
       "Invalid Token: a token in the query string is not accepted, since addresses are written into logs. Send it as `Authorization: Bearer <token>`, and replace the one that was sent.",
     );
