@@ -16,6 +16,8 @@ export const flagOf = (path: readonly string[]): string => `--${path.join(".").r
 
 export function fieldsOf(schema: z.ZodObject, within: readonly string[] = [], isRequired = true): Field[] {
   return Object.entries(schema.shape).flatMap(([name, whole]) => {
+    // What no option can be called is an older client's name for another field.
+    if (!/^\w/.test(name)) return [];
     const path = [...within, name];
     const { inner, isOptional, isNullable } = unwrap(whole as z.ZodType);
     const needed = isRequired && !isOptional;
