@@ -77,7 +77,7 @@ function isRefusal({ status, text }: Reply, expected: Exclude<Outcome, "allowed"
   const reason = errors.length === 1 && errors[0]?.field === undefined ? (errors[0]?.reason ?? "") : "";
   if (expected === "no token") return status === 401 && reason.startsWith("Invalid Token");
   if (expected === "forbidden") return status === 403 && reason.startsWith("Unauthorized");
-  if (expected === "not found") return status === 404 && reason === "Not found";
+  if (expected === "not found") return status === 404 && reason.startsWith("Not found: there is no ");
   return (
     status === 401 &&
     expected

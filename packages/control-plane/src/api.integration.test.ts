@@ -94,11 +94,17 @@ test("another account's object and one that does not exist get the same bytes", 
   ] as const) {
     const bytes = async (n: number | string) => {
       const reply = await world.send({ method, url: path(n), headers: bearer(mallory.token) });
-      return [reply.statusCode, reply.body, reply.headers["content-type"]];
+      return [reply.statusCode, reply.body.replaceAll(`database ${n}`, "database N"), reply.headers["content-type"]];
     };
     const absent = await bytes(id + 1024);
-    expect(absent).toEqual([404, '{"errors":[{"reason":"Not found"}]}', "application/json"]);
-    for (const other of [id, "0", "-1", "abc", "1.5"]) expect(await bytes(other)).toEqual(absent);
+    expect(absent).toEqual([
+      404,
+      `{"errors":[{"reason":"Not found: there is no database N. GET ${INSTANCES} lists what there is."}]}`,
+      "application/json",
+    ]);
+    for (const other of [id, "0"]) expect(await bytes(other)).toEqual(absent);
+    for (const other of ["-1", "abc", "1.5"])
+      expect(await bytes(other)).toMatchObject([404, expect.stringContaining("The id of a database is a number."), {}]);
   }
   expect(await mallory.get(`${EVENTS}/${event?.id}`)).toMatchObject({ status: 404 });
   expect(await world.audit()).toEqual(before);
@@ -235,5 +241,8 @@ test.each([
   "/v4/databases/types/%00",
 ])("%s is not found, like any id that cannot exist", async (path) => {
   await using world = await newWorld();
-  expect(await world.anonymous.get(path)).toMatchObject({ status: 404, body: { errors: [{ reason: "Not found" }] } });
+  expect(await world.anonymous.get(path)).toMatchObject({
+    status: 404,
+    body: { errors: [{ reason: expect.stringMatching(/^Not found: there is no such (region|engine|type)\./) }] },
+  });
 });

@@ -19,6 +19,7 @@ import {
 } from "#payments/index.ts";
 import { type ReadinessDeps, readiness } from "#platform/http/readiness.ts";
 import { createServer } from "#platform/http/server.ts";
+import { createWhyNowhere } from "./why-nowhere.ts";
 import { type Bounds, shedLoad } from "#platform/http/shed.ts";
 import { tenantHeaders } from "#platform/http/tenant-headers.ts";
 import type { Log } from "#platform/log.ts";
@@ -45,7 +46,8 @@ export type Serving = Bounds & ReadinessDeps & { trustedProxies: string[] | fals
 /** The tenants' interface. */
 export function createTenantApi(log: Log, given: GivenDeps, serving: Serving): FastifyInstance {
   const elsewhere = operations.filter(({ servedBy }) => servedBy !== undefined);
-  const app = createServer(log, { trustProxy: serving.trustedProxies }, { elsewhere });
+  const whyNowhere = createWhyNowhere(given.publicUrl);
+  const app = createServer(log, { trustProxy: serving.trustedProxies }, { elsewhere, whyNowhere });
   tenantHeaders(app);
   shedLoad(app, serving);
   readiness(app, serving);

@@ -16,6 +16,7 @@ import type { Authenticate } from "./authenticate.ts";
 import { permissionOn } from "./grants.ts";
 import { isUserGone } from "./identity-store.ts";
 import { invalidToken } from "./invalid-token.ts";
+import { nameWhatIsMissing } from "./name-what-is-missing.ts";
 import { type Principal, requireAccess, requirePermission } from "./principal.ts";
 
 type Call<O extends Operation> = {
@@ -55,6 +56,13 @@ export function route<const O extends Operation>(
 ): void {
   const { access } = operation;
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    try {
+      return await answer(request, reply);
+    } catch (error) {
+      throw nameWhatIsMissing(error, operation, rawParams(operation, request.params as Record<string, string>));
+    }
+  };
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const accepted = access === "public" ? (operation.scopesIfSent ?? []) : access.scopes;
     scopeHeaders(reply, { held: undefined, accepted, accountUuid: undefined });
     const principal = await identifyWithinLimits(deps.limiter, operation, request, reply, () =>
@@ -66,7 +74,7 @@ export function route<const O extends Operation>(
     const params = paramsOf(operation, request.params as Record<string, string>);
     if (principal !== undefined) await requireEntity(deps, operation, principal, params);
     await findObject({ principal, params } as Call<O>);
-    const answer = await handle({
+    const given = await handle({
       principal,
       params,
       query: operation.query === undefined ? undefined : validate(operation.query, request.query ?? {}),
@@ -96,7 +104,7 @@ export function route<const O extends Operation>(
       throw isUserGone(error) ? invalidToken() : error;
     });
     if (operation.download !== undefined) reply.headers(headersOfFile(operation.download));
-    return answer === undefined ? reply.status(204).send() : answer;
+    return given === undefined ? reply.status(204).send() : given;
   };
   const { cacheSeconds, upload } = operation as Operation;
   const options = {
@@ -167,11 +175,17 @@ function urlsOf(operation: Operation): string[] {
   return all.flatMap((each) => [each, each.replace(`:${slashParam}`, `:${slashParam}_left/:${slashParam}_right`)]);
 }
 
-/** An id that cannot exist is an object that does not. */
-function paramsOf({ params: schema, slashParam }: Operation, raw: Record<string, string>): unknown {
-  if (schema === undefined) return undefined;
+/** As they were sent, an id of two segments as one. */
+function rawParams({ slashParam }: Operation, raw: Record<string, string>): Record<string, string> {
   const left = slashParam === undefined ? undefined : raw[`${slashParam}_left`];
-  const joined = left === undefined ? raw : { ...raw, [slashParam as string]: `${left}/${raw[`${slashParam}_right`]}` };
+  return left === undefined ? raw : { ...raw, [slashParam as string]: `${left}/${raw[`${slashParam}_right`]}` };
+}
+
+/** An id that cannot exist is an object that does not. */
+function paramsOf(operation: Operation, raw: Record<string, string>): unknown {
+  const { params: schema } = operation;
+  if (schema === undefined) return undefined;
+  const joined = rawParams(operation, raw);
   const parsed = schema.safeParse(joined);
   if (!parsed.success || !Object.values(joined).every(isText)) throw notFound();
   return parsed.data;

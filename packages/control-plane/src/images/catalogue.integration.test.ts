@@ -13,7 +13,7 @@ import {
 } from "#testing/image-stage.ts";
 import { newWorld, REGION, type World } from "#testing/world.ts";
 
-const NOT_FOUND = { status: 404, body: { errors: [{ reason: "Not found" }] } };
+const NOT_FOUND = { status: 404, body: { errors: [{ reason: expect.stringMatching(/^Not found: there is no /) }] } };
 const NO_TOKEN = { status: 401, body: { errors: [{ reason: expect.stringMatching(/^Invalid Token/) }] } };
 type Reader = Pick<Person, "get">;
 

@@ -128,7 +128,9 @@ test("said again, it is changed; deprecated with its end of life; said again, it
   expect(await seen()).toMatchObject({ deprecated: false, eol: null });
 
   expect(await world.operator.post(`${path}/retire`, {})).toMatchObject({ status: 200, body: id });
-  expect(await seen()).toEqual({ errors: [{ reason: "Not found" }] });
+  expect(await seen()).toEqual({
+    errors: [{ reason: expect.stringMatching(/^Not found: there is no image operator/) }],
+  });
   expect((await world.operator.post(`${path}/retire`, {})).status).toBe(404);
   // The name is free.
   expect(await publicImage(world, "debian-12")).toMatchObject({ id: "operator/debian-12" });

@@ -20,7 +20,10 @@ export class DomainError extends Error {
   }
 }
 
-export const notFound = (): DomainError => new DomainError("not-found", { reason: "Not found" });
+/** With this every text of a 404 begins. */
+export const NOT_FOUND = "Not found";
+/** A route says what was not found, by its path: a capability need not. */
+export const notFound = (): DomainError => new DomainError("not-found", { reason: NOT_FOUND });
 
 export const invalid = (field: string, valid: string): DomainError =>
   new DomainError("invalid", { field, reason: invalidReason(field, valid) });

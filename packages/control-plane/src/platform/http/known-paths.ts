@@ -1,10 +1,17 @@
 import type { FastifyInstance } from "fastify";
 
-/** Which methods a path has, so that a wrong one can be told from a wrong path. Asked only for requests that no route took. */
+export type KnownPaths = {
+  /** So that a wrong method can be told from a wrong path. */
+  methodsOf(url: string): string[];
+  /** The longest beginning of a path that leads somewhere, and what may follow it. */
+  nextOf(url: string): { begin: string; next: string[] };
+};
+
+/** What there is at the paths of a server. Asked only for requests that no route took. */
 export function rememberPaths(
   app: FastifyInstance,
   elsewhere: readonly { method: string; path: string }[],
-): (url: string) => string[] {
+): KnownPaths {
   const known = new Map<string, { pattern: RegExp; methods: Set<string> }>();
   const remember = (url: string, methods: readonly string[]): void => {
     const path = known.get(url) ?? { pattern: patternOf(url), methods: new Set(["OPTIONS"]) };
@@ -13,12 +20,33 @@ export function rememberPaths(
   };
   for (const { method, path } of elsewhere) remember(path, method === "GET" ? [method, "HEAD"] : [method]);
   app.addHook("onRoute", ({ url, method }) => remember(url, [method].flat()));
-  return (url) => {
-    const path = url.split("?", 1)[0] ?? "";
-    const found = [...known.values()].filter(({ pattern }) => pattern.test(path));
-    return [...new Set(found.flatMap(({ methods }) => [...methods]))].sort();
+  return {
+    methodsOf: (url) => {
+      const path = pathOf(url);
+      const found = [...known.values()].filter(({ pattern }) => pattern.test(path));
+      return [...new Set(found.flatMap(({ methods }) => [...methods]))].sort();
+    },
+    nextOf: (url) => nextAmong([...known.keys()], pathOf(url)),
   };
 }
+
+const pathOf = (url: string): string => url.split("?", 1)[0] ?? "";
+
+function nextAmong(known: readonly string[], path: string): { begin: string; next: string[] } {
+  let [among, begin] = [known.map((url) => url.split("/").slice(1)), ""];
+  for (const [depth, part] of path.split("/").slice(1).entries()) {
+    const fixed = among.filter((url) => url[depth] === part);
+    const fitting = fixed.length > 0 ? fixed : among.filter((url) => url[depth]?.startsWith(":") === true);
+    // A path that ends here is known, and so is what comes after it: that is where the caller went wrong.
+    if (part === "" || !fitting.some((url) => url.length > depth + 1)) break;
+    [among, begin] = [fitting, `${begin}/${shown(fitting[0]?.[depth])}`];
+  }
+  const depth = begin.split("/").length - 1;
+  const next = among.flatMap((url) => (url[depth] === undefined ? [] : [shown(url[depth])]));
+  return { begin, next: [...new Set(next)].sort() };
+}
+
+const shown = (part = ""): string => part.replace(/^:(.*)$/, "{$1}");
 
 const patternOf = (url: string): RegExp =>
   new RegExp(

@@ -6,11 +6,11 @@ import Fastify, {
   type FastifyServerOptions,
   LogController,
 } from "fastify";
-import { DomainError, type ErrorKind } from "#platform/errors.ts";
+import { DomainError, type ErrorKind, NOT_FOUND } from "#platform/errors.ts";
 import type { Log } from "#platform/log.ts";
 import { answerBytesThatAreNoRequest } from "./client-error.ts";
 import { readJsonBodies } from "./json-body.ts";
-import { rememberPaths } from "./known-paths.ts";
+import { type KnownPaths, rememberPaths } from "./known-paths.ts";
 import { Replayed } from "./once.ts";
 import { refuse } from "./refuse.ts";
 import { requestIdOf, secretiveRequestIdOf, withoutText, writeRequestLog } from "./request-log.ts";
@@ -46,13 +46,15 @@ export type Speaking = {
   secretive?: boolean;
   /** What another server answers at our paths. */
   elsewhere?: readonly { method: string; path: string }[];
+  /** The text for a path that does not exist, in place of two words. */
+  whyNowhere?: (url: string, near: ReturnType<KnownPaths["nextOf"]>) => string;
 };
 
 /** A Fastify server that speaks as the interface does: every answer JSON, every refusal `{"errors": [{"reason"}]}`. */
 export function createServer(
   log: Log,
   options: FastifyServerOptions & { https?: object } = {},
-  { secretive = false, elsewhere = [] }: Speaking = {},
+  { secretive = false, elsewhere = [], whyNowhere }: Speaking = {},
 ): FastifyInstance {
   const app = Fastify({
     ...everyServer(log),
@@ -62,7 +64,7 @@ export function createServer(
     frameworkErrors: (error, request, reply) => {
       reply.header("x-request-id", request.id);
       void (error.code === "FST_ERR_MAX_PARAM_LENGTH"
-        ? refuse(reply, 404, "Not found")
+        ? refuse(reply, 404, `${NOT_FOUND}: no id is as long as this one.`)
         : refuse(reply, 400, "The path is not a valid URL: check its percent encoding."));
     },
     // Clients write `//` in paths, and one API under two version names.
@@ -75,7 +77,7 @@ export function createServer(
 
   readJsonBodies(app);
   writeRequestLog(app, { paths: !secretive });
-  const methodsOf = rememberPaths(app, elsewhere);
+  const { methodsOf, nextOf } = rememberPaths(app, elsewhere);
 
   // One of the SDKs compares the whole header, so it must not name a charset.
   app.addHook("onSend", (_request, reply, _payload, done) => {
@@ -87,7 +89,8 @@ export function createServer(
   const answerWithoutRoute = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const methods = methodsOf(request.url);
     const isElsewhere = request.method !== "OPTIONS" && methods.includes(request.method);
-    if (methods.length === 0 || isElsewhere) return refuse(reply, 404, "Not found");
+    if (isElsewhere) return refuse(reply, 404, NOT_FOUND);
+    if (methods.length === 0) return refuse(reply, 404, whyNowhere?.(request.url, nextOf(request.url)) ?? NOT_FOUND);
     reply.header("allow", methods.join(", "));
     if (request.method === "OPTIONS") return reply.status(204).send();
     return refuse(reply, 405, `${request.method} is not possible here. Possible: ${methods.join(", ")}.`);

@@ -1,0 +1,68 @@
+import { type Operation, operations } from "@moorage/contract";
+import { z } from "zod";
+import { DomainError, NOT_FOUND } from "#platform/errors.ts";
+import { isText } from "#platform/http/validate.ts";
+
+/** What the parameters of paths stand for. */
+const nouns: Record<string, string> = {
+  appId: "authorized app",
+  backupId: "backup",
+  clientId: "OAuth client",
+  computeId: "compute instance",
+  diskId: "disk",
+  engineId: "engine",
+  eventId: "event",
+  imageId: "image",
+  instanceId: "database",
+  invoiceId: "invoice",
+  loginId: "login",
+  metric: "metric",
+  paymentId: "payment",
+  paymentMethodId: "payment method",
+  regionId: "region",
+  token: "transfer",
+  tokenId: "token",
+  typeId: "type",
+  username: "user",
+};
+const LONGEST_SHOWN = 64;
+
+/**
+ * The same refusal with what was not found, read from the request alone: so that nobody learns by it whether an object
+ * does not exist or may not be seen. A refusal that names something already is left as it is.
+ */
+export function nameWhatIsMissing(error: unknown, operation: Operation, params: Record<string, string>): unknown {
+  if (!(error instanceof DomainError) || error.kind !== "not-found" || error.message !== NOT_FOUND) return error;
+  const names = [...operation.path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
+  if (names.length === 0) return error;
+  const owner = operation.path.endsWith("/thumbnail") ? ["thumbnail"] : [];
+  const parts = [...owner, ...names.toReversed().map((name) => nameOf(name, params[name]))];
+  const hints = [...names.flatMap((name) => hintOf(operation, name, params[name])), listHint(operation.path)];
+  const reason = [`${NOT_FOUND}: there is no ${parts.join(" of ")}.`, ...hints].filter(Boolean).join(" ");
+  return new DomainError("not-found", { reason });
+}
+
+/** A transfer's token opens it: it is not said again. */
+function nameOf(name: string, value: string | undefined): string {
+  const noun = nouns[name] ?? name;
+  if (name === "token" || value === undefined || value === "" || value.length > LONGEST_SHOWN || !isText(value))
+    return `such ${noun}`;
+  return `${noun} ${value}`;
+}
+
+/** What would be valid, where that can be said without looking. */
+function hintOf({ params: schema }: Operation, name: string, value = ""): string[] {
+  const field = schema?.shape[name];
+  if (field instanceof z.ZodEnum && !field.safeParse(value).success)
+    return [`Possible: ${(field.options as string[]).join(", ")}.`];
+  const isNumber = field instanceof z.ZodType && field.safeParse("1").success && !field.safeParse("x").success;
+  return isNumber && !/^\d+$/.test(value) ? [`The id of a ${nouns[name] ?? name} is a number.`] : [];
+}
+
+/** The list that the last object of a path would be in. */
+function listHint(path: string): string {
+  const list = path.slice(0, path.lastIndexOf("/:"));
+  return operations.some((each) => each.method === "GET" && each.path === list)
+    ? `GET ${list.replace(/:(\w+)/g, "{$1}")} lists what there is.`
+    : "";
+}

@@ -1,0 +1,16 @@
+import { NOT_FOUND } from "#platform/errors.ts";
+
+/** Other engines of this API family, whose paths clients know. */
+const otherEngine = /^\/v4\/databases\/(?:postgresql|mongodb|redis)(?:\/|$)/;
+
+/** What is said of a path that does not exist: what there is near it, and where all of it is described. */
+export const createWhyNowhere =
+  (publicUrl: string | undefined) =>
+  (url: string, { begin, next }: { begin: string; next: readonly string[] }): string => {
+    const hint = otherEngine.test(url)
+      ? "Only MySQL is offered: use /v4/databases/mysql."
+      : begin.startsWith("/v4")
+        ? `After ${begin} may come: ${next.join(", ")}.`
+        : "All paths begin with /v4.";
+    return `${NOT_FOUND}: there is no such path. ${hint} The interface is described at ${publicUrl ?? ""}/docs.`;
+  };
