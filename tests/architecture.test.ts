@@ -34,7 +34,7 @@ const capabilities: Record<string, readonly string[]> = {
   depot: ["images"],
   "oauth-clients": ["identity", "events"],
   auth: [],
-  "sign-in": ["auth", "identity", "events", "mail"],
+  "sign-in": ["auth", "identity", "events", "mail", "profile"],
   users: ["identity", "events", "inventory", "mail"],
   profile: ["identity", "events", "mail", "oauth-clients", "users"],
   operator: [

@@ -56,6 +56,10 @@ export const features: readonly Feature[] = [
     proofs: [system("sign-in"), system("third-party-app")],
   },
   {
+    does: "[`moorage login`](docs/tenants/command-line.md#sign-in) by browser or device code, tokens on the security page",
+    proofs: [system("first-token")],
+  },
+  {
     does: "[billing](docs/tenants/billing.md): metering by the hour, invoices, taxes, promotions, payments through Stripe, cancellation",
     proofs: [inControlPlane("payments/charge-trials"), "tests/faults/month-end.ts", system("cancel-account")],
   },

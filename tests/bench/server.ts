@@ -59,6 +59,7 @@ async function server() {
       dailyBackupsKept: 2,
       existingCustomersOnly: false,
       sslConnectionIfOmitted: true,
+      authUrl: undefined,
       publicUrl: undefined,
       zone: "moorage.test",
       databaseCa: "",

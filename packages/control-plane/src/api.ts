@@ -18,6 +18,7 @@ import {
   requireDeskKey,
 } from "#payments/index.ts";
 import { type ReadinessDeps, readiness } from "#platform/http/readiness.ts";
+import { resourceMetadata } from "#platform/http/resource-metadata.ts";
 import { createServer } from "#platform/http/server.ts";
 import { createWhyNowhere } from "./why-nowhere.ts";
 import { type Bounds, shedLoad } from "#platform/http/shed.ts";
@@ -40,7 +41,10 @@ type TenantDeps = AccountRouteDeps &
   ProfileRouteDeps &
   TransferRouteDeps &
   UserRouteDeps;
-export type GivenDeps = Omit<TenantDeps, "exists" | "letters" | "offers" | "whenSettled">;
+export type GivenDeps = Omit<TenantDeps, "exists" | "letters" | "offers" | "whenSettled"> & {
+  /** Where people sign in, if they can. */
+  authUrl: string | undefined;
+};
 export type Serving = Bounds & ReadinessDeps & { trustedProxies: string[] | false };
 
 /** The tenants' interface. */
@@ -67,6 +71,7 @@ export function createTenantApi(log: Log, given: GivenDeps, serving: Serving): F
   transferRoutes(app, deps);
   userRoutes(app, deps);
   openapiRoutes(app);
+  resourceMetadata(app, given);
   return app;
 }
 

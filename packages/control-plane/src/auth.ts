@@ -2,30 +2,46 @@ import type { FastifyInstance } from "fastify";
 import { type AuthorizationServerDeps, createAuthorizationServer, endSessions } from "#auth/index.ts";
 import { createLetters } from "#mail/index.ts";
 import type { Log } from "#platform/log.ts";
+import { createLoginTokens, createOwnTokens } from "#profile/index.ts";
 import {
   createFormTokens,
   createPasswords,
+  deviceSignedInPage,
   errorPage,
   type Passwords,
   signedOutPage,
   signInPages,
   signOutPage,
   type Throttle,
+  userCodePage,
 } from "#sign-in/index.ts";
 import type { Serving } from "./api.ts";
 
-type Given = Omit<AuthorizationServerDeps, "pages"> & { throttle: Throttle; passwords?: Passwords };
+type Made = "pages" | "loginTokens" | "deviceLimits";
+type Given = Omit<AuthorizationServerDeps, Made> & { throttle: Throttle; passwords?: Passwords };
 
 /** Where people sign in, and apps get their tokens. */
 export async function createAuthServer(log: Log, given: Given, serving: Serving): Promise<FastifyInstance> {
-  const pages = { error: errorPage, signOut: signOutPage, signedOut: () => signedOutPage() };
-  const { app, interactions } = await createAuthorizationServer(log, { ...given, pages }, serving);
-  const { db, clock, sealer, throttle, authUrl } = given;
+  const { db, clock, sealer, throttle, authUrl, publicUrl } = given;
+  const pages = {
+    ...{ error: errorPage, signOut: signOutPage, signedOut: () => signedOutPage() },
+    ...{ userCode: userCodePage, deviceSignedIn: deviceSignedInPage },
+  };
+  const made = { pages, loginTokens: createLoginTokens(given), deviceLimits: deviceLimitsOf(throttle) };
+  const { app, interactions } = await createAuthorizationServer(log, { ...given, ...made }, serving);
   signInPages(app, {
-    ...{ db, clock, sealer, throttle, authUrl, interactions, endSessions },
+    ...{ db, clock, sealer, throttle, authUrl, publicUrl, interactions, endSessions },
+    tokens: createOwnTokens(given),
     letters: createLetters(given),
     passwords: given.passwords ?? createPasswords(),
     formTokens: createFormTokens(given.keyRing),
   });
   return app;
 }
+
+/** The budgets of passwords and codes, for what a device asks and people type. */
+const deviceLimitsOf = (throttle: Throttle): AuthorizationServerDeps["deviceLimits"] => ({
+  begin: (ip) => throttle.take({ at: "device", ip }),
+  typeCode: (ip) => throttle.take({ at: "userCode", ip }),
+  poll: (ip, deviceCode) => throttle.take({ at: "devicePoll", who: deviceCode, ip }),
+});

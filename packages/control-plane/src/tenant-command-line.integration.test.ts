@@ -1,40 +1,12 @@
 /** The tenant's side of the command line, over HTTP. Called as a function: a process for each line would take longer. */
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { moorage, type Terminal } from "@moorage/cli";
 import type { MysqlDatabase } from "@moorage/contract";
 import { expect, test } from "vitest";
 import { staged } from "./testing/active-database.ts";
 import { served } from "./testing/served.ts";
+import { terminalWith } from "./testing/terminal.ts";
 import { ENGINE, newWorld, PLAN, REGION } from "./testing/world.ts";
-
-type Typed = { code: number; said: string; told: string; progress: string[] };
-
-/** A terminal with a home of its own. A line is split at its spaces. */
-function terminalWith(env: Record<string, string>) {
-  const home = mkdtempSync(join(tmpdir(), "moorage-home-"));
-  const type = async (line: string | readonly string[], input = ""): Promise<Typed> => {
-    const typed: Typed = { code: 0, said: "", told: "", progress: [] };
-    const terminal: Terminal = {
-      env: { HOME: home, PATH: process.env["PATH"], MOORAGE_POLL_MS: "20", ...env },
-      say: (text) => (typed.said += `${text}\n`),
-      tell: (text) => (typed.told += `${text}\n`),
-      write: (bytes) => (typed.said += Buffer.from(bytes).toString()),
-      progress: (text) => typed.progress.push(text ?? ""),
-      input: async () => input,
-      secret: async () => input,
-    };
-    typed.code = await moorage(typeof line === "string" ? line.split(" ").filter(Boolean) : line, terminal);
-    return typed;
-  };
-  return {
-    home,
-    type,
-    json: async <T>(line: string): Promise<T> => JSON.parse((await type(`${line} --json`)).said) as T,
-    [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }),
-  };
-}
 
 test("a tenant signs in, is told each next step, makes a database, waits for it and finds it again", async () => {
   await using world = await newWorld();
@@ -44,9 +16,9 @@ test("a tenant signs in, is told each next step, makes a database, waits for it 
 
   expect((await desk.type("")).said).toContain("Next: Sign in: moorage login");
   expect((await desk.type("db list")).told).toContain("moorage login --url");
-  const wrong = await desk.type(`login --url ${api.url}`, "0123");
+  const wrong = await desk.type(`login --token --url ${api.url}`, "0123");
   expect(wrong).toMatchObject({ code: 1, told: expect.stringContaining("Invalid Token") });
-  const signedIn = await desk.type(`login --url ${api.url}`, token);
+  const signedIn = await desk.type(`login --token --url ${api.url}`, token);
   expect(signedIn.said).toContain(`You are ${username} at ${api.url}, as the profile default.`);
   expect((await desk.type("")).said).toContain("Next: No database yet. Make one: moorage db create");
 
@@ -129,7 +101,7 @@ test("a token is kept in the system's keychain, and in a file of its owner alone
   using api = await served(world);
   const [alice, bob] = [await world.customer(), await world.customer()];
   using plain = terminalWith({ PATH: "/nowhere" });
-  const said = (await plain.type(`login --url ${api.url}`, alice.token)).said;
+  const said = (await plain.type(`login --token --url ${api.url}`, alice.token)).said;
   const file = join(plain.home, ".config/moorage/profiles.json");
   expect(said).toContain(`it is in ${file}, which only you can read.`);
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -138,8 +110,8 @@ test("a token is kept in the system's keychain, and in a file of its owner alone
   const tools = join(desk.home, "bin");
   using kept = terminalWith({ PATH: `${tools}:${process.env["PATH"]}` });
   secretTool(tools);
-  await kept.type(`login --url ${api.url}`, alice.token);
-  expect((await kept.type(`login --url ${api.url} --profile other`, bob.token)).said).toContain("keychain");
+  await kept.type(`login --token --url ${api.url}`, alice.token);
+  expect((await kept.type(`login --token --url ${api.url} --profile other`, bob.token)).said).toContain("keychain");
   expect(readFileSync(join(kept.home, ".config/moorage/profiles.json"), "utf8")).not.toContain(bob.token);
   expect((await kept.type("profile list")).said).toMatch(/other .* in the keychain +yes\n/);
   expect(await kept.json("me show")).toMatchObject({ username: bob.username });

@@ -12,6 +12,8 @@ const Profile = z.object({
   ca: z.string().optional(),
   /** Only where the system has no keychain. */
   token: z.string().optional(),
+  /** Where `moorage login` got the token, and `moorage logout` revokes it. A token that was pasted has none. */
+  issuer: z.string().optional(),
 });
 export type Profile = z.output<typeof Profile>;
 

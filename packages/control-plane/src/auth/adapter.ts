@@ -3,11 +3,16 @@ import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
 import type { Sealer } from "#platform/seal.ts";
+import { sha256 } from "#platform/sha256.ts";
 import { findAccessToken, saveAccessToken } from "./access-token-store.ts";
 import { closeAppGrant, extendAppGrant, findAppGrant } from "./app-grant-store.ts";
+import { COMMAND_LINE, type LoginTokens } from "./command-line.ts";
+import { endGrantOfCode, findCode, findGrantPayload, findTokenPayload } from "./command-line-adapter.ts";
+import { endCommandLineGrant, issueOnce } from "./command-line-grants.ts";
 import { findClient } from "./client-store.ts";
+import { createDeviceCodes } from "./device-codes.ts";
 import { metadataOf } from "./client-metadata.ts";
-import { appGrantOf, nameOfAppGrant, nameOfPerson, personOf } from "./names.ts";
+import { type AppGrantRef, appGrantOf, nameOfAppGrant, nameOfPerson, personOf } from "./names.ts";
 import {
   dropRecord,
   findGrantedRecord,
@@ -19,7 +24,7 @@ import {
 } from "./record-store.ts";
 import { OPENID, ofApi } from "./scopes.ts";
 
-export type AdapterDeps = { db: Db; clock: Clock; sealer: Sealer };
+export type AdapterDeps = { db: Db; clock: Clock; sealer: Sealer; loginTokens: LoginTokens };
 
 /** Set on what was found, so that it is saved only where it still is. */
 export type Kept = { keptAs?: string };
@@ -45,10 +50,11 @@ const nothing: Adapter = {
 export function createAdapter(deps: AdapterDeps): AdapterFactory {
   const kinds: Record<string, Adapter> = {
     Client: clients(deps),
-    Grant: appGrants(deps),
+    Grant: grants(deps),
     AccessToken: accessTokens(deps),
     AuthorizationCode: grantedOnce(deps, "AuthorizationCode"),
     RefreshToken: grantedOnce(deps, "RefreshToken"),
+    DeviceCode: { ...nothing, ...createDeviceCodes(deps) },
     Session: sessions(deps),
     Interaction: interactions(deps),
   };
@@ -68,13 +74,25 @@ function sendsSecret(): boolean {
   return ctx?.headers.authorization !== undefined || ctx?.oidc.params?.client_secret !== undefined;
 }
 
-const appGrants = ({ db, clock }: AdapterDeps): Adapter => ({
+/** Of apps by their numbers, of the command line by names of their own. */
+const grants = (deps: AdapterDeps): Adapter => ({
   ...nothing,
-  async find(name) {
+  find: async (name) => {
+    const appGrant = appGrantOf(name);
+    return appGrant === undefined ? findGrantPayload(deps, name) : appGrantPayload(deps, name, appGrant);
+  },
+  async destroy(name) {
     const grant = appGrantOf(name);
-    const row = grant === undefined ? undefined : await findAppGrant(db, grant, clock());
-    if (row === undefined) return undefined;
-    return {
+    if (grant === undefined) return endCommandLineGrant(deps, name);
+    await closeAppGrant(deps.db, grant, deps.clock());
+    await notify(deps.db, "identity");
+  },
+});
+
+async function appGrantPayload({ db, clock }: AdapterDeps, name: string, grant: AppGrantRef) {
+  const row = await findAppGrant(db, grant, clock());
+  return (
+    row && {
       kind: "Grant",
       jti: name,
       iat: seconds(row.created_at),
@@ -82,33 +100,29 @@ const appGrants = ({ db, clock }: AdapterDeps): Adapter => ({
       accountId: nameOfPerson({ accountId: row.account_id, userId: row.user_id }),
       clientId: row.client_id,
       openid: { scope: [OPENID, ...row.scopes].join(" ") },
-    };
-  },
-  async destroy(name) {
-    const grant = appGrantOf(name);
-    if (grant === undefined) return;
-    await closeAppGrant(db, grant, clock());
-    await notify(db, "identity");
-  },
-});
+    }
+  );
+}
 
 const ended = (): Error => new errors.InvalidGrant("what the person agreed to has ended");
 
-const accessTokens = ({ db, clock }: AdapterDeps): Adapter => ({
+const accessTokens = (deps: AdapterDeps): Adapter => ({
   ...nothing,
-  async upsert(token, { accountId, grantId, scope, iat, exp }) {
+  async upsert(token, { accountId, clientId, grantId, scope, iat, exp }) {
+    const { db, clock } = deps;
+    const [createdAt, expiresAt] = [dateOf(iat), dateOf(exp)];
+    const scopes = ofApi((scope ?? "").split(" "));
+    if (clientId === COMMAND_LINE) return issueOnce(deps, grantId ?? "", { token, scopes, expires: expiresAt });
     const [person, appGrant] = [personOf(accountId), appGrantOf(grantId)];
     if (person === undefined || appGrant === undefined) throw ended();
-    const [createdAt, expiresAt] = [dateOf(iat), dateOf(exp)];
     await db.transaction().execute(async (tx) => {
       if (!(await extendAppGrant(tx, appGrant, clock(), expiresAt))) throw ended();
-      const scopes = ofApi((scope ?? "").split(" "));
       await saveAccessToken(tx, { token, person, appGrant, scopes, createdAt, expiresAt });
     });
   },
   async find(token) {
-    const row = await findAccessToken(db, token, clock());
-    if (row === undefined) return undefined;
+    const row = await findAccessToken(deps.db, token, deps.clock());
+    if (row === undefined) return findTokenPayload(deps, token);
     return {
       kind: "AccessToken",
       jti: token,
@@ -120,14 +134,20 @@ const accessTokens = ({ db, clock }: AdapterDeps): Adapter => ({
       scope: row.scopes.join(" "),
     };
   },
-  // The provider then ends the grant, which is what ends it.
-  destroy: async () => {},
+  // Of an app: the provider then ends the grant, which is what ends it.
+  destroy: (token) => deps.loginTokens.revoke(COMMAND_LINE, sha256(token)),
 });
 
-/** Codes and refresh tokens: they come of an app grant, and who uses one twice ends all that came of it. */
-const grantedOnce = ({ db, clock, sealer }: AdapterDeps, model: string): Adapter => ({
+/** Codes and refresh tokens: they come of a grant, and who uses one twice ends all that came of it. */
+const grantedOnce = (deps: AdapterDeps, model: string): Adapter => ({
   ...nothing,
   async upsert(id, payload) {
+    const { db, clock, sealer } = deps;
+    if (payload.clientId === COMMAND_LINE)
+      return saveRecord(db, sealer, {
+        ...{ model, id, payload, person: personOf(payload.accountId) },
+        expiresAt: dateOf(payload.exp),
+      });
     const [person, appGrant] = [personOf(payload.accountId), appGrantOf(payload.grantId)];
     if (person === undefined || appGrant === undefined) throw ended();
     const expiresAt = dateOf(payload.exp);
@@ -137,21 +157,23 @@ const grantedOnce = ({ db, clock, sealer }: AdapterDeps, model: string): Adapter
     });
   },
   async find(id) {
-    const found = await findGrantedRecord(db, sealer, model, id, clock());
+    const { db, clock, sealer } = deps;
+    const found = (await findGrantedRecord(db, sealer, model, id, clock())) ?? (await findCode(deps, model, id));
     if (found === undefined) return undefined;
     return { ...found.payload, ...(found.consumedAt !== null && { consumed: seconds(found.consumedAt) }) };
   },
   // The provider has looked before, but many may have looked at once.
   async consume(id) {
+    const { db, clock } = deps;
     const use = await useRecord(db, model, id, clock());
     if (use === "used") return;
     if (use.usedBefore !== undefined) {
       await closeAppGrant(db, use.usedBefore, clock());
       await notify(db, "identity");
-    }
+    } else await endGrantOfCode(deps, model, id);
     throw new errors.InvalidGrant("already used");
   },
-  destroy: (id) => dropRecord(db, model, id),
+  destroy: (id) => dropRecord(deps.db, model, id),
 });
 
 const sessions = ({ db, sealer }: AdapterDeps): Adapter => {

@@ -1,6 +1,9 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import { paths } from "./provider.ts";
 
+/** How long a device waits between two questions. */
+export const POLL_SECONDS = 5;
+
 type Answer = Record<string, unknown>;
 const isAnswer = (body: unknown): body is Answer => typeof body === "object" && body !== null;
 
@@ -19,6 +22,7 @@ export function polishAnswers(provider: Provider): void {
     if (!isAnswer(ctx.body)) return;
     if (ctx.path.startsWith("/.well-known/")) polishDiscovery(ctx.body);
     if (ctx.path === paths.token && ctx.status === 200) polishToken(ctx.body);
+    if (ctx.path === paths.deviceAuthorization && ctx.status === 200) polishDevice(ctx.body);
     const text = advice[String(ctx.body.error)];
     if (text !== undefined) ctx.body.error_description = text;
   });
@@ -26,6 +30,12 @@ export function polishAnswers(provider: Provider): void {
 
 /** SDKs read `scopes`, the description says `scope`. */
 const polishToken = (body: Answer): Answer => Object.assign(body, { token_type: "bearer", scopes: body.scope ?? "" });
+
+/** No address with the code in it: somebody could send it to a person who then agrees to a stranger's device. */
+function polishDevice(body: Answer): void {
+  delete body.verification_uri_complete;
+  body.interval = POLL_SECONDS;
+}
 
 /** Only what an app can use. */
 const polishDiscovery = (body: Answer): Answer =>

@@ -10,13 +10,14 @@ import type { Interactions } from "./interactions.ts";
 import { cookieKeysOf, findSigningKey } from "./keys.ts";
 import type { Pages } from "./pages.ts";
 import { createProvider } from "./provider.ts";
-import { authRoutes } from "./routes.ts";
+import { authRoutes, type DeviceLimits } from "./routes.ts";
 import { createInteractions } from "./serve-interactions.ts";
 import { createPageServer } from "./server.ts";
 
 export type AuthorizationServerDeps = AdapterDeps & {
   keyRing: KeyRing;
   limiter: RateLimiter;
+  deviceLimits: DeviceLimits;
   pages: Pages;
   /** Where people and apps reach us, and the issuer. */
   authUrl: string;
@@ -30,18 +31,18 @@ export async function createAuthorizationServer(
   deps: AuthorizationServerDeps,
   serving: Bounds & ReadinessDeps & { trustedProxies: string[] | false },
 ): Promise<{ app: FastifyInstance; interactions: Interactions }> {
-  const { db, clock, sealer, pages, authUrl: issuer, publicUrl } = deps;
+  const { db, clock, sealer, loginTokens, pages, authUrl: issuer, publicUrl } = deps;
   const settings = { issuer, imagesFrom: publicUrl };
   const app = createPageServer(log, { ...settings, pages, trustedProxies: serving.trustedProxies });
   shedLoad(app, serving);
   readiness(app, serving);
   const provider = createProvider({
-    ...{ db, clock, sealer, log, issuer, pages },
+    ...{ db, clock, sealer, loginTokens, log, issuer, pages },
     signingKey: await findSigningKey(deps),
     cookieKeys: cookieKeysOf(deps.keyRing),
   });
   polishAnswers(provider);
-  const interactions = createInteractions({ db, clock, provider, settings, publicUrl });
-  authRoutes(app, { provider, interactions, pages, limiter: deps.limiter });
+  const interactions = createInteractions({ db, clock, sealer, loginTokens, provider, settings, publicUrl });
+  authRoutes(app, { ...{ provider, interactions, pages }, limiter: deps.limiter, deviceLimits: deps.deviceLimits });
   return { app, interactions };
 }

@@ -4,7 +4,7 @@ import type { ClientRow } from "./client-store.ts";
 
 /** What the provider does not know of a client, and keeps with it. */
 export const ownMetadata = ["epoch", "is_public", "may_add_query"] as const;
-type Own = { epoch: number; is_public: boolean; may_add_query: boolean };
+export type Own = { epoch: number; is_public: boolean; may_add_query: boolean };
 
 export const ownOf = (client: Client): Own => client as unknown as Own;
 

@@ -25,6 +25,7 @@ export function createHandOver(provider: Provider): HandOver {
       if (value !== undefined) again.headers[name] = value;
     }
     Object.assign(again.headers, { host, "x-forwarded-host": host, "x-forwarded-proto": protocol.slice(0, -1) });
+    again.headers["x-forwarded-for"] = request.ip;
     if (accept !== undefined) again.headers.accept = accept;
     if (form !== undefined) {
       const body = Buffer.from(form.toString());

@@ -2,12 +2,24 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 
 export type Person = { accountId: number; userId: number };
 
+export type CommandLineLogin = {
+  /** As it calls itself. */
+  machine: string;
+  /** The name of the token that it gets, and how long that lasts. */
+  label: string;
+  days: number;
+  /** Where the code was typed by hand: the code, and the address from which it was asked for. */
+  device: { userCode: string; address: string } | undefined;
+};
+
 /** What a browser was sent to us for. */
 export type Interaction = {
   uid: string;
   wants: "sign-in" | "consent";
   /** Who sent it; undefined when it comes from our own pages. */
   app: { id: string; label: string; thumbnailUrl: string | null; redirectsTo: string } | undefined;
+  /** Set where `moorage login` asks: which computer, and how it was asked for. */
+  commandLine: CommandLineLogin | undefined;
   /** All that the app asks for: a person who agrees gives it exactly these. */
   scopes: readonly string[];
   person: Person | undefined;

@@ -10,6 +10,10 @@ export const lifetimes = {
   refreshToken: 14 * DAY,
   interaction: HOUR,
   idToken: HOUR,
+  /** Until a person has typed the code that a device shows. */
+  deviceCode: 10 * MINUTE,
+  /** Of the token by which the command line stays signed in. */
+  commandLineToken: 90 * DAY,
   session: { idle: 12 * HOUR, whole: 7 * DAY },
 } as const;
 

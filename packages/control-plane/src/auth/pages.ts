@@ -8,6 +8,9 @@ export type Pages = {
   /** A form that posts these hidden fields. */
   signOut(form: { action: string; fields: Record<string, string> }): string;
   signedOut(): string;
+  /** A form for the code that a device shows (`user_code`), with these hidden fields. */
+  userCode(form: { action: string; fields: Record<string, string>; fault: string | undefined }): string;
+  deviceSignedIn(): string;
 };
 
 export const ENDED: ErrorText = {
@@ -32,4 +35,26 @@ export function errorText(error: string, cause: Error): ErrorText {
     title: "This app asked in a way that we do not understand",
     text: `Its makers may want to know: ${reason}.`,
   };
+}
+
+export const DEVICE_REFUSED: ErrorText = {
+  title: "The command line is not signed in",
+  text: "You refused, so nothing was given to it. You can close this page.",
+};
+
+const deviceFaults: Record<string, string> = {
+  NoCodeError: "Type the code that your terminal shows.",
+  NotFoundError: "There is no such code. Compare it with your terminal: it has eight letters.",
+  ExpiredError: "This code has expired. Run moorage login again and type the new code.",
+  AlreadyUsedError: "This code was used before. Run moorage login again and type the new code.",
+};
+
+/** Undefined: nothing is wrong yet. */
+export function deviceFault(error: string | undefined, cause: Error | undefined): string | undefined {
+  if (cause === undefined) return undefined;
+  const known = deviceFaults[cause.name];
+  if (known !== undefined) return known;
+  return error === "server_error"
+    ? "Something went wrong on our side. Please try again."
+    : "This sign-in has ended. Run moorage login again and type the new code.";
 }

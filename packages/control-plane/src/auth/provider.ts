@@ -10,10 +10,11 @@ import type { Log } from "#platform/log.ts";
 import { type AdapterDeps, createAdapter } from "./adapter.ts";
 import { findPerson } from "./person-store.ts";
 import { isOriginOf, ownMetadata, ownOf } from "./client-metadata.ts";
+import { COMMAND_LINE, commandLineClient } from "./command-line.ts";
 import { lifetimes, sessionSeconds } from "./lifetimes.ts";
 import { adjustModels } from "./models.ts";
 import { personOf } from "./names.ts";
-import { errorText, type Pages } from "./pages.ts";
+import { DEVICE_REFUSED, deviceFault, errorText, type Pages } from "./pages.ts";
 import { allScopes, OPENID, ofApi } from "./scopes.ts";
 
 export type ProviderDeps = AdapterDeps & {
@@ -33,6 +34,9 @@ export const paths = {
   authorize: "/oauth/authorize",
   token: "/oauth/token",
   revoke: "/oauth/revoke",
+  deviceAuthorization: "/oauth/device_authorization",
+  /** Where a person types the code that a device shows. */
+  device: "/device",
   jwks: "/oauth/jwks",
   logout: "/logout",
 } as const;
@@ -59,6 +63,7 @@ const configurationOf = (deps: ProviderDeps): Configuration => ({
       grant_types: [],
       token_endpoint_auth_method: "none",
     },
+    commandLineClient,
   ],
   extraClientMetadata: { properties: [...ownMetadata] },
   clientAuthMethods: ["none", "client_secret_post", "client_secret_basic"],
@@ -70,22 +75,26 @@ const configurationOf = (deps: ProviderDeps): Configuration => ({
     revocation: paths.revoke,
     jwks: paths.jwks,
     end_session: paths.logout,
+    device_authorization: paths.deviceAuthorization,
+    code_verification: paths.device,
   },
   responseTypes: ["code", "none"],
   scopes: [OPENID, ...allScopes],
   claims: { openid: ["sub"] },
-  extraParams: { scopes: requireKnownScopes },
+  extraParams: { scopes: requireKnownScopes, device_name: null },
   pkce: { required: (_ctx, client) => ownOf(client).is_public },
   ttl: {
-    AccessToken: lifetimes.accessToken,
+    AccessToken: (_ctx, _token, client) =>
+      client.clientId === COMMAND_LINE ? lifetimes.commandLineToken : lifetimes.accessToken,
     AuthorizationCode: lifetimes.code,
+    DeviceCode: lifetimes.deviceCode,
     RefreshToken: lifetimes.refreshToken,
     Grant: lifetimes.refreshToken,
     IdToken: lifetimes.idToken,
     Interaction: lifetimes.interaction,
     Session: (_ctx, session) => sessionSeconds(session.loginTs, Math.floor(Date.now() / 1000)),
   },
-  issueRefreshToken: async () => true,
+  issueRefreshToken: async (_ctx, client) => client.clientId !== COMMAND_LINE,
   rotateRefreshToken: true,
   // Apps go on when the person signs out here; they end under /profile/apps.
   expiresWithSession: async () => false,
@@ -107,6 +116,7 @@ const configurationOf = (deps: ProviderDeps): Configuration => ({
     dPoP: { enabled: false },
     pushedAuthorizationRequests: { enabled: false },
     resourceIndicators: { enabled: false },
+    deviceFlow: deviceFlowOf(deps),
     revocation: {
       enabled: true,
       // Another's token is answered as one that nobody has.
@@ -123,6 +133,29 @@ const configurationOf = (deps: ProviderDeps): Configuration => ({
         ctx.body = deps.pages.signedOut();
       },
     },
+  },
+});
+
+/** For the command line alone: other clients have no such grant type. The page that follows shows whom it signs in. */
+const deviceFlowOf = ({ pages }: ProviderDeps): NonNullable<Configuration["features"]>["deviceFlow"] => ({
+  enabled: true,
+  charset: "base-20",
+  mask: "****-****",
+  deviceInfo: (ctx) => ({ address: ctx.ip }),
+  userCodeInputSource: (ctx, _form, out, error) => {
+    const xsrf = String((ctx.oidc.session?.state as { secret: string } | undefined)?.secret);
+    ctx.type = "html";
+    ctx.body =
+      error?.name === "AbortedError"
+        ? pages.error(DEVICE_REFUSED)
+        : pages.userCode({ action: paths.device, fields: { xsrf }, fault: deviceFault(out?.error, error) });
+  },
+  userCodeConfirmSource: () => {
+    throw new Error("A code is never sent without its confirmation: see routes.ts.");
+  },
+  successSource: (ctx) => {
+    ctx.type = "html";
+    ctx.body = pages.deviceSignedIn();
   },
 });
 
@@ -148,9 +181,8 @@ const NAMES = "name what the app wants to do, such as databases:read_only";
 function requireKnownScopes(ctx: KoaContextWithOIDC): void {
   if (ctx.oidc.client?.clientId === OWN_PAGES) return;
   // As it came: of its own list the provider has dropped by now what it does not know.
-  const asked = String(ctx.query.scope ?? "")
-    .split(" ")
-    .filter((each) => each !== "");
+  const given = ctx.query.scope ?? ctx.oidc.body?.scope;
+  const asked = (typeof given === "string" ? given : "").split(" ").filter((each) => each !== "");
   const unknown = ofApi(asked).filter((scope) => !allScopes.includes(scope));
   if (unknown.length > 0)
     throw new errors.CustomOIDCProviderError("invalid_scope", `there is no scope ${unknown.join(" and no scope ")}`);

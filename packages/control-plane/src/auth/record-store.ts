@@ -45,7 +45,7 @@ export async function saveRecord(db: Db | Tx, sealer: Sealer, record: AuthRecord
 }
 
 /** Under the same name or a new one, but only if it is still there: what was ended meanwhile stays ended. */
-export async function rewriteRecord(db: Db, sealer: Sealer, record: AuthRecord, formerKey: string): Promise<void> {
+export async function rewriteRecord(db: Db | Tx, sealer: Sealer, record: AuthRecord, formerKey: string): Promise<void> {
   const row = rowOf(sealer, record);
   await db
     .updateTable("auth_records")
@@ -53,6 +53,20 @@ export async function rewriteRecord(db: Db, sealer: Sealer, record: AuthRecord, 
     .where("model", "=", record.model)
     .where("key_sha256", "in", [row.key_sha256, Buffer.from(formerKey, "hex")])
     .execute();
+}
+
+/** Only while it is nobody's yet. False: somebody was first. */
+export async function decideRecord(db: Db, sealer: Sealer, record: AuthRecord): Promise<boolean> {
+  const row = rowOf(sealer, record);
+  const decided = await db
+    .updateTable("auth_records")
+    .set(row)
+    .where("model", "=", record.model)
+    .where("key_sha256", "=", row.key_sha256)
+    .where("account_id", "is", null)
+    .returning("model")
+    .executeTakeFirst();
+  return decided !== undefined;
 }
 
 const opened = (sealer: Sealer, model: string, row: Found | undefined) =>
@@ -73,6 +87,29 @@ export async function findRecord(db: Db, sealer: Sealer, model: string, by: { id
     .where("model", "=", model)
     .where("accounts.closed_at", "is", null)
     .where((where) => where.and("id" in by ? { key_sha256: sha256(by.id) } : { uid_sha256: sha256(by.uid) }))
+    .executeTakeFirst();
+  return opened(sealer, model, row);
+}
+
+/** Those who change one record do it one after the other. */
+export async function lockRecord(tx: Tx, sealer: Sealer, model: string, id: string) {
+  const row = await tx
+    .selectFrom("auth_records")
+    .select(["payload", "key_sha256", "consumed_at"])
+    .where("model", "=", model)
+    .where("key_sha256", "=", sha256(id))
+    .forUpdate()
+    .executeTakeFirst();
+  return opened(sealer, model, row);
+}
+
+/** Of two who take it, one gets it. */
+export async function takeRecord(db: Db, sealer: Sealer, model: string, id: string) {
+  const row = await db
+    .deleteFrom("auth_records")
+    .where("model", "=", model)
+    .where("key_sha256", "=", sha256(id))
+    .returning(["payload", "key_sha256", "consumed_at"])
     .executeTakeFirst();
   return opened(sealer, model, row);
 }

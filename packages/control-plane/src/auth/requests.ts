@@ -29,3 +29,9 @@ export function readTokenForm(form: URLSearchParams): URLSearchParams {
   if (!params.has("grant_type")) params.set("grant_type", "authorization_code");
   return params;
 }
+
+export function readDeviceForm(form: URLSearchParams): URLSearchParams {
+  const params = new URLSearchParams(form);
+  spellScope(params);
+  return params;
+}

@@ -2,16 +2,30 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Provider } from "oidc-provider";
 import { DomainError } from "#platform/errors.ts";
 import { callerOf } from "#platform/limits/caller.ts";
-import { applyRate } from "#platform/limits/rate-headers.ts";
+import { applyRate, TooManyRequests } from "#platform/limits/rate-headers.ts";
 import type { RateLimiter } from "#platform/limits/rate-limiter.ts";
+import { DEVICE_GRANT } from "./command-line.ts";
 import { readForm } from "./form-body.ts";
-import { createHandOver } from "./hand-over.ts";
+import { createHandOver, type HandOver } from "./hand-over.ts";
 import type { Interactions } from "./interactions.ts";
 import type { Pages } from "./pages.ts";
 import { paths, SIGNED_IN } from "./provider.ts";
-import { readAuthorizeQuery, readTokenForm } from "./requests.ts";
+import { readAuthorizeQuery, readDeviceForm, readTokenForm } from "./requests.ts";
 
-export type AuthRouteDeps = { provider: Provider; interactions: Interactions; pages: Pages; limiter: RateLimiter };
+/** How often a device may ask, and people may guess: seconds to wait, or 0. */
+export type DeviceLimits = {
+  begin(ip: string): Promise<number>;
+  typeCode(ip: string): Promise<number>;
+  poll(ip: string, deviceCode: string): Promise<number>;
+};
+
+export type AuthRouteDeps = {
+  provider: Provider;
+  interactions: Interactions;
+  pages: Pages;
+  limiter: RateLimiter;
+  deviceLimits: DeviceLimits;
+};
 
 const searchOf = (url: string): string => url.split("?").slice(1).join("?");
 
@@ -38,10 +52,13 @@ export function authRoutes(app: FastifyInstance, deps: AuthRouteDeps): void {
   app.get<{ Querystring: { state?: unknown } }>(SIGNED_IN, async ({ query }, reply) =>
     reply.redirect(ownPath(provider.issuer, query.state), 303),
   );
-  void app.register(async (scope) => formRoutes(scope, handOver));
+  // Without what the address says: a code is typed by whoever sees the device, and not sent along with a link.
+  app.get(paths.device, async (request, reply) => handOver(request, reply, { url: paths.device }));
+  app.get(`${paths.device}/:uid`, asItIs);
+  void app.register(async (scope) => formRoutes(scope, handOver, deps.deviceLimits));
 }
 
-function formRoutes(app: FastifyInstance, handOver: ReturnType<typeof createHandOver>): void {
+function formRoutes(app: FastifyInstance, handOver: HandOver, limits: DeviceLimits): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   const formOf = ({ headers, body }: FastifyRequest): Promise<URLSearchParams> =>
@@ -50,18 +67,38 @@ function formRoutes(app: FastifyInstance, handOver: ReturnType<typeof createHand
   app.post(paths.logout, async (request, reply) =>
     handOver(request, reply, { url: `${paths.logout}/confirm`, form: await formOf(request) }),
   );
+  app.post(paths.device, async (request, reply) => {
+    requireNoWait(reply, await limits.typeCode(request.ip));
+    const form = await formOf(request);
+    // What it is for stands on the page that follows, where people agree.
+    form.set("confirm", "yes");
+    return handOver(request, reply, { form });
+  });
   void app.register(async (scope) => {
     scope.setErrorHandler(answerAsOAuth);
     const accept = "application/json";
-    scope.post(paths.token, async (request, reply) =>
-      handOver(request, reply, { accept, form: readTokenForm(await formOf(request)) }),
-    );
+    scope.post(paths.token, async (request, reply) => {
+      const form = readTokenForm(await formOf(request));
+      if (form.get("grant_type") === DEVICE_GRANT && (await limits.poll(request.ip, form.get("device_code") ?? "")) > 0)
+        return reply.status(400).send({ error: "slow_down", error_description: "wait five more seconds each time" });
+      return handOver(request, reply, { accept, form });
+    });
+    scope.post(paths.deviceAuthorization, async (request, reply) => {
+      requireNoWait(reply, await limits.begin(request.ip));
+      return handOver(request, reply, { accept, form: readDeviceForm(await formOf(request)) });
+    });
     scope.post(paths.revoke, async (request, reply) =>
       handOver(request, reply, { accept, form: await formOf(request) }),
     );
     for (const path of [paths.token, paths.revoke])
       scope.options(path, async (request, reply) => handOver(request, reply));
   });
+}
+
+function requireNoWait(reply: FastifyReply, seconds: number): void {
+  if (seconds === 0) return;
+  reply.header("retry-after", seconds);
+  throw new TooManyRequests();
 }
 
 /** In the form of RFC 6749, which is not the API's. */

@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { errors, type Interaction as Kept, type Provider } from "oidc-provider";
-import type { Clock } from "#platform/clock.ts";
-import type { Db } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
-import { openAppGrant } from "./app-grant-store.ts";
+import type { AdapterDeps } from "./adapter.ts";
+import { type Consent, openAppGrant } from "./app-grant-store.ts";
 import { hasThumbnail } from "./client-store.ts";
-import type { Interaction, Interactions, Person } from "./interactions.ts";
+import { COMMAND_LINE, labelOf, machineOf } from "./command-line.ts";
+import { openCommandLineGrant } from "./command-line-grants.ts";
+import type { CommandLineLogin, Interaction, Interactions, Person } from "./interactions.ts";
 import { lifetimes } from "./lifetimes.ts";
 import { nameOfAppGrant, nameOfPerson, personOf } from "./names.ts";
 import { letFormLeadTo, type PageSettings } from "./page-headers.ts";
@@ -13,9 +14,7 @@ import { ENDED } from "./pages.ts";
 import { OWN_PAGES, paths, SIGNED_IN } from "./provider.ts";
 import { ofApi } from "./scopes.ts";
 
-export type InteractionDeps = {
-  db: Db;
-  clock: Clock;
+export type InteractionDeps = AdapterDeps & {
   provider: Provider;
   settings: PageSettings;
   /** Where the API is, which shows apps' thumbnails. */
@@ -32,7 +31,7 @@ const paramOf = ({ params }: Kept, name: string): string => {
 const scopesOf = (kept: Kept): string[] => ofApi(paramOf(kept, "scope").split(" "));
 
 export function createInteractions(deps: InteractionDeps): Interactions {
-  const { db, clock, provider, settings } = deps;
+  const { provider, settings } = deps;
 
   const find = async (request: FastifyRequest, reply: FastifyReply): Promise<Kept | undefined> => {
     try {
@@ -57,11 +56,13 @@ export function createInteractions(deps: InteractionDeps): Interactions {
     async find(request, reply) {
       const kept = await find(request, reply);
       if (kept === undefined) return undefined;
-      letFormLeadTo(reply, settings, paramOf(kept, "redirect_uri"));
+      const redirectUri = paramOf(kept, "redirect_uri");
+      if (redirectUri !== "") letFormLeadTo(reply, settings, redirectUri);
       return {
         uid: kept.uid,
         wants: wantsOf(kept),
         app: await appOf(deps, kept),
+        commandLine: await commandLineOf(provider, kept),
         scopes: scopesOf(kept),
         person: personOf(kept.session?.accountId),
       };
@@ -80,11 +81,7 @@ export function createInteractions(deps: InteractionDeps): Interactions {
       const { epoch } = kept.prompt.details as { epoch?: number };
       if (person === undefined || epoch === undefined) throw ended();
       const consent = { person, epoch, clientId: paramOf(kept, "client_id"), scopes: scopesOf(kept) };
-      const now = clock();
-      // Until the code is exchanged.
-      const grant = await openAppGrant(db, consent, now, new Date(now.getTime() + lifetimes.code * 1000));
-      if (grant === undefined) throw ended();
-      await finish(request, reply, { consent: { grantId: nameOfAppGrant(grant) } });
+      await finish(request, reply, { consent: { grantId: await openGrant(deps, consent, kept) } });
     },
 
     async refused(request, reply) {
@@ -120,6 +117,33 @@ type Finish = [
   result: Parameters<Provider["interactionResult"]>[2],
   options?: { mergeWithLastSubmission: boolean },
 ];
+
+/** Returns its name. It lasts until the code is exchanged. */
+async function openGrant(deps: InteractionDeps, consent: Consent, kept: Kept): Promise<string> {
+  const { person, clientId, scopes } = consent;
+  const now = deps.clock();
+  const until = new Date(now.getTime() + lifetimes.code * 1000);
+  if (clientId === COMMAND_LINE)
+    return openCommandLineGrant(deps, {
+      ...{ person, scopes: [...scopes], machine: machineOf(paramOf(kept, "device_name")) },
+      ...{ createdAt: now.toISOString(), expiresAt: until.toISOString() },
+    });
+  const grant = await openAppGrant(deps.db, consent, now, until);
+  if (grant === undefined) throw ended();
+  return nameOfAppGrant(grant);
+}
+
+async function commandLineOf(provider: Provider, kept: Kept): Promise<CommandLineLogin | undefined> {
+  if (paramOf(kept, "client_id") !== COMMAND_LINE) return undefined;
+  const machine = machineOf(paramOf(kept, "device_name"));
+  const code = kept.deviceCode === undefined ? undefined : await provider.DeviceCode.find(kept.deviceCode);
+  const { address } = (code?.deviceInfo ?? {}) as { address?: string };
+  const shown = /^(.{4})(.{4})$/.exec(code?.userCode ?? "");
+  return {
+    ...{ machine, label: labelOf(machine), days: lifetimes.commandLineToken / (24 * 60 * 60) },
+    device: code && { userCode: shown === null ? "" : `${shown[1]}-${shown[2]}`, address: address ?? "" },
+  };
+}
 
 async function appOf({ db, provider, publicUrl }: InteractionDeps, kept: Kept): Promise<Interaction["app"]> {
   const id = paramOf(kept, "client_id");

@@ -57,6 +57,7 @@ const given: GivenDeps = {
   closedAccountDays: config.MOORAGE_CLOSED_ACCOUNT_DAYS,
   surveyUrl: config.MOORAGE_SURVEY_URL,
   publicUrl: config.MOORAGE_PUBLIC_URL,
+  authUrl: config.MOORAGE_AUTH_URL,
   zone: config.MOORAGE_ZONE,
   databaseCa: readDatabaseCa(config),
   prometheus: createPrometheus(config.MOORAGE_PROMETHEUS_URL),

@@ -15,8 +15,11 @@ type Change = {
   detail?: object;
 };
 
+/** Who is named: also somebody on a page of ours, who has no token. */
+type Recorded = Pick<Principal, "accountId" | "username" | "clientId">;
+
 /** The last statements of a change that is done at once: its audit line, with the app if one asked for it, and its event. */
-export async function recordChange(tx: Tx, by: Principal, change: Change): Promise<void> {
+export async function recordChange(tx: Tx, by: Recorded, change: Change): Promise<void> {
   const { audited, event, target, entity, at, detail } = change;
   await audit(tx, {
     at,

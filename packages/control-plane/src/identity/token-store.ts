@@ -3,13 +3,24 @@ import type { Tx } from "#platform/db/database.ts";
 import { sha256 } from "#platform/sha256.ts";
 import type { Principal } from "./principal.ts";
 
+export type NewToken = {
+  label: string;
+  scopes: string[];
+  scopesAsSent?: string | null;
+  now: Date;
+  expires: Date | null;
+  /** 64 hexadecimal digits, where somebody else has made it. */
+  secret?: string;
+  issuedTo?: string;
+};
+
 /** The full token leaves here once; only its hash is kept. */
 export async function issueToken(
   tx: Tx,
   user: { account_id: number; id: number },
-  token: { label: string; scopes: string[]; scopesAsSent?: string | null; now: Date; expires: Date | null },
+  token: NewToken,
 ): Promise<{ id: number; prefix: string; token: string }> {
-  const secret = randomBytes(32).toString("hex");
+  const secret = token.secret ?? randomBytes(32).toString("hex");
   const saved = await tx
     .insertInto("tokens")
     .values({
@@ -23,6 +34,7 @@ export async function issueToken(
       created_at: token.now,
       expires_at: token.expires,
       revoked_at: null,
+      issued_to: token.issuedTo ?? null,
     })
     .returning(["id", "prefix"])
     .executeTakeFirstOrThrow();

@@ -1,6 +1,7 @@
 import type { PersonalTokenChange } from "@moorage/contract";
 import type { Principal } from "#identity/index.ts";
 import { notify } from "#platform/db/notifications.ts";
+import type { Owner } from "./owner.ts";
 import { recordTokenChange } from "./record-change.ts";
 import { findToken, lockToken, saveToken, type TokenRow } from "./token-store.ts";
 import type { ProfileDeps } from "./update-profile.ts";
@@ -27,7 +28,11 @@ export const updateToken = (
   });
 
 /** Also the token that asks: the next request with it is refused. */
-export async function deleteToken({ db, clock }: ProfileDeps, by: Principal, id: number): Promise<void> {
+export async function deleteToken(
+  { db, clock }: Pick<ProfileDeps, "db" | "clock">,
+  by: Owner,
+  id: number,
+): Promise<void> {
   await db.transaction().execute(async (tx) => {
     const now = clock();
     const { label } = await lockToken(tx, by, id);

@@ -1,11 +1,11 @@
 import { type RecordedChange, recordChange } from "#events/index.ts";
-import type { Principal } from "#identity/index.ts";
 import type { Tx } from "#platform/db/database.ts";
+import type { Owner } from "./owner.ts";
 
 /** A token of the user's own, or an app that they let in. */
 type Change = RecordedChange & { of: { kind: "tokens" | "apps"; id: number; label: string } };
 
-export const recordTokenChange = (tx: Tx, by: Principal, { of, ...change }: Change): Promise<void> =>
+export const recordTokenChange = (tx: Tx, by: Owner, { of, ...change }: Change): Promise<void> =>
   recordChange(tx, by, {
     ...change,
     target: of.kind === "tokens" ? `token/${of.id}` : `app/${of.id}`,

@@ -1,16 +1,16 @@
 import { sql } from "kysely";
-import type { Principal } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { listPage } from "#platform/db/list-page.ts";
 import { notFound } from "#platform/errors.ts";
 import type { Filter } from "#platform/filter.ts";
 import type { PageRequest } from "#platform/http/page.ts";
+import type { Person } from "./owner.ts";
 
 /** The user's own, without those of apps. One that has expired is there until it is deleted. */
-const ownTokens = (db: Db | Tx, by: Principal) =>
+const ownTokens = (db: Db | Tx, by: Person) =>
   db
     .selectFrom("tokens")
-    .select(["id", "label", "prefix", "scopes", "scopes_as_sent", "created_at", "expires_at"])
+    .select(["id", "label", "prefix", "scopes", "scopes_as_sent", "created_at", "expires_at", "issued_to"])
     .where("account_id", "=", by.accountId)
     .where("user_id", "=", by.userId)
     .where("app_grant_id", "is", null)
@@ -18,10 +18,10 @@ const ownTokens = (db: Db | Tx, by: Principal) =>
 
 export type TokenRow = Awaited<ReturnType<typeof findToken>>;
 
-export const findToken = (db: Db | Tx, by: Principal, id: number) =>
+export const findToken = (db: Db | Tx, by: Person, id: number) =>
   ownTokens(db, by).where("id", "=", id).executeTakeFirstOrThrow(notFound);
 
-export const countTokens = async (tx: Tx, by: Principal): Promise<number> =>
+export const countTokens = async (tx: Tx, by: Person): Promise<number> =>
   (
     await ownTokens(tx, by)
       .clearSelect()
@@ -30,10 +30,10 @@ export const countTokens = async (tx: Tx, by: Principal): Promise<number> =>
   ).tokens;
 
 /** Two changes of one token are decided one after the other. */
-export const lockToken = (tx: Tx, by: Principal, id: number) =>
+export const lockToken = (tx: Tx, by: Person, id: number) =>
   ownTokens(tx, by).where("id", "=", id).forUpdate().executeTakeFirstOrThrow(notFound);
 
-export const listTokenPage = (db: Db, by: Principal, page: PageRequest, filter: Filter) =>
+export const listTokenPage = (db: Db, by: Person, page: PageRequest, filter: Filter) =>
   listPage(ownTokens(db, by), {
     page,
     filter,
@@ -41,9 +41,26 @@ export const listTokenPage = (db: Db, by: Principal, page: PageRequest, filter: 
     lastly: { by: "id" },
   });
 
+/** The newest first. */
+export const listTokens = (db: Db, by: Person): Promise<TokenRow[]> =>
+  ownTokens(db, by).orderBy("id", "desc").execute();
+
+/** A token that this program was given, by its hash. */
+export const findIssuedToken = (db: Db | Tx, issuedTo: string, hash: Buffer) =>
+  db
+    .selectFrom("tokens")
+    .innerJoin("accounts", "accounts.id", "tokens.account_id")
+    .select(["tokens.id", "tokens.account_id", "tokens.user_id", "tokens.scopes"])
+    .select(["tokens.created_at", "tokens.expires_at"])
+    .where("tokens.sha256", "=", hash)
+    .where("tokens.issued_to", "=", issuedTo)
+    .where("tokens.revoked_at", "is", null)
+    .where("accounts.closed_at", "is", null)
+    .executeTakeFirst();
+
 export const saveToken = (
   tx: Tx,
-  by: Principal,
+  by: Person,
   id: number,
   change: { label?: string; revoked_at?: Date },
 ): Promise<unknown> =>

@@ -145,3 +145,38 @@ test("who signs in has the whole budget again", async () => {
   }
   expect(new Set(statuses)).toEqual(new Set([400]));
 });
+
+test("codes of devices: twenty are looked at, and a device that asks too often is told to slow down", async () => {
+  await using target = await newTarget();
+  const { auth } = target;
+  const attacker = auth.visitor(ATTACKER);
+  const statuses: Record<number, number> = {};
+  for (let n = 0; n < 60; n++) {
+    await attacker.get("/device");
+    const { status } = await attacker.submit("/device", { user_code: `BBBB-${"BCDFGHJKLM"[n % 10]}BBB` });
+    statuses[status] = (statuses[status] ?? 0) + 1;
+  }
+  expect(statuses[429]).toBe(40);
+  // Somebody elsewhere types theirs.
+  const owner = auth.visitor(OWNER);
+  await owner.get("/device");
+  expect((await owner.submit("/device", { user_code: "BBBB-BBBB" })).html).toContain("There is no such code");
+
+  const post = async (path: string, form: Record<string, string>) =>
+    fetch(`${auth.authUrl}${path}`, {
+      ...{ method: "POST", body: new URLSearchParams({ client_id: "moorage-cli", ...form }) },
+      headers: { "x-forwarded-for": OWNER },
+    });
+  const begin = () => post("/oauth/device_authorization", { scope: "*" });
+  const { device_code } = (await (await begin()).json()) as { device_code: string };
+  const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
+  const polls = [];
+  for (let n = 0; n < 4; n++)
+    polls.push(((await (await post("/oauth/token", { grant_type, device_code })).json()) as { error: string }).error);
+  expect(polls.slice(0, 2)).toEqual(["authorization_pending", "authorization_pending"]);
+  expect(polls).toContain("slow_down");
+  const begun = [];
+  for (let n = 0; n < 40; n++) begun.push((await begin()).status);
+  expect(begun.filter((status) => status === 200)).toHaveLength(29);
+  expect(begun.at(-1)).toBe(429);
+});

@@ -3,6 +3,7 @@ import type { Letters } from "#mail/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Sealer } from "#platform/seal.ts";
+import type { OwnTokens } from "#profile/index.ts";
 import type { FormTokens } from "./form-tokens.ts";
 import type { Passwords } from "./password.ts";
 import type { Throttle } from "./throttle.ts";
@@ -21,4 +22,8 @@ export type SignInDeps = {
   formTokens: FormTokens;
   /** Where people see these pages: `https://login.example.com`. */
   authUrl: string;
+  /** Where the API is, if it is known. */
+  publicUrl: string | undefined;
+  /** Personal tokens of whoever is signed in. */
+  tokens: OwnTokens;
 };

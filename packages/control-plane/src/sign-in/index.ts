@@ -10,6 +10,7 @@ export type { SignInDeps } from "./deps.ts";
 export { createFormTokens, type FormTokens } from "./form-tokens.ts";
 export { createPasswords, type Passwords } from "./password.ts";
 export { createPasswordLinks } from "./password-links.ts";
+export { deviceSignedInPage, userCodePage } from "./pages/command-line-pages.ts";
 export { errorPage, signedOutPage, signOutPage } from "./pages/message-pages.ts";
 export { tfaRoutes } from "./tfa-routes.ts";
 export { createNoThrottle, createThrottle, type Throttle } from "./throttle.ts";

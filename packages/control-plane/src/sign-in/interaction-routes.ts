@@ -6,6 +6,7 @@ import { signedCredential } from "./credential.ts";
 import type { SignInDeps } from "./deps.ts";
 import { beginAgain, goHalfWay, tryFrom, whoIsHalfWay } from "./half-way.ts";
 import { formOf, PageRefusal, sendPage, sendTooMany } from "./http.ts";
+import { commandLineConsentPage } from "./pages/command-line-pages.ts";
 import { consentPage } from "./pages/consent-page.ts";
 import { codePage, signInPage } from "./pages/sign-in-pages.ts";
 import { checkPasskey, passkeyRequest } from "./passkeys.ts";
@@ -125,12 +126,18 @@ export function interactionRoutes(app: FastifyInstance, deps: SignInDeps): void 
 
 async function showConsent(
   { db }: SignInDeps,
-  { app, person, scopes }: Interaction,
+  { app, commandLine, person, scopes }: Interaction,
   reply: FastifyReply,
   at: { uid: string; token: string },
 ): Promise<FastifyReply> {
   const user = person && (await findUser(db, person));
   if (app === undefined || user === undefined)
     throw new PageRefusal(400, "This page has expired", "Go back to where you came from and begin again.");
-  return sendPage(reply, consentPage({ ...at, app, username: user.username, scopes }));
+  const asked = { ...at, username: user.username, scopes };
+  return sendPage(
+    reply,
+    commandLine === undefined
+      ? consentPage({ ...asked, app })
+      : commandLineConsentPage({ ...asked, commandLine, redirectsTo: app.redirectsTo }),
+  );
 }

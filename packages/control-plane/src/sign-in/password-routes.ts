@@ -65,7 +65,10 @@ export function passwordRoutes(app: FastifyInstance, deps: SignInDeps): void {
       return sendPage(reply.status(400), choosePasswordPage({ token, username: user.username, fault: chosen.fault }));
     }
     reply.header("set-cookie", cookie.clear);
-    return sendPage(reply, passwordChosenPage({ signInAt: interactions.signInAt("/security") }));
+    return sendPage(
+      reply,
+      passwordChosenPage({ signInAt: interactions.signInAt("/security"), apiUrl: deps.publicUrl }),
+    );
   });
 
   const refuseLink = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

@@ -1,16 +1,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { toString as qrCode } from "qrcode";
-import { DomainError } from "#platform/errors.ts";
+import { DomainError, notFound } from "#platform/errors.ts";
 import { always } from "#platform/http/once.ts";
+import type { OwnTokens } from "#profile/index.ts";
 import { chooseSignedIn } from "./choose-password.ts";
 import { newCredential } from "./credential.ts";
 import type { SignInDeps } from "./deps.ts";
 import { formOf, PageRefusal, sendPage, sendTooMany } from "./http.ts";
 import { signedOutPage } from "./pages/message-pages.ts";
 import { scratchCodesPage, securityPage, type SecurityView, twoFactorPage } from "./pages/security-pages.ts";
+import { newTokenPage, tokenCreatedPage } from "./pages/token-pages.ts";
 import { listPasskeys } from "./passkey-store.ts";
 import { type Added, addPasskey, passkeyCreation, removePasskey } from "./passkeys.ts";
 import { NOT_THE_SAME } from "./password-routes.ts";
+import { fields, readTokenForm } from "./token-form.ts";
 import { digitsOf, enrolmentOf } from "./totp.ts";
 import { confirmTwoFactor, disableTwoFactor, offeredSeed, offerTwoFactor } from "./two-factor.ts";
 import { countScratchCodes, findUser, type Person, type UserRow } from "./user-store.ts";
@@ -55,6 +58,7 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
   const show = async (reply: FastifyReply, signed: Signed, said: Said = {}): Promise<FastifyReply> => {
     const user = (await findUser(db, signed.person)) ?? signed.user;
     const passkeys = await listPasskeys(db, signed.person);
+    const tokens = await deps.tokens.list(signed.person);
     return sendPage(
       reply,
       securityPage({
@@ -66,14 +70,40 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
         passkeys: passkeys.map(({ id, label, created_at, used_at }) => ({
           ...{ id, label, created: created_at, used: used_at },
         })),
+        tokens: tokens.map((token) => viewOfToken(token, clock())),
         ...said,
       }),
     );
   };
 
+  app.get("/", async (_request, reply) => reply.redirect(HOME, 303));
   app.get(HOME, async (request, reply) => {
     const signed = await whoIs(request, reply);
     return signed === undefined ? reply.redirect(interactions.signInAt(HOME), 303) : show(reply, signed);
+  });
+
+  app.get(`${HOME}/tokens/new`, async (request, reply) => {
+    const signed = await whoIs(request, reply);
+    // Asked before the form is filled in, and not after.
+    if (signed === undefined || !isFresh(signed))
+      return reply.redirect(interactions.signInAt(`${HOME}/tokens/new`, { again: signed !== undefined }), 303);
+    return sendPage(reply, newTokenPage({ token: tokenOf(signed) }));
+  });
+
+  change("tokens", async (signed, _request, reply, form) => {
+    const given = form(...fields);
+    const read = readTokenForm(given, clock());
+    if (read.wanted === undefined)
+      return sendPage(reply.status(400), newTokenPage({ token: tokenOf(signed), form: given, faults: read.faults }));
+    const { row, token } = await deps.tokens.create(signed.person, read.wanted);
+    return sendPage(reply, tokenCreatedPage({ label: row.label, token, apiUrl: deps.publicUrl }));
+  });
+
+  change("tokens/:id/revoke", async (signed, request, reply) => {
+    const { id } = request.params as { id: string };
+    if (!/^\d{1,15}$/.test(id)) throw notFound();
+    await deps.tokens.revoke(signed.person, Number(id));
+    return show(reply, signed, { done: "The token is revoked: programs that use it are refused from now on." });
   });
 
   change("password", async (signed, _request, reply, form) => {
@@ -154,3 +184,12 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
 }
 
 const LONGEST_LABEL = 50;
+
+const viewOfToken = (
+  { id, label, prefix, scopes, created_at, expires_at, issued_to }: Awaited<ReturnType<OwnTokens["list"]>>[number],
+  now: Date,
+): SecurityView["tokens"][number] => ({
+  ...{ id, label, prefix, scopes, created: created_at, expires: expires_at },
+  isOver: expires_at !== null && expires_at <= now,
+  isLogin: issued_to !== null,
+});

@@ -36,6 +36,12 @@ const budgets = {
     network: { requests: 20, perSeconds: HOUR },
     who: { requests: 6, perSeconds: HOUR },
   },
+  // Each is a row for ten minutes.
+  device: { network: { requests: 30, perSeconds: 10 * MINUTE } },
+  // One of 25 billion codes, while it is waited for.
+  userCode: { network: { requests: 20, perSeconds: 10 * MINUTE } },
+  // Devices ask every five seconds. A network may have many.
+  devicePoll: { pair: { requests: 2, perSeconds: 8 }, network: { requests: 600, perSeconds: 10 * MINUTE } },
   link: { network: { requests: 30, perSeconds: 10 * MINUTE } },
   // Rows of attempts that were not even looked at.
   refusedRecord: { network: { requests: 60, perSeconds: MINUTE } },

@@ -8,7 +8,7 @@ import { freePort } from "./free-port.ts";
 import { newVisitor } from "./visitor.ts";
 import type { World } from "./world.ts";
 
-type Settings = { throttle?: Throttle; passwords?: Passwords; publicUrl?: string };
+type Settings = { throttle?: Throttle; passwords?: Passwords; publicUrl?: string; port?: number };
 
 export const PASSWORD = "three quiet boats at dusk";
 /** Hashing takes time, and most tests are about something else: one hash is everybody's. */
@@ -17,7 +17,7 @@ const hashOfPassword = passwords.hash(PASSWORD);
 
 /** The authorization server over a world's database, on a port of its own. It believes who says where they come from. */
 export async function newAuthServer(world: World, settings: Settings = {}) {
-  const port = await freePort();
+  const port = settings.port ?? (await freePort());
   const authUrl = `http://localhost:${port}`;
   const app = await createAuthServer(
     createLog("test", "silent"),

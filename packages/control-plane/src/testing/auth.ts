@@ -5,6 +5,7 @@ import { rateLimitsOf, readConfig } from "#platform/config.ts";
 import { notFound } from "#platform/errors.ts";
 import { createNoRateLimiter } from "#platform/limits/rate-limiter.ts";
 import { createLog } from "#platform/log.ts";
+import { createLoginTokens } from "#profile/index.ts";
 import { newBrowser } from "./browser.ts";
 import { freePort } from "./free-port.ts";
 import type { World } from "./world.ts";
@@ -59,7 +60,11 @@ export async function startAuth(world: World, settings: { authUrl?: string; publ
         error: ({ title, text }) => `<h1>${title}</h1><p>${text}</p>`,
         signOut: ({ action, fields }) => JSON.stringify({ action, fields }),
         signedOut: () => "signed out",
+        userCode: (form) => JSON.stringify(form),
+        deviceSignedIn: () => "the command line is signed in",
       },
+      loginTokens: createLoginTokens({ db: world.db, clock: () => new Date() }),
+      deviceLimits: { begin: async () => 0, typeCode: async () => 0, poll: async () => 0 },
       authUrl: settings.authUrl ?? url,
       publicUrl: settings.publicUrl,
     },
@@ -107,15 +112,25 @@ export const authorizePath = (params: Asked): string => {
   return `/oauth/authorize?${new URLSearchParams(given).toString()}`;
 };
 
-/** Goes on until an app is reached, or a page that is not an interaction. */
-export async function authorize(
+type Answer = "consent" | "refuse";
+type Reached = { reply: Response; back: URL | undefined; shown: Interaction[] };
+
+export const authorize = async (
   browser: AuthBrowser,
   person: Person,
   params: Asked,
-  answer: "consent" | "refuse" = "consent",
-): Promise<{ reply: Response; back: URL | undefined; shown: Interaction[] }> {
+  answer: Answer = "consent",
+): Promise<Reached> => goOn(browser, person, await browser.get(authorizePath(params)), answer);
+
+/** Goes on until an app is reached, or a page that is not an interaction. */
+export async function goOn(
+  browser: AuthBrowser,
+  person: Person,
+  first: Response,
+  answer: Answer = "consent",
+): Promise<Reached> {
   const shown: Interaction[] = [];
-  let reply = await browser.get(authorizePath(params));
+  let reply = first;
   for (let steps = 0; steps < 10 && reply.status === 303; steps++) {
     const to = new URL(reply.headers.get("location") ?? "", reply.url);
     if (to.origin !== new URL(reply.url).origin) return { reply, back: to, shown };

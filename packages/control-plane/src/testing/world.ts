@@ -98,6 +98,8 @@ export type WorldSettings = {
   /** In place of one that only signs addresses. */
   imageStores?: ImageStores;
   depot?: "none";
+  /** Where people sign in, if somebody listens there. */
+  authUrl?: string;
   /** In place of none. */
   limiter?: RateLimiter;
   /** In place of the process that reads uploads. */
@@ -159,6 +161,7 @@ export async function newWorld(settings: WorldSettings = {}) {
     closedAccountDays: CLOSED_ACCOUNT_DAYS,
     surveyUrl: SURVEY_URL,
     publicUrl: PUBLIC_URL,
+    authUrl: settings.authUrl ?? AUTH_URL,
     zone: ZONE,
     databaseCa: settings.databaseCa ?? databaseCa.certificate,
     prometheus: createPrometheus(settings.prometheusUrl),

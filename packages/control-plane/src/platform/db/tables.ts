@@ -217,6 +217,8 @@ export type Tables = {
     app_grant_id: Generated<number | null>;
     /** The scopes in the words of who asked for them; null where they are ours. */
     scopes_as_sent: Generated<string | null>;
+    /** The program that `moorage login` signed in; null where the user made the token. */
+    issued_to: Generated<string | null>;
   };
   regions: { id: string; label: string; country: string };
   outages: { region: string; message: string; since: Date };

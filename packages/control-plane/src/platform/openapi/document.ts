@@ -22,8 +22,10 @@ export function openapiDocument(): object {
       title: "Moorage",
       version: INTERFACE_VERSION,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
-      description:
+      description: [
+        "Requests need a token: `Authorization: Bearer <token>`. To get one, sign in on the sign-in page that your invitation names and create a personal token under *Sign-in and security*, or run `moorage login --url <the address of this API>`, which opens your browser. A program that acts for other people registers as an OAuth app instead.",
         "Every path is also served under `/v4beta`. Errors of every operation have the same form: all faults at once, each with its field where it has one.",
+      ].join("\n\n"),
     },
     servers: [{ url: "/" }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),

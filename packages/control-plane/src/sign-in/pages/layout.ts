@@ -78,3 +78,5 @@ export const alert = (text: string | undefined): Html =>
   text === undefined ? "" : html`<p class="alert" role="alert" id="alert">${text}</p>`;
 export const done = (text: string | undefined): Html =>
   text === undefined ? "" : html`<p class="done" role="status">${text}</p>`;
+
+export const day = (at: Date): string => at.toISOString().slice(0, 10);

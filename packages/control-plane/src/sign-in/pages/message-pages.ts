@@ -3,7 +3,7 @@ import { alert, type Html, layout } from "./layout.ts";
 
 /** What went wrong, and what a person can do about it. */
 export const errorPage = ({ title, text }: { title: string; text: string }): Html =>
-  layout({ title, body: alert(text) });
+  layout({ title, body: html`!${alert(text)}<p class="aside"><a href="/security">Sign-in and security</a></p>` });
 
 export const tooManyPage = (seconds: number, back: string): Html =>
   layout({

@@ -1,14 +1,27 @@
 import { areas } from "@moorage/contract";
 import { expect, test } from "vitest";
+import { commandLineConsentPage, deviceSignedInPage, userCodePage } from "./command-line-pages.ts";
 import { consentPage, inWords } from "./consent-page.ts";
 import { errorPage, signedOutPage, signOutPage, tooManyPage } from "./message-pages.ts";
 import { choosePasswordPage, deadLinkPage, forgotDonePage, forgotPage, passwordChosenPage } from "./password-pages.ts";
 import { scratchCodesPage, securityPage, twoFactorPage } from "./security-pages.ts";
 import { codePage, signInPage } from "./sign-in-pages.ts";
+import { newTokenPage, tokenCreatedPage } from "./token-pages.ts";
 
 const hostile = `"><script>alert(1)</script><img src=x onerror='alert(2)'>&'`;
 const day = new Date("2026-10-01T00:00:00Z");
 const at = { uid: hostile, token: hostile, appLabel: hostile, fault: hostile };
+
+const commandLineConsents = () =>
+  Object.fromEntries(
+    [undefined, { userCode: hostile, address: hostile }].map((device) => [
+      device === undefined ? "loopback" : "device",
+      commandLineConsentPage({
+        ...{ ...at, username: hostile, scopes: ["*"], redirectsTo: "http://127.0.0.1:9000/callback" },
+        commandLine: { machine: hostile, label: hostile, days: 90, device },
+      }),
+    ]),
+  );
 
 const pages = {
   signIn: signInPage({ ...at, name: hostile }),
@@ -28,7 +41,7 @@ const pages = {
   forgot: forgotPage({ token: hostile }),
   forgotDone: forgotDonePage(),
   choosePassword: choosePasswordPage({ ...at, username: hostile }),
-  passwordChosen: passwordChosenPage({ signInAt: `/oauth/authorize?x=${hostile}` }),
+  passwordChosen: passwordChosenPage({ signInAt: `/oauth/authorize?x=${hostile}`, apiUrl: hostile }),
   deadLink: deadLinkPage(),
   security: securityPage({
     token: hostile,
@@ -37,12 +50,23 @@ const pages = {
     hasPassword: true,
     twoFactor: { on: true, scratchCodesLeft: 8 },
     passkeys: [{ id: 1, label: hostile, created: day, used: null }],
+    tokens: [
+      {
+        ...{ id: 2, label: hostile, prefix: hostile, scopes: [hostile], created: day, expires: day },
+        ...{ isOver: true, isLogin: true },
+      },
+    ],
     done: hostile,
     fault: hostile,
     passwordFault: hostile,
   }),
   twoFactor: twoFactorPage({ token: hostile, secret: hostile, fault: hostile }),
   scratchCodes: scratchCodesPage([hostile]),
+  newToken: newTokenPage({ token: hostile, form: { label: hostile }, faults: { label: hostile, what: hostile } }),
+  tokenCreated: tokenCreatedPage({ label: hostile, token: hostile, apiUrl: hostile }),
+  userCode: userCodePage({ action: hostile, fields: { [hostile]: hostile }, fault: hostile }),
+  deviceSignedIn: deviceSignedInPage(),
+  ...commandLineConsents(),
   error: errorPage({ title: hostile, text: hostile }),
   tooMany: tooManyPage(61, hostile),
   signOut: signOutPage({ action: "/logout", fields: { [hostile]: hostile } }),

@@ -58,11 +58,16 @@ export const choosePasswordPage = (at: { token: string; username: string; fault?
 <p class="hint">Every browser that is signed in as you is then signed out.</p>`,
   });
 
-export const passwordChosenPage = ({ signInAt }: { signInAt: string }): Html =>
+export const passwordChosenPage = ({ signInAt, apiUrl }: { signInAt: string; apiUrl: string | undefined }): Html =>
   layout({
     title: "Your password is saved",
     body: html`<p class="lead">Sign in with it from now on.</p>
-<p><a class="button" href="${signInAt}">Sign in</a></p>`,
+<p><a class="button" href="${signInAt}">Sign in</a></p>
+<section aria-labelledby="next"><h2 id="next">What comes next</h2>
+<ul class="uses">
+<li>In a terminal: <code>moorage login --url ${apiUrl ?? "https://<the API's address>"}</code> opens this browser and signs the command line in.</li>
+<li>For SDKs, Terraform and scripts: sign in here and create a personal token under Sign-in and security.</li>
+</ul></section>`,
   });
 
 export const deadLinkPage = (): Html =>

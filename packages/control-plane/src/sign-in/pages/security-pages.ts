@@ -1,6 +1,7 @@
 import { html } from "ghtml";
-import { alert, done, field, form, type Html, layout } from "./layout.ts";
+import { alert, day, done, field, form, type Html, layout } from "./layout.ts";
 import { newPasswordFields } from "./password-pages.ts";
+import { type ShownToken, tokensPart } from "./token-pages.ts";
 
 export type SecurityView = {
   token: string;
@@ -9,6 +10,7 @@ export type SecurityView = {
   hasPassword: boolean;
   twoFactor: { on: boolean; scratchCodesLeft: number };
   passkeys: readonly { id: number; label: string; created: Date; used: Date | null }[];
+  tokens: readonly ShownToken[];
   done?: string | undefined;
   fault?: string | undefined;
   passwordFault?: string | undefined;
@@ -21,6 +23,7 @@ export const securityPage = (view: SecurityView): Html =>
     script: true,
     body: html`<p class="lead">You are signed in as <strong>${view.username}</strong>. Letters about your safety go to ${view.email}.</p>
 !${done(view.done)}!${alert(view.fault)}
+!${tokensPart(view.token, view.tokens)}
 !${passwordPart(view)}
 !${twoFactorPart(view)}
 !${passkeysPart(view)}
@@ -77,8 +80,6 @@ const passkeysPart = ({ token, passkeys }: SecurityView): Html =>
 const passkeyRow = (token: string, { id, label, created, used }: SecurityView["passkeys"][number]): Html =>
   html`<li><div><strong>${label}</strong><br><span class="hint">Added ${day(created)}, ${used === null ? "not used yet" : `last used ${day(used)}`}</span></div>
 !${form({ action: `/security/passkeys/${id}/remove`, token }, html`<button type="submit" class="small danger" aria-label="Remove ${label}">Remove</button>`)}</li>`;
-
-const day = (at: Date): string => at.toISOString().slice(0, 10);
 
 export const twoFactorPage = (at: { token: string; secret: string; fault?: string | undefined }): Html =>
   layout({

@@ -1,0 +1,61 @@
+import type { Configuration } from "openid-client";
+import { z } from "zod";
+import { Refused } from "../admin-client.ts";
+
+/** The client of the command line, which every installation knows. */
+const CLIENT_ID = "moorage-cli";
+
+/** RFC 9728: where the tokens of an API come from. */
+const Resource = z.object({ authorization_servers: z.array(z.url()).min(1) });
+
+const isLoopback = ({ hostname }: URL): boolean => ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
+
+/** Loaded only here: most commands never need it. */
+export const oauth = () => import("openid-client");
+
+/** Where people sign in for this API. */
+export async function issuerOf(apiUrl: string): Promise<string> {
+  const reply = await ask(new URL("/.well-known/oauth-protected-resource", apiUrl));
+  const found = Resource.safeParse(reply.ok ? await reply.json().catch(() => undefined) : undefined);
+  const issuer = found.data?.authorization_servers[0];
+  if (issuer === undefined)
+    throw new Refused(
+      `${new URL(apiUrl).origin} does not say where one signs in. Check the address, or use a personal token: moorage login --token`,
+    );
+  return issuer;
+}
+
+/** What is needed to talk with it. A password or a token never goes over a connection that others can read. */
+export async function serverAt(issuer: string): Promise<Configuration> {
+  const url = new URL(issuer);
+  if (url.protocol !== "https:" && !isLoopback(url)) throw new Refused(`${issuer} must be an https address.`);
+  const { allowInsecureRequests, discovery, None } = await oauth();
+  return inWords(issuer, () =>
+    discovery(url, CLIENT_ID, undefined, None(), {
+      algorithm: "oauth2",
+      ...(url.protocol === "http:" && { execute: [allowInsecureRequests] }),
+    }),
+  );
+}
+
+const TIMEOUT_MS = 30_000;
+
+const ask = (url: URL): Promise<Response> =>
+  inWords(url.origin, () => fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }));
+
+/** What the server refuses, and a server that does not answer, said to a person. */
+export async function inWords<T>(whom: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof Refused || !(error instanceof Error)) throw error;
+    const { error: code, error_description: said } = error as { error?: unknown; error_description?: unknown };
+    if (code === "access_denied") throw new Refused("You refused in the browser: nothing was signed in.");
+    if (code === "expired_token") throw new Refused("The code has expired. Run moorage login again.");
+    if (typeof code === "string")
+      throw new Refused(`${whom} refused the sign-in: ${typeof said === "string" ? said : code}.`);
+    const { cause } = error as { cause?: { code?: unknown } };
+    const reason = typeof cause?.code === "string" ? cause.code : error.message;
+    throw new Refused(`${whom} does not answer as it should (${reason}).`);
+  }
+}

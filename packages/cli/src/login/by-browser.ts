@@ -1,0 +1,83 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Refused } from "../admin-client.ts";
+import { inWords, oauth, serverAt } from "./authorization-server.ts";
+import { openBrowser } from "./open-browser.ts";
+import type { Login } from "./login.ts";
+
+const PATH = "/callback";
+const MINUTES = 10;
+
+/** By the browser of this computer: its answer comes to a server on 127.0.0.1, which lives until then (RFC 8252). */
+export async function signInByBrowser({ issuer, scope, machine, terminal }: Login): Promise<string> {
+  const config = await serverAt(issuer);
+  const client = await oauth();
+  const [verifier, state] = [client.randomPKCECodeVerifier(), client.randomState()];
+  const redirect = await listen(state);
+  try {
+    const address = client.buildAuthorizationUrl(config, {
+      ...{ redirect_uri: redirect.url, scope, state, device_name: machine },
+      code_challenge: await client.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: "S256",
+    });
+    terminal.tell(`Sign in with your browser. If it does not open, go to:\n\n  ${address.href}\n`);
+    openBrowser(terminal.env, address.href);
+    const { url, show } = await redirect.came;
+    try {
+      const tokens = await inWords(issuer, () =>
+        client.authorizationCodeGrant(config, url, { pkceCodeVerifier: verifier, expectedState: state }),
+      );
+      show(200, "The command line is signed in", "Go back to your terminal. You can close this page.");
+      return tokens.access_token;
+    } catch (error) {
+      show(400, "The command line is not signed in", "Your terminal says why. You can close this page.");
+      throw error;
+    }
+  } finally {
+    redirect.close();
+  }
+}
+
+type Came = { url: URL; show: (status: number, title: string, text: string) => void };
+
+/** Only the answer to our own question counts: another program of this computer could send one too. */
+async function listen(state: string) {
+  const { promise: came, resolve, reject } = Promise.withResolvers<Came>();
+  let url = "";
+  const server = createServer((request, reply) => {
+    const asked = new URL(request.url ?? "/", url);
+    if (request.method !== "GET" || asked.pathname !== PATH)
+      return answer(reply, 404, "There is nothing here", "Go back to your terminal.");
+    if (asked.searchParams.get("state") !== state)
+      return answer(reply, 400, "This is not the sign-in that your terminal waits for", "Run moorage login again.");
+    resolve({ url: asked, show: (...said) => answer(reply, ...said) });
+  });
+  const timer = setTimeout(
+    () => reject(new Refused(`Nobody signed in for ${MINUTES} minutes. Run moorage login again.`)),
+    MINUTES * 60_000,
+  );
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url: `${url}${PATH}`,
+    came,
+    close(): void {
+      clearTimeout(timer);
+      server.close();
+      server.closeIdleConnections();
+    },
+  };
+}
+
+function answer(reply: ServerResponse, status: number, title: string, text: string): void {
+  reply.writeHead(status, {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
+    ...{ "cache-control": "no-store", "referrer-policy": "no-referrer", connection: "close" },
+  });
+  reply.end(`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"></head>
+<body><main><h1>${title}</h1><p>${text}</p></main></body></html>\n`);
+}

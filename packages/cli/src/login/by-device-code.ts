@@ -1,0 +1,17 @@
+import { inWords, oauth, serverAt } from "./authorization-server.ts";
+import type { Login } from "./login.ts";
+
+/** By a browser anywhere: a person types there the code that is shown here (RFC 8628). */
+export async function signInByDeviceCode({ issuer, scope, machine, terminal }: Login): Promise<string> {
+  const config = await serverAt(issuer);
+  const client = await oauth();
+  return inWords(issuer, async () => {
+    const begun = await client.initiateDeviceAuthorization(config, { scope, device_name: machine });
+    const minutes = Math.floor(begun.expires_in / 60);
+    terminal.tell(
+      `In a browser, on any computer or phone, open\n\n  ${begun.verification_uri}\n\nand type this code within ${minutes} minutes:\n\n  ${begun.user_code}\n`,
+    );
+    const tokens = await client.pollDeviceAuthorizationGrant(config, begun);
+    return tokens.access_token;
+  });
+}

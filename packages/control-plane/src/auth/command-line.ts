@@ -1,0 +1,48 @@
+import type { ClientMetadata } from "oidc-provider";
+import type { Tx } from "#platform/db/database.ts";
+import type { Own } from "./client-metadata.ts";
+import type { Person } from "./interactions.ts";
+
+/**
+ * `moorage login`: a public client that every installation has. It gets a personal token and no refresh token, so that
+ * many processes can use it at once, and so that people find it among their tokens. See docs/adr/0022.
+ */
+export const COMMAND_LINE = "moorage-cli";
+export const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+
+export const commandLineClient: ClientMetadata & Own = {
+  client_id: COMMAND_LINE,
+  client_name: "Moorage command line",
+  // On any port: see isSameRedirect.
+  redirect_uris: ["http://127.0.0.1/callback"],
+  response_types: ["code"],
+  grant_types: ["authorization_code", DEVICE_GRANT],
+  application_type: "native",
+  token_endpoint_auth_method: "none",
+  epoch: 0,
+  is_public: true,
+  may_add_query: false,
+};
+
+const LONGEST_NAME = 60;
+
+/** What the computer calls itself: anybody's text, so it is short, on one line, and in the order in which it is read. */
+export function machineOf(said: unknown): string {
+  const name = typeof said === "string" ? said.replaceAll(/[\p{C}\p{Z}]+/gu, " ").trim() : "";
+  return Array.from(name).slice(0, LONGEST_NAME).join("") || "an unnamed computer";
+}
+
+export const labelOf = (machine: string): string => `moorage login on ${machine}`;
+
+/** Personal tokens that a program was given, and can revoke. */
+export type LoginTokens = {
+  issue(
+    tx: Tx,
+    login: { person: Person; clientId: string; token: string; label: string; scopes: string[]; expires: Date },
+  ): Promise<void>;
+  find(
+    clientId: string,
+    token: string,
+  ): Promise<{ person: Person; scopes: string[]; createdAt: Date; expiresAt: Date | null } | undefined>;
+  revoke(clientId: string, tokenSha256: Buffer): Promise<void>;
+};

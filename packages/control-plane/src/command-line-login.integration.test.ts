@@ -1,0 +1,156 @@
+/** `moorage login` and `moorage logout` against the API and the authorization server, with a browser without a window. */
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { PersonalToken } from "@moorage/contract";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type AuthServer, newAuthServer, PASSWORD } from "./testing/auth-server.ts";
+import { freePort } from "./testing/free-port.ts";
+import { served } from "./testing/served.ts";
+import { type Desk, terminalWith } from "./testing/terminal.ts";
+import type { Visitor } from "./testing/visitor.ts";
+import { newWorld, type World } from "./testing/world.ts";
+
+let world: World;
+let auth: AuthServer;
+let api: Awaited<ReturnType<typeof served>>;
+beforeAll(async () => {
+  const port = await freePort();
+  world = await newWorld({ authUrl: `http://localhost:${port}` });
+  auth = await newAuthServer(world, { port });
+  api = await served(world);
+});
+afterAll(async () => {
+  api[Symbol.dispose]();
+  await auth[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+type Customer = Awaited<ReturnType<World["customer"]>>;
+async function newPerson(): Promise<Customer> {
+  const customer = await world.customer();
+  await auth.givePassword(customer);
+  return customer;
+}
+/** The program that the command line opens: it writes down where it was sent. */
+function browserOf(desk: Desk) {
+  const [program, file] = [join(desk.home, "browser"), join(desk.home, "opened")];
+  writeFileSync(program, `#!/bin/sh\nprintf %s "$1" > ${file}.new && mv ${file}.new ${file}\n`);
+  chmodSync(program, 0o755);
+  return {
+    env: { BROWSER: program },
+    opened: async (): Promise<URL> => {
+      await expect.poll(() => existsSync(file), { timeout: 20_000 }).toBe(true);
+      return new URL(readFileSync(file, "utf8"));
+    },
+  };
+}
+async function goTo(visitor: Visitor, { pathname, search }: URL, person: Customer) {
+  await visitor.get(pathname + search);
+  return visitor.submit("/sign-in", { name: person.username, password: PASSWORD });
+}
+const tokensOf = async (person: Customer): Promise<PersonalToken[]> =>
+  (await person.get<{ data: PersonalToken[] }>("/v4/profile/tokens")).body.data;
+const isOfLogin = ({ label }: PersonalToken): boolean => label.startsWith("moorage login on ");
+
+test("a person signs in with the browser, and logout revokes what came of it", async () => {
+  const person = await newPerson();
+  using desk = terminalWith({});
+  const browser = browserOf(desk);
+  const ended = desk.type(`login --url ${api.url}`, "", browser.env);
+  const visitor = auth.visitor();
+  const consent = await goTo(visitor, await browser.opened(), person);
+  expect(consent.html).toContain("Sign in the command line?");
+  const { url: back } = await visitor.submit("/consent");
+  expect(back.origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  // An answer that is not to this question changes nothing.
+  expect((await fetch(new URL("/callback?code=guessed&state=guessed", back))).status).toBe(400);
+  expect(await (await fetch(back)).text()).toContain("The command line is signed in");
+
+  const { code, said, told } = await ended;
+  expect({ code, said }).toEqual({
+    code: 0,
+    said: expect.stringContaining(`You are ${person.username} at ${api.url}`),
+  });
+  expect(told).toContain("/oauth/authorize?");
+  expect((await desk.type("me show")).said).toContain(person.username);
+  expect((await tokensOf(person)).filter(isOfLogin)).toHaveLength(1);
+
+  expect((await desk.type("logout")).said).toContain("the token is revoked");
+  expect((await tokensOf(person)).filter(isOfLogin)).toEqual([]);
+  expect((await desk.type("me show")).told).toContain("You are not signed in. Next: moorage login");
+});
+
+test("who refuses in the browser is told so in the terminal, and nothing is kept", async () => {
+  const person = await newPerson();
+  using desk = terminalWith({});
+  const browser = browserOf(desk);
+  const ended = desk.type(`login --url ${api.url}`, "", browser.env);
+  const visitor = auth.visitor();
+  await goTo(visitor, await browser.opened(), person);
+  const { url: back } = await visitor.submit("/refuse");
+  expect((await fetch(back)).status).toBe(400);
+
+  expect(await ended).toMatchObject({ code: 1, told: expect.stringContaining("You refused in the browser") });
+  expect((await desk.type("me show")).told).toContain("You are not signed in");
+  expect((await tokensOf(person)).filter(isOfLogin)).toEqual([]);
+});
+
+test("without a screen a person types a code elsewhere, and a second login replaces the first", async () => {
+  const person = await newPerson();
+  using desk = terminalWith({});
+  const signIn = async () => {
+    const shown = Promise.withResolvers<string>();
+    const ended = desk.type(`login --url ${api.url}`, "", {}, (line) => {
+      const userCode = /[B-Z]{4}-[B-Z]{4}/.exec(line)?.[0];
+      if (userCode !== undefined) shown.resolve(userCode);
+    });
+    const visitor = auth.visitor();
+    const page = await visitor.get("/device");
+    expect(page.html).toContain("Type the code");
+    await visitor.submit("/device", { user_code: await shown.promise });
+    const consent = await visitor.submit("/sign-in", { name: person.username, password: PASSWORD });
+    expect(consent.html).toContain(await shown.promise);
+    expect((await visitor.submit("/consent")).html).toContain("The command line is signed in");
+    return ended;
+  };
+  expect(await signIn()).toMatchObject({ code: 0 });
+  const [first] = (await tokensOf(person)).filter(isOfLogin);
+  expect(await signIn()).toMatchObject({ code: 0 });
+  const after = (await tokensOf(person)).filter(isOfLogin);
+  expect(after.map(({ id }) => id)).toEqual([expect.any(Number)]);
+  expect(after[0]?.id).not.toBe(first?.id);
+  expect((await desk.type("me show")).said).toContain(person.username);
+}, 60_000);
+
+test("what logout cannot revoke is kept, unless it is only to be forgotten", async () => {
+  const person = await newPerson();
+  using desk = terminalWith({});
+  const browser = browserOf(desk);
+  const ended = desk.type(`login --url ${api.url}`, "", browser.env);
+  const visitor = auth.visitor();
+  await goTo(visitor, await browser.opened(), person);
+  await fetch((await visitor.submit("/consent")).url);
+  await ended;
+  const file = join(desk.home, ".config/moorage/profiles.json");
+  writeFileSync(file, readFileSync(file, "utf8").replace(auth.authUrl, "http://localhost:9"));
+
+  const refused = await desk.type("logout");
+  expect(refused).toMatchObject({ code: 1, told: expect.stringContaining("you are still signed in") });
+  expect(refused.told).toContain("moorage logout --local");
+  expect((await desk.type("me show")).code).toBe(0);
+  expect((await desk.type("logout --local")).said).toContain("stays valid");
+});
+
+test("a pasted token is forgotten by logout and not revoked, and that is said", async () => {
+  const { token } = await newPerson();
+  using desk = terminalWith({});
+  await desk.type(`login --token --url ${api.url}`, token);
+  expect((await desk.type("logout")).said).toContain("stays valid");
+  expect((await world.as(token).get("/v4/profile")).status).toBe(200);
+});
+
+test("an address that is no API of ours is told from one that does not answer", async () => {
+  using desk = terminalWith({});
+  expect((await desk.type(`login --url ${auth.authUrl}`)).told).toContain("does not say where one signs in");
+  expect((await desk.type("login --url http://localhost:9")).told).toContain("does not answer");
+});

@@ -1,0 +1,20 @@
+import type { Principal } from "#identity/index.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { notFound } from "#platform/errors.ts";
+
+/** Whose tokens they are: who makes a request, or somebody on a page of ours, who has no token. */
+export type Owner = Pick<Principal, "accountId" | "userId" | "username" | "clientId">;
+export type Person = Pick<Owner, "accountId" | "userId">;
+
+/** `clientId`: the program that acts for them. Of a closed account nobody is there. */
+export async function findOwner(db: Db | Tx, person: Person, clientId: string | null = null): Promise<Owner> {
+  const { username } = await db
+    .selectFrom("users")
+    .innerJoin("accounts", "accounts.id", "users.account_id")
+    .select("users.username")
+    .where("users.account_id", "=", person.accountId)
+    .where("users.id", "=", person.userId)
+    .where("accounts.closed_at", "is", null)
+    .executeTakeFirstOrThrow(notFound);
+  return { ...person, username, clientId };
+}

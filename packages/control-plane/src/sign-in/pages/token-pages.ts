@@ -1,0 +1,132 @@
+import { areas } from "@moorage/contract";
+import { html } from "ghtml";
+import {
+  fieldOf,
+  lasting,
+  levels,
+  LONGEST_LABEL,
+  type TokenFaults,
+  type TokenForm,
+  usedAreas,
+  whole,
+} from "../token-form.ts";
+import { inWords } from "./consent-page.ts";
+import { day, field, form, type Html, layout } from "./layout.ts";
+
+export type ShownToken = {
+  id: number;
+  label: string;
+  prefix: string;
+  scopes: readonly string[];
+  created: Date;
+  expires: Date | null;
+  isOver: boolean;
+  /** Made by `moorage login`. */
+  isLogin: boolean;
+};
+
+/** The part of the security page that lists them. */
+export const tokensPart = (token: string, tokens: readonly ShownToken[]): Html =>
+  html`<section aria-labelledby="tokens"><h2 id="tokens">Personal tokens</h2>
+<p>A token lets a program use the API as you: an SDK, Terraform, a script. The command line makes one itself: <code>moorage login</code>.</p>
+!${tokens.length === 0 ? html`<p class="hint">You have no token yet.</p>` : html`<ul class="rows">!${tokens.map((each) => row(token, each))}</ul>`}
+<p><a class="button second" href="/security/tokens/new">Create a token</a></p>
+</section>`;
+
+const row = (token: string, each: ShownToken): Html =>
+  html`<li><div><strong>${each.label}</strong> <code>${each.prefix}…</code><br>
+<span class="hint">${scopesInWords(each.scopes)}<br>
+Created ${day(each.created)}${each.isLogin ? " by moorage login" : ""}, ${until(each)}</span></div>
+!${form({ action: `/security/tokens/${each.id}/revoke`, token }, html`<button type="submit" class="small danger" aria-label="Revoke ${each.label}, ${each.prefix}">Revoke</button>`)}</li>`;
+
+function until({ expires, isOver }: ShownToken): string {
+  if (expires === null) return "never expires";
+  return isOver ? `expired ${day(expires)}` : `expires ${day(expires)}`;
+}
+
+function scopesInWords(scopes: readonly string[]): string {
+  if (scopes.includes("*")) return "Everything that you may do";
+  if (scopes.length > 3) return scopes.join(", ");
+  return scopes.map(inWords).join("; ");
+}
+
+const words = {
+  all: "Everything that I may do",
+  view: "View everything, change nothing",
+  some: "Only what I choose below",
+} as const;
+const levelWords = { none: "Nothing", read_only: "View", read_write: "View and change" } as const;
+
+type NewToken = { token: string; form?: TokenForm; faults?: TokenFaults };
+
+export const newTokenPage = ({ token, form: given = {}, faults = {} }: NewToken): Html =>
+  layout({
+    title: "Create a token",
+    wide: true,
+    body: html`<p class="lead">It acts as you, and never does more than you may. Give each program a token of its own.</p>
+!${form(
+      { action: "/security/tokens", token },
+      html`!${field({
+        name: "label",
+        label: "Name",
+        hint: "What uses it, such as “Terraform on the build server”.",
+        autocomplete: "off",
+        value: given["label"] ?? "",
+        fault: faults.label,
+        first: true,
+        attributes: html`maxlength="${LONGEST_LABEL}"`,
+      })}
+<fieldset !${faults.what === undefined ? "" : 'aria-describedby="what-fault"'}><legend>What it may do</legend>
+!${whole.map(
+        (each) =>
+          html`<label class="choice"><input type="radio" name="what" value="${each}" required !${given["what"] === each ? "checked" : ""}> ${words[each]}</label>`,
+      )}
+!${faults.what === undefined ? "" : html`<p class="fault" id="what-fault">${faults.what}</p>`}
+</fieldset>
+<fieldset class="areas"><legend>If you choose</legend>
+!${usedAreas.map(
+        (area) => html`<div class="area"><label for="${fieldOf(area)}">${capital(areas[area])}</label>
+<select id="${fieldOf(area)}" name="${fieldOf(area)}">!${levels.map(
+          (level) =>
+            html`<option value="${level}" !${given[fieldOf(area)] === level ? "selected" : ""}>${levelWords[level]}</option>`,
+        )}</select></div>`,
+      )}
+</fieldset>
+<div class="field"><label for="expiry">How long it lasts</label>
+<select id="expiry" name="expiry" !${faults.expiry === undefined ? "" : 'aria-describedby="expiry-fault" aria-invalid="true"'}>!${Object.entries(
+        lasting,
+      ).map(
+        ([value, text]) =>
+          html`<option value="${value}" !${(given["expiry"] ?? "90") === value ? "selected" : ""}>${text}</option>`,
+      )}</select>
+!${faults.expiry === undefined ? "" : html`<p class="fault" id="expiry-fault">${faults.expiry}</p>`}
+</div>
+<button type="submit">Create the token</button>`,
+    )}
+<p class="aside"><a href="/security">Back without a token</a></p>`,
+  });
+
+const capital = (text: string): string => {
+  const bare = text.replace(/^your /, "");
+  return bare.charAt(0).toUpperCase() + bare.slice(1);
+};
+
+/** The one page that has all of it. */
+export const tokenCreatedPage = (made: { label: string; token: string; apiUrl: string | undefined }): Html => {
+  const url = made.apiUrl ?? "https://<the API's address>";
+  return layout({
+    title: "Copy your token now",
+    wide: true,
+    body: html`<p class="lead">“${made.label}” is created. It is shown only now: copy it to where you keep passwords, or into the program that uses it.</p>
+<div class="field"><label for="made-token">Token</label>
+<input id="made-token" type="text" value="${made.token}" readonly autofocus autocomplete="off" spellcheck="false" class="secret" aria-describedby="made-token-hint">
+<p class="hint" id="made-token-hint">Select all of it (Ctrl+A) and copy (Ctrl+C).</p></div>
+<h2>Use it</h2>
+<ul class="uses">
+<li>In the command line, which asks for it: <code>moorage login --token --url ${url}</code></li>
+<li>With SDKs and Terraform: as the API token, and <code>${url}</code> as the API's address.</li>
+<li>With curl: <code>curl -H "Authorization: Bearer $MOORAGE_TOKEN" ${url}/v4/profile</code></li>
+</ul>
+<p><a class="button" href="/security">I have copied it</a></p>`,
+  });
+};

@@ -1,0 +1,51 @@
+import { type Area, areas, operations } from "@moorage/contract";
+
+/** Areas in which there is something to do here: others would only make the choice longer. */
+export const usedAreas = (Object.keys(areas) as Area[]).filter((area) =>
+  operations.some(({ access }) => access !== "public" && access.scopes.some((scope) => scope.startsWith(`${area}:`))),
+);
+
+export const levels = ["none", "read_only", "read_write"] as const;
+export const whole = ["all", "view", "some"] as const;
+export const lasting = { "30": "30 days", "90": "90 days", "365": "a year", never: "for ever, until you revoke it" };
+
+export const LONGEST_LABEL = 100;
+export const fieldOf = (area: Area): string => `area_${area}`;
+export const fields = ["label", "what", "expiry", ...usedAreas.map(fieldOf)];
+
+export type TokenForm = Readonly<Record<string, string>>;
+export type TokenFaults = { label?: string; what?: string; expiry?: string };
+type Read =
+  | { wanted: { label: string; scopes: string[]; expires: Date | null } }
+  | { wanted: undefined; faults: TokenFaults };
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Nothing is chosen beforehand that gives more than was meant: what contradicts itself is asked again. */
+export function readTokenForm(form: TokenForm, now: Date): Read {
+  const label = (form["label"] ?? "").trim();
+  const chosen = usedAreas.flatMap((area) => {
+    const level = form[fieldOf(area)];
+    return level === "read_only" || level === "read_write" ? [`${area}:${level}`] : [];
+  });
+  const scopes = scopesOf(form["what"], chosen);
+  const expiry = form["expiry"] ?? "";
+  const faults: TokenFaults = {
+    ...(label === "" || label.length > LONGEST_LABEL
+      ? { label: `Give the token a name of 1 to ${LONGEST_LABEL} characters, such as the program that uses it.` }
+      : {}),
+    ...(Array.isArray(scopes) ? {} : { what: scopes }),
+    ...(Object.hasOwn(lasting, expiry) ? {} : { expiry: "Choose how long the token lasts." }),
+  };
+  if (!Array.isArray(scopes) || Object.keys(faults).length > 0) return { wanted: undefined, faults };
+  const expires = expiry === "never" ? null : new Date(now.getTime() + Number(expiry) * DAY_MS);
+  return { wanted: { label, scopes, expires } };
+}
+
+function scopesOf(what: string | undefined, chosen: string[]): string[] | string {
+  if (what === "some") return chosen.length > 0 ? chosen : "Choose what the token may view or change, at least once.";
+  if (what !== "all" && what !== "view") return "Choose what the token may do.";
+  if (chosen.length > 0)
+    return "You chose single areas as well: choose “Only what I choose below”, or set them to nothing.";
+  return what === "all" ? ["*"] : usedAreas.map((area) => `${area}:read_only`);
+}

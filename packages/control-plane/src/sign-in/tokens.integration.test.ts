@@ -1,0 +1,162 @@
+import type { PersonalToken } from "@moorage/contract";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type AuthServer, newAuthServer, PASSWORD } from "#testing/auth-server.ts";
+import { newWorld, type World } from "#testing/world.ts";
+
+let world: World;
+let auth: AuthServer;
+beforeAll(async () => {
+  world = await newWorld();
+  auth = await newAuthServer(world, { publicUrl: "https://api.example.com" });
+});
+afterAll(async () => {
+  await auth[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+type Customer = Awaited<ReturnType<World["customer"]>>;
+async function signedIn(person?: Customer) {
+  const customer = person ?? (await world.customer());
+  await auth.givePassword(customer);
+  const visitor = auth.visitor();
+  await visitor.get("/security");
+  await visitor.submit("/sign-in", { name: customer.username, password: PASSWORD });
+  return { customer, visitor };
+}
+const asked = { label: "Terraform", what: "all", expiry: "90" };
+const tokenOn = (html: string): string => /value="([0-9a-f]{64})"/.exec(html)?.[1] ?? "";
+const tokensOf = async (person: Customer): Promise<PersonalToken[]> =>
+  (await person.get<{ data: PersonalToken[] }>("/v4/profile/tokens")).body.data;
+const eventsOf = async ({ accountId }: Customer) =>
+  (await world.events()).filter(({ account_id }) => account_id === accountId).map(({ action }) => action);
+
+test("a person creates a token on the security page, sees it once, uses it and revokes it", async () => {
+  const { customer, visitor } = await signedIn();
+  expect((await visitor.get("/security")).html).toContain("/security/tokens/new");
+  await visitor.get("/security/tokens/new");
+
+  const made = await visitor.submit("/security/tokens", asked);
+
+  const token = tokenOn(made.html);
+  expect(made.html).toContain("moorage login --token --url https://api.example.com");
+  expect((await world.as(token).get("/v4/account")).status).toBe(200);
+  const row = (await tokensOf(customer)).at(-1) as PersonalToken;
+  expect(row).toMatchObject({ label: "Terraform", scopes: "*", token: token.slice(0, 16) });
+  expect(Date.parse(`${row.expiry}Z`)).toBe(world.time.now.getTime() + 90 * 86_400_000);
+  const listed = (await visitor.get("/security")).html;
+  expect(listed).toContain("Terraform");
+  expect(listed).not.toContain(token);
+
+  const revoked = await visitor.submit(`/security/tokens/${row.id}/revoke`);
+  expect(revoked.html).toContain("The token is revoked");
+  expect((await world.as(token).get("/v4/account")).status).toBe(401);
+  expect(await eventsOf(customer)).toEqual(["token_create", "token_delete"]);
+  const audited = await world.db.selectFrom("audit").selectAll().where("actor", "=", customer.username).execute();
+  expect(audited.map(({ action }) => action)).toEqual(["create_token", "delete_token"]);
+});
+
+test.each([
+  [{ ...asked, what: "view" }, /^account:read_only .*databases:read_only events:read_only/],
+  [
+    { ...asked, what: "some", area_databases: "read_write", area_events: "read_only" },
+    /^databases:read_write events:read_only$/,
+  ],
+])("the choice %j becomes the scopes %s", async (form, scopes) => {
+  const { customer, visitor } = await signedIn();
+  await visitor.get("/security/tokens/new");
+  await visitor.submit("/security/tokens", form);
+  expect((await tokensOf(customer)).at(-1)?.scopes).toMatch(scopes);
+});
+
+test.each([
+  [{ ...asked, label: "" }, "Give the token a name"],
+  [{ ...asked, what: "" }, "Choose what the token may do"],
+  [{ ...asked, what: "some" }, "at least once"],
+  [{ ...asked, area_databases: "read_only" }, "You chose single areas as well"],
+  [{ ...asked, expiry: "1000000" }, "Choose how long"],
+])("for %j no token is made, and the page says what is missing and keeps the rest", async (form, fault) => {
+  const { customer, visitor } = await signedIn();
+  await visitor.get("/security/tokens/new");
+  const seen = await visitor.submit("/security/tokens", form);
+  expect([seen.status, seen.html]).toEqual([400, expect.stringContaining(fault)]);
+  expect(await tokensOf(customer)).toHaveLength(1);
+});
+
+test("ten minutes after signing in the password is asked for again before a token is created or revoked", async () => {
+  const { customer, visitor } = await signedIn();
+  const before = world.time.now;
+  try {
+    await visitor.get("/security/tokens/new");
+    world.time.now = new Date(before.getTime() + 11 * 60_000);
+    const seen = await visitor.submit("/security/tokens", asked);
+    expect(seen.url.pathname).toMatch(/^\/interaction\//);
+    expect((await visitor.get("/security/tokens/new")).url.pathname).toMatch(/^\/interaction\//);
+    expect(await tokensOf(customer)).toHaveLength(1);
+  } finally {
+    world.time.now = before;
+  }
+});
+
+test("nobody revokes another's token, nor one of an app", async () => {
+  const { visitor } = await signedIn();
+  const other = await world.customer();
+  const [token] = await tokensOf(other);
+  await visitor.get("/security");
+  const hidden = visitor.form("/sign-out-everywhere")?.hidden ?? {};
+  const seen = await visitor.post(`/security/tokens/${token?.id}/revoke`, hidden);
+  expect(seen.status).toBe(400);
+  expect((await other.get("/v4/profile")).status).toBe(200);
+});
+
+test("a form of another site creates no token", async () => {
+  const { customer, visitor } = await signedIn();
+  await visitor.get("/security/tokens/new");
+  const hidden = visitor.form("/security/tokens")?.hidden ?? {};
+  const seen = [
+    await visitor.post("/security/tokens", { ...hidden, ...asked }, { origin: "https://evil.example" }),
+    await visitor.post("/security/tokens", { ...asked, form_token: "guessed" }),
+  ];
+  expect(seen.map(({ status }) => status)).toEqual([403, 403]);
+  expect(await tokensOf(customer)).toHaveLength(1);
+});
+
+test("a restricted user creates a token too, which may do no more than the user", async () => {
+  const owner = await world.customer();
+  const { visitor } = await signedIn(await world.colleague(owner.accountId, { restricted: true }));
+  await visitor.get("/security/tokens/new");
+  const token = tokenOn((await visitor.submit("/security/tokens", asked)).html);
+  expect((await world.as(token).get("/v4/profile")).status).toBe(200);
+  expect((await world.as(token).get("/v4/account/users")).status).toBe(403);
+});
+
+test("with 500 tokens there is no other, and the page says so", async () => {
+  const { customer, visitor } = await signedIn();
+  const { accountId, userId } = customer;
+  const rows = Array.from({ length: 499 }, (_, n) => ({
+    ...{ account_id: accountId, user_id: userId, label: `token ${n}`, prefix: "", scopes: ["*"] },
+    ...{ sha256: Buffer.from(`${accountId}/${n}`), created_at: world.time.now, expires_at: null, revoked_at: null },
+  }));
+  await world.db.insertInto("tokens").values(rows).execute();
+  await visitor.get("/security/tokens/new");
+  const seen = await visitor.submit("/security/tokens", asked);
+  expect([seen.status, seen.html]).toEqual([400, expect.stringContaining("500")]);
+});
+
+test("the first page leads to signing in, and a page that is not there leads on", async () => {
+  const visitor = auth.visitor();
+  expect((await visitor.get("/")).html).toContain("<h1>Sign in</h1>");
+  expect((await visitor.get("/nowhere")).html).toContain('href="/security"');
+});
+
+test("who has chosen a password by the link of a letter is told how to go on", async () => {
+  const { accountId, username } = await world.customer();
+  const link = await world.operator.post<{ link: string }>(
+    `/admin/accounts/${accountId}/users/${username}/password-link`,
+    {},
+  );
+  const visitor = auth.visitor();
+  await visitor.get(new URL(link.body.link).pathname);
+  const { html } = await visitor.submit("/password", { password: PASSWORD, again: PASSWORD });
+  expect(html).toContain("moorage login --url https://api.example.com");
+  expect(html).toContain("create a personal token");
+});

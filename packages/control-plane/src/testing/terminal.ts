@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { moorage, type Terminal } from "@moorage/cli";
+
+export type Typed = { code: number; said: string; told: string; progress: string[] };
+
+/** A terminal with a home of its own. A line is split at its spaces. */
+export function terminalWith(env: Record<string, string>) {
+  const home = mkdtempSync(join(tmpdir(), "moorage-home-"));
+  const type = async (
+    line: string | readonly string[],
+    input = "",
+    more: Record<string, string> = {},
+    whenTold: (text: string) => void = () => {},
+  ): Promise<Typed> => {
+    const typed: Typed = { code: 0, said: "", told: "", progress: [] };
+    const terminal: Terminal = {
+      env: { HOME: home, PATH: process.env["PATH"], MOORAGE_POLL_MS: "20", ...env, ...more },
+      say: (text) => (typed.said += `${text}\n`),
+      tell: (text) => {
+        typed.told += `${text}\n`;
+        whenTold(text);
+      },
+      write: (bytes) => (typed.said += Buffer.from(bytes).toString()),
+      progress: (text) => typed.progress.push(text ?? ""),
+      input: async () => input,
+      secret: async () => input,
+    };
+    typed.code = await moorage(typeof line === "string" ? line.split(" ").filter(Boolean) : line, terminal);
+    return typed;
+  };
+  return {
+    home,
+    type,
+    json: async <T>(line: string): Promise<T> => JSON.parse((await type(`${line} --json`)).said) as T,
+    [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }),
+  };
+}
+export type Desk = ReturnType<typeof terminalWith>;

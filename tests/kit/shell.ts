@@ -1,0 +1,54 @@
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { node, repo } from "../../tools/stack/places.ts";
+import { until } from "./until.ts";
+
+type Given = { input?: string; env?: Record<string, string> };
+type Ended = { code: number | null; said: string; told: string };
+/** A command that runs: what it has told so far, and how it ends. */
+export type Running = { told: () => string; ended: Promise<Ended> };
+
+/** A person's shell: a home of its own, no screen, no settings of the stack, and `bin/moorage`. */
+export function newShell() {
+  const home = mkdtempSync(join(tmpdir(), "moorage-shell-"));
+  const start = (args: readonly string[], { input = "", env = {} }: Given = {}): Running => {
+    const child = spawn(node, [join(repo, "packages/cli/src/bin/moorage.ts"), ...args], {
+      env: { HOME: home, PATH: process.env["PATH"], ...env },
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    const ended: Ended = { code: null, said: "", told: "" };
+    child.stdout.on("data", (chunk: Buffer) => (ended.said += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (ended.told += chunk.toString()));
+    child.stdin.end(input);
+    return {
+      told: () => ended.told,
+      ended: new Promise((resolve, reject) => {
+        child.on("error", reject);
+        child.on("close", (code) => resolve({ ...ended, code }));
+      }),
+    };
+  };
+  return {
+    home,
+    start,
+    run: (...args: string[]): Promise<Ended> => start(args).ended,
+    /** For `BROWSER`: it opens nothing, and notes where it was sent. */
+    browser() {
+      const [program, file] = [join(home, "browser"), join(home, "opened")];
+      rmSync(file, { force: true });
+      writeFileSync(program, `#!/bin/sh\nprintf %s "$1" > "${file}.new" && mv "${file}.new" "${file}"\n`);
+      chmodSync(program, 0o755);
+      return {
+        env: { BROWSER: program },
+        opened: () =>
+          until("the command line has opened a browser", 60, async () =>
+            existsSync(file) ? readFileSync(file, "utf8") : undefined,
+          ),
+      };
+    },
+    [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }),
+  };
+}
+export type Shell = ReturnType<typeof newShell>;
