@@ -24,6 +24,10 @@ export const features: readonly Feature[] = [
     proofs: [system("whole-life"), inAgent("restore/restore"), inAgent("encryption/encryption")],
   },
   {
+    does: "applications of common frameworks (Django, SQLAlchemy, TypeORM, Knex, Hibernate, GORM) and dumps with triggers, functions, events and definers",
+    proofs: [system("applications"), system("dump")],
+  },
+  {
     does: "a full disk stops writes, not the server, and the tenant is told before",
     proofs: [system("full-disk"), inAgent("disk/disk")],
   },

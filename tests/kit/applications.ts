@@ -1,0 +1,53 @@
+import { execFile } from "node:child_process";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { inParts, node, repo } from "../../tools/stack/places.ts";
+import { ask, type Door, inside, type Place } from "./client.ts";
+
+const run = promisify(execFile);
+const PATIENCE_MS = 240_000;
+
+const source = (...parts: string[]): string => join(repo, "tests/applications", ...parts);
+const python = inParts("python", "applications", "bin", "python");
+
+/** Programs of one framework each, in `tests/applications`. Each prints `ok <step>` after each of its steps. */
+export const applications: Record<string, string[]> = {
+  Django: [python, source("django", "application.py")],
+  "SQLAlchemy and Alembic": [python, source("alembic", "application.py")],
+  TypeORM: [node, source("typeorm.ts")],
+  Knex: [node, source("knex.ts")],
+  Hibernate: ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", inParts("hibernate", "*"), "Application"],
+  GORM: [inParts("bin", "application-gorm")],
+};
+export const steps = ["ok migrate", "ok write", "ok read", "ok migrate again"];
+
+/** Java reads no PEM file. */
+async function trustStoreOf(ca: string): Promise<string> {
+  const store = join(await mkdtemp(join(tmpdir(), "moorage-trust-")), "trust.p12");
+  const kind = ["-storetype", "PKCS12", "-storepass", "changeit"];
+  await run("keytool", ["-importcert", "-noprompt", "-alias", "moorage", "-file", ca, "-keystore", store, ...kind]);
+  return store;
+}
+
+/** Runs an application from a tenant's machine, in a schema of its own, and gives the lines that it printed. */
+export async function runApplication(place: Place, door: Door, name: string): Promise<string[]> {
+  const schema = `app_${name.toLowerCase().replaceAll(/\W+/g, "_")}`;
+  await ask(place, door, `create database ${schema}`);
+  const settings = {
+    DB_HOST: door.name,
+    DB_PORT: String(door.port),
+    DB_USER: door.username,
+    DB_PASSWORD: door.password,
+    DB_NAME: schema,
+    DB_CA: door.ca,
+    DB_TRUST: name === "Hibernate" ? await trustStoreOf(door.ca) : "",
+    PYTHONDONTWRITEBYTECODE: "1",
+  };
+  const { stdout } = await run("ip", inside(place, ...(applications[name] ?? [])), {
+    env: { PATH: process.env["PATH"], ...settings },
+    timeout: PATIENCE_MS,
+  });
+  return stdout.trim().split("\n");
+}
