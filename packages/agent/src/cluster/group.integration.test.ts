@@ -110,6 +110,46 @@ test("a table without a primary key gets one, and is on every member", async () 
   expect(key?.n).toBe(1);
 });
 
+test("a group of an earlier release gets its rights and procedures from its primary, and triggers work", async () => {
+  const names = ["kill_session", "kill_query", "require_tenant_session", "generate_invisible_primary_keys"];
+  for (const name of names) await write(`DROP PROCEDURE sys.${name}`);
+  await write("DROP USER 'moorage_tools'@'localhost'");
+  for (const table of ["", "_name", "_transition", "_transition_type"])
+    await write(`DELETE FROM mysql.time_zone${table}`);
+  for (const index of all) await three.sql(index, "SET GLOBAL log_bin_trust_function_creators = OFF");
+  for (const host of three.hosts) {
+    await host.stopAgent();
+    host.startAgent();
+  }
+  const state = `SELECT COUNT(*) AS procedures, @@GLOBAL.log_bin_trust_function_creators AS functions,
+    (SELECT COUNT(*) > 500 FROM mysql.time_zone_name) AS zones
+    FROM information_schema.routines WHERE routine_schema = 'sys' AND routine_name IN ('${names.join("', '")}')`;
+  for (const index of all)
+    await expect
+      .poll(async () => (await three.sql(index, state))[0], { timeout: 60_000 })
+      .toEqual({ procedures: names.length, functions: 1, zones: 1 });
+
+  const client = await three.logIn(primary());
+  await client.query("CREATE TABLE shop.counted (a INT PRIMARY KEY, b INT)");
+  await client.query("CREATE FUNCTION shop.twice(n INT) RETURNS INT RETURN 2 * n");
+  await client.query(
+    "CREATE TRIGGER shop.fill BEFORE INSERT ON shop.counted FOR EACH ROW SET NEW.b = shop.twice(NEW.a)",
+  );
+  await client.query("INSERT INTO shop.counted (a) VALUES (21)");
+  await expect(client.query("CALL sys.generate_invisible_primary_keys(FALSE)")).rejects.toThrow("three nodes");
+  client.destroy();
+  const sets = async (): Promise<string[]> =>
+    Promise.all(
+      all.map(
+        async (index) => (await three.sql<{ g: string }>(index, "SELECT @@GLOBAL.gtid_executed AS g"))[0]?.g ?? "",
+      ),
+    );
+  // The same on all, and of the group: nobody wrote anything for itself.
+  await expect.poll(async () => new Set(await sets()).size, soon).toBe(1);
+  expect(await three.sql(secondary(), "SELECT b FROM shop.counted")).toEqual([{ b: 42 }]);
+  await allWell();
+}, 120_000);
+
 test("secondaries take no writes, not even their own host's", async () => {
   await expect(three.sql(secondary(), "INSERT INTO shop.t VALUES (99)")).rejects.toThrow("super-read-only");
 });

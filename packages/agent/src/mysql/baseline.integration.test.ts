@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import type { NodeSpec } from "@moorage/contract/agent";
 import { type Connection, createConnection, type RowDataPacket } from "mysql2/promise";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { giveKeys } from "../restore/give-keys.ts";
 import { agentEnvironment, builtEngine, enrolToken } from "../testing/agent-environment.ts";
 import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
 import { testSpec } from "../testing/node-spec.ts";
@@ -284,6 +285,22 @@ test("a server of an earlier release gets all of it while it runs", async () => 
   for (const [, expectation] of expectations) await expectation();
   expect(serverPid()).toBe(pid);
   expect(await asRoot("SELECT COUNT(*) > 500 AS zones FROM mysql.time_zone_name")).toEqual([{ zones: 1 }]);
+});
+
+test("data that become a cluster's get keys where there are none, and a table that cannot have one is named", async () => {
+  await query(`CREATE DATABASE keys_of; USE keys_of; CALL sys.generate_invisible_primary_keys(FALSE);
+    CREATE TABLE none (a INT); INSERT INTO none VALUES (7), (7);
+    CREATE TABLE nullable (a INT UNIQUE);
+    CREATE TABLE equivalent (a INT NOT NULL UNIQUE); CREATE TABLE own (a INT PRIMARY KEY)`);
+  await asRoot("DROP TABLE IF EXISTS shop.keyless");
+  expect(await giveKeys(socket())).toBe(2);
+  expect(await query("SELECT a, my_row_id FROM keys_of.none")).toEqual([
+    { a: 7, my_row_id: 1 },
+    { a: 7, my_row_id: 2 },
+  ]);
+  await query(`CALL sys.generate_invisible_primary_keys(FALSE);
+    CREATE TABLE keys_of.counted (id INT AUTO_INCREMENT, KEY (id))`);
+  await expect(giveKeys(socket())).rejects.toThrow("keys_of.counted cannot be given one");
 });
 
 test("a server that starts again has its settings from the first session on", async () => {

@@ -117,7 +117,7 @@ test.each([["wanted"], ["not wanted"]])(
     expect((await world.events()).at(-1)).toMatchObject({
       action: "database_credentials_reset",
       status: "failed",
-      message: expect.stringContaining("as soon as the host is back"),
+      message: expect.stringContaining("goes on trying to set it"),
     });
     expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
   },

@@ -70,7 +70,7 @@ export const changes = {
     events: ["database_credentials_reset"],
     // The old password may be known to others: it must not come back.
     keeps: [],
-    failed: "The new password is not in force yet; it will be as soon as the host is back",
+    failed: "The new password is not in force yet; the database's host goes on trying to set it",
   },
 } as const satisfies Record<string, Change>;
 
