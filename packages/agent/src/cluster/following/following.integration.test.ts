@@ -146,6 +146,24 @@ test("the leader of the first term is opened, the others follow it and take no w
   client.destroy();
 });
 
+test("triggers and functions of a tenant reach the others, and so does a new baseline", async () => {
+  const client = await three.logIn(0);
+  await client.query("CREATE TABLE shop.counted (a INT PRIMARY KEY, b INT)");
+  await client.query("CREATE FUNCTION shop.twice(n INT) RETURNS INT RETURN 2 * n");
+  await client.query(
+    "CREATE TRIGGER shop.fill BEFORE INSERT ON shop.counted FOR EACH ROW SET NEW.b = shop.twice(NEW.a)",
+  );
+  await client.query("INSERT INTO shop.counted (a) VALUES (21)");
+  await expect(client.query("CALL sys.generate_invisible_primary_keys(FALSE)")).rejects.toThrow("three nodes");
+  client.destroy();
+  await three.sql(0, "ALTER USER 'moorage_tools'@'localhost' COMMENT 'baseline 0'");
+  await three.sql(0, "DROP PROCEDURE sys.kill_query");
+  const state = `SELECT (SELECT b FROM shop.counted) AS b, COUNT(*) AS procedures
+    FROM information_schema.routines WHERE routine_schema = 'sys' AND routine_name = 'kill_query'`;
+  for (const index of all)
+    await expect.poll(async () => (await three.sql(index, state))[0], soon).toEqual({ b: 42, procedures: 1 });
+});
+
 test("a follower archives what the leader has, and says until when it is all", async () => {
   await allArchived(0);
   expect(new Set(kept.logs.map(({ node }) => node))).toEqual(new Set([nodeOf(2)]));
