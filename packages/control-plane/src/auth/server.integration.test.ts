@@ -3,6 +3,7 @@ import { createSealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { type Auth, authorizePath, codeFor, exchange, startAuth, type Tokens, tokensFor } from "../testing/auth.ts";
 import { newWorld, type World } from "../testing/world.ts";
+import { DEVICE_GRANT } from "./command-line.ts";
 import { findSigningKey } from "./keys.ts";
 import { createAuthSweep } from "./sweep.ts";
 
@@ -52,10 +53,11 @@ describe("over https", () => {
       issuer: "https://login.example.com",
       authorization_endpoint: "https://login.example.com/oauth/authorize",
       token_endpoint: "https://login.example.com/oauth/token",
+      device_authorization_endpoint: "https://login.example.com/oauth/device_authorization",
       revocation_endpoint: "https://login.example.com/oauth/revoke",
       jwks_uri: "https://login.example.com/oauth/jwks",
       response_types_supported: ["code"],
-      grant_types_supported: ["authorization_code", "refresh_token"],
+      grant_types_supported: ["authorization_code", "refresh_token", DEVICE_GRANT],
       code_challenge_methods_supported: ["S256"],
       authorization_response_iss_parameter_supported: true,
     });

@@ -24,7 +24,7 @@ async function signedIn(person?: Customer) {
   return { customer, visitor };
 }
 const asked = { label: "Terraform", what: "all", expiry: "90" };
-const tokenOn = (html: string): string => /value="([0-9a-f]{64})"/.exec(html)?.[1] ?? "";
+const tokenOn = (html: string): string => />([0-9a-f]{64})<\/textarea>/.exec(html)?.[1] ?? "";
 const tokensOf = async (person: Customer): Promise<PersonalToken[]> =>
   (await person.get<{ data: PersonalToken[] }>("/v4/profile/tokens")).body.data;
 const eventsOf = async ({ accountId }: Customer) =>

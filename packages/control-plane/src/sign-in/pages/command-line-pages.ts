@@ -1,5 +1,5 @@
 import { html } from "ghtml";
-import { grants, whereItLeads } from "./consent-page.ts";
+import { listOf, whereItLeads } from "./consent-page.ts";
 import { field, form, type Html, layout } from "./layout.ts";
 
 type CodeForm = { action: string; fields: Record<string, string>; fault: string | undefined };
@@ -65,7 +65,11 @@ export const commandLineConsentPage = ({ uid, token, username, scopes, redirects
         ? html`Only go on if you have just run <code>moorage login</code> on this computer. !${whereItLeads(redirectsTo)}`
         : html`Only go on if you have just run <code>moorage login</code> yourself and your terminal shows this code. If somebody sent you the code, refuse: they would get into your account.`
     }</p>
-!${grants("The command line", scopes)}
+!${
+      scopes.includes("*")
+        ? html`<p>It can then do everything that you may do.</p>`
+        : html`<p>It can then:</p>!${listOf(scopes)}`
+    }
 <p class="hint">It gets a personal token, “${commandLine.label}”, which ends after ${commandLine.days} days. To end it earlier, run <code>moorage logout</code> there, or revoke it under Sign-in and security.</p>
 !${form({ action: `/interaction/${uid}/consent`, token }, html`<button type="submit">Sign it in</button>`)}
 !${form({ action: `/interaction/${uid}/refuse`, token }, html`<button type="submit" class="second">Refuse</button>`)}

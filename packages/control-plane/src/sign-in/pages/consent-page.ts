@@ -17,19 +17,15 @@ export const consentPage = ({ uid, token, app, username, scopes }: Asked): Html 
 !${app.thumbnailUrl === null ? html`<span class="initial" aria-hidden="true">${Array.from(app.label)[0]?.toUpperCase() ?? ""}</span>` : html`<img src="${app.thumbnailUrl}" alt="" width="64" height="64">`}
 <p><strong>${app.label}</strong> asks for access to your Moorage account. You are signed in as <strong>${username}</strong>.</p>
 </div>
-!${grants(app.label, scopes)}
+!${scopes.includes("*") ? everything(app.label) : html`<h2>It could then</h2>!${listOf(scopes)}`}
 <p class="hint">!${whereItLeads(app.redirectsTo)} You can end its access at any time.</p>
 !${form({ action: `/interaction/${uid}/consent`, token }, html`<button type="submit">Let it in</button>`)}
 !${form({ action: `/interaction/${uid}/refuse`, token }, html`<button type="submit" class="second">Refuse</button>`)}
 <p class="aside"><a href="/logout">Not ${username}? Sign out</a></p>`,
   });
 
-/** What whoever is let in could then do. */
-export const grants = (label: string, scopes: readonly string[]): Html =>
-  scopes.includes("*")
-    ? everything(label)
-    : html`<h2>It could then</h2>
-<ul class="scopes">!${scopes.map((scope) => html`<li>${inWords(scope)}</li>`)}</ul>`;
+export const listOf = (scopes: readonly string[]): Html =>
+  html`<ul class="scopes">!${scopes.map((scope) => html`<li>${inWords(scope)}</li>`)}</ul>`;
 
 const everything = (label: string): Html => html`<div class="warning"><h2>It could then do everything</h2>
 <p>View, change and delete <strong>everything in your account</strong>, as you can yourself: databases and their backups, users, payment methods and tokens. Only go on if you trust ${label} that much.</p></div>`;

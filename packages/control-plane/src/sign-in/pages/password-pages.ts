@@ -65,7 +65,7 @@ export const passwordChosenPage = ({ signInAt, apiUrl }: { signInAt: string; api
 <p><a class="button" href="${signInAt}">Sign in</a></p>
 <section aria-labelledby="next"><h2 id="next">What comes next</h2>
 <ul class="uses">
-<li>In a terminal: <code>moorage login --url ${apiUrl ?? "https://<the API's address>"}</code> opens this browser and signs the command line in.</li>
+<li>In a terminal, this opens your browser and signs the command line in: <code class="command">moorage login --url ${apiUrl ?? "https://<the API's address>"}</code></li>
 <li>For SDKs, Terraform and scripts: sign in here and create a personal token under Sign-in and security.</li>
 </ul></section>`,
   });

@@ -119,13 +119,13 @@ export const tokenCreatedPage = (made: { label: string; token: string; apiUrl: s
     wide: true,
     body: html`<p class="lead">“${made.label}” is created. It is shown only now: copy it to where you keep passwords, or into the program that uses it.</p>
 <div class="field"><label for="made-token">Token</label>
-<input id="made-token" type="text" value="${made.token}" readonly autofocus autocomplete="off" spellcheck="false" class="secret" aria-describedby="made-token-hint">
-<p class="hint" id="made-token-hint">Select all of it (Ctrl+A) and copy (Ctrl+C).</p></div>
+<p class="hint" id="made-token-hint">Select all of it (Ctrl+A) and copy it (Ctrl+C).</p>
+<textarea id="made-token" rows="2" readonly autofocus autocomplete="off" spellcheck="false" aria-describedby="made-token-hint">${made.token}</textarea></div>
 <h2>Use it</h2>
 <ul class="uses">
-<li>In the command line, which asks for it: <code>moorage login --token --url ${url}</code></li>
+<li>In the command line, which asks for it: <code class="command">moorage login --token --url ${url}</code></li>
 <li>With SDKs and Terraform: as the API token, and <code>${url}</code> as the API's address.</li>
-<li>With curl: <code>curl -H "Authorization: Bearer $MOORAGE_TOKEN" ${url}/v4/profile</code></li>
+<li>With curl: <code class="command">curl -H "Authorization: Bearer $MOORAGE_TOKEN" ${url}/v4/profile</code></li>
 </ul>
 <p><a class="button" href="/security">I have copied it</a></p>`,
   });
