@@ -2,8 +2,9 @@
  * Clients of this API family, unmodified, and Schemathesis, against the running stack (`pnpm stack up --hosts 3`).
  *   pnpm test:conformance                 all of them; Schemathesis with 50,000 cases
  *   pnpm test:conformance --only NAME     linode-cli | linode_api4 | api-v4 | linodego | terraform | schemathesis
+ *                                         terraform: the published provider, where there is one, and a replay of its calls
  *   pnpm test:conformance --cases N       so many cases of Schemathesis
- *   pnpm test:conformance --ci            the short form: 1,000 cases
+ *   pnpm test:conformance --ci            the short form: 1,000 cases, and databases of Terraform with one node alone
  *   pnpm test:conformance --document FILE an OpenAPI document from disk instead of the served one
  *   pnpm test:conformance --write         only writes the table of clients and operations into docs/clients.md
  */
@@ -21,6 +22,7 @@ import { withLinodeApi4 } from "./linode-api4.ts";
 import { withLinodeCli } from "./linode-cli.ts";
 import { asTerraform, withLinodego } from "./linodego.ts";
 import { withSchemathesis } from "./schemathesis.ts";
+import { withTerraform } from "./terraform.ts";
 
 const { values } = parseArgs({
   options: {
@@ -61,6 +63,11 @@ const atOnce: Record<string, (() => Promise<void>)[]> = {
   terraform: [
     replay("terraform, second generation", asTerraform("1.60.0")),
     replay("terraform, third generation", asTerraform("1.69.1")),
+    ...(await withTerraform(values.ci ? "short" : "whole")).map(
+      ({ name, run: day }) =>
+        () =>
+          run(name, day),
+    ),
   ],
 };
 const alone: Record<string, (() => Promise<void>)[]> = {

@@ -13,7 +13,8 @@ import (
 const generation = 3
 
 func wantedByTerraform(base linodego.MySQLCreateOptions) linodego.MySQLCreateOptions {
-	base.EngineConfig = &linodego.MySQLDatabaseEngineConfig{}
+	var none *string
+	base.EngineConfig = &linodego.MySQLDatabaseEngineConfig{MySQL: &linodego.MySQLDatabaseEngineConfigMySQL{InnoDBFTServerStopwordTable: &none}}
 	return base
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"strings"
+	"time"
 
 	"github.com/linode/linodego"
 )
@@ -12,9 +14,15 @@ import (
 // The attributes that a configuration gives, as the provider keeps them in its state.
 type attributes struct {
 	Label, Region, Type, EngineID string
-	ClusterSize                   int
+	ClusterSize, ForkSource       int
+	ForkRestoreTime               string
 	AllowList                     []string
 	Updates                       linodego.DatabaseMaintenanceWindow
+}
+
+// The provider knows an engine by its major version.
+func engineID(engine, version string) string {
+	return engine + "/" + strings.Split(version, ".")[0]
 }
 
 // What it computes: a refresh that changes nothing reads the same.
@@ -27,7 +35,7 @@ type computed struct {
 func terraform(ctx context.Context, client *linodego.Client) {
 	ping(ctx, client)
 	wanted := attributes{
-		Label: os.Getenv("LABEL") + "-tf", Region: os.Getenv("REGION"), Type: os.Getenv("TYPE"), EngineID: os.Getenv("ENGINE"),
+		Label: os.Getenv("LABEL") + "-tf", Region: os.Getenv("REGION"), Type: os.Getenv("TYPE"), EngineID: majorOf(os.Getenv("ENGINE")),
 		ClusterSize: 1, AllowList: []string{"192.0.2.1", "198.51.100.0/24"},
 		Updates: linodego.DatabaseMaintenanceWindow{DayOfWeek: 3, Duration: 2, Frequency: "weekly", HourOfDay: 4},
 	}
@@ -50,9 +58,28 @@ func terraform(ctx context.Context, client *linodego.Client) {
 		suspension(ctx, client, id)
 		refresh(ctx, client, "resume", id, wanted)
 	}
+	forkResource(ctx, client, id, wanted)
 	dataSources(ctx, client)
 	imageResource(ctx, client)
 	ping(ctx, client)
+	destroy(ctx, client, id)
+}
+
+func majorOf(id string) string {
+	engine, version, _ := strings.Cut(id, "/")
+	return engineID(engine, version)
+}
+
+// A fork as of a time: what was sent is compared with what is read, and another source or time would replace it.
+func forkResource(ctx context.Context, client *linodego.Client, source int, wanted attributes) {
+	at := time.Now().UTC().Add(-2 * time.Second).Truncate(time.Second)
+	wanted.Label, wanted.Type = wanted.Label+"-f", os.Getenv("TYPE")
+	wanted.ForkSource, wanted.ForkRestoreTime = source, at.Format(time.RFC3339)
+	id, ok := applyFirst(ctx, client, wanted)
+	if !ok {
+		return
+	}
+	refresh(ctx, client, "fork", id, wanted)
 	destroy(ctx, client, id)
 }
 
@@ -69,10 +96,15 @@ func applyFirst(ctx context.Context, client *linodego.Client, wanted attributes)
 		report("create: a poller", err, "")
 		return 0, false
 	}
-	database, err := client.CreateMySQLDatabase(ctx, wantedByTerraform(linodego.MySQLCreateOptions{
+	options := wantedByTerraform(linodego.MySQLCreateOptions{
 		Label: wanted.Label, Region: wanted.Region, Type: wanted.Type, Engine: wanted.EngineID,
 		ClusterSize: wanted.ClusterSize, AllowList: wanted.AllowList,
-	}))
+	})
+	if wanted.ForkSource != 0 {
+		at, _ := time.Parse(time.RFC3339, wanted.ForkRestoreTime)
+		options.Fork = &linodego.DatabaseFork{Source: wanted.ForkSource, RestoreTime: &at}
+	}
+	database, err := client.CreateMySQLDatabase(ctx, options)
 	report("create", err, "accepted")
 	if err != nil {
 		return 0, false
@@ -135,15 +167,39 @@ func refresh(ctx context.Context, client *linodego.Client, after string, id int,
 		report(after+": refresh", fmt.Errorf("%v, %v", sslErr, err), "")
 		return nil
 	}
-	read := attributes{
-		Label: database.Label, Region: database.Region, Type: database.Type, EngineID: database.Engine + "/" + database.Version,
-		ClusterSize: database.ClusterSize, AllowList: database.AllowList, Updates: database.Updates,
+	read, err := flatten(database)
+	if err != nil {
+		report(after+": refresh", err, "")
+		return nil
 	}
 	report(after+": no diff", require(asJSON(read) == asJSON(wanted), "%s instead of %s", asJSON(read), asJSON(wanted)), asJSON(read))
 	return &computed{
 		Host: database.Hosts.Primary, Port: database.Port, Status: string(database.Status), CA: string(ssl.CACertificate),
 		Username: credentials.Username, Password: credentials.Password,
 	}
+}
+
+// As the provider reads an answer: it dereferences `engine_config.mysql`, and ends in a crash where that is missing.
+func flatten(database *linodego.MySQLDatabase) (read attributes, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("the provider would crash: %v", fault)
+		}
+	}()
+	if settings := *database.EngineConfig.MySQL; settings.SQLMode != nil {
+		return read, fmt.Errorf("a setting that nobody set: %s", *settings.SQLMode)
+	}
+	read = attributes{
+		Label: database.Label, Region: database.Region, Type: database.Type, EngineID: engineID(database.Engine, database.Version),
+		ClusterSize: database.ClusterSize, AllowList: database.AllowList, Updates: database.Updates,
+	}
+	if database.Fork != nil {
+		read.ForkSource = database.Fork.Source
+		if database.Fork.RestoreTime != nil {
+			read.ForkRestoreTime = database.Fork.RestoreTime.Format(time.RFC3339)
+		}
+	}
+	return read, nil
 }
 
 func suspension(ctx context.Context, client *linodego.Client, id int) {
