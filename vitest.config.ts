@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { cancelOnSignal } from "./tools/cancel-on-signal.ts";
 import { ByDuration } from "./tools/by-duration.ts";
 import { suiteTotals } from "./tools/suite-totals.ts";
 import { recordDurations } from "./tools/test-durations.ts";
@@ -17,7 +18,7 @@ const patience = (ms: number) => ({ testTimeout: ms, hookTimeout: ms, expect: { 
 
 export default defineConfig({
   test: {
-    reporters: ["default", recordDurations(), suiteTotals()],
+    reporters: ["default", recordDurations(), suiteTotals(), cancelOnSignal()],
     sequence: { sequencer: ByDuration },
     projects: [
       {

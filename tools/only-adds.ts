@@ -1,6 +1,6 @@
 /**
- * Whether a migration makes new tables and leaves every older one as it was: code from before it does not notice. An
- * index counts as a part of its table.
+ * Whether code from before a migration cannot notice it: new tables with their indexes, and columns of older tables that
+ * an insert need not name and that nothing else depends on.
  */
 export function onlyAdds(migration: string): boolean {
   const statements = migration
@@ -11,6 +11,18 @@ export function onlyAdds(migration: string): boolean {
   const made = new Set(statements.flatMap((statement) => /^create table (\w+)/i.exec(statement)?.[1] ?? []));
   return statements.every((statement) => {
     const indexed = /^create (?:unique )?index \w+ on (\w+)/i.exec(statement)?.[1];
-    return indexed === undefined ? /^create (table|sequence) /i.test(statement) : made.has(indexed);
+    if (indexed !== undefined) return made.has(indexed);
+    return /^create (table|sequence) /i.test(statement) || addsFreeColumns(statement);
   });
 }
+
+function addsFreeColumns(statement: string): boolean {
+  const [, columns] = /^alter table \w+ (add column .+)$/i.exec(statement) ?? [];
+  return columns !== undefined && columns.split(/, (?=add |drop |alter )/i).every(isFree);
+}
+
+/** Empty or with a default, and without a rule of its own. */
+const isFree = (change: string): boolean =>
+  /^add column (if not exists )?\w+ /i.test(change) &&
+  !/\b(unique|primary|references|check|generated|constraint)\b/i.test(change) &&
+  (/\bdefault\b/i.test(change) || !/\bnot null\b/i.test(change));

@@ -1,10 +1,11 @@
 /**
  * During a deployment the old code runs on the new schema. So the integration tests of the commit before the newest
  * migration, with its code, are run on a database that the migrations of this commit made. A migration that is some
- * commits old has been through this before, and what came since was tested on it; one that only adds tables is nothing
- * to that code.
+ * commits old has been through this before, and what came since was tested on it; one that only adds tables or free
+ * columns is nothing to that code.
  */
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,7 +43,7 @@ function hasIntegrationTests(commit: string): boolean {
   return git("ls-tree", "-r", "--name-only", commit, tested).includes(".integration.test.ts");
 }
 
-function testInWorktree(commit: string): Totals {
+async function testInWorktree(commit: string): Promise<Totals> {
   const folder = mkdtempSync(join(tmpdir(), "moorage-previous-"));
   const worktree = join(folder, "tree");
   const report = join(folder, "report.json");
@@ -51,10 +52,14 @@ function testInWorktree(commit: string): Totals {
     git("worktree", "add", "--detach", worktree, commit);
     execFileSync("pnpm", ["install", "--frozen-lockfile", "--prefer-offline", "--reporter=silent"], inWorktree);
     const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-    spawnSync("pnpm", ["exec", "vitest", "run", "--project", "integration", ...reporters, tested], {
+    const vitest = [join("node_modules", "vitest", "vitest.mjs"), "run", "--project", "integration"];
+    const tests = spawn(process.execPath, [...vitest, ...reporters, tested], {
       ...inWorktree,
       env: { ...process.env, MOORAGE_TEST_MIGRATIONS: join(root, migrations) },
     });
+    // It removes what its tests made, and ends.
+    process.once("SIGTERM", () => tests.kill("SIGTERM"));
+    await once(tests, "exit");
     return JSON.parse(readFileSync(report, "utf8")) as Totals;
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -65,10 +70,10 @@ function testInWorktree(commit: string): Totals {
 function whyNot(commit: string | undefined): string | undefined {
   if (commit === undefined) return `No migration is new in the last ${LOOKED_BACK} commits.`;
   if (!hasIntegrationTests(commit)) return `${commit} has no integration tests.`;
-  return touchesNothing(commit) ? `The migrations since ${commit} only add tables.` : undefined;
+  return touchesNothing(commit) ? `The migrations since ${commit} only add tables and free columns.` : undefined;
 }
 
-function main(): void {
+async function main(): Promise<void> {
   const commit = commitBeforeSchema();
   const why = whyNot(commit);
   if (commit === undefined || why !== undefined) {
@@ -76,11 +81,11 @@ function main(): void {
     return;
   }
   console.log(`The tests of ${commit} on the schema of this commit`);
-  const { numPassedTests, numFailedTests, success } = testInWorktree(commit);
+  const { numPassedTests, numFailedTests, success } = await testInWorktree(commit);
   // A file that does not load fails the run without a failed test.
   const failed = success ? 0 : Math.max(numFailedTests, 1);
   console.log(`schema: ${numPassedTests} passed, ${failed} failed`);
   process.exitCode = success ? 0 : 1;
 }
 
-main();
+await main();

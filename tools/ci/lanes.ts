@@ -1,0 +1,53 @@
+import { join } from "node:path";
+
+/** A program and its settings. `nice` lets programs of other lanes go first. */
+export type Stage = { name: string; command: string[]; env?: Record<string, string>; nice?: number; stack?: string };
+
+const node = process.execPath;
+const program = (path: string, ...args: string[]): string[] => [node, path, ...args];
+const vitest = (project: string, ...args: string[]): string[] =>
+  program(join("node_modules", "vitest", "vitest.mjs"), "run", "--project", project, ...args);
+export const stackCommand = (name: string, ...args: string[]): string[] =>
+  program("tools/stack/stack.ts", ...args, "--name", name);
+
+const INTEGRATION_SHARDS = 2;
+const shards = Array.from({ length: INTEGRATION_SHARDS }, (_, index) => index + 1);
+
+/** These need the processors for most of their time, and nobody times them. */
+const withoutStack: Stage[] = [
+  { name: "check", command: program("tools/check.ts") },
+  { name: "unit", command: vitest("unit") },
+  ...shards.map((shard) => ({
+    name: `integration-${shard}`,
+    command: vitest("integration", "--shard", `${shard}/${INTEGRATION_SHARDS}`),
+  })),
+  { name: "schema", command: program("tools/previous-tests-on-new-schema.ts") },
+].map((stage) => ({ ...stage, nice: 5 }));
+
+/** `up` and `down` around the stages, all of them on this stack. */
+const onStack = (stack: string, stages: Stage[]): Stage[] =>
+  [
+    { name: `up ${stack}`, command: stackCommand(stack, "up", "--hosts", "3") },
+    ...stages,
+    { name: `down ${stack}`, command: stackCommand(stack, "down", "--wipe") },
+  ].map((stage) => ({ ...stage, stack, env: { ...stage.env, MOORAGE_STACK: stack } }));
+
+/**
+ * Lanes run at the same time, the stages of a lane one after the other. Suites on a stack mostly wait for it, so two of
+ * them and the tests that need no stack share two processors.
+ */
+export const lanes: Stage[][] = [
+  withoutStack,
+  onStack("ci-a", [
+    // The tenant's story by itself is of 1,024 MB.
+    { name: "system", command: vitest("system"), env: { MOORAGE_STORY_MB: "256" } },
+    // What the system tests used is looked for on their stack.
+    { name: "secrets", command: program("tests/security/secret-scan.ts") },
+    { name: "cards", command: program("tests/security/card-canary.ts", "--cards", "100") },
+    { name: "conformance", command: program("tests/conformance/run.ts", "--ci") },
+    { name: "hostile", command: program("tests/hostile/run.ts", "--ci") },
+  ]),
+  onStack("ci-b", [{ name: "faults", command: program("tests/faults/run.ts", "--ci") }]),
+];
+
+export const stacks = [...new Set(lanes.flat().flatMap(({ stack }) => stack ?? []))];

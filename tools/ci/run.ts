@@ -1,0 +1,111 @@
+/**
+ * Runs all lanes of lanes.ts. What a stage prints goes to a file and is shown whole when the stage ends. The first stage
+ * that fails ends the others; all stacks are taken down in any case.
+ *
+ *   node tools/ci/run.ts [--begun MS] [--only NAME,NAME]     after bin/setup; --begun: when it was started
+ */
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { cpuOfChildren, cpuOfMachine, processors } from "./cpu.ts";
+import { lanes, type Stage, stackCommand, stacks } from "./lanes.ts";
+import { type Running, startStage } from "./stage.ts";
+
+const { values } = parseArgs({ options: { begun: { type: "string" }, only: { type: "string" } } });
+const begun = Number(values.begun ?? Date.now());
+const only = values.only?.split(",");
+const machineBefore = cpuOfMachine();
+
+const root = join(import.meta.dirname, "../..");
+process.chdir(root);
+const folder = join(root, ".ci", "runs", new Date().toISOString().slice(0, 19).replaceAll(":", ""));
+mkdirSync(folder, { recursive: true });
+
+type Row = { name: string; seconds: number; cpu: number; state: "ok" | "FAILED" | "ended" };
+const rows: Row[] = [];
+const running = new Set<Running>();
+let isEnding = false;
+
+const since = (ms: number): number => (Date.now() - ms) / 1000;
+const say = (text: string): boolean => process.stdout.write(`${text}\n`);
+
+async function runStage(stage: Stage): Promise<void> {
+  const started = Date.now();
+  const log = join(folder, `${stage.name.replaceAll(" ", "-")}.log`);
+  say(`--- ${stage.name} begins: ${stage.command.slice(1).join(" ")}`);
+  const child = startStage(stage, log);
+  running.add(child);
+  const { passed, cpu } = await child.ended;
+  running.delete(child);
+  const state = passed ? "ok" : isEnding ? "ended" : "FAILED";
+  const row = { name: stage.name, seconds: since(started), cpu, state } as const;
+  rows.push(row);
+  say(`\n=== ${line(row)}`);
+  if (state === "ended") say(`its log: ${log}`);
+  else say(readFileSync(log, "utf8").trimEnd());
+  if (state !== "FAILED") return;
+  endAll();
+  if (stage.stack !== undefined) await showStatus(stage.stack);
+}
+
+async function showStatus(stack: string): Promise<void> {
+  const log = join(folder, `status-${stack}.log`);
+  await startStage({ name: "status", command: stackCommand(stack, "status") }, log).ended;
+  say(readFileSync(log, "utf8").trimEnd());
+}
+
+async function runLane(lane: readonly Stage[]): Promise<void> {
+  for (const stage of lane) {
+    if (isEnding) return;
+    await runStage(stage);
+  }
+}
+
+function endAll(): void {
+  isEnding = true;
+  for (const child of running) child.end();
+}
+
+/** What a run that was killed left, before; what this one left, after. */
+async function wipeStacks(name: string): Promise<void> {
+  await Promise.all(
+    stacks.map(async (stack) => {
+      const stage = { name: `${name} ${stack}`, command: stackCommand(stack, "down", "--wipe") };
+      const log = join(folder, `${name}-${stack}.log`);
+      const { passed } = await startStage(stage, log).ended;
+      if (!passed) throw new Error(`${stack} cannot be taken down: ${readFileSync(log, "utf8")}`);
+    }),
+  );
+}
+
+function line({ name, seconds, cpu, state }: Row): string {
+  return `${name.padEnd(14)} ${seconds.toFixed(1).padStart(8)} s  ${cpu.toFixed(1).padStart(8)} s of CPU  ${state}`;
+}
+
+function printTimes(passed: boolean): void {
+  const seconds = since(begun);
+  const cpu = cpuOfMachine() - machineBefore;
+  say("\n=== times (CPU of a stage: of its own programs, without the parts of a stack)");
+  for (const row of rows) say(line(row));
+  say(line({ name: "total", seconds, cpu, state: passed ? "ok" : "FAILED" }));
+  say(`${((100 * cpu) / processors / since(startedAt)).toFixed(0)} % of ${processors} processors; logs: ${folder}`);
+}
+
+const startedAt = Date.now();
+if (values.begun !== undefined) rows.push({ name: "setup", seconds: since(begun), cpu: cpuOfChildren(), state: "ok" });
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, endAll);
+// Nobody reads any more.
+process.stdout.on("error", endAll);
+
+await wipeStacks("wipe-before");
+await Promise.all(
+  lanes.map((lane) => lane.filter(({ name }) => only === undefined || only.includes(name))).map(runLane),
+);
+let isClean = true;
+await wipeStacks("wipe-after").catch((error: unknown) => {
+  isClean = false;
+  say(String(error));
+});
+const passed = isClean && !isEnding;
+printTimes(passed);
+process.exitCode = passed ? 0 : 1;
