@@ -54,7 +54,7 @@ export async function isHealthy(name: string): Promise<boolean> {
   return pidOf(name) !== undefined && (healthy === undefined || (await healthy().catch(() => false)));
 }
 
-export async function waitHealthy(name: string, seconds = 30): Promise<void> {
+export async function waitHealthy(name: string, seconds = 120): Promise<void> {
   const { healthy } = await find(name);
   const ready = await waitUntil(seconds, async () => pidOf(name) !== undefined && (healthy === undefined || healthy()));
   if (!ready) throw new Error(`${name} is not healthy after ${seconds} s; its log: ${logFile(name)}`);

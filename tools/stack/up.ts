@@ -72,7 +72,7 @@ async function startParts(all: readonly Service[]): Promise<void> {
   const temporal = first.filter((service) => service.name === "temporal");
   if (!(await isHealthy("temporal"))) await timed("temporal-schema", temporalSchema());
   await startFresh(temporal);
-  await timed("temporal", waitHealthy("temporal", 60));
+  await timed("temporal", waitHealthy("temporal"));
 }
 
 async function startControlPlane(own: readonly Service[]): Promise<void> {
@@ -99,12 +99,15 @@ async function seedAll(): Promise<Seed & { compute: Compute }> {
   return { ...seed, compute: await seedCompute(hostOf(1)) };
 }
 
+/** A machine that is busy with other stacks takes several times as long as a quiet one. */
+const patienceSeconds = 120;
+
 async function startAgents(agents: readonly Service[]): Promise<void> {
   await startFresh(agents);
-  const missing = await timed("hosts", waitHostsActive(hosts(), 30));
+  const missing = await timed("hosts", waitHostsActive(hosts(), patienceSeconds));
   if (missing.length === 0) return;
   const logs = missing.map((name) => logFile(name.replace("host", "agent"))).join(", ");
-  throw new Error(`Not active after 30 s: ${missing.join(", ")}; the agents' logs: ${logs}`);
+  throw new Error(`Not active after ${patienceSeconds} s: ${missing.join(", ")}; the agents' logs: ${logs}`);
 }
 
 const seconds = (since: number): string => `${((Date.now() - since) / 1000).toFixed(1)} s`;
