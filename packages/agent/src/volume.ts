@@ -18,11 +18,24 @@ export async function makeVolume(paths: Volume, diskMb: number): Promise<void> {
   if (!(await isGrown(paths.volume, imageMb(diskMb)))) await growVolume(paths, imageMb(diskMb));
 }
 
+/**
+ * A device that is on the file already is mounted again, and must be: whoever holds it has the same file system open, and
+ * two devices on one file would be two file systems.
+ */
 async function mountImage(paths: Volume): Promise<void> {
+  const mount = (device: string) => runCommand("mount", ["-t", "xfs", "-o", mountOptions, device, paths.volume]);
   const [attached] = await loopDevicesOf(paths.image);
-  const device = attached ?? (await runCommand("losetup", ["--find", "--show", "--direct-io=on", paths.image])).trim();
-  await runCommand("mount", ["-t", "xfs", "-o", mountOptions, device, paths.volume]);
+  if (attached === undefined) await mount(await attach(paths.image));
+  else
+    await mount(attached).catch(async (error: unknown) => {
+      // Its holder let go of it in this moment, and it went by itself.
+      if ((await loopDevicesOf(paths.image)).length > 0) throw error;
+      await mount(await attach(paths.image));
+    });
 }
+
+const attach = async (image: string): Promise<string> =>
+  (await runCommand("losetup", ["--find", "--show", "--direct-io=on", image])).trim();
 
 // A file that grows is else given room ahead, up to as much as it has: a log of 64 MB would make a small disk look full.
 const mountOptions = "noatime,nodev,nosuid,noexec,allocsize=1m";
@@ -51,15 +64,16 @@ export async function releaseVolume(paths: Volume): Promise<void> {
   await detachImage(paths.image);
 }
 
-const detachTries = 100;
+const detachTries = 20;
 
+/**
+ * Another mount namespace, such as that of a container that began meanwhile, may hold a mount that is gone here, and the
+ * device with it. The device then goes by itself when the last holder ends. Nobody waits for that: the file can be renamed
+ * and removed all the same, and mounted again by the same device.
+ */
 export async function detachImage(image: string): Promise<void> {
   for (const device of await loopDevicesOf(image)) await runCommand("losetup", ["--detach", device]);
-  // Detaching is only asked for while something still holds the device, and a file in use must not be moved away.
-  for (let tries = 0; (await loopDevicesOf(image)).length > 0; tries++) {
-    if (tries === detachTries) throw new Error("The volume's loop device is still in use.");
-    await sleep(50);
-  }
+  for (let tries = 0; tries < detachTries && (await loopDevicesOf(image)).length > 0; tries++) await sleep(50);
 }
 
 export async function usedDiskMb(paths: NodePaths): Promise<number | undefined> {

@@ -1,0 +1,70 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rename } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { loopDevicesOf } from "./mounts.ts";
+import { makeVolume, releaseVolume, type Volume } from "./volume.ts";
+
+const DISK_MB = 512;
+
+function volumeIn(folder: string, name: string): Volume {
+  return { image: join(folder, `${name}.img`), volume: join(folder, name) };
+}
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "moorage-volume-"));
+  onTestFinished(() => {
+    for (const name of ["made", "kept"]) execFileSync("sh", ["-c", `umount ${join(folder, name)} 2>/dev/null || true`]);
+    execFileSync("sh", ["-c", `losetup -a | grep ${folder} | cut -d: -f1 | xargs -r losetup -d`]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+/** A mount namespace as a container's: born with copies of all mounts, and told of no change. */
+async function holder(): Promise<ChildProcess> {
+  const child = spawn("unshare", ["--mount", "--propagation", "private", "sh", "-c", "echo held; exec sleep 600"]);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await once(child.stdout, "data");
+  return child;
+}
+
+test("a volume gets its name and is mounted again while another mount namespace holds it", async () => {
+  const folder = newFolder();
+  const [made, kept] = [volumeIn(folder, "made"), volumeIn(folder, "kept")];
+  await makeVolume(made, DISK_MB);
+  writeFileSync(join(made.volume, "row"), "1");
+  const other = await holder();
+
+  await releaseVolume(made);
+  await rename(made.image, kept.image);
+  await makeVolume(kept, DISK_MB);
+
+  expect(readFileSync(join(kept.volume, "row"), "utf8")).toBe("1");
+  expect(await loopDevicesOf(kept.image)).toHaveLength(1);
+  writeFileSync(join(kept.volume, "row"), "2");
+  other.kill("SIGKILL");
+  await once(other, "exit");
+  await releaseVolume(kept);
+  await expect.poll(() => loopDevicesOf(kept.image)).toEqual([]);
+  await makeVolume(kept, DISK_MB);
+  expect(readFileSync(join(kept.volume, "row"), "utf8")).toBe("2");
+});
+
+test("a volume is thrown away and made anew while another mount namespace holds it", async () => {
+  const folder = newFolder();
+  const made = volumeIn(folder, "made");
+  await makeVolume(made, DISK_MB);
+  writeFileSync(join(made.volume, "row"), "1");
+  await holder();
+
+  await releaseVolume(made);
+  rmSync(made.image);
+  await makeVolume(made, DISK_MB);
+
+  expect(existsSync(join(made.volume, "row"))).toBe(false);
+  expect(await loopDevicesOf(made.image)).toHaveLength(1);
+});
