@@ -58,14 +58,16 @@ function build(args: readonly string[], terminal: Terminal, endWith: (code: numb
   const client = () => clientOf(terminal.env, profileName());
 
   const tenant = { heading: "As a tenant:", root: tenantCommands({ terminal, output, client }, endWith) };
-  const operator = { heading: "As the operator:", root: operatorCommands(output) };
   const isOperator = sideOf(args, terminal) === "operator";
+  const operator = { heading: "As the operator:", root: operatorCommands(output), isHidden: !isOperator };
   const hidden = merge(program, isOperator ? [operator, tenant] : [tenant, operator]);
   const here = [...profileCommands({ terminal, output, profileName }), completionCommand(program, terminal)];
-  for (const command of here) add(program, command, "This program:");
+  for (const command of here) add(program, command, { heading: "This program:" });
   program.addHelpText(
     "after",
-    `\nBoth sides have: ${hidden.join(", ")}. You get those of ${isOperator ? "the operator" : "a tenant"}; the others with --as ${isOperator ? "tenant" : "operator"}.`,
+    isOperator
+      ? `\nBoth sides have: ${hidden.join(", ")}. You get those of the operator; the tenant's with --as tenant.`
+      : "\nFor those who run an installation: moorage --as operator --help",
   );
   return { program, isOperator, profileName };
 }

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 
-export type Side = { heading: string; root: Command };
+/** `isHidden`: its commands work, and no help text names them. */
+export type Side = { heading: string; root: Command; isHidden?: boolean };
 
 /**
  * Puts the commands of both sides into one program, group by group. Where both have a command of one name, the first
@@ -12,18 +13,19 @@ export function merge(program: Command, [first, second]: readonly [Side, Side]):
   for (const name of names) {
     const mine = named(first.root, name);
     const theirs = named(second.root, name);
-    if (mine === undefined || theirs === undefined)
-      add(program, mine ?? theirs, mine === undefined ? second.heading : first.heading);
+    if (mine === undefined || theirs === undefined) add(program, mine ?? theirs, mine === undefined ? second : first);
     else if (isGroup(mine) && isGroup(theirs)) {
-      const group = program.command(name).helpCommand(false).helpGroup("As a tenant and as the operator:");
-      group.description(`${mine.description()}; ${theirs.description()}`);
+      const isOne = second.isHidden === true;
+      const heading = isOne ? first.heading : "As a tenant and as the operator:";
+      const group = program.command(name).helpCommand(false).helpGroup(heading);
+      group.description(isOne ? mine.description() : `${mine.description()}; ${theirs.description()}`);
       const inner = merge(group, [
         { ...first, root: mine },
         { ...second, root: theirs },
       ]);
       hidden.push(...inner.map((rest) => `${name} ${rest}`));
     } else {
-      add(program, mine, first.heading);
+      add(program, mine, first);
       hidden.push(name);
     }
   }
@@ -35,9 +37,9 @@ const named = (root: Command, name: string): Command | undefined =>
 
 const isGroup = (command: Command): boolean => command.commands.length > 0;
 
-export function add(program: Command, command: Command | undefined, heading: string): void {
+export function add(program: Command, command: Command | undefined, side: Omit<Side, "root">): void {
   if (command === undefined) return;
-  program.addCommand(command.helpGroup(heading));
+  program.addCommand(command.helpGroup(side.heading), { hidden: side.isHidden === true });
   inherit(program, command);
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-type Row = Readonly<Record<string, string | number | boolean | null>>;
+export type Row = Readonly<Record<string, string | number | boolean | null>>;
 
 export type Output = {
   /** Whether a program reads it. */
@@ -27,7 +27,7 @@ export function createOutput(program: Command, say: (text: string) => void): Out
 
 /** Columns as wide as their widest cell, two spaces between: easy to read, and to cut with other tools. */
 export function tableOf(rows: readonly Row[]): string {
-  const names = Object.keys(rows[0] ?? {});
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const lines = [names.map((name) => name.toUpperCase()), ...rows.map((row) => names.map((name) => cellOf(row[name])))];
   const widths = names.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   return lines

@@ -16,6 +16,8 @@ export type Terminal = {
   input(): Promise<string>;
   /** Typed without being shown, or piped in. */
   secret(question: string): Promise<string>;
+  /** What a person types in answer. Undefined: nobody is there to ask. */
+  ask(question: string): Promise<string | undefined>;
 };
 
 export function createTerminal(): Terminal {
@@ -36,6 +38,13 @@ export function createTerminal(): Terminal {
       const answer = await reader.question("");
       reader.close();
       stderr.write("\n");
+      return answer.trim();
+    },
+    async ask(question) {
+      if (!stdin.isTTY || !stderr.isTTY) return undefined;
+      const reader = createInterface({ input: stdin, output: stderr });
+      const answer = await reader.question(question);
+      reader.close();
       return answer.trim();
     },
   };

@@ -62,6 +62,8 @@ export type Operation = {
   /** A parameter whose value holds a slash, such as `mysql/9.7.4`: clients send it raw or encoded. */
   slashParam?: string;
   body?: z.ZodObject;
+  /** Fields of the body that never change: they are taken because clients send whole objects back. */
+  fixed?: readonly string[];
   /** The body is a file of one of these types, in place of JSON. */
   upload?: { types: readonly string[]; mostBytes: number };
   /** The answer is a file of this type, in place of JSON. */

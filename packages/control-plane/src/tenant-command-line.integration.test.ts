@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { MysqlDatabase } from "@moorage/contract";
 import { expect, test } from "vitest";
 import { staged } from "./testing/active-database.ts";
+import { hasBackup } from "./testing/past.ts";
 import { served } from "./testing/served.ts";
 import { terminalWith } from "./testing/terminal.ts";
 import { ENGINE, newWorld, PLAN, REGION } from "./testing/world.ts";
@@ -168,4 +169,102 @@ test("connect opens mysql with the name, port, user and authority, and the passw
   expect((await desk.type(["db", "connect", database.label, "--mysql", "/nowhere"])).told).toContain(
     "cannot be started",
   );
+});
+
+test("lists and objects show what a person looks for, and only fields that there are can be chosen", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { alice, database } = await staged(world);
+  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
+  const firstLine = async (line: string) => (await desk.type(line)).said.split("\n")[0];
+
+  expect(await firstLine("db type list")).toMatch(/^ID +LABEL +VCPUS +MEMORY MB +DISK MB +1 NODE A MONTH/);
+  expect((await desk.type("event list")).said).toMatch(
+    new RegExp(`^ID +CREATED +ACTION +ENTITY.TYPE +ENTITY.LABEL .*\\n.* database_create +database +${database.label} `),
+  );
+  expect(await firstLine("me token list")).toMatch(/^ID +LABEL +SCOPES +CREATED +EXPIRY +TOKEN$/);
+  expect((await desk.type(`db show ${database.label} --columns label,status,hosts.primary`)).said).toMatch(
+    new RegExp(`^label +${database.label}\\nstatus +active\\nhosts.primary `),
+  );
+  for (const line of ["db list --columns nope", `db show ${database.label} --columns label,nope`]) {
+    const refused = await desk.type(line);
+    expect(refused).toMatchObject({ code: 1, said: "" });
+    expect(refused.told).toMatch(/^--columns nope: no such field\. Possible: id, label, .*hosts\.primary/);
+  }
+});
+
+test("help names what a tenant can do, with true defaults and nothing that never changes", async () => {
+  using desk = terminalWith({});
+  using operator = terminalWith({ MOORAGE_OPERATOR_TOKEN: "x" });
+
+  expect((await desk.type("--help")).said).not.toMatch(/\n {2}host |As the operator:/);
+  expect((await desk.type("--help")).said).toContain("moorage --as operator --help");
+  expect((await operator.type("--help")).said).toMatch(/As the operator:\n[\s\S]*\n {2}host /);
+  const create = (await desk.type("db create --help")).said;
+  expect(create).toMatch(/--encrypted \[true\|false\] +true or false \(without it: false\)/);
+  expect(create).not.toContain("preset");
+  const update = (await desk.type("db update --help")).said;
+  expect(update).toContain("--allow-list");
+  for (const never of [
+    "--engine",
+    "--region",
+    "--cluster-size",
+    "--encrypted",
+    "--ssl-connection",
+    "--replication-type",
+  ])
+    expect(update).not.toContain(`${never} `);
+  expect((await desk.type("db metrics show 1 cpu")).told).toContain("Allowed choices are connections, threads_running");
+});
+
+test("a database is deleted only by somebody who says its label, or --yes", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { alice, database } = await staged(world);
+  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
+  const isThere = async () => (await alice.get(database.url)).status === 200;
+
+  const alone = await desk.type(`db delete ${database.label}`);
+  expect(alone).toMatchObject({ code: 1, told: expect.stringContaining("say --yes to go on") });
+  expect(await desk.type(`db delete ${database.label}`, "no")).toMatchObject({
+    code: 1,
+    told: expect.stringContaining("Nothing was done."),
+  });
+  expect(await isThere()).toBe(true);
+  const said = await desk.type(`db delete ${database.label}`, database.label);
+  expect(said).toMatchObject({ code: 0, told: expect.stringContaining(`Type ${database.label} to go on`) });
+  expect(await isThere()).toBe(false);
+});
+
+test("a backup is called by its label, and one that was waited for is shown with its id", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { alice, database } = await staged(world);
+  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
+
+  const made = desk.type(`db backup create ${database.label} --label before-release --wait`);
+  const started = () => world.db.selectFrom("events").select("id").where("status", "=", "started").execute();
+  await expect.poll(started).toHaveLength(1);
+  const { id } = await hasBackup(world, database, "snapshot");
+  await world.db.updateTable("backups").set({ label: "before-release" }).execute();
+  await world.db.updateTable("databases").set({ status: "active" }).execute();
+  await world.db.updateTable("events").set({ status: "finished" }).execute();
+
+  expect((await made).said).toMatch(new RegExp(`^id +${id}\\n[\\s\\S]*label +before-release\\n`));
+  expect(await desk.json(`db backup show ${database.label} before-release`)).toMatchObject({ id });
+  expect((await desk.type(`db backup show ${database.label} nothing`)).told).toContain("Nothing is called nothing.");
+  expect(await desk.type(`db backup restore ${database.label} before-release`)).toMatchObject({ code: 0, told: "" });
+});
+
+test("a database that no server runs for is not connected to, and it is said what to do", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { alice, database } = await staged(world);
+  await world.db.updateTable("databases").set({ named_at: world.clock(), status: "suspended" }).execute();
+  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
+
+  expect(await desk.type(`db connect ${database.label} --mysql /nowhere`)).toMatchObject({
+    code: 1,
+    told: `${database.label} is suspended, and nobody can connect to it. Start it: moorage db resume --wait ${database.label}\n`,
+  });
 });

@@ -27,7 +27,7 @@ export const connectCommand = ({ terminal, client }: TenantDeps, endWith: (code:
     });
 
 async function find(client: Client, said: string, how: { readOnly?: true; private?: true }): Promise<Reached> {
-  const instanceId = Number(await idOf(client, listMysqlDatabases, said, "moorage db list"));
+  const instanceId = Number(await idOf(client, listMysqlDatabases, said, { listCommand: "moorage db list" }));
   const params = { instanceId };
   const database = await client.call(viewMysqlDatabase, { params });
   const host = how.private === true ? database.hosts.secondary : database.hosts.primary;
@@ -45,7 +45,18 @@ async function find(client: Client, said: string, how: { readOnly?: true; privat
   return { host, port, username, password, ca };
 }
 
-function requireReachable({ id, label, allow_list }: MysqlDatabase): void {
+/** In these states no server answers, and what to do about it. */
+const silent: Partial<Record<MysqlDatabase["status"], string>> = {
+  provisioning: "See how it goes: moorage db show",
+  suspending: "See how it goes: moorage db show",
+  suspended: "Start it: moorage db resume --wait",
+  resuming: "See how it goes: moorage db show",
+  failed: "See what it is: moorage db show",
+};
+
+function requireReachable({ id, label, status, allow_list }: MysqlDatabase): void {
+  const way = silent[status];
+  if (way !== undefined) throw new Refused(`${label} is ${status}, and nobody can connect to it. ${way} ${label}`);
   if (allow_list.length === 0)
     throw new Refused(
       `Nobody may reach ${label}: its allow list is empty. Let your address in: moorage db update ${id} --allow-list <address> --wait`,

@@ -7,6 +7,8 @@ export type Field = {
   kind: "text" | "number" | "boolean" | "list" | "numbers" | "json";
   isNullable: boolean;
   isRequired: boolean;
+  /** What it is when it is not said. */
+  preset?: unknown;
   /** What the contract says is valid. */
   help: string;
   choices: readonly string[];
@@ -19,18 +21,19 @@ export function fieldsOf(schema: z.ZodObject, within: readonly string[] = [], is
     // What no option can be called is an older client's name for another field.
     if (!/^\w/.test(name)) return [];
     const path = [...within, name];
-    const { inner, isOptional, isNullable } = unwrap(whole as z.ZodType);
+    const { inner, isOptional, isNullable, preset } = unwrap(whole as z.ZodType);
     const needed = isRequired && !isOptional;
     if (inner instanceof z.ZodObject && Object.keys(inner.shape).length > 0) return fieldsOf(inner, path, needed);
-    return [{ path, isNullable, isRequired: needed, help: helpOf(inner), ...kindOf(inner) }];
+    return [{ path, isNullable, isRequired: needed, preset, help: helpOf(inner), ...kindOf(inner) }];
   });
 }
 
-type Unwrapped = { inner: z.ZodType; isOptional: boolean; isNullable: boolean };
+type Unwrapped = { inner: z.ZodType; isOptional: boolean; isNullable: boolean; preset?: unknown };
 
 function unwrap(schema: z.ZodType): Unwrapped {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault)
-    return { ...unwrap(schema.unwrap() as z.ZodType), isOptional: true };
+  if (schema instanceof z.ZodDefault)
+    return { ...unwrap(schema.unwrap() as z.ZodType), isOptional: true, preset: schema.def.defaultValue };
+  if (schema instanceof z.ZodOptional) return { ...unwrap(schema.unwrap() as z.ZodType), isOptional: true };
   if (schema instanceof z.ZodNullable) return { ...unwrap(schema.unwrap() as z.ZodType), isNullable: true };
   if (schema instanceof z.ZodPipe) return unwrap(schema.in as z.ZodType);
   return { inner: schema, isOptional: false, isNullable: false };
@@ -74,13 +77,14 @@ const shapes: Readonly<Record<Field["kind"], string>> = {
 };
 
 export function optionOf(field: Field): Option {
-  const { path, kind, help, choices, isRequired } = field;
+  const { path, kind, help, choices, isRequired, preset } = field;
   const isList = kind === "list" || kind === "numbers";
-  const said = [help || choices.join(", "), isRequired ? "(needed)" : "", isList ? "(repeat it for more)" : ""];
+  const otherwise = preset === undefined || isList ? "" : `(without it: ${String(preset)})`;
+  const needed = isRequired ? "(needed)" : otherwise;
+  const said = [help || choices.join(", "), needed, isList ? "(repeat it for more)" : ""];
   const option = new Option(`${flagOf(path)} ${shapes[kind]}`, said.filter(Boolean).join(" "));
   // For completion alone: what is valid the API says, in its own words.
   if (choices.length > 0) option.argChoices = [...choices];
-  if (kind === "boolean") option.preset("true");
   return option.argParser((text: string, before: unknown) => valueOf(field, text, before));
 }
 

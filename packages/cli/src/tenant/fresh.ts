@@ -8,7 +8,7 @@ export async function freshOf(
   client: Client,
   operation: Operation,
   operations: readonly Operation[],
-  params: Params,
+  { params, body }: { params: Params; body?: object },
   reply: unknown,
 ): Promise<unknown> {
   if (operation.method === "DELETE") return reply;
@@ -21,9 +21,26 @@ export async function freshOf(
   );
   if (made !== undefined && id !== undefined)
     return client.call(made, { params: { ...params, [paramAtEnd(made)]: id } } as never);
+  const named = made === undefined ? undefined : await newestCalled(client, operation, operations, params, body);
+  if (named !== undefined) return named;
   const above = operation.path.replace(/\/[^/:]+$/, "");
   const changed = views.find(({ path }) => path === operation.path) ?? views.find(({ path }) => path === above);
   return changed === undefined ? reply : client.call(changed, { params } as never);
+}
+
+/** An answer without an id: what was made is found again by the label that was given to it. */
+async function newestCalled(
+  client: Client,
+  { path }: Operation,
+  operations: readonly Operation[],
+  params: Params,
+  body: object = {},
+): Promise<unknown> {
+  const list = operations.find((each) => each.path === path && each.paged === true);
+  if (list === undefined || !("label" in body)) return undefined;
+  const found: { id: number; label: string }[] = [];
+  for await (const item of client.items(list as never, { params } as never)) found.push(item as never);
+  return found.filter(({ label }) => label === body.label).sort((one, other) => other.id - one.id)[0];
 }
 
 const paramAtEnd = ({ path }: Operation): string => path.slice(path.lastIndexOf(":") + 1);

@@ -1,20 +1,24 @@
 import type { Client } from "@moorage/client";
 import type { Operation } from "@moorage/contract";
+import type { z } from "zod";
 import { Refused } from "../admin-client.ts";
+import { fieldNames } from "./columns.ts";
 
 type Collection = Operation & { paged: true };
 
-/** The list in which an object can be looked up by its label, if the parameter is a number and there is one. */
+/** The list in which an object can be looked up by its label, if the parameter is a number and its things have labels. */
 export function collectionOf(
   { path, params }: Operation,
   param: string,
   operations: readonly Operation[],
 ): Collection | undefined {
-  if (params?.shape[param]?.type !== "number") return undefined;
+  const field = params?.shape[param] as z.ZodType | undefined;
+  // A number, whichever way the contract reads it from a path.
+  if (field === undefined || !field.safeParse("1").success || field.safeParse("x").success) return undefined;
   const above = path.slice(0, path.indexOf(`/:${param}`));
   return operations.find(
     (candidate): candidate is Collection =>
-      candidate.path === above && candidate.paged === true && candidate.filterable?.["label"] !== undefined,
+      candidate.path === above && candidate.paged === true && fieldNames(candidate).includes("label"),
   );
 }
 
@@ -23,11 +27,18 @@ export async function idOf(
   client: Client,
   collection: Collection,
   said: string,
-  listCommand: string,
+  /** `params`: of the path to the list. */
+  { listCommand, params = {} }: { listCommand: string; params?: Readonly<Record<string, unknown>> },
 ): Promise<string | number> {
   if (/^\d+$/.test(said)) return said;
-  const { data } = (await client.call(collection, { filter: { label: said } } as never)) as { data: { id: number }[] };
-  const [found] = data;
+  const filter = collection.filterable?.["label"] === undefined ? {} : { filter: { label: said } };
+  const ids: number[] = [];
+  for await (const item of client.items(collection, { params, ...filter } as never)) {
+    const { id, label } = item as { id: number; label: string };
+    if (label === said) ids.push(id);
+  }
+  const [found] = ids;
   if (found === undefined) throw new Refused(`Nothing is called ${said}. See: ${listCommand}`);
-  return found.id;
+  if (ids.length > 1) throw new Refused(`Several are called ${said}: say which, by its id: ${ids.join(", ")}.`);
+  return found;
 }

@@ -1,19 +1,23 @@
 import { writeFileSync } from "node:fs";
 import type { Client } from "@moorage/client";
 import type { Operation } from "@moorage/contract";
-import { Command, Option } from "commander";
+import { Argument, Command, Option } from "commander";
+import { z } from "zod";
 import { Refused } from "../admin-client.ts";
 import { wholeNumber } from "../arguments.ts";
-import type { Output } from "../output.ts";
+import { type Output, type Row, tableOf } from "../output.ts";
 import type { Terminal } from "../terminal.ts";
 import { fieldsOf, optionOf } from "./body-field.ts";
+import { chosenColumns } from "./columns.ts";
 import type { CommandName } from "./command-name.ts";
+import { asksFirst, confirm } from "./confirm.ts";
 import { FILTER_HELP, filterOf } from "./filter-option.ts";
 import { freshOf } from "./fresh.ts";
 import { collectionOf, idOf } from "./named-object.ts";
 import { bodyOf, fileOf, isSecret, queryOf } from "./operation-input.ts";
 import { progressIn } from "./progress.ts";
 import { columnsOf, linesOf, rowOf } from "./shown.ts";
+import { rowsOfList, rowsOfObject } from "./tables.ts";
 
 export type TenantDeps = {
   terminal: Terminal;
@@ -27,16 +31,18 @@ type Given = Readonly<Record<string, unknown>>;
 /** Any operation of the contract as a command: its path as arguments, its body as options. */
 export function operationCommand(operation: Operation, name: CommandName, deps: TenantDeps): Command {
   const command = new Command(name.words.at(-1)).description(descriptionOf(operation));
-  for (const param of name.params) command.argument(`<${argumentName(param)}>`, argumentHelp(operation, param, deps));
+  for (const param of name.params) command.addArgument(argumentOf(operation, param, deps));
   for (const option of optionsOf(operation)) command.addOption(option);
   command.action(async () => {
     const given = command.opts<Given>();
     // What is wrong with it already is said before anybody has to sign in.
     const input = await inputOf(operation, given, deps.terminal);
+    const columns = chosenColumns(operation, given["columns"]);
     const client = await deps.client();
     const params = await paramsOf(client, operation, name, command.args, deps);
+    if (given["yes"] !== true) await confirm(client, operation, params, deps.terminal);
     const work = operation.paged === true ? list : call;
-    await work(client, operation, { ...input, params }, given, deps);
+    await work(client, operation, { ...input, params }, { ...given, columns }, deps);
   });
   return command;
 }
@@ -46,21 +52,30 @@ const descriptionOf = ({ summary, note }: Operation): string => (note === undefi
 const argumentName = (param: string): string =>
   param.replace(/Id$/, "").replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-const argumentHelp = (operation: Operation, param: string, { names }: TenantDeps): string =>
-  collectionOf(operation, param, [...names.keys()]) === undefined ? "" : "its label or id";
+function argumentOf(operation: Operation, param: string, { names }: TenantDeps): Argument {
+  const isNamed = collectionOf(operation, param, [...names.keys()]) !== undefined;
+  const argument = new Argument(`<${argumentName(param)}>`, isNamed ? "its label or id" : "");
+  const field = operation.params?.shape[param];
+  return field instanceof z.ZodEnum ? argument.choices(field.options as string[]) : argument;
+}
 
 function optionsOf(operation: Operation): Option[] {
-  const { body, query, paged, upload, download, emits, filterable } = operation;
+  const { method, body, query, paged, upload, download, emits, filterable, fixed = [] } = operation;
   const fields = [...(body === undefined ? [] : fieldsOf(body)), ...(query === undefined ? [] : fieldsOf(query))];
+  const isShow = method === "GET" && paged !== true && download === undefined;
   return [
-    ...fields.filter((field) => !isSecret(field)).map(optionOf),
+    ...fields.filter((field) => !isSecret(field) && !fixed.includes(field.path[0] ?? "")).map(optionOf),
     ...(body === undefined ? [] : [new Option("--body <json>", "the whole body as JSON, @file, or - to pipe it in")]),
     ...(paged === true ? listOptions(operation, Object.keys(filterable ?? {})) : []),
     ...(upload === undefined ? [] : [new Option("--file <path>", upload.types.join(", ")).makeOptionMandatory()]),
     ...(download === undefined ? [] : [new Option("--output <path>", "where to put it; without it, it is printed")]),
     ...(emits === undefined ? [] : [new Option("--wait", "until it is done")]),
+    ...(isShow ? [columnsOption] : []),
+    ...(asksFirst(operation) ? [new Option("--yes", "without being asked again")] : []),
   ];
 }
+
+const columnsOption = new Option("--columns <fields>", "what to show, such as id,label,hosts.primary");
 
 function listOptions({ unorderable = [] }: Operation, fields: readonly string[]): Option[] {
   const order = fields.filter((field) => !unorderable.includes(field));
@@ -75,7 +90,7 @@ function listOptions({ unorderable = [] }: Operation, fields: readonly string[])
   return [
     ...(fields.length === 0 ? [] : filters),
     new Option("--limit <n>", "at most so many").argParser(wholeNumber),
-    new Option("--columns <fields>", "what to show, such as id,label,hosts.primary"),
+    columnsOption,
   ];
 }
 
@@ -91,7 +106,8 @@ async function paramsOf(
     const value = said[index] ?? "";
     const collection = collectionOf(operation, param, [...names.keys()]);
     const listCommand = collection === undefined ? "" : `moorage ${names.get(collection)?.words.join(" ")}`;
-    found[param] = collection === undefined ? value : await idOf(client, collection, value, listCommand);
+    found[param] =
+      collection === undefined ? value : await idOf(client, collection, value, { listCommand, params: { ...found } });
   }
   return found;
 }
@@ -117,8 +133,9 @@ async function list(client: Client, operation: Operation, input: Input, given: G
       found.push(item);
       if (found.length >= limit) break;
     }
-  const columns = (given["columns"] as string | undefined)?.split(",") ?? columnsOf(operation);
-  deps.output.list(found, rowOf(columns), whenEmpty(operation, input.filter, deps));
+  const chosen = given["columns"] as string[] | undefined;
+  const own = chosen === undefined ? (rowsOfList[operation.id] as ((item: unknown) => Row) | undefined) : undefined;
+  deps.output.list(found, own ?? rowOf(chosen ?? columnsOf(operation)), whenEmpty(operation, input.filter, deps));
 }
 
 /** What there is none of can often be made. */
@@ -133,7 +150,14 @@ async function call(client: Client, operation: Operation, input: Input, given: G
     given["wait"] === true ? await andWait(client, operation, input, deps) : await client.call(operation, input);
   if (reply instanceof Uint8Array) return keepFile(reply, given, deps.terminal);
   const object = reply ?? {};
-  deps.output.said(object, Object.keys(object).length === 0 ? "Done." : linesOf(object));
+  deps.output.said(object, wordsOf(operation, object, given["columns"] as string[] | undefined));
+}
+
+function wordsOf({ id }: Operation, object: object, columns: readonly string[] | undefined): string {
+  if (columns !== undefined) return linesOf(rowOf(columns)(object));
+  const rows = (rowsOfObject[id] as ((object: unknown) => Row[]) | undefined)?.(object);
+  if (rows !== undefined) return rows.length === 0 ? "Nothing was measured in this time." : tableOf(rows);
+  return Object.keys(object).length === 0 ? "Done." : linesOf(object);
 }
 
 async function andWait(
@@ -144,7 +168,7 @@ async function andWait(
 ): Promise<unknown> {
   try {
     const { reply } = await client.callAndWait(operation as never, input as never, progressIn(terminal));
-    return await freshOf(client, operation, [...names.keys()], input.params, reply);
+    return await freshOf(client, operation, [...names.keys()], input, reply);
   } finally {
     terminal.progress(undefined);
   }

@@ -23,12 +23,13 @@ type Given = Readonly<Record<string, unknown>>;
 export async function bodyOf(operation: Operation, given: Given, terminal: Terminal): Promise<object | undefined> {
   if (operation.body === undefined) return undefined;
   const fields = fieldsOf(operation.body);
+  const changeable = fields.filter(({ path }) => !operation.fixed?.includes(path[0] ?? ""));
   const body = gather(fields, given, await wholeBody(given["body"], terminal));
   const missing = missingFrom(fields, body);
   if (missing.length > 0) throw new Refused(["Still needed:", ...missing.map(needed)].join("\n"));
   if (operation.method === "PUT" && Object.keys(body).length === 0)
     throw new Refused(
-      fields.length === 0 ? "Say what: --body <json>" : ["Say what to change:", ...fields.map(needed)].join("\n"),
+      fields.length === 0 ? "Say what: --body <json>" : ["Say what to change:", ...changeable.map(needed)].join("\n"),
     );
   return body;
 }

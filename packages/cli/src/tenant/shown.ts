@@ -1,12 +1,15 @@
 import type { Operation } from "@moorage/contract";
 import { z } from "zod";
 import { at } from "./body-field.ts";
+import { columnsOfList } from "./tables.ts";
 
 type Cell = string | number | boolean | null;
 const MOST_COLUMNS = 8;
 
 /** What a list shows of an item: what it is called, what it can be found by, and how it is. */
-export function columnsOf({ reply, filterable = {} }: Operation): string[] {
+export function columnsOf({ id, reply, filterable = {} }: Operation): readonly string[] {
+  const own = columnsOfList[id];
+  if (own !== undefined) return own;
   const item = reply instanceof z.ZodObject ? reply.shape["data"] : undefined;
   const shape = item instanceof z.ZodArray && item.element instanceof z.ZodObject ? item.element.shape : {};
   const has = (name: string): boolean => Object.hasOwn(shape, name.split(".")[0] ?? "");

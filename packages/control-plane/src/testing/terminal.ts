@@ -26,6 +26,10 @@ export function terminalWith(env: Record<string, string>) {
       progress: (text) => typed.progress.push(text ?? ""),
       input: async () => input,
       secret: async () => input,
+      ask: async (question) => {
+        typed.told += `${question}\n`;
+        return input === "" ? undefined : input;
+      },
     };
     typed.code = await moorage(typeof line === "string" ? line.split(" ").filter(Boolean) : line, terminal);
     return typed;

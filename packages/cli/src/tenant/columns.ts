@@ -1,0 +1,28 @@
+import type { Operation } from "@moorage/contract";
+import { z } from "zod";
+import { Refused } from "../admin-client.ts";
+
+/** The fields that an operation answers with, those of inner objects by their whole name. */
+export function fieldNames({ reply }: Operation): string[] {
+  const item = reply instanceof z.ZodObject ? reply.shape["data"] : undefined;
+  return namesIn(item instanceof z.ZodArray ? (item.element as z.ZodType) : reply, "");
+}
+
+function namesIn(schema: z.ZodType, prefix: string): string[] {
+  const inner = schema instanceof z.ZodNullable || schema instanceof z.ZodOptional ? schema.unwrap() : schema;
+  if (!(inner instanceof z.ZodObject)) return [];
+  return Object.entries(inner.shape as Record<string, z.ZodType>).flatMap(([name, field]) => {
+    const within = namesIn(field, `${prefix}${name}.`);
+    return [`${prefix}${name}`, ...within];
+  });
+}
+
+/** What `--columns` says, if every one of them is a field. Refused before anything is asked for. */
+export function chosenColumns(operation: Operation, said: unknown): string[] | undefined {
+  if (typeof said !== "string") return undefined;
+  const [columns, known] = [said.split(",").map((name) => name.trim()), fieldNames(operation)];
+  const wrong = columns.filter((name) => !known.includes(name));
+  if (wrong.length > 0)
+    throw new Refused(`--columns ${wrong.join(",")}: no such field. Possible: ${known.join(", ")}.`);
+  return columns;
+}

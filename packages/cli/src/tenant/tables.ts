@@ -1,0 +1,37 @@
+import type { DatabaseType, MetricSeries } from "@moorage/contract";
+import type { Row } from "../output.ts";
+
+/** What a list shows where the fields that can be filtered by are not what a person looks for. */
+export const columnsOfList: Readonly<Record<string, readonly string[]>> = {
+  listEvents: ["id", "created", "action", "entity.type", "entity.label", "status", "percent_complete", "username"],
+  listPersonalTokens: ["id", "label", "scopes", "created", "expiry", "token"],
+};
+
+/** Lists whose cells are not fields as they are. */
+export const rowsOfList: Readonly<Record<string, (item: never) => Row>> = {
+  listDatabaseTypes: ({ id, label, vcpus, memory, disk, engines }: DatabaseType) => ({
+    ...{ id, label, vcpus, "memory mb": memory, "disk mb": disk },
+    ...Object.fromEntries(
+      engines.mysql.map(({ quantity, price }) => [
+        `${quantity} ${quantity === 1 ? "node" : "nodes"} a month`,
+        price.monthly,
+      ]),
+    ),
+  }),
+} satisfies Record<string, (item: never) => Row>;
+
+/** Objects that are a table themselves. */
+export const rowsOfObject: Readonly<Record<string, (object: never) => Row[]>> = {
+  viewMysqlMetric: ({ series, unit }: MetricSeries) => {
+    const times = [...new Set(series.flatMap(({ points }) => points.map(([at]) => at)))].sort((a, b) => a - b);
+    return times.map((at) => ({
+      time: new Date(at * 1000).toISOString().slice(0, 19),
+      ...Object.fromEntries(
+        series.map(({ node, points }) => [
+          series.length === 1 ? unit : `${unit} ${node}`,
+          points.find(([time]) => time === at)?.[1] ?? null,
+        ]),
+      ),
+    }));
+  },
+};
