@@ -7,6 +7,8 @@ import { clusterFlows, isClusterStep } from "./clusters/cluster-flows.ts";
 import { chores, type Flow, newStage, type Stage } from "./flow.ts";
 import { type FlowName, flows } from "./flows.ts";
 import { imageFlows, isImageStep, removeImage } from "./image-flows.ts";
+import { CYCLE, partOfCommit, positionOf, wayOfCommit } from "./commit-sample.ts";
+import { readFlowsOfSteps, writeFlowsOfSteps } from "./flows-of-steps.ts";
 import { type Run, trial } from "./trial.ts";
 
 type Point = { flow: FlowName; step: string; mode: FaultMode };
@@ -22,7 +24,8 @@ const OTHER_FLOWS = [
 ];
 
 /** A repeated accept is a second request, which the interface refuses or accepts by its own rules. */
-const isAccept = (step: string): boolean => step.startsWith("api.");
+const modesOf = (step: string, modes: readonly FaultMode[]): FaultMode[] =>
+  modes.filter((mode) => !(mode === "repeat" && step.startsWith("api.")));
 
 const namesOf = (some: object): FlowName[] => Object.keys(some) as FlowName[];
 /** What is struck together, and the announced steps that are theirs. */
@@ -49,21 +52,18 @@ export async function crashPoints(
     sample?: number;
     seed: number;
     everyPair?: boolean;
-    /** Only these flows: whether all steps are passed is not asked then. */
-    flows?: FlowName[];
   },
 ): Promise<void> {
   const { names, has } = lifeGroups[options.of];
-  const passed = await (traces[options.of] ??= tracedFlows(options.flows ?? names));
+  const passed = await (traces[options.of] ??= tracedFlows(names));
   const announced = announcedSteps().filter(has);
   const untested = announced.filter(
     (step) => !OTHER_FLOWS.includes(step) && !names.some((flow) => passed[flow]?.includes(step)),
   );
-  if (options.flows === undefined)
-    await trial(run, `every announced step of ${options.of} is passed by a flow`, async () => {
-      if (untested.length > 0) throw new Error(`no flow passes ${untested.join(", ")}`);
-      return `${announced.length} steps announced`;
-    });
+  await trial(run, `every announced step of ${options.of} is passed by a flow`, async () => {
+    if (untested.length > 0) throw new Error(`no flow passes ${untested.join(", ")}`);
+    return `${announced.length} steps announced`;
+  });
 
   const all = pointsOf(passed, options.modes).filter(({ step }) => step.includes(options.step));
   const chosen = options.everyPair
@@ -80,6 +80,53 @@ export async function crashPoints(
   console.log(
     `crash points of ${options.of} (${options.modes.join(", ")}): named ${all.length}, chosen ${chosen.length}, fired ${firedCount}`,
   );
+}
+
+export const everyMode: FaultMode[] = ["kill-before", "kill-after", "repeat", "timeout"];
+const groupNames = Object.keys(lifeGroups) as (keyof typeof lifeGroups)[];
+
+/**
+ * The short form: a tenth of all announced steps, another one with each commit. A step is struck by one fault in one of
+ * the flows that are known to pass it, both in turns.
+ */
+export async function strikePartOfCommit(run: Run, commit: number): Promise<void> {
+  const announced = announcedSteps().filter((step) => !OTHER_FLOWS.includes(step));
+  const flowsOf = readFlowsOfSteps();
+  const known = announced.filter((step) => flowsOf[step] !== undefined);
+  const points = partOfCommit(known, commit).flatMap((step): Point[] => {
+    const { names } = lifeGroups[groupOf(step)];
+    const candidates = names.filter((name) => flowsOf[step]?.includes(name));
+    const flow = wayOfCommit(step, candidates, commit);
+    const mode = wayOfCommit(step, modesOf(step, everyMode), commit);
+    return flow === undefined || mode === undefined ? [] : [{ flow, step, mode }];
+  });
+  console.log(`Commit ${commit} is number ${positionOf(commit)} of ${CYCLE}, which strike all steps together:`);
+  console.table(
+    Object.fromEntries(
+      groupNames.map((group) => {
+        const has = (step: string): boolean => groupOf(step) === group;
+        const struck = points.filter(({ step }) => has(step)).map(({ step, mode }) => `${mode} ${step}`);
+        return [group, { steps: known.filter(has).length, struck: struck.length, now: struck.join(", ") }];
+      }),
+    ),
+  );
+  const unknown = announced.filter((step) => flowsOf[step] === undefined);
+  if (unknown.length > 0)
+    console.log(`In no commit's part, until \`pnpm test:faults --only trace\` finds a flow: ${unknown.join(", ")}`);
+  for (const point of points) await trial(run, `${point.flow}: ${point.mode} ${point.step}`, () => strike(point));
+}
+
+const groupOf = (step: string): keyof typeof lifeGroups =>
+  groupNames.find((group) => lifeGroups[group].has(step)) ?? "databases";
+
+/** Writes down which steps the flows with this in their name pass, for the short form. */
+export async function traceFlows(run: Run, text: string): Promise<void> {
+  for (const name of namesOf(flows).filter((each) => each.includes(text)))
+    await trial(run, `trace of ${name}`, async () => {
+      const { [name]: steps = [] } = await tracedFlows([name]);
+      writeFlowsOfSteps(name, steps);
+      return `${steps.length} steps`;
+    });
 }
 
 type Passed = Partial<Record<FlowName, string[]>>;
@@ -101,9 +148,7 @@ async function tracedFlows(names: readonly FlowName[]): Promise<Passed> {
 
 const pointsOf = (passed: Passed, modes: readonly FaultMode[]): Point[] =>
   (Object.entries(passed) as [FlowName, string[]][]).flatMap(([flow, steps]) =>
-    steps.flatMap((step) =>
-      modes.filter((mode) => !(mode === "repeat" && isAccept(step))).map((mode) => ({ flow, step, mode })),
-    ),
+    steps.flatMap((step) => modesOf(step, modes).map((mode) => ({ flow, step, mode }))),
   );
 
 /** The flow must end as asked, and the process must really have been struck at its point. */

@@ -1,12 +1,13 @@
 /**
  * Fault drills against the running stack (`pnpm stack up --hosts 3`).
  *   pnpm test:faults                  all of them, every step
- *   pnpm test:faults --only NAME      crash-points | repeats | temporal-stopped | temporal-lost | set-back | control-plane-down | names-alone | host-restarted | stack-down-up | month-end | images | image-stores
+ *   pnpm test:faults --only NAME      crash-points | repeats | steps (with --ci) | temporal-stopped | temporal-lost | set-back | control-plane-down | names-alone | host-restarted | stack-down-up | month-end | images | image-stores
  *                                     of databases of three: cluster-steps | primary-lost | asynch-control | asynch-word | partitions | control-plane-away | switchovers | window | all-lost | restarts | restore-degraded (the whole of it with seven hosts) | node-lost (the whole of it with four hosts) | accept-loss (with five) | soak (30 minutes)
  *   pnpm test:faults --every-pair     each step in every flow that passes it, which takes hours; else in one, by --seed
  *   pnpm test:faults --step TEXT      only the steps that have this in their name
  *   pnpm test:faults --trials N       a sample of N points of each kind, chosen by --seed
- *   pnpm test:faults --ci             the short form
+ *   pnpm test:faults --ci             the short form: of all steps the tenth that is this commit's turn
+ *   pnpm test:faults --only trace     writes which flows pass which steps to flows-of-steps.json, which the short form reads; with --step only the flows that have this in their name
  */
 import { parseArgs } from "node:util";
 import { printSlowest } from "../../tools/slowest.ts";
@@ -26,8 +27,8 @@ import { soak } from "./clusters/soak.ts";
 import { removeStandingCluster } from "./clusters/standing-cluster.ts";
 import { switchovers } from "./clusters/switchovers.ts";
 import { patchOfThree } from "./clusters/window.ts";
-import { crashPoints } from "./crash-points.ts";
-import type { FlowName } from "./flows.ts";
+import { commitNumber } from "./commit-sample.ts";
+import { crashPoints, everyMode, strikePartOfCommit, traceFlows } from "./crash-points.ts";
 import { imageStores } from "./image-stores.ts";
 import { openLedger } from "./ledger.ts";
 import { controlPlaneDown, hostRestarted, setBack, temporalLost, temporalStopped } from "./outages.ts";
@@ -48,44 +49,23 @@ const { values } = parseArgs({
 });
 const seed = Number(values.seed);
 const everyPair = values["every-pair"];
-const sample = values.trials === undefined ? (values.ci ? 5 : undefined) : Number(values.trials);
-const chosenPoints = { seed, everyPair, step: values.step, ...(sample === undefined ? {} : { sample }) };
+const chosenPoints = {
+  ...{ seed, everyPair, step: values.step },
+  ...(values.trials === undefined ? {} : { sample: Number(values.trials) }),
+};
 const run: Run = { ledger: openLedger(), tally: { passed: 0, failed: 0, again: 0 }, times: [] };
+type Drills = Record<string, () => Promise<unknown>>;
 
-/** To trace all flows takes longer than to strike the points that the short form chooses. */
-const short = <Flow extends FlowName>(...flows: Flow[]) => (values.ci ? { flows } : {});
-
-const drills: Record<string, () => Promise<unknown>> = {
-  repeats: () =>
-    crashPoints(run, {
-      of: "databases",
-      modes: ["repeat", "timeout"],
-      ...chosenPoints,
-      ...short("provision", "restore", "delete"),
-    }),
-  "crash-points": () =>
-    crashPoints(run, {
-      of: "databases",
-      modes: ["kill-before", "kill-after"],
-      ...chosenPoints,
-      ...short("provision", "restore", "delete"),
-    }),
-  images: () =>
-    crashPoints(run, {
-      of: "images",
-      modes: ["kill-before", "kill-after", "repeat", "timeout"],
-      ...chosenPoints,
-      ...short("image-upload"),
-    }),
-  "image-stores": () =>
-    imageStores(run, values.ci ? { seconds: 5, seeds: 1, few: true } : { seconds: 40, seeds: 10, few: false }),
+const everywhere: Drills = {
   "temporal-stopped": () => temporalStopped(run, values.ci ? 10 : 60),
   "temporal-lost": () => temporalLost(run),
   "set-back": () => setBack(run),
-  "control-plane-down": () => controlPlaneDown(run, values.ci ? 15 : 60),
-  "names-alone": () => namesAlone(run, values.ci ? 15 : 60),
+  "control-plane-down": () => controlPlaneDown(run, values.ci ? 10 : 60),
+  "names-alone": () => namesAlone(run, values.ci ? 10 : 60),
   "host-restarted": () => hostRestarted(run),
   "stack-down-up": () => stackDownAndUp(run),
+  "image-stores": () =>
+    imageStores(run, values.ci ? { seconds: 5, seeds: 1, few: true } : { seconds: 40, seeds: 10, few: false }),
   "month-end": () =>
     monthEnd(
       run,
@@ -93,33 +73,40 @@ const drills: Record<string, () => Promise<unknown>> = {
         ? { accounts: 500, accountsEach: 10, kills: 5, seed }
         : { accounts: 10_000, accountsEach: 250, kills: 20, seed },
     ),
-  "cluster-steps": () =>
-    crashPoints(run, {
-      of: "clusters",
-      modes: ["kill-before", "kill-after", "repeat", "timeout"],
-      ...chosenPoints,
-      ...(values.ci ? { sample: 2 } : {}),
-      ...short("createOfThree"),
-    }),
+};
+/** They share a database of three nodes. */
+const ofThree: Drills = {
   "primary-lost": () =>
-    primaryLost(run, values.ci ? { fresh: 6, of: 6 } : { fresh: Number(values.trials ?? 60), of: 200 }),
+    primaryLost(run, values.ci ? { fresh: 4, of: 4 } : { fresh: Number(values.trials ?? 60), of: 200 }),
   "control-plane-away": () => controlPlaneAway(run),
-  partitions: () => partitions(run, values.ci ? { few: true, holdSeconds: 10 } : { few: false, holdSeconds: 20 }),
+  partitions: () =>
+    partitions(run, values.ci ? { few: commitNumber(), holdSeconds: 10 } : { few: undefined, holdSeconds: 20 }),
   switchovers: () => switchovers(run, values.ci ? 3 : 50),
   "all-lost": () => allLost(run, values.ci ? 1 : 20),
   restarts: () => restarts(run),
-  ...(values.ci
-    ? {}
-    : {
-        "asynch-control": () => asynchControl(run, Number(values.trials ?? 20)),
-        "asynch-word": () => asynchWord(run),
-        window: () => patchOfThree(run),
-        "restore-degraded": () => restoreDegraded(run),
-        "node-lost": () => nodeLost(run),
-        "accept-loss": () => acceptLoss(run),
-        soak: () => soak(run, 30),
-      }),
 };
+const shortOnly: Drills = { steps: () => strikePartOfCommit(run, commitNumber()) };
+const longOnly: Drills = {
+  repeats: () => crashPoints(run, { of: "databases", modes: ["repeat", "timeout"], ...chosenPoints }),
+  "crash-points": () => crashPoints(run, { of: "databases", modes: ["kill-before", "kill-after"], ...chosenPoints }),
+  images: () => crashPoints(run, { of: "images", modes: everyMode, ...chosenPoints }),
+  "cluster-steps": () => crashPoints(run, { of: "clusters", modes: everyMode, ...chosenPoints }),
+  "asynch-control": () => asynchControl(run, Number(values.trials ?? 20)),
+  "asynch-word": () => asynchWord(run),
+  window: () => patchOfThree(run),
+  "restore-degraded": () => restoreDegraded(run),
+  "node-lost": () => nodeLost(run),
+  "accept-loss": () => acceptLoss(run),
+  soak: () => soak(run, 30),
+};
+const drills: Drills = values.ci
+  ? { ...shortOnly, ...everywhere, ...ofThree }
+  : {
+      ...longOnly,
+      ...everywhere,
+      ...ofThree,
+      ...(values.only === "trace" ? { trace: () => traceFlows(run, values.step) } : {}),
+    };
 const asked = chosen("drill", drills, values.only);
 
 await allowDeletions(2000);

@@ -1,0 +1,23 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * Which flows pass which steps, as `pnpm test:faults --only trace` last saw it on a running stack: to trace all flows
+ * takes longer than the whole short form.
+ */
+const file = join(import.meta.dirname, "flows-of-steps.json");
+
+export const readFlowsOfSteps = (): Record<string, string[]> =>
+  JSON.parse(readFileSync(file, "utf8")) as Record<string, string[]>;
+
+/** All that this flow passes, in place of what was known of it. */
+export function writeFlowsOfSteps(flow: string, steps: readonly string[]): void {
+  const before = Object.entries(readFlowsOfSteps()).map(([step, flows]) => ({
+    step,
+    flows: flows.filter((each) => each !== flow),
+  }));
+  const known = new Map(before.map(({ step, flows }) => [step, flows]));
+  for (const step of steps) known.set(step, [...(known.get(step) ?? []), flow].toSorted());
+  const kept = [...known].filter(([, flows]) => flows.length > 0).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  writeFileSync(file, `${JSON.stringify(Object.fromEntries(kept), null, 2)}\n`);
+}
