@@ -99,7 +99,8 @@ test("a passkey is added on a device and signs in without a name, a password or 
   await page.getByLabel("Name of this device").fill("My <b>laptop</b>");
   await press(page, "Add a passkey");
   await page.getByText("is added").waitFor();
-  expect(await page.getByRole("listitem").textContent()).toContain("My <b>laptop</b>");
+  const passkeys = page.getByRole("region", { name: "Passkeys" }).getByRole("listitem");
+  expect(await passkeys.textContent()).toContain("My <b>laptop</b>");
   expect(await faultsOf(page, "security-with-passkey")).toEqual([]);
   await letterTo(alice.email, "A passkey was added");
 
