@@ -213,7 +213,10 @@ export function absent({ params }: Target): Target {
     const last = isUuid.test(value) ? (value.endsWith("0") ? "1" : "0") : "~";
     return value.slice(0, -1) + last;
   };
-  return { params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, other(value)])) };
+  // What the catalogue has is no secret, and a wrong name of it is told.
+  const isOpen = (name: string): boolean => Object.hasOwn(catalogue, name);
+  const changed = Object.entries(params).map(([name, value]) => [name, isOpen(name) ? value : other(value)]);
+  return { params: Object.fromEntries(changed) as Record<string, string> };
 }
 
 const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
