@@ -2,10 +2,16 @@ import type { Invoice } from "@moorage/contract";
 import { expect, test } from "vitest";
 import { endMonth, setPrice, used } from "#testing/invoiced.ts";
 import { textOfPdf } from "#testing/pdf-text.ts";
-import { newWorld } from "#testing/world.ts";
+import { newWorld, type World } from "#testing/world.ts";
+import { postPayment } from "./post-cash.ts";
 
-async function invoicedWorld(labels: readonly string[], account: object = { company: "Alice" }) {
+async function invoicedWorld(
+  labels: readonly string[],
+  account: object = { company: "Alice" },
+  prepare: (world: World) => Promise<unknown> = async () => {},
+) {
   const world = await newWorld();
+  await prepare(world);
   world.time.now = new Date("2026-11-01T00:15:00Z");
   await setPrice(world, { hourly: 22_500, monthly: 15_000_000 });
   const alice = await world.customer();
@@ -42,10 +48,32 @@ test("the PDF says who bills whom for what, in text that can be searched, and is
       "Period: 2026-10-01 to 2026-10-31",
     ],
     ...["Żółw Łódź & Søn", "Tax ID: PL5260001246", "Database shop (m1-small), eu-central", "2026-10-30 00:00"],
-    ...["48", "$0.0225", "$1.08", "Total", "$1.08 USD", `Invoice #${stage.id}, page 1 of 1`],
+    ...["48", "$0.0225", "$1.08", "Total in US dollars", "Amount due", `Invoice #${stage.id}, page 1 of 1`],
   ])
     expect(text).toContain(part);
   expect((await stage.download("pdf")).rawPayload.equals(reply.rawPayload)).toBe(true);
+});
+
+test("the PDF has the rate of each tax, the country by its name, and whether it is paid", async () => {
+  const [valid_from, valid_until] = [new Date("2020-01-01T00:00:00Z"), null];
+  const vat = { country: "DE", state: "", name: "VAT", rate_ppm: 190_000, waived_by_tax_id: false };
+  await using stage = await invoicedWorld(["shop"], { country: "DE" }, (world) =>
+    world.db
+      .insertInto("tax_rates")
+      .values({ ...vat, valid_from, valid_until })
+      .execute(),
+  );
+  const text = async () => textOfPdf((await stage.download("pdf")).rawPayload);
+
+  expect(await text()).toContain("Germany");
+  expect(await text()).toContain("VAT 19 %");
+  expect(await text()).toMatch(/Total in US dollars\s+\$1\.29\s+Amount due\s+\$1\.29/);
+  const { accountId } = stage.alice;
+  const at = new Date("2026-11-03T09:00:00Z");
+  await stage.world.db
+    .transaction()
+    .execute((tx) => postPayment(tx, { accountId, source: 1, amountMicros: 1_290_000, at }));
+  expect(await text()).toContain("Paid on 2026-11-03");
 });
 
 test("a long invoice goes on over pages, each with its column titles, and no line is lost", async () => {

@@ -3,11 +3,19 @@ import { buffer } from "node:stream/consumers";
 import Pdf from "pdfkit";
 import type { BillTo } from "#platform/db/tables.ts";
 import type { InvoiceItemRow, InvoiceRow } from "./invoice-store.ts";
+import type { Payment } from "./invoice-payment.ts";
 import { inDollars } from "./money.ts";
 
 /** Whose invoices these are. */
 export type Issuer = { name: string; address: readonly string[] };
-export type PdfOrder = { invoice: InvoiceRow; items: readonly InvoiceItemRow[]; issuer: Issuer };
+export type PdfOrder = {
+  invoice: InvoiceRow;
+  items: readonly InvoiceItemRow[];
+  issuer: Issuer;
+  payment: Payment | undefined;
+  /** Of the taxes in it, by name, in millionths. */
+  rates: Readonly<Record<string, number>>;
+};
 
 type Doc = InstanceType<typeof Pdf>;
 type Column = { title: string; width: number; align: "left" | "right"; of: (item: InvoiceItemRow) => string };
@@ -38,12 +46,9 @@ const columns: readonly Column[] = [
 ];
 const TABLE = columns.reduce((sum, { width }) => sum + width, 0);
 
-/** The same bytes each time: nothing of it comes from the moment at which it is made. */
-export async function pdfOf(
-  invoice: InvoiceRow,
-  items: readonly InvoiceItemRow[],
-  issuer: Issuer,
-): Promise<Uint8Array<ArrayBuffer>> {
+/** The same bytes each time, until it is paid: nothing of it comes from the moment at which it is made. */
+export async function pdfOf(order: PdfOrder): Promise<Uint8Array<ArrayBuffer>> {
+  const { invoice, items, issuer } = order;
   const doc = new Pdf({
     ...{ size: "A4", margin: MARGIN, bufferPages: true, font: fonts.plain, lang: "en", displayTitle: true },
     info: { Title: invoice.label, Author: issuer.name, CreationDate: invoice.created_at },
@@ -52,7 +57,7 @@ export async function pdfOf(
   head(doc, invoice, issuer);
   billTo(doc, invoice.bill_to);
   table(doc, items);
-  totals(doc, invoice);
+  totals(doc, order);
   pageNumbers(doc, invoice);
   doc.end();
   return made;
@@ -86,7 +91,7 @@ function billTo(doc: Doc, to: BillTo): void {
     to.address_1,
     to.address_2,
     [to.zip, to.city, to.state].filter(Boolean).join(" "),
-    to.country,
+    countryOf(to.country),
     to.tax_id && `Tax ID: ${to.tax_id}`,
     to.email,
   ];
@@ -135,21 +140,42 @@ function row(doc: Doc, cells: readonly string[]): void {
 const heightOf = (doc: Doc, cells: readonly string[]): number =>
   2 * PAD + Math.max(...columns.map(({ width }, at) => doc.heightOfString(cells[at] ?? "", { width: width - PAD })));
 
-function totals(doc: Doc, invoice: InvoiceRow): void {
-  const lines: [string, number][] = [
-    ["Subtotal", invoice.subtotal_micros],
-    ...invoice.tax_summary.map(({ name, tax_micros }): [string, number] => [name, tax_micros]),
-    ["Total", invoice.total_micros],
+const TOTAL = "Total in US dollars";
+
+function totals(doc: Doc, { invoice, payment, rates }: PdfOrder): void {
+  const lines: [string, string][] = [
+    ["Subtotal", inDollars(invoice.subtotal_micros)],
+    ...invoice.tax_summary.map(({ name, tax_micros }): [string, string] => [
+      `${name}${percentOf(rates[name])}`,
+      inDollars(tax_micros),
+    ]),
+    [TOTAL, inDollars(invoice.total_micros)],
+    ...(payment === undefined ? [] : [lineOf(payment)]),
   ];
   if (doc.y + lines.length * 16 + 12 > bottomOf(doc)) doc.addPage();
   doc.y += 12;
   doc.fontSize(9);
-  for (const [name, micros] of lines) {
+  for (const [name, amount] of lines) {
     const { y } = doc;
-    doc.font(name === "Total" ? fonts.bold : fonts.plain);
+    doc.font(name === TOTAL ? fonts.bold : fonts.plain);
     doc.text(name, MARGIN + TABLE - 260, y, { width: 160 });
-    doc.text(`${inDollars(micros)} USD`, MARGIN + TABLE - 100, y, { width: 100 - PAD, align: "right" });
+    doc.text(amount, MARGIN + TABLE - 100, y, { width: 100 - PAD, align: "right" });
     doc.y = Math.max(doc.y, y + 16);
+  }
+}
+
+const lineOf = (payment: Payment): [string, string] =>
+  payment.state === "paid" ? [`Paid on ${dayOf(payment.on)}`, "$0.00 due"] : ["Amount due", inDollars(payment.micros)];
+
+const percentOf = (rate: number | undefined): string => (rate === undefined ? "" : ` ${rate / 10_000} %`);
+
+const countries = new Intl.DisplayNames(["en"], { type: "region" });
+
+function countryOf(code: string): string {
+  try {
+    return countries.of(code) ?? code;
+  } catch {
+    return code;
   }
 }
 

@@ -1,6 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { type PdfOrder, pdfOf } from "./invoice-pdf.ts";
 
-const { invoice, items, issuer } = workerData as PdfOrder;
-const pdf = await pdfOf(invoice, items, issuer);
+const pdf = await pdfOf(workerData as PdfOrder);
 parentPort?.postMessage(pdf, [pdf.buffer]);

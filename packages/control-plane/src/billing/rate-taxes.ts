@@ -2,7 +2,11 @@ import { shareOf } from "./rate-cents.ts";
 import type { RatedLine, RatingInput, TaxRate, UntaxedLine } from "./rating.ts";
 
 /** Those of the country, then those of the state, as they were at the period's end. */
-export function taxesFor({ taxRates, billTo, period }: Pick<RatingInput, "taxRates" | "billTo" | "period">): TaxRate[] {
+export function taxesFor({
+  taxRates,
+  billTo,
+  period,
+}: Pick<RatingInput, "taxRates" | "billTo"> & { period: Pick<RatingInput["period"], "until"> }): TaxRate[] {
   return taxRates
     .filter(
       (rate) =>

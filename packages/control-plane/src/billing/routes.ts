@@ -4,7 +4,9 @@ import { type Principal, type RouteDeps, route } from "#identity/index.ts";
 import { toPage } from "#platform/http/page.ts";
 import { csvOf } from "./invoice-csv.ts";
 import { createPdfDrawer } from "./draw-pdf.ts";
+import { findLedger, paymentOf } from "./invoice-payment.ts";
 import type { Issuer } from "./invoice-pdf.ts";
+import { ratesOf } from "./invoice-rates.ts";
 import { findInvoice, findItems, listInvoicePage, listItemPage } from "./invoice-store.ts";
 import { viewOfInvoice, viewOfItem } from "./view.ts";
 
@@ -31,7 +33,14 @@ export function billingRoutes(app: FastifyInstance, deps: BillingRouteDeps): voi
 
   route(app, deps, downloadInvoicePdf, async (call) => {
     const invoice = await requireInvoice(call);
-    return drawPdf({ invoice, items: await findItems(db, invoice), issuer });
+    const payment = paymentOf(await findLedger(db, invoice.account_id), invoice);
+    return drawPdf({
+      invoice,
+      items: await findItems(db, invoice),
+      issuer,
+      payment,
+      rates: await ratesOf(db, invoice),
+    });
   });
 
   route(app, deps, downloadInvoiceCsv, async (call) => csvOf(await findItems(db, await requireInvoice(call))));
