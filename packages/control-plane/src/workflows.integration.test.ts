@@ -1,16 +1,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
+import { Worker } from "@temporalio/worker";
 import { beforeAll, expect, test } from "vitest";
-import { bundleWorkflows } from "#platform/temporal/bundle.ts";
+import { workflowsForTests } from "#testing/temporal.ts";
 
 const folder = join(import.meta.dirname, "../histories");
 const recorded = readdirSync(folder).filter((name) => name.endsWith(".json"));
 
-let workflowBundle: Awaited<ReturnType<typeof bundleWorkflows>>;
+let workflowBundle: Awaited<ReturnType<typeof workflowsForTests>>;
 beforeAll(async () => {
-  Runtime.install({ logger: new DefaultLogger("ERROR") });
-  workflowBundle = await bundleWorkflows();
+  workflowBundle = await workflowsForTests();
 });
 
 test("there is a recorded history of every workflow", async () => {

@@ -19,12 +19,19 @@ import { freePort } from "./free-port.ts";
 import { keepHistories } from "./keep-histories.ts";
 import type { World } from "./world.ts";
 
+let prepared: ReturnType<typeof bundleWorkflows> | undefined;
+
+/** Once for all test files of a process: the runtime can be installed only once, and to bundle takes seconds. */
+export function workflowsForTests(): ReturnType<typeof bundleWorkflows> {
+  if (prepared === undefined) Runtime.install({ logger: new DefaultLogger("ERROR") });
+  return (prepared ??= bundleWorkflows());
+}
+
 /** A real Temporal server that keeps everything in memory. */
 export async function startTemporal() {
-  Runtime.install({ logger: new DefaultLogger("ERROR") });
   const parts =
     process.env["MOORAGE_PARTS"] ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "moorage-parts");
-  const workflowBundle = await bundleWorkflows();
+  const workflowBundle = await workflowsForTests();
   const folder = mkdtempSync(join(tmpdir(), "moorage-temporal-"));
   const config = join(folder, "config.yaml");
   // A test beside this one may have taken one of its eight ports: it ends at once then.
