@@ -16,7 +16,7 @@ export type JsonSchema = {
   required?: readonly string[];
   items?: JsonSchema;
 };
-export type Schemas = Readonly<Record<string, JsonSchema>>;
+type Schemas = Readonly<Record<string, JsonSchema>>;
 
 /** Where a schema of the document differs from the interface. */
 export const differencesOfSchema = (schema: JsonSchema, reply: Field, schemas: Schemas): Difference[] =>

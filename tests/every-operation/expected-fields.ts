@@ -331,6 +331,16 @@ export const deviations: readonly Deviation[] = [
     why: "where the secondaries of three nodes are read from",
   },
   {
+    fields: ["MysqlDatabase.engine_config"],
+    is: "is not in the interface",
+    why: "the Terraform provider of later versions reads it of every MySQL database",
+  },
+  {
+    fields: ["Database.fork", "MysqlDatabase.fork"],
+    is: "is not in the interface",
+    why: "which database it began as, as it was asked for; tools that compare what they asked for with what is there need it",
+  },
+  {
     fields: ["MysqlDatabase.oldest_restore_time"],
     is: "is not in the interface",
     why: "from when on the database can be forked",

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { type Difference, differencesOfSchema, type JsonSchema, type Schemas, unlisted } from "./compare-fields.ts";
+import { type Difference, differencesOfSchema, type JsonSchema } from "./compare-fields.ts";
 import { deviations, expectedReplies } from "./expected-fields.ts";
 
 type Document = {
@@ -8,7 +8,7 @@ type Document = {
     string,
     Record<string, { responses: Record<string, { content: Record<string, { schema: JsonSchema }> }> }>
   >;
-  components: { schemas: Schemas };
+  components: { schemas: Record<string, JsonSchema> };
 };
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 const published = (): Document => JSON.parse(read("openapi.json")) as Document;
@@ -80,6 +80,7 @@ const drifts: [drift: string, plant: (schemas: Record<string, JsonSchema>) => vo
 ];
 test.each(drifts)("%s in the document is found", (_drift, plant, found) => {
   const document = published();
-  plant(document.components.schemas as Record<string, JsonSchema>);
-  expect(textsOf(unlisted(differencesOf(document)))).toEqual(found);
+  plant(document.components.schemas);
+  const before = textsOf(differencesOf(published()));
+  expect(textsOf(differencesOf(document)).filter((difference) => !before.includes(difference))).toEqual(found);
 });

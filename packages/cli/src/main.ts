@@ -55,7 +55,7 @@ function build(args: readonly string[], terminal: Terminal, endWith: (code: numb
     .exitOverride();
   const output = createOutput(program, terminal.say);
   const profileName = (): string | undefined => program.opts<{ profile?: string }>().profile;
-  const client = () => clientOf(terminal.env, profileName());
+  const client = () => clientOf(terminal.env, profileName(), (line) => terminal.tell(line));
 
   const tenant = { heading: "As a tenant:", root: tenantCommands({ terminal, output, client }, endWith) };
   const isOperator = sideOf(args, terminal) === "operator";

@@ -31,6 +31,8 @@ export type ClientOptions = {
   timeoutMs?: number;
   /** How often a request is sent at most, the first time counted. */
   tries?: number;
+  /** Told of fields of a body that the server does not know: they had no effect. */
+  onIgnored?: (fields: string, operation: Operation) => void;
   /** In place of the global one: for a proxy, a private authority, or to look at what is sent. */
   fetch?: typeof fetch;
 };
@@ -40,7 +42,10 @@ export function createClient(options: ClientOptions): Client {
   const { url, token, timeoutMs = 60_000, tries = 4 } = options;
   const base = url.replace(/\/+$/, "");
   // Looked up at each call, so that a fetch that was replaced later is used.
-  const sender = { timeoutMs, tries, fetch: options.fetch ?? ((...request) => fetch(...request)) };
+  const sender = {
+    ...{ timeoutMs, tries, onIgnored: options.onIgnored },
+    fetch: options.fetch ?? ((...request: Parameters<typeof fetch>) => fetch(...request)),
+  };
   const request = (operation: Operation, input: AnyInput = {}): Promise<unknown> =>
     send(sender, requestOf(base, token, operation, input));
 

@@ -9,6 +9,7 @@ export type Sender = {
   /** Of one try, until its answer is read. */
   timeoutMs: number;
   tries: number;
+  onIgnored?: ((fields: string, operation: Operation) => void) | undefined;
 };
 
 export type Request = {
@@ -41,11 +42,13 @@ export async function send(sender: Sender, request: Request): Promise<unknown> {
   }
 }
 
-async function attemptOf({ fetch, timeoutMs }: Sender, { url, init, signal, read }: Request) {
+async function attemptOf({ fetch, timeoutMs, onIgnored }: Sender, { operation, url, init, signal, read }: Request) {
   const timeout = AbortSignal.timeout(timeoutMs);
   const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   const reply = await fetch(url, { ...init, signal: either });
   if (!reply.ok) return { refused: reply };
+  const ignored = reply.headers.get("x-ignored-fields");
+  if (ignored !== null) onIgnored?.(ignored, operation);
   return { answer: reply.status === 204 ? undefined : await read(reply) };
 }
 

@@ -158,6 +158,7 @@ export const updateAccountSettings = defineOperation({
   path: "/v4/account/settings",
   access: change,
   body: AccountSettingsChange,
+  notOffered: ["longview_subscription", "maintenance_policy", "interfaces_for_new_linodes"],
   rate: "single",
   emits: ["account_settings_update"],
   reply: AccountSettings,

@@ -265,6 +265,8 @@ export const listMysqlDatabases = defineOperation({
   reply: page(MysqlDatabase),
 });
 
+const notOffered = ["private_network", "replication_commit_type", "tags"] as const;
+
 export const createMysqlDatabase = defineOperation({
   id: "createMysqlDatabase",
   summary: "Create a MySQL database",
@@ -273,6 +275,7 @@ export const createMysqlDatabase = defineOperation({
   path: "/v4/databases/mysql/instances",
   access: { scopes: ["databases:read_write"], grant: "add_databases" },
   body: NewMysqlDatabase,
+  notOffered,
   rate: "single",
   emits: ["database_create"],
   reply: MysqlDatabase,
@@ -313,6 +316,7 @@ export const updateMysqlDatabase = defineOperation({
     "ssl_connection",
     "replication_type",
   ],
+  notOffered,
   rate: "single",
   emits: ["database_update", "database_resize", "database_resize_create"],
   reply: MysqlDatabase,

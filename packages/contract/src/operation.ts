@@ -64,6 +64,8 @@ export type Operation = {
   body?: z.ZodObject;
   /** Fields of the body that never change: they are taken because clients send whole objects back. */
   fixed?: readonly string[];
+  /** Settings that others of this family have and we do not: with a value they are refused, not ignored. */
+  notOffered?: readonly string[];
   /** The body is a file of one of these types, in place of JSON. */
   upload?: { types: readonly string[]; mostBytes: number };
   /** The answer is a file of this type, in place of JSON. */

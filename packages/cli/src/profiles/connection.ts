@@ -34,8 +34,16 @@ export const isSignedIn = (env: Environment, named: string | undefined): boolean
 const tokenIf = (token: string | undefined): { token?: string } =>
   token === undefined || token === "" ? {} : { token };
 
-export const clientOf = async (env: Environment, named: string | undefined): Promise<Client> =>
-  createClient(await connection(env, named));
+/** `tell` is for what is worth knowing beside the answer. */
+export const clientOf = async (
+  env: Environment,
+  named: string | undefined,
+  tell: (line: string) => void = () => {},
+): Promise<Client> =>
+  createClient({
+    ...(await connection(env, named)),
+    onIgnored: (fields) => tell(`Warning: these fields are not known here and had no effect: ${fields}`),
+  });
 
 /** Besides those that are trusted anyway. */
 export function trust(file: string | undefined): void {

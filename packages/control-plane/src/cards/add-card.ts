@@ -12,6 +12,7 @@ import {
 } from "#payment-provider/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import { DomainError, type ErrorDetail } from "#platform/errors.ts";
+import { judgeUnknownFields } from "#platform/http/unknown-fields.ts";
 import { validate } from "#platform/http/validate.ts";
 import type { Log } from "#platform/log.ts";
 import type { Caller } from "./caller.ts";
@@ -53,7 +54,9 @@ export const asCreditCard: Way = {
  * the body. It learns that the body is not valid, and never why: a reason may repeat what was sent.
  */
 export async function addCard(deps: AddCardDeps, way: Way, caller: Caller, body: unknown): Promise<object> {
-  const faults = faultsOf(way, caller, body, deps.clock());
+  const { faults: unknown, ignored } = judgeUnknownFields(way.operation, body);
+  caller.tellIgnored(ignored);
+  const faults = [...faultsOf(way, caller, body, deps.clock()), ...unknown];
   const card = way.cardIn(body) as Card;
   const asked: AskedToAdd =
     faults.length > 0 ? { is_default: false, card: null } : { is_default: way.isDefault(body), card: factsOf(card) };

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { ignoredFieldsHeader } from "#platform/http/unknown-fields.ts";
 import type { DeskReply } from "./desk.ts";
 
 /** Who asks, as far as the desk must know; and what the desk answers for them. */
@@ -7,6 +8,8 @@ export type Caller = {
   key: string | undefined;
   /** Hands a refusal of the desk on as it is; with any other answer, its headers. */
   passOn(reply: DeskReply): DeskReply;
+  /** Names fields of the body that had no effect. */
+  tellIgnored(names: readonly string[]): void;
 };
 
 const told = ["authorization", "idempotency-key"];
@@ -43,5 +46,6 @@ export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
       if (answer.status !== 200) throw new Refused(answer);
       return answer;
     },
+    tellIgnored: (names) => void reply.headers(ignoredFieldsHeader(names)),
   };
 }

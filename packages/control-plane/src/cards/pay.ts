@@ -1,14 +1,23 @@
 import { createPayment, NewPayment } from "@moorage/contract";
-import type { Caller } from "./caller.ts";
+import { DomainError } from "#platform/errors.ts";
+import { judgeUnknownFields } from "#platform/http/unknown-fields.ts";
+import { type Caller, Refused } from "./caller.ts";
 import { unavailable } from "./add-card.ts";
 import { type Desk, DeskSilent } from "./desk.ts";
 
 /** A payment names a card that is kept already. What else was sent, such as its code, ends here. */
 export async function pay(desk: Desk, caller: Caller, body: unknown): Promise<unknown> {
+  const { faults, ignored } = judgeUnknownFields(createPayment, body);
+  // SDKs send it with every payment.
+  caller.tellIgnored(ignored.filter((name) => name !== "cvv"));
+  // The desk judges the caller first, and then refuses what is no object.
+  const asked = faults.length > 0 ? [] : knownOf(body);
   try {
-    const reply = await desk.ask({ path: createPayment.path, headers: caller.headers, body: knownOf(body) });
+    const reply = await desk.ask({ path: createPayment.path, headers: caller.headers, body: asked });
     return caller.passOn(reply).body;
   } catch (error) {
+    if (faults.length > 0 && error instanceof Refused && error.reply.status === 400)
+      throw new DomainError("invalid", ...faults);
     throw error instanceof DeskSilent
       ? unavailable(
           "It is not known whether the payment was made. Look at GET /v4/account/payments before you send it again; with the same Idempotency-Key it is not made twice.",

@@ -11,6 +11,7 @@ import type { RateLimiter } from "#platform/limits/rate-limiter.ts";
 import { identifyWithinLimits } from "#platform/limits/within-limits.ts";
 import { type PageRequest, readPage } from "#platform/http/page.ts";
 import { fileOf, readFiles } from "#platform/http/upload-body.ts";
+import { ignoredFieldsHeader, judgeUnknownFields } from "#platform/http/unknown-fields.ts";
 import { isText, validate } from "#platform/http/validate.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { permissionOn } from "./grants.ts";
@@ -86,7 +87,7 @@ export function route<const O extends Operation>(
               unorderable: operation.unorderable,
             })
           : undefined,
-      body: bodyOf(operation, request),
+      body: bodyOf(operation, request, reply),
       once:
         principal === undefined || operation.method !== "POST"
           ? always
@@ -123,9 +124,13 @@ export function route<const O extends Operation>(
     });
 }
 
-function bodyOf({ body: schema, upload }: Operation, request: FastifyRequest): unknown {
+function bodyOf(operation: Operation, request: FastifyRequest, reply: FastifyReply): unknown {
+  const { body: schema, upload } = operation;
   if (upload !== undefined) return fileOf(request, upload.types);
-  return schema === undefined ? undefined : validate(schema, request.body ?? {});
+  if (schema === undefined) return undefined;
+  const { faults, ignored } = judgeUnknownFields(operation, request.body);
+  reply.headers(ignoredFieldsHeader(ignored));
+  return validate(schema, request.body ?? {}, faults);
 }
 
 /** A stranger's file: whoever opens it by its address gets what it is said to be, and nothing that runs. */

@@ -1,8 +1,12 @@
 import type { z } from "zod";
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
 
-/** Parses or refuses with every fault at once, each with the name of its field. */
-export function validate<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
+/** Parses or refuses with every fault at once, each with the name of its field; `others` are known already. */
+export function validate<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+  others: readonly ErrorDetail[] = [],
+): z.output<Schema> {
   const notText = fieldsThatAreNotText(input, []);
   if (notText.length > 0)
     throw new DomainError(
@@ -10,8 +14,9 @@ export function validate<Schema extends z.ZodType>(schema: Schema, input: unknow
       ...notText.map((field) => ({ field, reason: invalidReason(field, "text without U+0000 and half characters") })),
     );
   const parsed = schema.safeParse(input);
-  if (parsed.success) return parsed.data;
-  throw new DomainError("invalid", ...parsed.error.issues.map((issue) => detailOf(issue, input)));
+  if (parsed.success && others.length === 0) return parsed.data;
+  const issues = parsed.error?.issues ?? [];
+  throw new DomainError("invalid", ...issues.map((issue) => detailOf(issue, input)), ...others);
 }
 
 /** PostgreSQL keeps no U+0000, and half of a surrogate pair would be kept as something else than was sent. */
@@ -34,7 +39,7 @@ function detailOf(issue: z.core.$ZodIssue, input: unknown): ErrorDetail {
   return { field, reason: invalidReason(field, issue.message) };
 }
 
-const fieldOf = (path: readonly PropertyKey[]): string =>
+export const fieldOf = (path: readonly PropertyKey[]): string =>
   path.reduce<string>(
     (name, key) => (typeof key === "number" ? `${name}[${key}]` : name === "" ? String(key) : `${name}.${String(key)}`),
     "",

@@ -39,7 +39,7 @@ export function openapiDocument(): object {
         },
       },
       parameters: { page, page_size: pageSize, "Idempotency-Key": idempotencyKey },
-      headers: { "Retry-After": retryAfter, ...rateHeaders },
+      headers: { "Retry-After": retryAfter, "X-Ignored-Fields": ignoredFields, ...rateHeaders },
       responses: errorResponses(error),
       schemas: schemas.components(),
     },
@@ -81,10 +81,10 @@ function operationObject(operation: Operation, schemas: Schemas, error: JsonSche
     parameters: parametersOf(operation, schemas),
     ...requestBodyOf(operation, schemas),
     responses: {
-      200: { description: "Done.", headers: rateHeaderRefs, content: replyContentOf(operation, schemas) },
+      200: { description: "Done.", headers: headerRefsOf(operation), content: replyContentOf(operation, schemas) },
       ...(operation.mayBeEmpty === undefined
         ? {}
-        : { 204: { description: operation.mayBeEmpty, headers: rateHeaderRefs } }),
+        : { 204: { description: operation.mayBeEmpty, headers: headerRefsOf(operation) } }),
       ...Object.fromEntries(
         errorStatuses(operation).map((status) => [status, { $ref: `#/components/responses/${status}` }]),
       ),
@@ -138,11 +138,21 @@ function parametersOf(operation: Operation, schemas: Schemas): object[] {
   ];
 }
 
-function descriptionOf({ access, scopesIfSent, note, aliases, emits, rate, servedBy }: Operation): string {
+function descriptionOf({
+  access,
+  scopesIfSent,
+  note,
+  aliases,
+  emits,
+  rate,
+  servedBy,
+  notOffered = [],
+}: Operation): string {
   const events = emits?.map((action) => `\`${action}\``).join(", ");
   return [
     ...(access === "public" ? [publicly(scopesIfSent)] : needsOf(access)),
     ...(note === undefined ? [] : [note]),
+    ...(notOffered.length === 0 ? [] : [`Not offered here, and refused with a value: ${namesOf(notOffered)}.`]),
     ...(servedBy === undefined ? [] : ["What is sent here is read by one process alone, and kept nowhere."]),
     ...(rate in ratesOfItsOwn ? [`Has a rate limit of its own, by default ${ratesOfItsOwn[rate]} a minute.`] : []),
     ...(events === undefined ? [] : [`Events: ${events}.`]),
@@ -198,6 +208,16 @@ const rateHeaders = {
   "X-RateLimit-Remaining": integerHeader("How many are left."),
   "X-RateLimit-Reset": integerHeader("When they are all back, in seconds since 1970."),
 };
-const rateHeaderRefs = Object.fromEntries(
-  Object.keys(rateHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-);
+const ignoredFields = {
+  description:
+    "Fields of the body that this operation does not know, with commas between them. They had no effect. Missing if there are none.",
+  schema: { type: "string" },
+};
+
+const headerRefsOf = ({ body }: Operation): object =>
+  Object.fromEntries(
+    [...Object.keys(rateHeaders), ...(body === undefined ? [] : ["X-Ignored-Fields"])].map((name) => [
+      name,
+      { $ref: `#/components/headers/${name}` },
+    ]),
+  );

@@ -1,0 +1,39 @@
+/** No name of ours is half as long; what is longer was not mistyped. */
+const LONGEST_NAME = 64;
+
+/** Which of these names was probably meant by another one: spelled in another style, or mistyped. */
+export function likelyMeant(name: string, known: readonly string[]): string | undefined {
+  const written = plain(name);
+  if (name.length > LONGEST_NAME || written === "") return undefined;
+  const near = known
+    .map((each) => ({ each, slips: slipsBetween(written, plain(each)), allowed: slipsAllowed(plain(each)) }))
+    .filter(({ slips, allowed }) => slips <= allowed)
+    .toSorted((one, other) => one.slips - other.slips);
+  return near[0]?.each;
+}
+
+/** `allowList`, `allow-list` and `allow_list` are one name in three styles. */
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+
+/** One slip in a short word already makes another word of it. */
+const slipsAllowed = (name: string): number => (name.length < 4 ? 0 : name.length < 9 ? 1 : 2);
+
+/** Letters left out, added, or mistaken, and neighbours that changed places. */
+function slipsBetween(one: string, other: string): number {
+  const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, column) => column)];
+  const at = (row: number, column: number): number => rows[row]?.[column] ?? 0;
+  for (let row = 1; row <= one.length; row++) {
+    rows[row] = [row];
+    for (let column = 1; column <= other.length; column++) {
+      const same = one[row - 1] === other[column - 1];
+      const swapped = row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+      (rows[row] as number[])[column] = Math.min(
+        at(row - 1, column) + 1,
+        at(row, column - 1) + 1,
+        at(row - 1, column - 1) + (same ? 0 : 1),
+        swapped ? at(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
+      );
+    }
+  }
+  return at(one.length, other.length);
+}

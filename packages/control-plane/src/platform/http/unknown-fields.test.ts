@@ -1,0 +1,110 @@
+import {
+  createMysqlDatabase,
+  operations,
+  updateMysqlDatabase,
+  updatePreferences,
+  updateUserGrants,
+} from "@moorage/contract";
+import { expect, test } from "vitest";
+import { ignoredFieldsHeader, judgeUnknownFields } from "./unknown-fields.ts";
+
+const told = (names: string[]): string | undefined => ignoredFieldsHeader(names)["x-ignored-fields"];
+
+test("a slip is refused with what was meant, also inside of an object", () => {
+  expect(judgeUnknownFields(updateMysqlDatabase, { allowlist: [], updates: { hourOfDay: 3 } })).toEqual({
+    faults: [
+      { field: "allowlist", reason: "There is no field `allowlist`. Did you mean `allow_list`?" },
+      {
+        field: "updates.hourOfDay",
+        reason: "There is no field `updates.hourOfDay`. Did you mean `updates.hour_of_day`?",
+      },
+    ],
+    ignored: [],
+  });
+});
+
+// One SDK sends `ltype` beside `type` for a fork.
+test("beside the field that it resembles, a name is no slip", () => {
+  expect(judgeUnknownFields(createMysqlDatabase, { type: "m1-small", ltype: "m1-small" })).toEqual({
+    faults: [],
+    ignored: ["ltype"],
+  });
+});
+
+test.each([[{ vpc_id: 1, subnet_id: 2 }], ["x"], [7], [true], [["a"]]])(
+  "a setting that we lack is refused with the value %j",
+  (private_network) => {
+    expect(judgeUnknownFields(createMysqlDatabase, { private_network }).faults).toEqual([
+      { field: "private_network", reason: "private_network is not offered here: leave it out." },
+    ]);
+  },
+);
+
+test.each([[null], [{}], [[]], [""], [false], [{ vpc_id: null, subnet_id: null }]])(
+  "a setting that we lack passes with %j, which asks for nothing",
+  (private_network) => {
+    expect(judgeUnknownFields(createMysqlDatabase, { private_network })).toEqual({ faults: [], ignored: [] });
+  },
+);
+
+test("what a view shows can be sent back without a word, and is named by a create", () => {
+  const shown = { id: 7, status: "active", created: "2026-01-31T00:00:00", updated: "2026-01-31T00:00:00", port: 1 };
+  const body = { ...shown, updates: { pending: [] } };
+
+  expect(judgeUnknownFields(updateMysqlDatabase, body)).toEqual({ faults: [], ignored: [] });
+  expect(judgeUnknownFields(createMysqlDatabase, shown)).toEqual({ faults: [], ignored: Object.keys(shown) });
+});
+
+test("items of a list are looked into, and free JSON is not", () => {
+  const grants = {
+    database: [
+      { id: 1, label: "a", permissions: null },
+      { id: 2, permissions: null, colour: "red" },
+    ],
+  };
+
+  expect(judgeUnknownFields(updateUserGrants, grants).ignored).toEqual(["database[].colour"]);
+  expect(judgeUnknownFields(updatePreferences, { anything: { at: "all" } })).toEqual({ faults: [], ignored: [] });
+});
+
+/** What programs of this family send or show, in any of their versions, and we do not know. */
+const others = [
+  ...["private_network", "engine_config", "oldest_restore_time", "members", "platform", "replication_commit_type"],
+  ...["tags", "longview_subscription", "maintenance_policy", "interfaces_for_new_linodes", "connection_strings"],
+  ...["readonly_count", "hosts", "port", "id", "created", "updated", "status", "version", "instance_uri", "used"],
+  ...["total_disk_size_gb", "ip_whitelist_enabled", "add_buckets", "add_kubernetes", "add_lkes", "lkecluster"],
+  ...["child_account_access", "ssh_keys", "user_type", "password", "pending", "account_id", "balance", "secret"],
+  ...["restricted", "scopes", "client_id", "user_id", "cloud_firewall_id", "capabilities", "vendor", "nonce"],
+];
+const bodies = operations
+  .filter(({ body }) => body !== undefined)
+  .map((operation) => [operation.id, operation] as const);
+test.each(bodies)("%s takes no name of another version for a slip", (_id, operation) => {
+  const body = Object.fromEntries(others.map((name) => [name, null]));
+  expect(judgeUnknownFields(operation, body).faults).toEqual([]);
+});
+
+test.each([[undefined], [null], [[]], ["text"], [7], [{ label: null }], [{ updates: [] }], [{ updates: 7 }]])(
+  "%j has no field that is not known",
+  (body) => {
+    expect(judgeUnknownFields(updateMysqlDatabase, body)).toEqual({ faults: [], ignored: [] });
+  },
+);
+
+test("of very many names the first hundred are judged, and the header stays short", () => {
+  const body = Object.fromEntries(
+    Array.from({ length: 100_000 }, (_, n) => [`name${n % 26}_${"x".repeat(n % 50)}${n}`, 1]),
+  );
+  const { faults, ignored } = judgeUnknownFields(createMysqlDatabase, body);
+
+  expect(faults).toEqual([]);
+  expect(ignored.length).toBeLessThanOrEqual(100);
+  expect(told(ignored)?.length).toBeLessThan(2000);
+  expect(told(ignored)).toMatch(/, \.\.\.$/);
+});
+
+test("only plain words are repeated in a header", () => {
+  const names = ["a\r\nset-cookie: x", "é", "4242424242424242", "x4242424242424242", "", " ", "b".repeat(65), "plain"];
+  expect(told(names)).toBe("?, plain");
+  expect(ignoredFieldsHeader([])).toEqual({});
+});

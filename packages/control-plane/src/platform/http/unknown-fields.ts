@@ -1,0 +1,101 @@
+import type { Operation } from "@moorage/contract";
+import { z } from "zod";
+import type { ErrorDetail } from "#platform/errors.ts";
+import { likelyMeant } from "./likely-meant.ts";
+import { fieldOf } from "./validate.ts";
+
+/** A body of a megabyte can have as many names as it likes; no client has more than a handful that we do not know. */
+const MOST_JUDGED = 100;
+const MOST_TOLD = 20;
+
+export const IGNORED_FIELDS_HEADER = "x-ignored-fields";
+
+type Judged = {
+  faults: ErrorDetail[];
+  /** Names that have no effect. */
+  ignored: string[];
+};
+
+/**
+ * What a body has that the operation does not know. A slip for a field that was not sent, or a setting that we lack, would
+ * make something else than its sender believes: refused. Other versions' fields are ignored, and the reply names them.
+ */
+export function judgeUnknownFields(operation: Operation, body: unknown): Judged {
+  const judged: Judged = { faults: [], ignored: [] };
+  if (operation.body === undefined) return judged;
+  let left = MOST_JUDGED;
+  for (const { path, value, isShown, missing } of unknownIn(operation.body, operation.reply, body, [])) {
+    const field = fieldOf(path);
+    if (operation.notOffered?.includes(field) === true) {
+      if (hasValue(value)) judged.faults.push({ field, reason: `${field} is not offered here: leave it out.` });
+      continue;
+    }
+    // SDKs send back all that they were shown to change a part of it.
+    if (isShown && operation.method === "PUT") continue;
+    if (left-- === 0) break;
+    const meant = isShown ? undefined : likelyMeant(String(path.at(-1)), missing);
+    if (meant === undefined) judged.ignored.push(field.replaceAll(/\[\d+\]/g, "[]"));
+    else judged.faults.push({ field, reason: slipReason(field, fieldOf([...path.slice(0, -1), meant])) });
+  }
+  return judged;
+}
+
+const slipReason = (field: string, meant: string): string =>
+  `There is no field \`${field}\`. Did you mean \`${meant}\`?`;
+
+/** The header that names what was ignored; none if there is nothing. A name that is no plain word is not repeated. */
+export function ignoredFieldsHeader(names: readonly string[]): Record<string, string> {
+  if (names.length === 0) return {};
+  const told = [...new Set(names.map((name) => (isPlain(name) ? name : "?")))];
+  const some = told.length > MOST_TOLD ? [...told.slice(0, MOST_TOLD), "..."] : told;
+  return { [IGNORED_FIELDS_HEADER]: some.join(", ") };
+}
+
+/** A header holds ASCII alone; and digits in a row may be those of a card. */
+const isPlain = (name: string): boolean => /^[A-Za-z_][\w.[\]-]{0,63}$/.test(name) && !/\d{4}/.test(name);
+
+type Unknown = {
+  path: readonly PropertyKey[];
+  value: unknown;
+  /** A reply has a field of this name in the same place. */
+  isShown: boolean;
+  /** Names beside it that are known and were not sent. */
+  missing: readonly string[];
+};
+
+function* unknownIn(
+  schema: unknown,
+  shown: unknown,
+  value: unknown,
+  path: readonly PropertyKey[],
+): Generator<Unknown, void> {
+  const [known, reply] = [bare(schema), bare(shown)];
+  if (known instanceof z.ZodArray && Array.isArray(value)) {
+    const item = reply instanceof z.ZodArray ? reply.element : undefined;
+    for (const [place, each] of value.entries()) yield* unknownIn(known.element, item, each, [...path, place]);
+  }
+  if (!(known instanceof z.ZodObject) || typeof value !== "object" || value === null || Array.isArray(value)) return;
+  // Free JSON.
+  if (known.def.catchall !== undefined) return;
+  const shownHere: object = reply instanceof z.ZodObject ? reply.shape : {};
+  const missing = Object.keys(known.shape).filter((name) => !Object.hasOwn(value, name));
+  for (const [name, inner] of Object.entries(value)) {
+    const here = [...path, name];
+    if (Object.hasOwn(known.shape, name))
+      yield* unknownIn(known.shape[name], (shownHere as Record<string, unknown>)[name], inner, here);
+    else yield { path: here, value: inner, isShown: Object.hasOwn(shownHere, name), missing };
+  }
+}
+
+/** The schema itself, without what says when it may be left out. */
+function bare(schema: unknown): unknown {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable)
+    return bare(schema.unwrap());
+  return schema instanceof z.ZodPipe ? bare(schema.in) : schema;
+}
+
+/** Null, false, and what is empty to its ground ask for nothing. */
+const hasValue = (value: unknown): boolean =>
+  typeof value === "object" && value !== null
+    ? Object.values(value).some(hasValue)
+    : value !== null && value !== "" && value !== false && value !== undefined;
