@@ -1,10 +1,22 @@
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 
+const SPELLING = "an IPv4 or IPv6 address, or a CIDR range";
+
 /** Zod judges the spelling, strictly: other readers take `010.1` for an address too, each in a sense of its own. */
 const Spelling = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
-  error: "an IPv4 or IPv6 address, or a CIDR range",
+  error: ({ input }) => (typeof input === "string" ? `${SPELLING}, not ${shown(input)}` : SPELLING),
 });
+
+const LONGEST_SHOWN = 64;
+
+/** Names the value, and why a range is none whose address is right. */
+function shown(text: string): string {
+  const [, address = "", prefix] = /^(.*)\/(\d+)$/.exec(text) ?? [];
+  const most = z.ipv4().safeParse(address).success ? 32 : z.ipv6().safeParse(address).success ? 128 : undefined;
+  const why = most === undefined || Number(prefix) <= most ? "" : `: its prefix is at most ${most}`;
+  return `${JSON.stringify(text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text)}${why}`;
+}
 
 /** One address or a CIDR range, IPv4 or IPv6. Whoever writes bits beyond the prefix may have meant one address. */
 export const Source = Spelling.superRefine((text, context) => {

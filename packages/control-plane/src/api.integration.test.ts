@@ -149,7 +149,9 @@ test("a body that is not JSON is refused in words", async () => {
     world.send({ method: "POST", url: INSTANCES, headers: { ...bearer(alice.token), "content-type": type }, payload });
 
   expect((await post("text/plain", "{}")).body).toContain("sent as application/json");
-  expect((await post("application/json", "{label")).body).toContain("not valid JSON");
+  expect((await post("application/json", "{label")).body).toContain("not valid JSON: look at line 1, column 2.");
+  expect((await post("application/json", '{\n  "label": "shop",\n}')).body).toContain("line 3, column 1");
+  expect((await post("application/json", '{"__proto__": {}}')).body).toContain("a name that no body may have");
   expect((await post("application/json", "[1]")).body).toContain("must be a JSON object");
 });
 
@@ -172,7 +174,7 @@ test.each([undefined, "application/json", "text/plain", "application/x-www-form-
   },
 );
 
-test("doubled slashes and /v4beta lead to the same place, but not inside a query", async () => {
+test("doubled slashes, one at the end, and /v4beta lead to the same place, but not inside a query", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
 
@@ -181,8 +183,18 @@ test("doubled slashes and /v4beta lead to the same place, but not inside a query
     "/v4beta/databases/mysql/instances",
     "//v4beta//databases//mysql/instances?page=1",
     "/v4/databases/mysql/instances?next=//x//v4beta",
+    "/v4/databases/mysql/instances/",
+    "/v4beta/databases/mysql/instances///?page=1",
+    "/v4/linode/types/",
+    "/v4/databases/engines/mysql/9/",
   ])
     expect([url, (await alice.get(url)).status]).toEqual([url, 200]);
+  const { id } = (await alice.create()).body;
+  expect((await alice.get(`/v4/databases/mysql/instances/${id}/`)).status).toBe(200);
+  expect(
+    (await alice.post("/v4/account/oauth-clients/", { label: "App", redirect_uri: "https://a.test/" })).status,
+  ).toBe(200);
+  expect((await alice.get("/v4/nowhere/")).status).toBe(404);
   expect((await alice.get("/v4betas/databases/mysql/instances")).status).toBe(404);
 });
 

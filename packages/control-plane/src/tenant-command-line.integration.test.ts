@@ -268,3 +268,24 @@ test("a database that no server runs for is not connected to, and it is said wha
     told: `${database.label} is suspended, and nobody can connect to it. Start it: moorage db resume --wait ${database.label}\n`,
   });
 });
+
+test("fields that the server does not know are told beside the answer, and a slip for a known one is refused", async () => {
+  await using world = await newWorld();
+  using api = await served(world);
+  const { token } = await world.customer();
+  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: token });
+  const create = (label: string, change: object) =>
+    desk.type([
+      "db",
+      "create",
+      "--body",
+      JSON.stringify({ label, region: REGION, type: PLAN, engine: ENGINE, ...change }),
+    ]);
+
+  const made = await create("shop", { colour: "red" });
+  const refused = await create("other", { encrpyted: true });
+
+  expect(made).toMatchObject({ code: 0, said: expect.stringMatching(/\nlabel +shop\n/) });
+  expect(made.told).toBe("Warning: these fields are not known here and had no effect: colour\n");
+  expect(refused).toMatchObject({ code: 1, told: expect.stringContaining("Did you mean `encrypted`?") });
+});

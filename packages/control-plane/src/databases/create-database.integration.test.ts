@@ -95,8 +95,33 @@ test("every wrong field is refused at once, each by its name with what is valid,
     { field: "encrypted", reason: "encrypted must be a valid value: true or false" },
     {
       field: "allow_list[1]",
-      reason: "allow_list[1] must be a valid value: an IPv4 or IPv6 address, or a CIDR range",
+      reason: 'allow_list[1] must be a valid value: an IPv4 or IPv6 address, or a CIDR range, not "everyone"',
     },
+  ]);
+  expect(await traces(world)).toEqual(nothing);
+});
+
+test("what has the wrong form and what is not offered are refused at once", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+
+  const reply = await alice.post(INSTANCES, {
+    ...{ label: "x", cluster_size: 2, allow_list: ["10.0.0.0/33"], lable: "y" },
+    ...{ region: "moon", type: "huge", engine: "mysql/5", private_network: { vpc_id: 1 } },
+  });
+
+  expect(reply.body["errors"]).toEqual([
+    { field: "label", reason: "label must be a valid value: 3 to 32 characters" },
+    { field: "cluster_size", reason: "cluster_size must be a valid value: 1 or 3" },
+    {
+      field: "allow_list[0]",
+      reason:
+        'allow_list[0] must be a valid value: an IPv4 or IPv6 address, or a CIDR range, not "10.0.0.0/33": its prefix is at most 32',
+    },
+    { field: "private_network", reason: "private_network is not offered here: leave it out." },
+    { field: "region", reason: `region must be a valid value: ${REGION}` },
+    { field: "type", reason: `type must be a valid value: ${PLAN}` },
+    { field: "engine", reason: `engine must be a valid value: mysql/9, ${ENGINE}` },
   ]);
   expect(await traces(world)).toEqual(nothing);
 });

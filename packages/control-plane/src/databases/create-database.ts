@@ -11,7 +11,7 @@ import type { Sealer } from "#platform/seal.ts";
 import { type EngineVersion, findEngineVersion, type Offered, type Offers, type Plan } from "#regions/index.ts";
 import { acceptCreate } from "./accept-create.ts";
 import { mayHaveDatabases } from "./capability.ts";
-import { initialStatus, labelTaken, plansFor, replicationOf } from "./database.ts";
+import { initialStatus, labelTaken, plansFor, replicationFaults, replicationOf, typeReason } from "./database.ts";
 import { faultsOfEngineConfig } from "./engine-config.ts";
 import { engineIdsOf, newestNamed } from "./engine-id.ts";
 import { entityOf, passwordPlace, targetOf } from "./entity.ts";
@@ -44,13 +44,13 @@ export async function createDatabase(
 ): Promise<MysqlDatabase> {
   const { db, clock, sealer } = deps;
   if (deps.existingCustomersOnly) await requireCapability(db, by.accountId);
-  const replication = replicationOf(request);
   const { plan, newest } = await requireOffered(deps.offers, request);
   const { engineVersion, ...work } = await workOf(deps, by, request, plan, newest);
   const origin = {
     fork_source: request.fork?.source ?? null,
     fork_restore_time: request.fork === undefined ? null : restoreTimeOf(request.fork),
   };
+  const replication = replicationOf(request);
   const ssl_connection = request.ssl_connection ?? deps.sslConnectionIfOmitted;
 
   const created = await changeAtOnce(db, "api.createMysqlDatabase", sequences, async (client, { id, operationId }) => {
@@ -164,28 +164,49 @@ async function requireCapability(db: Db, accountId: number): Promise<void> {
     });
 }
 
-/** Region, type and engine, each refused with what would be accepted, all at once. */
+/** Everything that can be chosen, each refused with what would be accepted, all at once. */
 async function requireOffered(offers: Offers, request: NewMysqlDatabase) {
   const recently = choose(await offers.recent(), request);
-  const { offered, region, plan, newest } = isWhole(recently) ? recently : choose(await offers.now(), request);
-  const errors: ErrorDetail[] = [];
-  const refuse = (field: string, valid: readonly string[]): void => {
-    errors.push({ field, reason: invalidReason(field, valid.join(", ") || "none is offered yet") });
-  };
-  const idsOf = (things: readonly { id: string }[]): string[] => things.map(({ id }) => id);
-  if (region === undefined) refuse("region", idsOf(offered.regions));
-  if (plan === undefined) refuse("type", idsOf(plansFor(offered.plans, request.cluster_size)));
-  if (newest === undefined) refuse("engine", engineIdsOf(offered.engineVersions));
-  errors.push(...faultsOfEngineConfig(request.engine_config));
-  if (plan === undefined || newest === undefined || errors.length > 0) throw new DomainError("invalid", ...errors);
+  const chosen = isWhole(recently) ? recently : choose(await offers.now(), request);
+  const faults = faultsOf(chosen, request);
+  const { plan, newest } = chosen;
+  if (plan === undefined || newest === undefined || faults.length > 0) throw new DomainError("invalid", ...faults);
   return { plan, newest };
 }
 
-const choose = (offered: Offered, request: NewMysqlDatabase) => ({
+/** What is wrong with what was chosen, where other fields of the request have not even the right form. */
+export const faultsOfPart = async (offers: Offers, part: Partial<NewMysqlDatabase>): Promise<ErrorDetail[]> =>
+  faultsOf(choose(await offers.now(), part), part);
+
+function faultsOf(
+  { offered, region, plan, newest }: ReturnType<typeof choose>,
+  request: Partial<NewMysqlDatabase>,
+): ErrorDetail[] {
+  const { cluster_size = 1, type } = request;
+  const oneOf = (field: string, valid: readonly string[]): ErrorDetail => ({
+    field,
+    reason: invalidReason(field, valid.join(", ") || "none is offered yet"),
+  });
+  return [
+    ...(request.region === undefined || region !== undefined ? [] : [oneOf("region", idsOf(offered.regions))]),
+    ...(type === undefined || plan !== undefined
+      ? []
+      : [{ field: "type", reason: typeReason(offered.plans, cluster_size, type) }]),
+    ...(request.engine === undefined || newest !== undefined
+      ? []
+      : [oneOf("engine", engineIdsOf(offered.engineVersions))]),
+    ...replicationFaults(request),
+    ...faultsOfEngineConfig(request.engine_config),
+  ];
+}
+
+const idsOf = (things: readonly { id: string }[]): string[] => things.map(({ id }) => id);
+
+const choose = (offered: Offered, { region, type, engine, cluster_size = 1 }: Partial<NewMysqlDatabase>) => ({
   offered,
-  region: offered.regions.find(({ id }) => id === request.region),
-  plan: plansFor(offered.plans, request.cluster_size).find(({ id }) => id === request.type),
-  newest: newestNamed(offered.engineVersions, request.engine),
+  region: offered.regions.find(({ id }) => id === region),
+  plan: plansFor(offered.plans, cluster_size).find(({ id }) => id === type),
+  newest: engine === undefined ? undefined : newestNamed(offered.engineVersions, engine),
 });
 const isWhole = ({ region, plan, newest }: ReturnType<typeof choose>): boolean =>
   region !== undefined && plan !== undefined && newest !== undefined;

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import {
   faultsOfFixedFields,
   faultsOfType,
+  replicationFaults,
   replicationOf,
   requireActionAllowed,
   statusAfter,
@@ -132,7 +133,10 @@ test("one node replicates nothing, three do so semi-synchronously unless asked o
   expect(replicationOf({ cluster_size: 3, replication_type: undefined })).toBe("semi_synch");
   expect(replicationOf({ cluster_size: 3, replication_type: "semi_synch" })).toBe("semi_synch");
   expect(replicationOf({ cluster_size: 3, replication_type: "asynch" })).toBe("asynch");
-  expect(() => replicationOf({ cluster_size: 1, replication_type: "semi_synch" })).toThrow("replication_type");
-  expect(() => replicationOf({ cluster_size: 3, replication_type: "none" })).toThrow("semi_synch");
-  expect(() => replicationOf({ cluster_size: 1, replication_type: "asynch" })).toThrow("replication_type");
+  const reasonOf = (cluster_size: 1 | 3, replication_type: "none" | "asynch" | "semi_synch") =>
+    replicationFaults({ cluster_size, replication_type })[0]?.reason;
+  expect(reasonOf(1, "semi_synch")).toContain("none, for a database of one node");
+  expect(reasonOf(3, "none")).toContain("semi_synch or asynch, for a database of three nodes");
+  expect(reasonOf(1, "asynch")).toContain("none");
+  expect([reasonOf(1, "none"), reasonOf(3, "asynch"), reasonOf(3, "semi_synch")]).toEqual(Array(3).fill(undefined));
 });

@@ -174,21 +174,19 @@ export const labelTaken = (label: string): DomainError =>
     reason: `Label must be unique among your databases: "${label}" is taken.`,
   });
 
-/** One node has nothing to replicate. Three agree on every write before it is acknowledged, unless asked otherwise. */
-export function replicationOf({
-  cluster_size,
-  replication_type,
-}: Pick<NewMysqlDatabase, "cluster_size" | "replication_type">): DatabaseRow["replication_type"] {
-  const refused = (valid: string): DomainError =>
-    new DomainError("invalid", { field: "replication_type", reason: invalidReason("replication_type", valid) });
-  if (cluster_size === 1) {
-    if (replication_type !== undefined && replication_type !== "none")
-      throw refused("none, for a database of one node");
-    return "none";
-  }
-  if (replication_type === "none") throw refused("semi_synch or asynch, for a database of three nodes");
-  return replication_type ?? "semi_synch";
+type Replicated = Pick<NewMysqlDatabase, "cluster_size" | "replication_type">;
+
+export function replicationFaults({ cluster_size, replication_type }: Partial<Replicated>): ErrorDetail[] {
+  if (cluster_size === undefined || replication_type === undefined) return [];
+  if ((cluster_size === 1) === (replication_type === "none")) return [];
+  const valid =
+    cluster_size === 1 ? "none, for a database of one node" : "semi_synch or asynch, for a database of three nodes";
+  return [{ field: "replication_type", reason: invalidReason("replication_type", valid) }];
 }
+
+/** One node has nothing to replicate. Three agree on every write before it is acknowledged, unless asked otherwise. */
+export const replicationOf = ({ cluster_size, replication_type }: Replicated): DatabaseRow["replication_type"] =>
+  cluster_size === 1 ? "none" : (replication_type ?? "semi_synch");
 
 /** A server of a group needs more memory for itself than one alone. */
 const LEAST_MEMORY_OF_THREE_MB = 2048;
@@ -196,3 +194,15 @@ const LEAST_MEMORY_OF_THREE_MB = 2048;
 /** The plans that a database of so many nodes can have. */
 export const plansFor = (offered: readonly Plan[], clusterSize: number): Plan[] =>
   offered.filter(({ memory_mb }) => clusterSize === 1 || memory_mb >= LEAST_MEMORY_OF_THREE_MB);
+
+/** Why a type cannot be had, with those that can. */
+export function typeReason(offered: readonly Plan[], clusterSize: number, type: string): string {
+  const valid = plansFor(offered, clusterSize).map(({ id }) => id);
+  const listed = valid.join(", ") || "none is offered yet";
+  const small = offered.find(({ id }) => id === type);
+  const why =
+    small === undefined || clusterSize === 1
+      ? ""
+      : ` (each of three nodes needs at least ${LEAST_MEMORY_OF_THREE_MB} MB of memory, and ${type} has ${small.memory_mb})`;
+  return invalidReason("type", `${listed}${why}`);
+}

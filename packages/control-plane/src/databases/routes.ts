@@ -26,7 +26,7 @@ import { findEngineId, findPricedPlan, listPlans, pageOfEngineIds, pageOfPlans }
 import { type BackupRouteDeps, backupRoutes, backupSteps } from "./backups/routes.ts";
 import { changeSteps } from "./change-database.ts";
 import { type FailoverRouteDeps, failoverRoutes, failoverSteps } from "./clusters/health/routes.ts";
-import { type CreateDeps, createDatabase } from "./create-database.ts";
+import { type CreateDeps, createDatabase, faultsOfPart } from "./create-database.ts";
 import { type CredentialsDeps, readCredentials } from "./credentials.ts";
 import { findDatabase, listDatabasePage } from "./database-store.ts";
 import { type DeleteDeps, deleteDatabase } from "./delete-database.ts";
@@ -111,8 +111,13 @@ export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): v
     );
   });
 
-  route(app, deps, createMysqlDatabase, async ({ principal, body, once }) =>
-    createDatabase(deps, principal, body, once),
+  route(
+    app,
+    deps,
+    createMysqlDatabase,
+    async ({ principal, body, once }) => createDatabase(deps, principal, body, once),
+    undefined,
+    (part) => faultsOfPart(deps.offers, part),
   );
 
   route(app, deps, viewMysqlDatabase, async ({ principal, params }) =>

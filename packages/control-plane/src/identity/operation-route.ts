@@ -2,7 +2,7 @@ import { type EntityType, type Operation, pathsOf } from "@moorage/contract";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { Db } from "#platform/db/database.ts";
-import { notFound } from "#platform/errors.ts";
+import { DomainError, type ErrorDetail, notFound } from "#platform/errors.ts";
 import { type Filter, readFilter } from "#platform/filter.ts";
 import type { Clock } from "#platform/clock.ts";
 import { always, createOnce, type Once, type OnceSecrets } from "#platform/http/once.ts";
@@ -12,7 +12,7 @@ import { identifyWithinLimits } from "#platform/limits/within-limits.ts";
 import { type PageRequest, readPage } from "#platform/http/page.ts";
 import { fileOf, readFiles } from "#platform/http/upload-body.ts";
 import { ignoredFieldsHeader, judgeUnknownFields } from "#platform/http/unknown-fields.ts";
-import { isText, validate } from "#platform/http/validate.ts";
+import { isText, validate, validPartOf } from "#platform/http/validate.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { permissionOn } from "./grants.ts";
 import { isUserGone } from "./identity-store.ts";
@@ -54,6 +54,11 @@ export function route<const O extends Operation>(
   handle: (call: Call<O>) => Promise<Answer<O>>,
   /** Rejects when there is no such object; for one that grants do not name, so that it too comes before the body. */
   findObject: (call: Pick<Call<O>, "principal" | "params">) => Promise<unknown> = async () => {},
+  /**
+   * What is wrong with fields of a right form, asked only if others have a wrong one: the caller is told of all at once.
+   * Nothing else is judged then.
+   */
+  judgePart: (part: Partial<Call<O>["body"]>) => Promise<readonly ErrorDetail[]> = async () => [],
 ): void {
   const { access } = operation;
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -87,7 +92,7 @@ export function route<const O extends Operation>(
               unorderable: operation.unorderable,
             })
           : undefined,
-      body: bodyOf(operation, request, reply),
+      body: await bodyOf(operation, request, reply, judgePart),
       once:
         principal === undefined || operation.method !== "POST"
           ? always
@@ -124,13 +129,25 @@ export function route<const O extends Operation>(
     });
 }
 
-function bodyOf(operation: Operation, request: FastifyRequest, reply: FastifyReply): unknown {
+async function bodyOf(
+  operation: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  judgePart: (part: never) => Promise<readonly ErrorDetail[]>,
+): Promise<unknown> {
   const { body: schema, upload } = operation;
   if (upload !== undefined) return fileOf(request, upload.types);
   if (schema === undefined) return undefined;
   const { faults, ignored } = judgeUnknownFields(operation, request.body);
   reply.headers(ignoredFieldsHeader(ignored));
-  return validate(schema, request.body ?? {}, faults);
+  try {
+    return validate(schema, request.body ?? {}, faults);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    const named = new Set(error.errors.map(({ field }) => field));
+    const others = await judgePart(validPartOf(schema, request.body) as never);
+    throw new DomainError("invalid", ...error.errors, ...others.filter(({ field }) => !named.has(field)));
+  }
 }
 
 /** A stranger's file: whoever opens it by its address gets what it is said to be, and nothing that runs. */

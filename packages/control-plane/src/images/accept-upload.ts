@@ -6,7 +6,7 @@ import { audit } from "#platform/audit.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
-import { invalid } from "#platform/errors.ts";
+import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
 import type { Once } from "#platform/http/once.ts";
 import { entityOfImage, targetOfImage } from "./entity.ts";
 import { insertImage, nextImageId, saveImage } from "./image-store.ts";
@@ -30,7 +30,8 @@ export async function acceptUpload(
   once: Once,
 ): Promise<ImageUpload> {
   const places = await imagePlaces(db, imageStores);
-  if (!places.regions.includes(region)) throw invalid("region", `one of ${places.regions.join(", ")}`);
+  const faults = regionFaults(places.regions, region);
+  if (faults.length > 0) throw new DomainError("invalid", ...faults);
 
   return transact(db, "api.uploadImage", async (tx) => {
     await once.claim(tx);
@@ -62,3 +63,15 @@ export async function acceptUpload(
     return reply;
   });
 }
+
+/** What is wrong with the region, where other fields of the request have not even the right form. */
+export const faultsOfPart = async (
+  { db, imageStores }: ImageDeps,
+  { region }: Partial<NewImageUpload>,
+): Promise<ErrorDetail[]> =>
+  region === undefined ? [] : regionFaults((await imagePlaces(db, imageStores)).regions, region);
+
+const regionFaults = (regions: readonly string[], region: string): ErrorDetail[] =>
+  regions.includes(region)
+    ? []
+    : [{ field: "region", reason: invalidReason("region", `one of ${regions.join(", ")}`) }];

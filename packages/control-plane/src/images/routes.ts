@@ -9,7 +9,7 @@ import {
 import type { FastifyInstance } from "fastify";
 import { type Principal, type RouteDeps, route } from "#identity/index.ts";
 import { toPage } from "#platform/http/page.ts";
-import { acceptUpload, type ImageDeps } from "./accept-upload.ts";
+import { acceptUpload, faultsOfPart, type ImageDeps } from "./accept-upload.ts";
 import { acceptCapture } from "./capture/accept-capture.ts";
 import { deleteImage } from "./delete-image.ts";
 import { imageToChange, imageToView } from "./find-image.ts";
@@ -32,7 +32,14 @@ export function imageRoutes(app: FastifyInstance, deps: ImageRouteDeps): void {
     return toPage(page, results, await viewsOfImages(deps, rows));
   });
 
-  route(app, deps, uploadImage, ({ principal, body, once }) => acceptUpload(deps, principal, body, once));
+  route(
+    app,
+    deps,
+    uploadImage,
+    ({ principal, body, once }) => acceptUpload(deps, principal, body, once),
+    undefined,
+    (part) => faultsOfPart(deps, part),
+  );
 
   route(app, deps, captureImage, ({ principal, body, once }) => acceptCapture(deps, principal, body, once));
 

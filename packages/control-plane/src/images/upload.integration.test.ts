@@ -189,3 +189,12 @@ test("a restricted user who is deleted while they upload is refused, and neither
   expect((await pending)?.status).toBe(401);
   expect(await imageCount(world)).toBe(0);
 });
+
+test("a label that is too long and a region that is none are refused at once", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+
+  const reply = await alice.post("/v4/images/upload", { label: "x".repeat(51), region: "moon" });
+
+  expect(reply).toMatchObject({ status: 400, body: { errors: [{ field: "label" }, { field: "region" }] } });
+});

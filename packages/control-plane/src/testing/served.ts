@@ -24,7 +24,11 @@ export async function served(
       headers: request.headers,
       payload: Buffer.concat(chunks),
     });
-    reply.writeHead(statusCode, statusCode === 204 ? {} : { "content-type": String(headers["content-type"]) });
+    const ignored = headers["x-ignored-fields"];
+    reply.writeHead(statusCode, {
+      ...(statusCode !== 204 && { "content-type": String(headers["content-type"]) }),
+      ...(ignored !== undefined && { "x-ignored-fields": ignored }),
+    });
     reply.end(rawPayload);
   };
   const front = createServer((request, reply) => void answer(request, reply));

@@ -3,10 +3,11 @@ import { type Principal, requireFewerThan } from "#identity/index.ts";
 import type { Letters } from "#mail/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
+import type { ErrorDetail } from "#platform/errors.ts";
 import type { Once } from "#platform/http/once.ts";
 import { recordUserChange } from "./record-change.ts";
 import { nameTaken } from "./user.ts";
-import { countUsers, findCompany, findUserToView, insertUser, type UserRow } from "./user-store.ts";
+import { countUsers, findCompany, findUserToView, insertUser, isNameInUse, type UserRow } from "./user-store.ts";
 import { viewOfUser } from "./view.ts";
 
 export type UserDeps = { db: Db; clock: Clock; letters: Letters };
@@ -38,6 +39,10 @@ export const createUser = (
     });
     return view;
   });
+
+/** What is wrong with the name, where other fields of the request have not even the right form. */
+export const faultsOfPart = async (db: Db, { username }: Partial<NewUser>): Promise<readonly ErrorDetail[]> =>
+  username !== undefined && (await isNameInUse(db, username)) ? nameTaken().errors : [];
 
 export const invite = async (tx: Tx, letters: Letters, user: UserRow): Promise<void> =>
   letters.invite(tx, {

@@ -14,7 +14,7 @@ import { findLogin, findUser, listLoginPage, type Principal, type RouteDeps, rou
 import { notFound } from "#platform/errors.ts";
 import { toPage } from "#platform/http/page.ts";
 import { changeGrants } from "./change-grants.ts";
-import { createUser, type UserDeps } from "./create-user.ts";
+import { createUser, faultsOfPart, type UserDeps } from "./create-user.ts";
 import { deleteUser } from "./delete-user.ts";
 import { updateUser } from "./update-user.ts";
 import { findUserToView, listUserPage } from "./user-store.ts";
@@ -36,7 +36,14 @@ export function userRoutes(app: FastifyInstance, deps: UserRouteDeps): void {
     return toPage(page, results, rows.map(viewOfUser));
   });
 
-  route(app, deps, createUserOperation, async ({ principal, body, once }) => createUser(deps, principal, body, once));
+  route(
+    app,
+    deps,
+    createUserOperation,
+    async ({ principal, body, once }) => createUser(deps, principal, body, once),
+    undefined,
+    (part) => faultsOfPart(db, part),
+  );
 
   route(app, deps, viewUser, async ({ principal, params }) =>
     viewOfUser(await findUserToView(db, principal.accountId, params.username)),

@@ -78,6 +78,13 @@ export const countUsers = async (tx: Tx, accountId: number): Promise<number> =>
   ).users;
 
 /** Undefined: somebody has the name. */
+export const isNameInUse = async (db: Db, username: string): Promise<boolean> =>
+  (await db
+    .selectFrom("users")
+    .select("id")
+    .where(sql`lower(username)`, "=", username.toLowerCase())
+    .executeTakeFirst()) !== undefined;
+
 export const insertUser = (tx: Tx, row: Insertable<Tables["users"]>): Promise<UserRow | undefined> =>
   tx
     .insertInto("users")

@@ -398,3 +398,12 @@ test("what a change tells the audit has no address in it", async () => {
     ["update_user", { fields: ["username", "email"], was: "rob", is: "robert" }],
   ]);
 });
+
+test("a name that is taken and an address that is none are refused at once", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+
+  const reply = await alice.post("/v4/account/users", { username: alice.username.toUpperCase(), email: "nobody" });
+
+  expect(reply).toMatchObject({ status: 400, body: { errors: [{ field: "email" }, { field: "username" }] } });
+});

@@ -44,13 +44,20 @@ test("three nodes without replication are refused, with what is valid", async ()
   });
 });
 
-test("a type with too little memory for three nodes is refused, and those with enough are named", async () => {
+test("a type with too little memory for three nodes is refused for that, and those with enough are named", async () => {
   await using world = await newWorld();
   const { alice } = await staged(world);
 
   expect(await create(alice, { type: PLAN })).toMatchObject({
     status: 400,
-    body: { errors: [{ field: "type", reason: `type must be a valid value: ${CLUSTER_PLAN}` }] },
+    body: {
+      errors: [
+        {
+          field: "type",
+          reason: `type must be a valid value: ${CLUSTER_PLAN} (each of three nodes needs at least 2048 MB of memory, and ${PLAN} has 1024)`,
+        },
+      ],
+    },
   });
 });
 

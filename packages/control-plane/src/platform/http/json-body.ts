@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { DomainError } from "#platform/errors.ts";
+import { jsonFaultOf } from "./json-fault.ts";
 
 export function readJsonBodies(app: FastifyInstance): void {
   // A body that names `__proto__` is refused: no later code has to think of it.
@@ -12,12 +13,19 @@ export function readJsonBodies(app: FastifyInstance): void {
     if (!/^application\/json\b/i.test(request.headers["content-type"] ?? "application/json"))
       return done(new DomainError("invalid", { reason: "The body must be JSON, sent as application/json." }));
     void parse(request, text, (error, value) => {
-      if (error !== null) done(new DomainError("invalid", { reason: "The body is not valid JSON." }));
+      if (error !== null) done(new DomainError("invalid", { reason: notJson(text) }));
       else if (isDeeper(value, MOST_LEVELS))
         done(new DomainError("invalid", { reason: `The body is nested deeper than ${MOST_LEVELS} levels.` }));
       else done(null, value);
     });
   });
+}
+
+function notJson(text: string): string {
+  const place = jsonFaultOf(text);
+  return place === undefined
+    ? "The body has a name that no body may have: `__proto__`, or `constructor` with `prototype` in it."
+    : `The body is not valid JSON: look at ${place}.`;
 }
 
 /** What walks through a body later does so by recursion. */

@@ -1,10 +1,10 @@
-/** No name of ours is half as long; what is longer was not mistyped. */
-const LONGEST_NAME = 64;
+/** No name of ours is half as long, nor has other characters than these in any style. */
+const couldBeMeant = /^[\w .-]{1,64}$/;
 
 /** Which of these names was probably meant by another one: spelled in another style, or mistyped. */
 export function likelyMeant(name: string, known: readonly string[]): string | undefined {
   const written = plain(name);
-  if (name.length > LONGEST_NAME || written === "") return undefined;
+  if (!couldBeMeant.test(name) || written === "") return undefined;
   const near = known
     .map((each) => ({ each, slips: slipsBetween(written, plain(each)), allowed: slipsAllowed(plain(each)) }))
     .filter(({ slips, allowed }) => slips <= allowed)

@@ -67,10 +67,13 @@ export function createServer(
         ? refuse(reply, 404, `${NOT_FOUND}: no id is as long as this one.`)
         : refuse(reply, 400, "The path is not a valid URL: check its percent encoding."));
     },
-    // Clients write `//` in paths, and one API under two version names.
+    // Clients write `//` in paths, or a slash at the end, and one API under two version names.
     rewriteUrl: (request) =>
       (request.url ?? "/").replace(/^([^?]*)/, (path) =>
-        path.replace(/\/{2,}/g, "/").replace(/^\/v4beta(?=\/|$)/, "/v4"),
+        path
+          .replace(/\/{2,}/g, "/")
+          .replace(/^\/v4beta(?=\/|$)/, "/v4")
+          .replace(/(?<=^\/v4\/.+)\/$/, ""),
       ),
     ...options,
   }) as unknown as FastifyInstance;

@@ -8,7 +8,7 @@ import { fieldOf } from "./validate.ts";
 const MOST_JUDGED = 100;
 const MOST_TOLD = 20;
 
-export const IGNORED_FIELDS_HEADER = "x-ignored-fields";
+const IGNORED_FIELDS_HEADER = "x-ignored-fields";
 
 type Judged = {
   faults: ErrorDetail[];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { DomainError } from "#platform/errors.ts";
-import { validate } from "./validate.ts";
+import { validate, validPartOf } from "./validate.ts";
 
 const schema = z.object({
   label: z.string({ error: "a string" }),
@@ -59,4 +59,10 @@ test("text that no database keeps as it was sent is refused, by its field", () =
       errors: [expect.objectContaining({ field: "label" }), expect.objectContaining({ field: "list[1]" })],
     }),
   );
+});
+
+test("the valid part has what has the right form and is text, and the values of what was left out", () => {
+  const some = z.object({ label: z.string(), size: z.int().default(1), region: z.string(), list: z.array(z.string()) });
+  expect(validPartOf(some, { label: 7, region: "eu", list: ["a\0b"] })).toEqual({ size: 1, region: "eu" });
+  expect(["text", 7, null, [], undefined].map((input) => validPartOf(some, input))).toEqual(Array(5).fill({ size: 1 }));
 });

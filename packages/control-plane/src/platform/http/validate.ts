@@ -19,6 +19,17 @@ export function validate<Schema extends z.ZodType>(
   throw new DomainError("invalid", ...issues.map((issue) => detailOf(issue, input)), ...others);
 }
 
+/** Those of the fields that have the right form, with the values of those that were left out. */
+export const validPartOf = <Schema extends z.ZodObject>(schema: Schema, input: unknown): Partial<z.output<Schema>> =>
+  Object.fromEntries(
+    Object.entries(schema.shape).flatMap(([name, field]) => {
+      const value = valueAt(input, [name]);
+      const parsed = (field as z.ZodType).safeParse(value);
+      const isRight = parsed.success && parsed.data !== undefined && fieldsThatAreNotText(value, []).length === 0;
+      return isRight ? [[name, parsed.data]] : [];
+    }),
+  ) as Partial<z.output<Schema>>;
+
 /** PostgreSQL keeps no U+0000, and half of a surrogate pair would be kept as something else than was sent. */
 export const isText = (value: string): boolean => value.isWellFormed() && !value.includes("\0");
 
@@ -46,4 +57,4 @@ export const fieldOf = (path: readonly PropertyKey[]): string =>
   );
 
 const valueAt = (input: unknown, path: readonly PropertyKey[]): unknown =>
-  path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], input);
+  path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | null | undefined)?.[key], input);

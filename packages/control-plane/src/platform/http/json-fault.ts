@@ -1,0 +1,68 @@
+/** White space, then one token; the groups tell which. A string that does not end, or has what no string may, is none. */
+const token =
+  /[\s\ufeff]*(?:(?<mark>[{}[\],:])|(?<string>"[^"\\\p{Cc}]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\p{Cc}]*)*")|(?<other>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)|(?<end>$))/uy;
+
+/** What may come next. */
+type Wanted = "value" | "value or ]" | "key" | "key or }" | ":" | "more" | "end";
+
+/**
+ * Where a text ceases to be JSON, as `line 3, column 14`; undefined if it is JSON. The parser's own messages tell it in some
+ * cases alone, and repeat the text in others.
+ */
+export function jsonFaultOf(text: string): string | undefined {
+  const open: string[] = [];
+  let wanted: Wanted = "value";
+  token.lastIndex = 0;
+  for (;;) {
+    const start = token.lastIndex;
+    const found = token.exec(text);
+    const next: Wanted | "done" | undefined = found === null ? undefined : after(found, wanted, open);
+    if (next === undefined) return placeOf(text, found === null ? start : token.lastIndex - tokenOf(found).length);
+    if (next === "done") return undefined;
+    wanted = next;
+  }
+}
+
+const tokenOf = ({ groups }: RegExpExecArray): string =>
+  groups?.["mark"] ?? groups?.["string"] ?? groups?.["other"] ?? "";
+
+/** What may come after a token, undefined if it may not be there. `open` has the brackets around it. */
+function after({ groups }: RegExpExecArray, wanted: Wanted, open: string[]): Wanted | "done" | undefined {
+  const { mark, string, other } = groups ?? {};
+  const ended = (): Wanted => (open.length === 0 ? "end" : "more");
+  const closed = (): Wanted => {
+    open.pop();
+    return ended();
+  };
+  if (mark === undefined && string === undefined && other === undefined) return wanted === "end" ? "done" : undefined;
+  switch (wanted) {
+    case "key or }":
+      if (mark === "}") return closed();
+      return string === undefined ? undefined : ":";
+    case "key":
+      return string === undefined ? undefined : ":";
+    case ":":
+      return mark === ":" ? "value" : undefined;
+    case "more":
+      if (mark === open.at(-1)) return closed();
+      return mark === "," ? (open.at(-1) === "}" ? "key" : "value") : undefined;
+    case "end":
+      return undefined;
+    case "value":
+    case "value or ]":
+      if (mark === "]" && wanted === "value or ]") return closed();
+      if (mark === "{" || mark === "[") {
+        open.push(mark === "{" ? "}" : "]");
+        return mark === "{" ? "key or }" : "value or ]";
+      }
+      return mark === undefined ? ended() : undefined;
+  }
+}
+
+/** White space before the fault does not count as part of it. */
+function placeOf(text: string, from: number): string {
+  const rest = text.slice(from).search(/[^\s\ufeff]/);
+  const before = text.slice(0, rest === -1 ? text.length : from + rest);
+  const lines = before.split("\n");
+  return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
+}
