@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 /** A program and its settings. `nice` lets programs of other lanes go first. */
-export type Stage = { name: string; command: string[]; env?: Record<string, string>; nice?: number; stack?: string };
+export type Stage = { name: string; command: string[]; env?: Record<string, string>; nice?: number };
 
 const node = process.execPath;
 const program = (path: string, ...args: string[]): string[] => [node, path, ...args];
@@ -24,30 +24,39 @@ const withoutStack: Stage[] = [
   { name: "schema", command: program("tools/previous-tests-on-new-schema.ts") },
 ].map((stage) => ({ ...stage, nice: 5 }));
 
-/** `up` and `down` around the stages, all of them on this stack. */
-const onStack = (stack: string, stages: Stage[]): Stage[] =>
-  [
-    { name: `up ${stack}`, command: stackCommand(stack, "up", "--hosts", "3") },
-    ...stages,
-    { name: `down ${stack}`, command: stackCommand(stack, "down", "--wipe") },
-  ].map((stage) => ({ ...stage, stack, env: { ...stage.env, MOORAGE_STACK: stack } }));
+/** Stages of a lane run one after the other, between `up` and `down` of its stack if it has one. */
+export type Lane = { stack?: string; stages: Stage[] };
 
 /**
- * Lanes run at the same time, the stages of a lane one after the other. Suites on a stack mostly wait for it, so two of
- * them and the tests that need no stack share two processors.
+ * Lanes run at the same time. Suites on a stack mostly wait for it, so two of them and the tests that need no stack
+ * share two processors.
  */
-export const lanes: Stage[][] = [
-  withoutStack,
-  onStack("ci-a", [
-    // The tenant's story by itself is of 1,024 MB.
-    { name: "system", command: vitest("system"), env: { MOORAGE_STORY_MB: "256" } },
-    // What the system tests used is looked for on their stack.
-    { name: "secrets", command: program("tests/security/secret-scan.ts") },
-    { name: "cards", command: program("tests/security/card-canary.ts", "--cards", "100") },
-    { name: "conformance", command: program("tests/conformance/run.ts", "--ci") },
-    { name: "hostile", command: program("tests/hostile/run.ts", "--ci") },
-  ]),
-  onStack("ci-b", [{ name: "faults", command: program("tests/faults/run.ts", "--ci") }]),
+export const lanes: Lane[] = [
+  { stages: withoutStack },
+  {
+    stack: "ci-a",
+    stages: [
+      // The tenant's story by itself is of 1,024 MB.
+      { name: "system", command: vitest("system"), env: { MOORAGE_STORY_MB: "256" } },
+      // What the system tests used is looked for on their stack.
+      { name: "secrets", command: program("tests/security/secret-scan.ts") },
+    ],
+  },
+  { stack: "ci-b", stages: [{ name: "faults", command: program("tests/faults/run.ts", "--ci") }] },
 ];
 
-export const stacks = [...new Set(lanes.flat().flatMap(({ stack }) => stack ?? []))];
+/** On the stack that has nothing else to do, the longest first. */
+export const onAnyStack: Stage[] = [
+  { name: "conformance", command: program("tests/conformance/run.ts", "--ci") },
+  { name: "cards", command: program("tests/security/card-canary.ts", "--cards", "100") },
+  { name: "hostile", command: program("tests/hostile/run.ts", "--ci") },
+];
+
+export const upOf = (stack: string): Stage => ({
+  name: `up ${stack}`,
+  command: stackCommand(stack, "up", "--hosts", "3"),
+});
+export const downOf = (stack: string): Stage => ({
+  name: `down ${stack}`,
+  command: stackCommand(stack, "down", "--wipe"),
+});

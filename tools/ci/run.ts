@@ -8,7 +8,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { cpuOfChildren, cpuOfMachine, processors } from "./cpu.ts";
-import { lanes, type Stage, stackCommand, stacks } from "./lanes.ts";
+import { downOf, type Lane, lanes, onAnyStack, type Stage, stackCommand, upOf } from "./lanes.ts";
 import { type Running, startStage } from "./stage.ts";
 
 const { values } = parseArgs({ options: { begun: { type: "string" }, only: { type: "string" } } });
@@ -29,11 +29,12 @@ let isEnding = false;
 const since = (ms: number): number => (Date.now() - ms) / 1000;
 const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-async function runStage(stage: Stage): Promise<void> {
+async function runStage(stage: Stage, stack?: string): Promise<void> {
+  if (isEnding || (only !== undefined && !only.includes(stage.name))) return;
   const started = Date.now();
   const log = join(folder, `${stage.name.replaceAll(" ", "-")}.log`);
-  say(`--- ${stage.name} begins: ${stage.command.slice(1).join(" ")}`);
-  const child = startStage(stage, log);
+  say(`--- ${stage.name} begins${stack === undefined ? "" : ` on ${stack}`}: ${stage.command.slice(1).join(" ")}`);
+  const child = startStage(stage, log, stack);
   running.add(child);
   const { passed, cpu } = await child.ended;
   running.delete(child);
@@ -45,7 +46,7 @@ async function runStage(stage: Stage): Promise<void> {
   else say(readFileSync(log, "utf8").trimEnd());
   if (state !== "FAILED") return;
   endAll();
-  if (stage.stack !== undefined) await showStatus(stage.stack);
+  if (stack !== undefined) await showStatus(stack);
 }
 
 async function showStatus(stack: string): Promise<void> {
@@ -54,11 +55,13 @@ async function showStatus(stack: string): Promise<void> {
   say(readFileSync(log, "utf8").trimEnd());
 }
 
-async function runLane(lane: readonly Stage[]): Promise<void> {
-  for (const stage of lane) {
-    if (isEnding) return;
-    await runStage(stage);
-  }
+const free = [...onAnyStack];
+async function runLane({ stack, stages }: Lane): Promise<void> {
+  if (stack !== undefined) await runStage(upOf(stack), stack);
+  for (const stage of stages) await runStage(stage, stack);
+  if (stack === undefined) return;
+  for (let next = free.shift(); next !== undefined; next = free.shift()) await runStage(next, stack);
+  await runStage(downOf(stack), stack);
 }
 
 function endAll(): void {
@@ -69,10 +72,10 @@ function endAll(): void {
 /** What a run that was killed left, before; what this one left, after. */
 async function wipeStacks(name: string): Promise<void> {
   await Promise.all(
-    stacks.map(async (stack) => {
-      const stage = { name: `${name} ${stack}`, command: stackCommand(stack, "down", "--wipe") };
+    lanes.map(async ({ stack }) => {
+      if (stack === undefined) return;
       const log = join(folder, `${name}-${stack}.log`);
-      const { passed } = await startStage(stage, log).ended;
+      const { passed } = await startStage(downOf(stack), log).ended;
       if (!passed) throw new Error(`${stack} cannot be taken down: ${readFileSync(log, "utf8")}`);
     }),
   );
@@ -98,9 +101,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, endAll);
 process.stdout.on("error", endAll);
 
 await wipeStacks("wipe-before");
-await Promise.all(
-  lanes.map((lane) => lane.filter(({ name }) => only === undefined || only.includes(name))).map(runLane),
-);
+await Promise.all(lanes.map(runLane));
 let isClean = true;
 await wipeStacks("wipe-after").catch((error: unknown) => {
   isClean = false;

@@ -19,10 +19,10 @@ function cpuSinceLastEnd(): number {
 }
 
 /** In a process group of its own, so that nothing of it is left when it is ended. */
-export function startStage({ command, env, nice = 0 }: Stage, log: string) {
+export function startStage({ command, env, nice = 0 }: Stage, log: string, stack = "") {
   const file = openSync(log, "a");
   const child = spawn("nice", ["-n", String(nice), ...command], {
-    env: { ...process.env, PATH: path, MOORAGE_STACK: "", ...env },
+    env: { ...process.env, PATH: path, MOORAGE_STACK: stack, ...env },
     stdio: ["ignore", file, file],
     detached: true,
   });
