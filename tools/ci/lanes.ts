@@ -29,12 +29,12 @@ export type Lane = { stack?: string; stages: Stage[] };
 
 /**
  * Lanes run at the same time. Suites on a stack mostly wait for it, so two of them and the tests that need no stack
- * share two processors.
+ * share two processors. Names of stacks are short because paths of sockets below them are limited.
  */
 export const lanes: Lane[] = [
   { stages: withoutStack },
   {
-    stack: "ci-a",
+    stack: "a",
     stages: [
       // The tenant's story by itself is of 1,024 MB.
       { name: "system", command: vitest("system"), env: { MOORAGE_STORY_MB: "256" } },
@@ -42,7 +42,7 @@ export const lanes: Lane[] = [
       { name: "secrets", command: program("tests/security/secret-scan.ts") },
     ],
   },
-  { stack: "ci-b", stages: [{ name: "faults", command: program("tests/faults/run.ts", "--ci") }] },
+  { stack: "b", stages: [{ name: "faults", command: program("tests/faults/run.ts", "--ci") }] },
 ];
 
 /** On the stack that has nothing else to do, the longest first. */
