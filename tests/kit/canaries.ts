@@ -8,6 +8,7 @@ export const kindsOfSecret = [
   "refresh token",
   "client secret",
   "authorization code",
+  "code of a device",
   "password",
   "TOTP seed",
   "scratch code",

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { node, repo } from "../../tools/stack/places.ts";
+import { repo } from "../../tools/stack/places.ts";
 import { until } from "./until.ts";
 
 type Given = { input?: string; env?: Record<string, string> };
@@ -14,8 +14,8 @@ export type Running = { told: () => string; ended: Promise<Ended> };
 export function newShell() {
   const home = mkdtempSync(join(tmpdir(), "moorage-shell-"));
   const start = (args: readonly string[], { input = "", env = {} }: Given = {}): Running => {
-    const child = spawn(node, [join(repo, "packages/cli/src/bin/moorage.ts"), ...args], {
-      env: { HOME: home, PATH: process.env["PATH"], ...env },
+    const child = spawn(join(repo, "bin/moorage"), args, {
+      env: { HOME: home, PATH: "/usr/sbin:/usr/bin:/sbin:/bin", ...env },
       stdio: ["pipe", "pipe", "pipe"],
     });
     const ended: Ended = { code: null, said: "", told: "" };

@@ -173,5 +173,8 @@ test("pages of the device code are for everybody, and a wrong code is told", asy
   expect(visitor.complaints).toEqual([]);
 });
 
-const codeIn = (login: Running): Promise<string> =>
-  until("the command line shows a code", 60, async () => /[B-Z]{4}-[B-Z]{4}/.exec(login.told())?.[0]);
+const codeIn = async (login: Running): Promise<string> =>
+  canary(
+    "code of a device",
+    await until("the command line shows a code", 60, async () => /[B-Z]{4}-[B-Z]{4}/.exec(login.told())?.[0]),
+  );
