@@ -94,7 +94,12 @@ test.each([
   [{ replication_type: "semi_synch" as const }],
 ])("%j cannot be changed", (change) => {
   const [field = ""] = Object.keys(change);
-  expect(faultsOfFixedFields(made, change)).toEqual([{ field, reason: `${field} cannot be changed` }]);
+  expect(faultsOfFixedFields(made, change)).toEqual([
+    {
+      field,
+      reason: expect.stringMatching(`^${field} cannot be changed: it stays .+\\. Send that, or leave it out\\.$`),
+    },
+  ]);
 });
 
 const planOf = (id: string, disk_mb: number) => ({

@@ -150,7 +150,10 @@ export function faultsOfFixedFields(
   return Object.entries(fixed)
     .map(([field, equal]) => ({ field, equal, sent: change[field as keyof MysqlDatabaseChange] }))
     .filter(({ equal, sent }) => sent !== undefined && !equal.includes(sent))
-    .map(({ field }) => ({ field, reason: `${field} cannot be changed` }));
+    .map(({ field, equal }) => ({
+      field,
+      reason: `${field} cannot be changed: it stays ${equal.join(" or ")}. Send that, or leave it out.`,
+    }));
 }
 
 /** A database grows only. Nothing else may run meanwhile, so the list of who may reach it waits. */

@@ -98,7 +98,7 @@ test("nesting and size are taken up to their bounds", () => {
 });
 
 test.each([
-  ["{", "The filter is not valid JSON."],
+  ["{", 'The filter is not valid JSON, such as {"label": "orders"}.'],
   ["[]", "The filter must be a JSON object."],
   ["null", "The filter must be a JSON object."],
   ['"label"', "The filter must be a JSON object."],

@@ -238,7 +238,11 @@ test("another account's database, one that does not exist and one that a user ma
     engine: "mysql/9.7.4",
     fork: { source },
   });
-  const post = (who: typeof alice, id: number) => who.post("/v4/databases/mysql/instances", request(id));
+  /** The id that was sent is in the text; nothing else may differ. */
+  const post = async (who: typeof alice, id: number) => {
+    const { status, body } = await who.post("/v4/databases/mysql/instances", request(id));
+    return { status, text: JSON.stringify(body).replaceAll(String(id), "N") };
+  };
 
   const refusals = [
     await post(stranger, database.id),
@@ -246,8 +250,8 @@ test("another account's database, one that does not exist and one that a user ma
     await post(restricted, database.id),
   ];
 
-  expect(refusals[0]).toMatchObject({ status: 400, body: { errors: [{ field: "fork.source" }] } });
-  for (const { status, body } of refusals) expect({ status, body }).toEqual({ status: 400, body: refusals[0]?.body });
+  expect(refusals[0]).toMatchObject({ status: 400, text: expect.stringContaining('"field":"fork.source"') });
+  for (const refusal of refusals) expect(refusal).toEqual(refusals[0]);
   const grant = { account_id: alice.accountId, user_id: restricted.userId, entity_type: "database" as const };
   await world.db
     .insertInto("entity_grants")

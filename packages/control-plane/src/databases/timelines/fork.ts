@@ -57,7 +57,7 @@ async function findSource(db: Db, by: Principal, id: number): Promise<DatabaseRo
     .where("deleted_at", "is", null)
     .executeTakeFirst();
   if (source === undefined || !(await mayUse(db, by, "database", id, "read_write")))
-    throw invalid("fork.source", "the id of one of your databases");
+    throw invalid("fork.source", `the id of one of your databases, and ${id} is none`);
   return source;
 }
 

@@ -49,7 +49,7 @@ function parse(header: string): Json {
   try {
     value = JSON.parse(decode(header));
   } catch {
-    throw refuse("The filter is not valid JSON.");
+    throw refuse('The filter is not valid JSON, such as {"label": "orders"}.');
   }
   if (!isObject(value)) throw refuse("The filter must be a JSON object.");
   return value;

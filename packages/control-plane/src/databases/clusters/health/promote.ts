@@ -31,7 +31,8 @@ export async function promote(deps: PromoteDeps, by: Principal, { id, acceptsLos
     const database = await lockDatabase(tx, by.accountId, id);
     if (database.deleted_at !== null) throw notFound();
     requireActionAllowed("promote a node of", database.status);
-    if (!isCluster(database)) throw refused("it has one node, and no other to lead.");
+    if (!isCluster(database))
+      throw refused("it has one node, and no other to lead. Only databases of three nodes (cluster_size 3) have one.");
     if (!isAsynchronous(database))
       throw refused("its nodes elect another by themselves as soon as two of them are together.");
     const now = deps.clock();

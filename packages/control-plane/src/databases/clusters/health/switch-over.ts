@@ -22,7 +22,8 @@ export async function switchOver(deps: SwitchDeps, by: Principal, id: number, on
     const database = await lockDatabase(tx, by.accountId, id);
     if (database.deleted_at !== null) throw notFound();
     requireActionAllowed("switch over", database.status);
-    if (!isCluster(database)) throw refused("it has one node, and no other to lead.");
+    if (!isCluster(database))
+      throw refused("it has one node, and no other to lead. Only databases of three nodes (cluster_size 3) have one.");
     const at = deps.clock();
     const chosen = chooseLeader(await seeMembers(tx, database, { now: at }));
     if ("refused" in chosen) throw refused(chosen.refused);

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { activeCluster, activeDatabase } from "../../packages/control-plane/src/testing/active-database.ts";
+import { newWorld, type World } from "../../packages/control-plane/src/testing/world.ts";
+import { type Mistake, mistakes } from "./mistakes.ts";
+
+type Fault = { field?: string; reason: string };
+type Told = { what: string; status: number; errors: Fault[]; ok: boolean };
+
+let world: World;
+let stage: Awaited<ReturnType<typeof newStage>>;
+const told: Told[] = [];
+
+beforeAll(async () => {
+  world = await newWorld();
+  stage = await newStage();
+});
+afterAll(async () => {
+  console.log(tableOf(told));
+  await world[Symbol.asyncDispose]();
+});
+
+/** Somebody with a database that is active, one that is suspended and one of three nodes. */
+async function newStage() {
+  const hosts = [await world.host(), await world.host(), await world.host()] as const;
+  const owner = await world.customer();
+  const active = await activeDatabase(world, owner, hosts[0], { label: "taken" });
+  const suspended = await activeDatabase(world, owner, hosts[1], { label: "asleep" });
+  await world.db.updateTable("databases").set({ status: "suspended" }).where("id", "=", suspended.id).execute();
+  const cluster = await activeCluster(world, owner, hosts, { label: "three" });
+  const [reader, restricted] = [
+    await world.customer({ scopes: ["databases:read_only"] }),
+    await world.colleague(owner.accountId, { restricted: true }),
+  ];
+  const [expired, revoked] = [await world.customer(), await world.customer()];
+  const ago = new Date(world.time.now.getTime() - 1000);
+  const change = (userId: number, values: object) =>
+    world.db.updateTable("tokens").set(values).where("user_id", "=", userId).execute();
+  await change(expired.userId, { expires_at: ago });
+  await change(revoked.userId, { revoked_at: ago });
+  const ids = { active: active.id, suspended: suspended.id, cluster: cluster.id };
+  return { ids, tokens: { owner, reader, restricted, expired, revoked } };
+}
+
+/** `:active` is the id of the database that is. */
+const filled = (text: string): string =>
+  text.replaceAll(/"?:(active|suspended|cluster)"?/g, (_, name: "active") => String(stage.ids[name]));
+
+async function make({ method = "GET", path, body, headers = {}, by = "owner" }: Mistake) {
+  const token = by === "nobody" ? {} : { authorization: `Bearer ${stage.tokens[by].token}` };
+  const type = body === undefined ? {} : { "content-type": "application/json" };
+  const payload = typeof body === "object" ? JSON.stringify(body) : body;
+  const reply = await world.send({
+    ...{ method: method as "GET", url: filled(path), headers: { ...token, ...type, ...headers } },
+    ...(payload === undefined ? {} : { payload: filled(payload) }),
+  });
+  return { status: reply.statusCode, errors: reply.json<{ errors?: Fault[] }>().errors ?? [] };
+}
+
+test("there are sixty of them", () => {
+  expect([mistakes.length, new Set(mistakes.map(({ what }) => what)).size]).toEqual([60, 60]);
+});
+
+test.each(mistakes.map((mistake) => [mistake.what, mistake] as const))(
+  "%s is answered with the problem and with what is valid",
+  async (what, mistake) => {
+    const { status, errors } = await make(mistake);
+    const said = errors.map(({ field = "", reason }) => `${field}: ${reason}`).join(" ");
+    const [fields, missing] = [errors.map(({ field }) => field), mistake.names.filter((name) => !said.includes(name))];
+    const ok =
+      status === mistake.status &&
+      missing.length === 0 &&
+      (mistake.field === undefined || fields.includes(mistake.field));
+    told.push({ what, status, errors, ok });
+
+    expect([status, said, missing]).toEqual([mistake.status, said, []]);
+    if (mistake.field !== undefined) expect(fields).toContain(mistake.field);
+  },
+);
+
+function tableOf(rows: readonly Told[]): string {
+  const width = Math.max(...rows.map(({ what }) => what.length));
+  const lines = rows.map(({ what, status, errors, ok }) => {
+    const said = errors.map(({ field, reason }) => (field === undefined ? reason : `[${field}] ${reason}`)).join(" | ");
+    return `${ok ? "ok  " : "LACK"} ${what.padEnd(width)} ${status} ${said}`;
+  });
+  return [...lines, `mistakes: ${rows.filter(({ ok }) => ok).length} of ${rows.length} answered`].join("\n");
+}
