@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { EventEntity } from "./events.ts";
 import { defineOperation } from "./operation.ts";
-import { Email } from "./users.ts";
+import { Email } from "./email.ts";
 import { page, Timestamp } from "./wire.ts";
 
 export const Promotion = z.object({
@@ -225,6 +225,7 @@ export const cancelAccount = defineOperation({
   body: Cancellation,
   rate: "single",
   conflict: "The charge of what the account owes failed; nothing has changed.",
+  endsAccount: true,
   reply: z.object({ survey_link: z.string() }),
 });
 

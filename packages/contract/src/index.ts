@@ -5,6 +5,7 @@ export * from "./database-failovers.ts";
 export * from "./database-life.ts";
 export * from "./database-metrics.ts";
 export * from "./databases.ts";
+export * from "./email.ts";
 export * from "./events.ts";
 export * from "./grants.ts";
 export * from "./images.ts";

@@ -90,6 +90,8 @@ export type Operation = {
   cacheSeconds?: number;
   /** The events that it can leave behind. */
   emits?: readonly EventAction[];
+  /** It ends the caller's own token: a repeat with its Idempotency-Key is answered to whoever held that token. */
+  endsAccount?: true;
   /** The reply is not kept in clear for a repeated request. */
   secretReply?: true;
   reply: z.ZodType;

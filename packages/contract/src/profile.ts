@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Grants } from "./grants.ts";
 import { Login, login } from "./logins.ts";
 import { defineOperation } from "./operation.ts";
-import { Email } from "./users.ts";
+import { Email } from "./email.ts";
 import { Empty, Id, Moment, page, Timestamp } from "./wire.ts";
 
 export const Profile = z.object({

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Email } from "./email.ts";
 import { Grants, GrantsChange } from "./grants.ts";
 import { defineOperation } from "./operation.ts";
 import { Empty, page, Timestamp } from "./wire.ts";
@@ -9,8 +10,6 @@ export const Username = z
   .min(3, USERNAME)
   .max(32, USERNAME)
   .regex(/^[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*$/, USERNAME);
-const EMAIL = "an email address of at most 128 characters";
-export const Email = z.email({ error: EMAIL }).max(128, EMAIL);
 const RESTRICTED = "true or false";
 
 export const User = z.object({

@@ -101,6 +101,21 @@ test("rules of a country are judged on the account as it would be, and name the 
   expect((await alice.put(ACCOUNT, { country: "US", state: "AE", zip: "09001" })).status).toBe(200);
 });
 
+test.each(["post@xn--e1afmkfd.xn--p1ai", "a&b@test.example", "user/dept@test.example", "почта@пример.рф"])(
+  "%s is an address for the account and for its users",
+  async (email) => {
+    await using world = await newWorld();
+    const alice = await world.customer();
+
+    expect(await alice.put(ACCOUNT, { email })).toMatchObject({ status: 200, body: { email } });
+    expect(await alice.post(`${ACCOUNT}/users`, { username: "clerk", email, restricted: true })).toMatchObject({
+      status: 200,
+      body: { email },
+    });
+    expect((await alice.put("/v4/profile", { email })).status).toBe(200);
+  },
+);
+
 test.each([
   ["company", 'Harbour "Best"'],
   ["first_name", "<b>"],

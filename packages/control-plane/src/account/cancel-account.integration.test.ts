@@ -304,3 +304,51 @@ test("a payment that is being made while the account closes takes no money", asy
 
   expect(await chargesOf(world)).toEqual([]);
 });
+
+test("an account that a partner bills is cancelled with what it owes in the books: no card is needed, none is charged", async () => {
+  await using world = await newWorld();
+  const { alice, database } = await owing(world);
+  const other = await owing(world);
+  await giveCard(other.alice, GOOD);
+  await world.db.updateTable("accounts").set({ billing_source: "partner" }).execute();
+
+  for (const customer of [alice, other.alice])
+    expect(await customer.post(CANCEL, {})).toMatchObject({ status: 200, body: { survey_link: SURVEY_URL } });
+
+  expect([await chargesOf(world), (await world.payments()).charged()]).toEqual([[], []]);
+  expect(await invoicesOf(world, alice.accountId)).toMatchObject([{ total_micros: 3_000_000 }]);
+  expect((await alice.get(database.url)).status).toBe(401);
+  expect((await verifyLedger(world.db)).faults).toEqual([]);
+});
+
+/** As a client does whose first answer was lost. */
+const sendCancel = (world: World, token: string, key: string, body: object = { comments: "moving" }) =>
+  world.send({
+    ...{ method: "POST", url: CANCEL, payload: JSON.stringify(body) },
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json", "idempotency-key": key },
+  });
+
+test.each(["something", "nothing"])(
+  "a cancellation of an account that owes %s, repeated with its key, gets the first answer although the token is dead",
+  async (owed) => {
+    await using world = await newWorld();
+    const alice = owed === "something" ? (await owing(world)).alice : await world.customer();
+    const bob = await world.colleague(alice.accountId);
+    if (owed === "something") await giveCard(alice, GOOD);
+
+    const first = await sendCancel(world, alice.token, "once");
+    const charged = (await world.payments()).charged().length;
+    const again = await sendCancel(world, alice.token, "once");
+
+    expect([first.statusCode, first.json()]).toEqual([200, { survey_link: SURVEY_URL }]);
+    expect([again.statusCode, again.json()]).toEqual([200, { survey_link: SURVEY_URL }]);
+    expect((await world.payments()).charged().length).toBe(charged);
+    // Nobody else, and nothing else, comes in by it.
+    expect((await sendCancel(world, alice.token, "another")).statusCode).toBe(401);
+    expect((await sendCancel(world, bob.token, "once")).statusCode).toBe(401);
+    expect((await sendCancel(world, alice.token, "once", { comments: "staying" })).statusCode).toBe(400);
+    expect((await alice.get(ACCOUNT)).status).toBe(401);
+    world.time.now = new Date(world.time.now.getTime() + 25 * 3_600_000);
+    expect((await sendCancel(world, alice.token, "once")).statusCode).toBe(401);
+  },
+);

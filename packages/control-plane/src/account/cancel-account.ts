@@ -13,9 +13,11 @@ import {
   openCharge,
   pursueCharge,
 } from "#payments/index.ts";
+import type { Tx } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
 import { transact } from "#platform/db/transact.ts";
 import { DomainError } from "#platform/errors.ts";
+import type { Once } from "#platform/http/once.ts";
 import { lockAccount } from "./account-store.ts";
 import { type CancelInput, type CloseSettings, closeAccount } from "./close-account.ts";
 import { requireOpen } from "./open.ts";
@@ -39,28 +41,46 @@ export async function cancelAccount(
   deps: CancelDeps,
   by: Principal,
   { comments = "" }: Cancellation,
+  once: Once,
 ): Promise<{ survey_link: string }> {
-  const charge = await begin(deps, by, comments);
-  if (charge !== undefined) await requirePaid(deps, charge);
+  const reply = { survey_link: deps.surveyUrl };
+  const keep = async (tx: Tx): Promise<void> => {
+    await once.claim(tx);
+    await once.keep(tx, reply);
+  };
+  const charge = await begin(deps, by, comments, once, keep);
+  if (charge !== undefined) {
+    await requirePaid(deps, charge);
+    await deps.db.transaction().execute(keep);
+  }
   await notify(deps.db, "identity");
   await stopDatabases(deps, "api.stopClosedDatabase", by.accountId);
   deps.nudgeRelay();
-  return { survey_link: deps.surveyUrl };
+  return reply;
 }
 
 /** Undefined: nothing is owed that could be charged, and the account is closed. */
-const begin = (deps: CancelDeps, by: Principal, comments: string): Promise<ChargeRow | undefined> =>
+const begin = (
+  deps: CancelDeps,
+  by: Principal,
+  comments: string,
+  once: Once,
+  keep: (tx: Tx) => Promise<void>,
+): Promise<ChargeRow | undefined> =>
   transact(deps.db, "api.cancelAccount", async (tx) => {
     const at = deps.clock();
     const { accountId, username } = by;
-    requireOpen(await lockAccount(tx, accountId));
+    const account = await lockAccount(tx, accountId);
+    await once.requireNotDone(tx);
+    const { billing_source } = requireOpen(account);
     const pending = await findPending(tx, accountId);
     if (pending !== undefined) throw beingMade(pending);
     const used = await estimate(tx, accountId, at);
     const amountMicros = (await balanceOf(tx, accountId)) + used.total_micros;
-    // What is too little to be charged must not hold anybody: it stays in the books.
-    if (amountMicros < LEAST_CHARGE_MICROS) {
+    // What is too little to be charged must not hold anybody, nor what a partner bills: it stays in the books.
+    if (billing_source === "partner" || amountMicros < LEAST_CHARGE_MICROS) {
       await closeAccount(tx, deps, { accountId, username, cutoff: at, comments }, at);
+      await keep(tx);
       return undefined;
     }
     const method = await findDefaultMethod(tx, accountId);

@@ -1,12 +1,17 @@
 import { MANAGED_DATABASES, mayHaveDatabases } from "#databases/index.ts";
+import type { Db } from "#platform/db/database.ts";
 import type { AccountRow } from "./account-store.ts";
 
 const MACHINE_IMAGES = "Machine Images";
 
 /** What the forms of clients offer. Images are for every account. */
-export const capabilitiesOf = (account: AccountRow, existingCustomersOnly: boolean): string[] => [
+export const capabilitiesOf = async (
+  db: Db,
+  account: AccountRow,
+  existingCustomersOnly: boolean,
+): Promise<string[]> => [
   ...new Set([
-    ...(mayHaveDatabases(account, existingCustomersOnly) ? [MANAGED_DATABASES] : []),
+    ...((await mayHaveDatabases(db, account, existingCustomersOnly)) ? [MANAGED_DATABASES] : []),
     MACHINE_IMAGES,
     ...account.capabilities,
   ]),

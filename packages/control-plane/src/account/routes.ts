@@ -39,5 +39,5 @@ export function accountRoutes(app: FastifyInstance, deps: AccountRouteDeps): voi
 
   route(app, deps, viewAccountTransfer, () => viewTransfer(db));
 
-  route(app, deps, cancel, ({ principal, body }) => cancelAccount(deps, principal, body));
+  route(app, deps, cancel, ({ principal, body, once }) => cancelAccount(deps, principal, body, once));
 }

@@ -25,7 +25,7 @@ export async function viewAccount({ db, clock, existingCustomersOnly }: ViewDeps
     balance: toDollars(await balanceOf(db, accountId)),
     balance_uninvoiced: toDollars(uninvoiced.total_micros),
     billing_source: row.billing_source,
-    capabilities: capabilitiesOf(row, existingCustomersOnly),
+    capabilities: await capabilitiesOf(db, row, existingCustomersOnly),
     city: row.city,
     company: row.company,
     country: row.country,

@@ -1,10 +1,27 @@
+import type { DatabaseStatus } from "@moorage/contract";
 import type { Selectable } from "kysely";
+import type { Db } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 
 export const MANAGED_DATABASES = "Managed Databases";
 
-/** An operator may open databases to those who have one, or whom they were given to. */
-export const mayHaveDatabases = (
-  { databases, capabilities }: Pick<Selectable<Tables["accounts"]>, "databases" | "capabilities">,
+/** Of a customer who has an active database: made, and neither failed nor suspended. Work on it does not shut them out. */
+const inService: readonly DatabaseStatus[] = ["active", "updating", "backing_up", "restoring", "resuming", "degraded"];
+
+/** An operator may open databases only to those who have an active one, or to whom the capability was given. */
+export async function mayHaveDatabases(
+  db: Db,
+  { id, capabilities }: Pick<Selectable<Tables["accounts"]>, "id" | "capabilities">,
   existingCustomersOnly: boolean,
-): boolean => !existingCustomersOnly || databases > 0 || capabilities.includes(MANAGED_DATABASES);
+): Promise<boolean> {
+  if (!existingCustomersOnly || capabilities.includes(MANAGED_DATABASES)) return true;
+  const active = await db
+    .selectFrom("databases")
+    .select("id")
+    .where("account_id", "=", id)
+    .where("deleted_at", "is", null)
+    .where("status", "in", inService)
+    .limit(1)
+    .executeTakeFirst();
+  return active !== undefined;
+}

@@ -42,6 +42,25 @@ test("a create commits its row, operation, audit line, event and count together,
   expect(world.nudges.relay).toBe(1);
 });
 
+test("what a create leaves out has the interface's defaults, and the engine shows the smallest disk on offer", async () => {
+  await using world = await newWorld();
+  const alice = await world.customer();
+
+  const { body } = await alice.create();
+
+  const defaults = {
+    cluster_size: 1,
+    replication_type: "none",
+    encrypted: false,
+    allow_list: [],
+    ssl_connection: true,
+  };
+  expect(body).toMatchObject({ ...defaults, total_disk_size_gb: 10, used_disk_size_gb: 0 });
+  expect((await alice.get(`/v4/databases/engines/${ENGINE}`)).body).toMatchObject({
+    ...{ id: ENGINE, engine: "mysql", version: "9.7.4", total_disk_size_gb: 10, used_disk_size_gb: 1 },
+  });
+});
+
 test("a create is three round trips to the database: its ids, all that it writes, the commit", async () => {
   await using world = await newWorld();
   const alice = await world.customer();

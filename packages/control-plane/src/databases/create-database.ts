@@ -155,12 +155,13 @@ export const usageOf = (plan: Pick<Plan, "memory_mb" | "disk_mb">, clusterSize: 
 async function requireCapability(db: Db, accountId: number): Promise<void> {
   const account = await db
     .selectFrom("accounts")
-    .select(["capabilities", "databases"])
+    .select(["id", "capabilities"])
     .where("id", "=", accountId)
     .executeTakeFirstOrThrow();
-  if (!mayHaveDatabases(account, true))
+  if (!(await mayHaveDatabases(db, account, true)))
     throw new DomainError("forbidden", {
-      reason: "Managed Databases are not open to this account yet. Ask the operator for the capability.",
+      reason:
+        "Managed Databases are open only to accounts that have an active database, and this account has none. Ask the operator for the capability.",
     });
 }
 

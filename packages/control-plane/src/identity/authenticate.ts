@@ -12,10 +12,12 @@ export type Authenticate = (authorization: string | undefined) => Promise<Princi
 /** `Bearer` is the interface's scheme; one SDK says `token`. */
 const scheme = /^(?:bearer|token) +([0-9a-f]{64})$/i;
 
+export const tokenIn = (authorization: string | undefined): string | undefined => scheme.exec(authorization ?? "")?.[1];
+
 export const createAuthenticate =
   ({ db, clock, tokens }: { db: Db; clock: Clock; tokens: TokenCache }): Authenticate =>
   async (authorization) => {
-    const token = scheme.exec(authorization ?? "")?.[1];
+    const token = tokenIn(authorization);
     if (token === undefined) throw invalidToken(whyNoToken(authorization));
     const hash = sha256(token);
     const name = hash.toString("base64");

@@ -14,6 +14,7 @@ import { fileOf, readFiles } from "#platform/http/upload-body.ts";
 import { ignoredFieldsHeader, judgeUnknownFields } from "#platform/http/unknown-fields.ts";
 import { isText, validate, validPartOf } from "#platform/http/validate.ts";
 import type { Authenticate } from "./authenticate.ts";
+import { closedAccountHolder } from "./closed-account-holder.ts";
 import { permissionOn } from "./grants.ts";
 import { isUserGone } from "./identity-store.ts";
 import { invalidToken } from "./invalid-token.ts";
@@ -96,16 +97,7 @@ export function route<const O extends Operation>(
       once:
         principal === undefined || operation.method !== "POST"
           ? always
-          : createOnce({
-              key: header(request, "idempotency-key"),
-              accountId: principal.accountId,
-              userId: principal.userId,
-              operationId: operation.id,
-              request: { params, body: request.body },
-              secretReply: operation.secretReply === true,
-              secrets: deps.onceSecrets,
-              now: deps.clock(),
-            }),
+          : onceOf(deps, operation, request, principal, params),
     } as Call<O>).catch((error: unknown) => {
       throw isUserGone(error) ? invalidToken() : error;
     });
@@ -165,8 +157,29 @@ async function principalOf(
 ): Promise<Principal | undefined> {
   const { authorization } = request.headers;
   if (operation.access === "public" && authorization === undefined) return undefined;
-  return deps.authenticate(authorization);
+  try {
+    return await deps.authenticate(authorization);
+  } catch (error) {
+    const holder = operation.endsAccount === true ? await closedAccountHolder(deps, authorization) : undefined;
+    if (holder !== undefined) await onceOf(deps, operation, request, holder, undefined).requireNotDone(deps.db);
+    throw error;
+  }
 }
+
+/** Made anew for each request: a key belongs to a user and an operation, and to what was sent with it. */
+const onceOf = (
+  deps: RouteDeps,
+  operation: Operation,
+  request: FastifyRequest,
+  { accountId, userId }: Pick<Principal, "accountId" | "userId">,
+  params: unknown,
+): Once =>
+  createOnce({
+    ...{ accountId, userId, operationId: operation.id, secrets: deps.onceSecrets, now: deps.clock() },
+    key: header(request, "idempotency-key"),
+    request: { params, body: request.body },
+    secretReply: operation.secretReply === true,
+  });
 
 /** An unrestricted user's object is looked for here only if a body would be judged before it. */
 async function requireEntity(

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { activeDatabase } from "#testing/active-database.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 const INSTANCES = "/v4/databases/mysql/instances";
@@ -81,18 +82,31 @@ test("a deleted database takes its grants with it", async () => {
   expect(await world.db.selectFrom("entity_grants").selectAll().execute()).toEqual([]);
 });
 
-test("where databases are open to customers only, the capability or a database lets in", async () => {
+test("where databases are open to customers only, the capability or an active database lets in", async () => {
   await using world = await newWorld({ existingCustomersOnly: true });
-  const alice = await world.customer();
-  expect(await alice.create()).toMatchObject({
+  const [alice, host] = [await world.customer(), await world.host()];
+  const capability = (granted: boolean) =>
+    world.operator.post(`/admin/accounts/${alice.accountId}/capabilities`, {
+      capability: "Managed Databases",
+      granted,
+    });
+  const setStatus = (status: "active" | "failed" | "backing_up") =>
+    world.db.updateTable("databases").set({ status }).execute();
+  const refused = {
     status: 403,
-    body: { errors: [{ reason: expect.stringContaining("operator") }] },
-  });
-  await world.db
-    .updateTable("accounts")
-    .set({ capabilities: ["Managed Databases"] })
-    .execute();
+    body: { errors: [{ reason: expect.stringContaining("have an active database, and this account has none") }] },
+  };
+  expect(await alice.create()).toMatchObject(refused);
+  await capability(true);
   expect(await alice.create()).toMatchObject({ status: 200 });
-  await world.db.updateTable("accounts").set({ capabilities: [] }).execute();
+  await capability(false);
+  // One that is still being made does not count, nor does one that failed.
+  expect(await alice.create()).toMatchObject(refused);
+  await setStatus("failed");
+  expect(await alice.create()).toMatchObject(refused);
+
+  await setStatus("active");
+  await activeDatabase(world, alice, host);
+  await setStatus("backing_up");
   expect(await alice.create()).toMatchObject({ status: 200 });
 });

@@ -68,6 +68,21 @@ test("an invitation reaches the new user once, with a link of three days, and le
   expect(await post.outbox()).toEqual([]);
 });
 
+test.each(["post@xn--e1afmkfd.xn--p1ai", "a&b/c@test.example", "почта@пример.рф"])(
+  "an invitation to %s is delivered",
+  async (email) => {
+    await using world = await newWorld();
+    await using post = await stage(world);
+    const alice = await world.customer();
+    await world.db.updateTable("users").set({ email }).where("id", "=", alice.userId).execute();
+
+    await world.db.transaction().execute((tx) => post.letters.invite(tx, { ...invitationOf(alice), email }));
+
+    expect(await post.sender.sendDue()).toEqual(["sent"]);
+    expect(post.server.mails).toHaveLength(1);
+  },
+);
+
 // A company's name is chosen by others.
 test("what others chose is escaped in the letter, adds no line to its text and no header", async () => {
   await using world = await newWorld();

@@ -73,7 +73,7 @@ const Environment = z.object({
   MOORAGE_PROVISION_DEADLINE_SECONDS: z.coerce.number().positive().default(900),
   MOORAGE_UPDATE_DEADLINE_SECONDS: z.coerce.number().positive().default(120),
   MOORAGE_DELETE_DEADLINE_SECONDS: z.coerce.number().positive().default(86_400),
-  /** Only accounts that have a database, or were given the capability, may create one. */
+  /** Only accounts that have an active database, or were given the capability, may create one. */
   MOORAGE_EXISTING_CUSTOMERS_ONLY: z.stringbool().default(false),
   /** What `ssl_connection` is for a database that is created without it. */
   MOORAGE_SSL_CONNECTION_IF_OMITTED: z.stringbool().default(true),

@@ -11,13 +11,28 @@ export type Region = Awaited<ReturnType<ReturnType<typeof regions>["executeTakeF
 export type Plan = Selectable<Tables["plans"]>;
 export type EngineVersion = Selectable<Tables["engine_versions"]>;
 
-/** With what is said of its outage, if it is down. */
+/** With what is said of its outage, if it is down, and whether a host there takes databases. */
 const regions = (db: Db | Tx) =>
   db
     .selectFrom("regions")
     .leftJoin("outages", "outages.region", "regions.id")
     .selectAll("regions")
-    .select(["outages.message as outage", "outages.since as outage_since"]);
+    .select(["outages.message as outage", "outages.since as outage_since"])
+    .select(({ exists, selectFrom }) =>
+      exists(
+        selectFrom("hosts")
+          .select("hosts.id")
+          .whereRef("hosts.region", "=", "regions.id")
+          .where("hosts.state", "=", "active"),
+      )
+        .$castTo<boolean>()
+        .as("has_host"),
+    );
+
+/** Whether a database can be had there: a host takes it, and nothing is known to be broken. */
+export const takesDatabases = ({ has_host, outage }: Pick<Region, "has_host" | "outage">): boolean =>
+  has_host && outage === null;
+
 export const findRegion = (db: Db | Tx, id: string): Promise<Region | undefined> =>
   regions(db).where("regions.id", "=", id).executeTakeFirst();
 export const findPlan = (db: Db | Tx, id: string): Promise<Plan | undefined> =>

@@ -13,6 +13,7 @@ export {
   type Plan,
   pageOfEngineIds,
   pageOfPlans,
+  pageOfRegions,
   type Region,
   type PricedPlan,
   pricedPlans,
@@ -20,6 +21,7 @@ export {
   saveOutage,
   savePlan,
   saveRegion,
+  takesDatabases,
 } from "./catalogue.ts";
 export { createOffers, type Offered, type Offers } from "./offers.ts";
 export { regionRoutes } from "./routes.ts";
