@@ -100,6 +100,6 @@ test.each(connecting)("$heading: connects by name; refuses another name and anot
 test("the commands that change the allow list change it, and end when it is in force", async () => {
   const { stdout } = await paste(aboutTheApi);
   expect(stdout).toContain('"status": "finished"');
-  expect(stdout).toMatch(/Applied on host-\d/);
+  expect(stdout).toMatch(/Applied on every node at \d/);
   expect((await alice.view(id)).body.allow_list).toEqual(["203.0.113.7", "2001:db8:5::/48"]);
 });

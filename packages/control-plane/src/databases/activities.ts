@@ -1,5 +1,5 @@
 import { toTimestamp } from "@moorage/contract";
-import { allocateNodes, findHost, findNodes, releaseNodes, want } from "#fleet/index.ts";
+import { allocateNodes, findNodes, releaseNodes, want } from "#fleet/index.ts";
 import { giveBackToLimits } from "#identity/index.ts";
 import { findOperation } from "#operations/index.ts";
 import type { Clock } from "#platform/clock.ts";
@@ -14,6 +14,7 @@ import { type DatabaseRow, lockDatabase, saveDatabase } from "./database-store.t
 import { meterDatabase } from "./meter-database.ts";
 import type { ArchiveSettings } from "./node-spec.ts";
 import { plannedPatch } from "./plan-patches.ts";
+import { reportedBy } from "./reported-by.ts";
 import { type Settlement, settle } from "./settle.ts";
 import { liveOn } from "./timeline-store.ts";
 import { givePast } from "./timelines/give-past.ts";
@@ -197,17 +198,13 @@ export const createReleaseChore =
     );
   };
 
-/** When the list was applied where, or why it was not. */
+/** When the list was in force everywhere, or why it is not. */
 async function messageOfUpdate(tx: Tx, database: DatabaseRow, { done, message }: Settlement): Promise<string> {
   const nodes = await findNodes(tx, database.account_id, database.id);
   if (!done) {
-    const said = message ?? nodes.find(({ observed_message }) => observed_message !== null)?.observed_message;
-    return `The allow list could not be applied, and the one before it is kept: ${said ?? "a host did not confirm it in time."}`;
+    const said = message ?? reportedBy(nodes) ?? "a host did not confirm it in time.";
+    return `The allow list could not be applied, and the one before it is kept: ${said}`;
   }
-  const places: string[] = [];
-  for (const { host_id, observed_at } of nodes) {
-    const { name } = await findHost(tx, host_id);
-    places.push(observed_at === null ? name : `${name} at ${toTimestamp(observed_at)}`);
-  }
-  return `Applied on ${places.join(", ")}.`;
+  const times = nodes.flatMap(({ observed_at }) => (observed_at === null ? [] : [observed_at.getTime()]));
+  return times.length === 0 ? "Applied." : `Applied on every node at ${toTimestamp(new Date(Math.max(...times)))}.`;
 }

@@ -13,6 +13,7 @@ import { statusAfter } from "./database.ts";
 import { type DatabaseRow, saveDatabase } from "./database-store.ts";
 import { meterDatabase } from "./meter-database.ts";
 import { plannedPatch } from "./plan-patches.ts";
+import { reportedBy } from "./reported-by.ts";
 import { differenceOf } from "./resize-database.ts";
 import { type Settlement, settle } from "./settle.ts";
 import { areThere, loadDatabase, specsOf, wakeHosts, wantAsRow } from "./want-specs.ts";
@@ -128,8 +129,7 @@ function messageOf(
   others: number,
 ): { message?: string } {
   if (done) return {};
-  const told = message ?? nodes.find(({ observed_message }) => observed_message !== null)?.observed_message;
-  const said = told ?? "a host did not confirm it in time.";
+  const said = message ?? reportedBy(nodes) ?? "a host did not confirm it in time.";
   if (others === 0) return { message: `${failed}: ${said}` };
   const left = `${others} of its ${nodes.length} nodes have it; it goes on in the next maintenance window`;
   return { message: `The change is not complete: ${left}: ${said}` };

@@ -1,5 +1,6 @@
 import type { EventAction, EventStatus, Notification } from "@moorage/contract";
 import type { DiskState } from "@moorage/contract/agent";
+import { forTenants } from "#fleet/index.ts";
 
 /** What a host found. `disk` is told when it changes, a verification when it was tried. */
 export type Finding = { kind: "disk"; disk: DiskState } | { kind: "verification"; ok: boolean; message: string };
@@ -36,13 +37,14 @@ function judgeDisk(disk: DiskState, label: string): Judgement {
 
 function judgeVerification({ ok, message }: { ok: boolean; message: string }, label: string): Judgement {
   if (ok) return {};
+  const found = forTenants(message);
   return {
-    event: { action: "database_backup_verification", status: "failed", message },
+    event: { action: "database_backup_verification", status: "failed", message: found },
     notice: {
       type: "notice",
       severity: "critical",
       label: "Backup failed its verification",
-      message: `The newest backup of ${label} could not be restored for a check: ${message}`,
+      message: `The newest backup of ${label} could not be restored for a check: ${found}`,
       body: "The database itself is not affected. The operator can see it too; take a snapshot to have another backup.",
     },
   };

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { aMinuteLater, HOME, INSTANCES, OFFICE, staged, updatesOf, wantedSpec } from "#testing/active-database.ts";
 import { ENGINE, newWorld, PLAN, REGION } from "#testing/world.ts";
 
-test("when the host has the list, the database is active, and the event says when it was applied where", async () => {
+test("when the host has the list, the database is active, and the event says when it was applied", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await staged(world);
   await alice.put(database.url, { allow_list: OFFICE });
@@ -21,7 +21,7 @@ test("when the host has the list, the database is active, and the event says whe
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: OFFICE });
   const at = world.time.now.toISOString().slice(0, 19);
-  expect(await updatesOf(world)).toMatchObject([{ status: "finished", message: `Applied on ${host.name} at ${at}.` }]);
+  expect(await updatesOf(world)).toMatchObject([{ status: "finished", message: `Applied on every node at ${at}.` }]);
   expect(await wantedSpec(world)).toMatchObject({ generation: 2 });
 });
 
@@ -51,9 +51,9 @@ test("a list that its host could not apply leaves the old one shown and wanted, 
   const { id } = await world.lastOperation();
   await world.activities.wantAllowList(id);
   await host.report(await wantedSpec(world), "failed", { message: "gate: nft is broken" });
-  expect(await world.checkPhase(id, "allow-list")).toEqual({ state: "failed", message: "gate: nft is broken" });
+  expect(await world.checkPhase(id, "allow-list")).toEqual({ state: "failed", message: "nft is broken" });
 
-  await world.activities.settleUpdate(id, { done: false, message: "gate: nft is broken" });
+  await world.activities.settleUpdate(id, { done: false, message: "nft is broken" });
 
   // Label and window are not the host's, and stay changed.
   const shown = (await alice.get(database.url)).body;

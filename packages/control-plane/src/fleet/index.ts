@@ -6,6 +6,7 @@ export { allocateNodes, allocateReplacement, releaseNodes } from "./allocate.ts"
 export { amendWanted } from "./amend-wanted.ts";
 export { declareDead } from "./declare-dead.ts";
 export { type NewHost, registerHost } from "./enrol.ts";
+export { forTenants } from "./for-tenants.ts";
 export { areHeard, findHost, type HostRow, readInstallation } from "./host-store.ts";
 export { addressOf, findNodes, findServedNode, lockNodes, type NodeRow, uidOf } from "./node-store.ts";
 export { SILENT_AFTER_MS } from "./placement.ts";

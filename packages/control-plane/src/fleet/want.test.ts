@@ -33,7 +33,11 @@ test.each([
   ["running, but to go", node({ tombstoned: true }), pending],
   ["gone, as asked", node({ tombstoned: true, observed_state: "gone" }), observed],
   ["failed", node({ observed_state: "failed", observed_message: "no disk" }), { state: "failed", message: "no disk" }],
-  ["unsupported", node({ observed_state: "unsupported" }), { state: "failed", message: "The host could not do it." }],
+  [
+    "unsupported",
+    node({ observed_state: "unsupported" }),
+    { state: "failed", message: "The host could not do it. The operator can see why." },
+  ],
   ["an earlier generation failed", node({ observed_state: "failed", observed_generation: 2 }), pending],
 ])("%s", (_name, one, progress) => {
   expect(progressOf([one], [asked("n1")])).toEqual(progress);

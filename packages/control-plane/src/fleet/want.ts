@@ -1,6 +1,7 @@
 import type { NodeSpec, NodeState } from "@moorage/contract/agent";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { WantedNode } from "#platform/db/tables.ts";
+import { forTenants } from "./for-tenants.ts";
 import { lockHosts, raiseRevision, readInstallation } from "./host-store.ts";
 import { lockNodes, type NodeRow } from "./node-store.ts";
 import type { PhaseSpan } from "./phase-progress.ts";
@@ -142,7 +143,7 @@ export function progressOf(nodes: readonly ObservedNode[], wanted: readonly Want
     );
   });
   const failed = reached.find(({ observed_state }) => observed_state === "failed" || observed_state === "unsupported");
-  if (failed !== undefined) return { state: "failed", message: failed.observed_message ?? "The host could not do it." };
+  if (failed !== undefined) return { state: "failed", message: forTenants(failed.observed_message) };
   const done = reached.filter((node) => node.observed_state === stateWantedOf(node));
   if (done.length < wanted.length) return { state: "pending" };
   return progressOfJobs(nodes, wanted);
@@ -155,7 +156,7 @@ function progressOfJobs(nodes: readonly ObservedNode[], wanted: readonly WantedN
   const asked = wanted.flatMap(({ jobs }) => jobs ?? []);
   const told = nodes.flatMap(({ observed_jobs }) => observed_jobs).filter(({ id }) => asked.includes(id));
   const failed = told.find(({ state }) => state === "failed");
-  if (failed !== undefined) return { state: "failed", message: failed.message ?? "The host could not do it." };
+  if (failed !== undefined) return { state: "failed", message: forTenants(failed.message) };
   return asked.every((id) => told.some((job) => job.id === id && job.state === "done"))
     ? { state: "observed" }
     : { state: "pending" };

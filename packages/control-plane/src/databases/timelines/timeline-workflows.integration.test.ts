@@ -53,7 +53,7 @@ test("a restore that its host cannot make ends on the data before it, there too"
   expect(await lastEvent(world)).toMatchObject({
     action: "database_backup_restore",
     status: "failed",
-    message: expect.stringContaining("recipe: a log is missing"),
+    message: expect.stringContaining("a log is missing"),
   });
   const [old] = await timelinesOf(world, database);
   expect(specOf(database.id)).toMatchObject({ generation: 4, data: { timeline: old?.id, ordinal: 0 } });

@@ -1,3 +1,4 @@
+import { forTenants } from "#fleet/index.ts";
 import { findOperation } from "#operations/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
@@ -87,6 +88,6 @@ const factsOf = (work: CaptureWork): CaptureFacts => ({
   host: { state: work.host_state, captures: work.host_captures ?? undefined },
   heardSince: work.seen_at !== null && work.seen_at > work.created_at,
   state: work.observed_state,
-  message: work.observed_message,
+  message: work.observed_message === null ? null : forTenants(work.observed_message),
   content: work.observed_content,
 });
