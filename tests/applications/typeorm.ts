@@ -51,7 +51,7 @@ const source = (migrations: (typeof First1700000000000 | typeof Second1700000000
     timezone: "Z",
     entities: [Product],
     migrations,
-  } as ConstructorParameters<typeof DataSource>[0]).initialize();
+  }).initialize();
 
 const first = await source([First1700000000000]);
 await first.runMigrations();

@@ -32,7 +32,7 @@ const spellings = (id: string): string[] => [
     "null",
   ],
   // Digits of other scripts.
-  [...id].map((digit) => String.fromCodePoint(0x0660 + Number(digit))).join(""),
+  id.replaceAll(/[0-9]/g, (digit) => String.fromCodePoint(0x0660 + Number(digit))),
 ];
 
 const withIds = operations.filter(

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { fieldsOf, flagOf, optionOf } from "./body-field.ts";
 
 test("the body of every operation can be given by options", () => {
-  for (const { body } of operations) if (body !== undefined) expect(() => fieldsOf(body).map(optionOf)).not.toThrow();
+  const bodies = operations.flatMap(({ body }) => body ?? []);
+  expect(() => bodies.flatMap((body) => fieldsOf(body).map(optionOf))).not.toThrow();
 });
 
 test("a field that has a name for other clients too is one option, by our name", () => {

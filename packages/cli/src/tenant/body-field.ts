@@ -79,7 +79,7 @@ const shapes: Readonly<Record<Field["kind"], string>> = {
 export function optionOf(field: Field): Option {
   const { path, kind, help, choices, isRequired, preset } = field;
   const isList = kind === "list" || kind === "numbers";
-  const otherwise = preset === undefined || isList ? "" : `(without it: ${String(preset)})`;
+  const otherwise = preset === undefined || isList ? "" : `(without it: ${JSON.stringify(preset)})`;
   const needed = isRequired ? "(needed)" : otherwise;
   const said = [help || choices.join(", "), needed, isList ? "(repeat it for more)" : ""];
   const option = new Option(`${flagOf(path)} ${shapes[kind]}`, said.filter(Boolean).join(" "));

@@ -39,7 +39,7 @@ async function newestCalled(
   const list = operations.find((each) => each.path === path && each.paged === true);
   if (list === undefined || !("label" in body)) return undefined;
   const found: { id: number; label: string }[] = [];
-  for await (const item of client.items(list as never, { params } as never)) found.push(item as never);
+  for await (const item of client.items(list as never, { params } as never)) found.push(item);
   return found.filter(({ label }) => label === body.label).sort((one, other) => other.id - one.id)[0];
 }
 

@@ -33,6 +33,6 @@ test.each<[string, Parameters<typeof paymentOf>[0], unknown]>([
   ],
   ["there is nothing to pay", [invoice(2, 10, 0)], undefined],
   ["the books do not have it", [invoice(1, 1, 9)], undefined],
-])("%s", (_name, ledger, payment) => {
-  expect(paymentOf(ledger, second)).toEqual(payment);
+])("%s", (_name, ledger, expected) => {
+  expect(paymentOf(ledger, second)).toEqual(expected);
 });

@@ -23,7 +23,9 @@ const newApp = (bounds: Partial<Bounds> = {}) => {
     await app.close();
   });
   const statusOf = async (url: string) => (await app.inject({ url })).statusCode;
-  const untilBegun = (count: number) => expect.poll(() => begun, { interval: 5 }).toBe(count);
+  const untilBegun = async (count: number) => {
+    await expect.poll(() => begun, { interval: 5 }).toBe(count);
+  };
   return { app, release, statusOf, untilBegun };
 };
 

@@ -64,5 +64,5 @@ test("text that no database keeps as it was sent is refused, by its field", () =
 test("the valid part has what has the right form and is text, and the values of what was left out", () => {
   const some = z.object({ label: z.string(), size: z.int().default(1), region: z.string(), list: z.array(z.string()) });
   expect(validPartOf(some, { label: 7, region: "eu", list: ["a\0b"] })).toEqual({ size: 1, region: "eu" });
-  expect(["text", 7, null, [], undefined].map((input) => validPartOf(some, input))).toEqual(Array(5).fill({ size: 1 }));
+  for (const input of ["text", 7, null, [], undefined]) expect(validPartOf(some, input)).toEqual({ size: 1 });
 });
