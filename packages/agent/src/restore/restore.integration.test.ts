@@ -170,6 +170,8 @@ describe("data from the archive", () => {
 
   test("of two rows that were written a second apart, a fork to a time between them has the first one only", async () => {
     const present = handMadeArchive(host, store, node);
+    const baseline = "ALTER USER 'moorage_tools'@'localhost' COMMENT";
+    await withRoot(present.socket, (root) => root.query(`${baseline} 'baseline 0'`));
     await query(1, "CREATE TABLE shop.moments (name VARCHAR(20)); INSERT INTO shop.moments VALUES ('first')");
     await query(1, "DO SLEEP(0.5)");
     const between = new Date().toISOString();
@@ -179,6 +181,13 @@ describe("data from the archive", () => {
     recipe(fork, prepared(), [...archive.logs, ...present.logs.map((log) => ({ ...log, before: between }))]);
     await want(forked(0));
     expect(await query(2, "SELECT name FROM shop.moments")).toEqual([{ name: "first" }]);
+    // Of an older baseline when they were made, the data have today's now.
+    const level = "SELECT attribute->>'$.comment' <> 'baseline 0' AS newer FROM information_schema.user_attributes";
+    expect(await query(2, `${level} WHERE user = 'moorage_tools'`)).toEqual([{ newer: 1 }]);
+    await withRoot(present.socket, async (root) => {
+      await root.query("SET sql_log_bin = 0");
+      await root.query(`${baseline} 'baseline 1'`);
+    });
     expect(await checksum(2)).toEqual(whole);
     await query(1, "DROP TABLE shop.moments");
     present.close();
