@@ -13,13 +13,15 @@ import { type Run, trial } from "./trial.ts";
 
 type Point = { flow: FlowName; step: string; mode: FaultMode };
 
-/** Steps of other flows. Each must have a test elsewhere: enrolment, renewal of certificates, recovery, chores. */
+/** Steps of other flows. Each must have a test elsewhere: enrolment, renewal of certificates, the baseline, recovery, chores. */
 const OTHER_FLOWS = [
   "fleet.enrol",
   "fleet.renew",
   "fleet.digest",
   "agent.renew.certificate",
   "agent.renew.tls",
+  // Only of a server that runs while its agent is started.
+  "agent.baseline.bring",
   ...chores,
 ];
 
