@@ -107,11 +107,11 @@ export async function strikePartOfCommit(run: Run, commit: number): Promise<void
     Object.fromEntries(
       groupNames.map((group) => {
         const has = (step: string): boolean => groupOf(step) === group;
-        const struck = points.filter(({ step }) => has(step)).map(({ step, mode }) => `${mode} ${step}`);
-        return [group, { steps: known.filter(has).length, struck: struck.length, now: struck.join(", ") }];
+        return [group, { steps: known.filter(has).length, now: points.filter(({ step }) => has(step)).length }];
       }),
     ),
   );
+  for (const { flow, step, mode } of points) console.log(`  ${mode.padEnd(11)} ${step} in ${flow}`);
   const unknown = announced.filter((step) => flowsOf[step] === undefined);
   if (unknown.length > 0)
     console.log(`In no commit's part, until \`pnpm test:faults --only trace\` finds a flow: ${unknown.join(", ")}`);
