@@ -163,7 +163,7 @@ test("a new node has no transaction of its own", async () => {
 });
 
 test.each(expectations)("a new node: %s", async (_, expectation) => {
-  await expectation();
+  await expect(expectation()).resolves.toBeUndefined();
 });
 
 test("sessions of the service cannot be ended, nor can what is none", async () => {
@@ -273,7 +273,7 @@ const older = [
 test("a server without it fails every expectation; a tenant's procedure in the name of an account of ours gets no rights", async () => {
   await host.stopAgent();
   await asRoot(...older);
-  for (const [, expectation] of expectations) await expect(expectation()).rejects.toThrow();
+  for (const [, expectation] of expectations) await expect(expectation()).rejects.toBeInstanceOf(Error);
   await query("CREATE DEFINER = 'moorage_tools'@'localhost' PROCEDURE shop.own() KILL 1");
   await query("CREATE DEFINER = 'moorage_group'@'%' PROCEDURE shop.join_in() KILL 1");
   await expect(makeGroupAccount(socket(), "secret", { isGroup: true })).rejects.toThrow("shop.join_in has the definer");
