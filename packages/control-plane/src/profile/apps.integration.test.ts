@@ -2,6 +2,7 @@ import type { AuthorizedApp } from "@moorage/contract";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { consent } from "#testing/consent.ts";
+import { refusalOf } from "#testing/refusal-of.ts";
 import { newWorld, PUBLIC_URL, type World } from "#testing/world.ts";
 
 const APPS = "/v4/profile/apps";
@@ -96,7 +97,7 @@ test("a colleague's and a stranger's app are not found, and stay", async () => {
   const { appGrantId } = await consent(world, alice, client);
 
   for (const other of [colleague, maker]) {
-    const missing = (await other.get(`${APPS}/1`)).body;
+    const missing = refusalOf(await other.get(`${APPS}/987654321`), 987_654_321, appGrantId);
     expect(await other.get(`${APPS}/${appGrantId}`)).toMatchObject({ status: 404, body: missing });
     expect(await other.delete(`${APPS}/${appGrantId}`)).toMatchObject({ status: 404, body: missing });
   }

@@ -1,5 +1,6 @@
 import type { Event, Profile } from "@moorage/contract";
 import { expect, test } from "vitest";
+import { refusalOf } from "#testing/refusal-of.ts";
 import { newWorld } from "#testing/world.ts";
 
 const PROFILE = "/v4/profile";
@@ -143,7 +144,7 @@ test("a profile is one's own: nothing in it leads to a colleague", async () => {
   const { id } = (await owner.post<{ id: number }>("/v4/profile/tokens", {})).body;
 
   for (const path of [`/v4/profile/tokens/${id}`]) {
-    const missing = (await clerk.get("/v4/profile/tokens/1")).body;
+    const missing = refusalOf(await clerk.get("/v4/profile/tokens/987654321"), 987_654_321, id);
     expect(await clerk.get(path)).toMatchObject({ status: 404, body: missing });
     expect(await clerk.put(path, { label: "mine" })).toMatchObject({ status: 404, body: missing });
     expect(await clerk.delete(path)).toMatchObject({ status: 404, body: missing });

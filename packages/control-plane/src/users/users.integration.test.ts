@@ -1,6 +1,7 @@
 import type { Event, User } from "@moorage/contract";
 import { expect, test } from "vitest";
 import { consent } from "#testing/consent.ts";
+import { refusalOf } from "#testing/refusal-of.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 const USERS = "/v4/account/users";
@@ -104,7 +105,7 @@ test("another account's user is not found, and stays as they are", async () => {
   await using world = await newWorld();
   const [owner, stranger] = [await world.customer(), await world.customer()];
   const path = `${USERS}/${owner.username}`;
-  const missing = (await stranger.get(`${USERS}/nobody`)).body;
+  const missing = refusalOf(await stranger.get(`${USERS}/nobody`), "nobody", owner.username);
 
   for (const reply of [
     await stranger.get(path),
