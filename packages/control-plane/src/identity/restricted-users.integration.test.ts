@@ -35,7 +35,11 @@ test("a restricted user sees only granted databases, in views, lists, counts and
   await grant(shown, "read_only");
 
   expect(await clerk.get(`${INSTANCES}/${shown}`)).toMatchObject({ status: 200 });
-  expect((await clerk.get(`${INSTANCES}/${hidden}`)).body).toEqual((await clerk.get(`${INSTANCES}/1`)).body);
+  const refusal = async (id: number) => {
+    const { status, body } = await clerk.get(`${INSTANCES}/${id}`);
+    return [status, JSON.stringify(body).replaceAll(String(id), "N")];
+  };
+  expect(await refusal(hidden)).toEqual(await refusal(hidden + 1_000_000));
   for (const list of [INSTANCES, "/v4/databases/instances"])
     expect((await clerk.get<Named>(list)).body).toMatchObject({ results: 1, data: [{ id: shown }] });
   const events = (await clerk.get<{ data: { entity: { id: number } }[]; results: number }>("/v4/account/events")).body;

@@ -55,7 +55,7 @@ test("regions and engine versions are listed, and can be said again", async () =
   await world.operator.post("/admin/regions", again);
 
   expect((await world.operator.get("/admin/regions")).body).toEqual({
-    data: [{ ...again, outage: null, outage_since: null }],
+    data: [{ ...again, outage: null, outage_since: null, has_host: false }],
   });
   expect((await world.operator.get("/admin/engines")).body).toEqual({
     data: [{ id: "mysql/9.7.4", engine: "mysql", version: "9.7.4", image: "a".repeat(64), prepared: "b".repeat(64) }],
