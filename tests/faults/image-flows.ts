@@ -63,7 +63,7 @@ const dueNow = (id: number): Promise<unknown> =>
  */
 export async function untilCleared(id: number): Promise<void> {
   await query("update images set upload_until = upload_until - interval '2 days' where id = $1", [id]);
-  await until(`image ${id} is cleared from the stores`, 90, async () => {
+  await until(`image ${id} is cleared from the stores`, 600, async () => {
     await query("update images set clear_at = null where id = $1 and clear_at > now() and cleared_at is null", [id]);
     return (await query("select 1 from images where id = $1 and cleared_at is not null", [id])).length === 1;
   });
