@@ -51,6 +51,8 @@ export const benchCreates = (): Promise<boolean> =>
 async function seed(pool: pg.Pool): Promise<string[]> {
   await pool.query(`
     insert into regions (id, label, country) values ('here', 'Here', 'de');
+    insert into hosts (name, region, failure_domain, address, node_network, state, memory_mb, disk_mb, vcpus, created_at)
+      values ('host', 'here', 'rack', '10.127.0.1', '10.128.16.0/20', 'active', 1, 1, 1, now());
     insert into plans (id, label, class, memory_mb, disk_mb, vcpus) values ('small', 'Small', 'standard', 1024, 10240, 1);
     insert into engine_versions (id, engine, version, image, prepared) values ('mysql/9.7.4', 'mysql', '9.7.4', 'a', 'b');
     insert into accounts (id, company, email, max_databases, max_nodes, max_memory_mb, max_disk_mb, created_at)

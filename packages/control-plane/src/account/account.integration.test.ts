@@ -1,7 +1,7 @@
 import type { Account, Event } from "@moorage/contract";
 import { expect, test } from "vitest";
 import { activeDatabase } from "#testing/active-database.ts";
-import { newWorld, REGION, type World } from "#testing/world.ts";
+import { ENGINE, newWorld, PLAN, REGION, type World } from "#testing/world.ts";
 
 const ACCOUNT = "/v4/account";
 type Page<Item> = { data: Item[]; results: number };
@@ -173,18 +173,37 @@ test("settings are kept, and what is not ours to set is left out", async () => {
   expect((await alice.put(`${ACCOUNT}/settings`, { network_helper: "yes" })).status).toBe(400);
 });
 
-test("databases are available where a host takes them, and nowhere during an outage", async () => {
-  await using world = await newWorld();
+test("databases are available where a host takes them and nowhere during an outage, and create and regions agree", async () => {
+  await using world = await newWorld({ withoutHosts: true });
   const alice = await world.customer();
+  await world.operator.post("/admin/regions", { id: "eu-west", label: "Lisbon", country: "pt" });
   const there = async () => (await alice.get(`${ACCOUNT}/availability/${REGION}`)).body;
   const none = { region: REGION, available: [], unavailable: ["Managed Databases"] };
+  const offered = async () =>
+    (await alice.get<{ data: { id: string; capabilities: string[] }[] }>("/v4/regions")).body.data
+      .filter(({ capabilities }) => capabilities.includes("Managed Databases"))
+      .map(({ id }) => id);
+  const create = async (region: string) => {
+    world.time.now = new Date(world.time.now.getTime() + 60_000);
+    return alice.post("/v4/databases/mysql/instances", { label: `db-${region}`, region, type: PLAN, engine: ENGINE });
+  };
+  const refusedWith = (valid: string) => ({
+    status: 400,
+    body: { errors: [{ field: "region", reason: `region must be a valid value: ${valid}` }] },
+  });
 
   expect(await there()).toEqual(none);
+  expect(await create(REGION)).toMatchObject(refusedWith("none is offered yet"));
   await world.host();
   expect(await there()).toEqual({ region: REGION, available: ["Managed Databases"], unavailable: [] });
+  expect(await offered()).toEqual([REGION]);
+  expect(await create("eu-west")).toMatchObject(refusedWith(REGION));
+  expect(await create(REGION)).toMatchObject({ status: 200 });
   await world.operator.post(`/admin/regions/${REGION}/outage`, { message: "power" });
   expect(await there()).toEqual(none);
-  expect((await alice.get(`${ACCOUNT}/availability`)).body).toEqual({ data: [none], page: 1, pages: 1, results: 1 });
+  expect(await offered()).toEqual([]);
+  expect(await create(REGION)).toMatchObject(refusedWith("none is offered yet"));
+  expect((await alice.get(`${ACCOUNT}/availability`)).body).toMatchObject({ data: [none, {}], results: 2 });
   expect((await alice.get(`${ACCOUNT}/availability/atlantis`)).status).toBe(404);
 });
 

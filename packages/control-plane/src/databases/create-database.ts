@@ -8,7 +8,14 @@ import type { Db } from "#platform/db/database.ts";
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
 import type { Once } from "#platform/http/once.ts";
 import type { Sealer } from "#platform/seal.ts";
-import { type EngineVersion, findEngineVersion, type Offered, type Offers, type Plan } from "#regions/index.ts";
+import {
+  type EngineVersion,
+  findEngineVersion,
+  type Offered,
+  type Offers,
+  type Plan,
+  takesDatabases,
+} from "#regions/index.ts";
 import { acceptCreate } from "./accept-create.ts";
 import { mayHaveDatabases } from "./capability.ts";
 import { initialStatus, labelTaken, plansFor, replicationFaults, replicationOf, typeReason } from "./database.ts";
@@ -189,7 +196,9 @@ function faultsOf(
     reason: invalidReason(field, valid.join(", ") || "none is offered yet"),
   });
   return [
-    ...(request.region === undefined || region !== undefined ? [] : [oneOf("region", idsOf(offered.regions))]),
+    ...(request.region === undefined || region !== undefined
+      ? []
+      : [oneOf("region", idsOf(offered.regions.filter(takesDatabases)))]),
     ...(type === undefined || plan !== undefined
       ? []
       : [{ field: "type", reason: typeReason(offered.plans, cluster_size, type) }]),
@@ -205,7 +214,7 @@ const idsOf = (things: readonly { id: string }[]): string[] => things.map(({ id 
 
 const choose = (offered: Offered, { region, type, engine, cluster_size = 1 }: Partial<NewMysqlDatabase>) => ({
   offered,
-  region: offered.regions.find(({ id }) => id === region),
+  region: offered.regions.find((each) => each.id === region && takesDatabases(each)),
   plan: plansFor(offered.plans, cluster_size).find(({ id }) => id === type),
   newest: engine === undefined ? undefined : newestNamed(offered.engineVersions, engine),
 });

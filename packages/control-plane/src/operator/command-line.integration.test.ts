@@ -77,6 +77,7 @@ test("an operator makes everything that a tenant needs, and each step says the n
   );
   const clerk = world.as(token);
   await type(`user grants set ${id} clerk --allow add_databases account_read`);
+  await world.host();
   const created = await clerk.create();
   expect(created.status).toBe(200);
   const database = created.body.id;

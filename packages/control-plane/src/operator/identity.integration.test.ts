@@ -106,6 +106,7 @@ test.each(["ab", "-abc", "abc-", "a--b", "a_-b", "a b c", "a".repeat(33)])("%j i
 
 test("grants are merged, and what they say holds: none, read_only, read_write", async () => {
   await using world = await newWorld();
+  await world.host();
   const rob = await clerk(world);
   const grant = (body: object) => world.operator.post(`${rob.user}/grants`, body);
   expect(await rob.create()).toMatchObject({ status: 403 });
@@ -150,6 +151,7 @@ test("a grant on another account's database is refused like one on none, and not
 
 test("an unrestricted user takes no grants; one who is restricted again begins with none", async () => {
   await using world = await newWorld();
+  await world.host();
   const rob = await clerk(world);
   await world.operator.post(`${rob.user}/grants`, { global: { add_databases: true } });
   const { id } = (await rob.create()).body;

@@ -1,15 +1,13 @@
 import type { ComputeType, Region } from "@moorage/contract";
 import { DOLLAR } from "#platform/money.ts";
-import type { PricedPlan, Region as RegionRow } from "./catalogue.ts";
-
-/** Decides what the forms of clients offer there. */
-const CAPABILITIES = ["Managed Databases", "Machine Images"];
+import { type PricedPlan, type Region as RegionRow, takesDatabases } from "./catalogue.ts";
 
 export const viewOfRegion = (row: RegionRow): Region => ({
   id: row.id,
   label: row.label,
   country: row.country.toLowerCase(),
-  capabilities: CAPABILITIES,
+  // What the forms of clients offer there.
+  capabilities: [...(takesDatabases(row) ? ["Managed Databases"] : []), "Machine Images"],
   status: row.outage === null ? "ok" : "outage",
   resolvers: { ipv4: "", ipv6: "" },
 });

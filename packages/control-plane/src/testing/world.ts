@@ -84,6 +84,8 @@ export type Reply<Body = Record<string, unknown>> = { status: number; headers: R
 export type WorldSettings = {
   existingCustomersOnly?: boolean;
   sslConnectionIfOmitted?: boolean;
+  /** No region has a host until the test brings one. */
+  withoutHosts?: boolean;
   databaseCa?: string;
   prometheusUrl?: string;
   undeleteDays?: number;
@@ -235,6 +237,14 @@ export async function newWorld(settings: WorldSettings = {}) {
   await operator.post("/admin/engines", { id: ENGINE, image: "a".repeat(64), prepared: "b".repeat(64) });
 
   let people = 0;
+  /** A region without an active host takes no databases. This one has no room; the first that has takes its place. */
+  const ensureHost = async (): Promise<void> => {
+    if (settings.withoutHosts === true) return;
+    await sql`insert into hosts (name, region, failure_domain, address, node_network, state, memory_mb, disk_mb, vcpus, created_at)
+      select 'full', ${REGION}, 'full', '10.127.255.254', '10.191.240.0/20', 'active', 1, 1, 1, ${time.now}::timestamptz
+      where not exists (select from hosts where region = ${REGION} and state = 'active')
+      on conflict do nothing`.execute(db);
+  };
   const as = (token: string | undefined) => ({
     get: <Body = Record<string, unknown>>(path: string) => call<Body>("tenants", token, "GET", path),
     post: <Body = Record<string, unknown>>(path: string, body?: unknown) =>
@@ -270,6 +280,7 @@ export async function newWorld(settings: WorldSettings = {}) {
   };
 
   const registerHost = async (options: HostOptions = {}) => {
+    await sql`delete from hosts where name = 'full'`.execute(db);
     const n = ++people;
     const host = { name: `host-${n}`, failure_domain: options.failure_domain ?? `rack-${n}` };
     const reply = await operator.post<{ id: number; enrol_token: string }>("/admin/hosts", {
@@ -320,6 +331,7 @@ export async function newWorld(settings: WorldSettings = {}) {
 
     /** A user with a token, in an account of its own. */
     async customer(options: { restricted?: boolean; scopes?: string[]; limits?: object } = {}) {
+      await ensureHost();
       const n = ++people;
       const limits = { databases: 10, nodes: 10, memory_mb: 102_400, disk_mb: 1_024_000, ...options.limits };
       const account = await operator.post<{ id: number }>("/admin/accounts", {
