@@ -27,7 +27,7 @@ export default defineConfig({
           include: ["**/*.test.ts"],
           exclude: [...elsewhere, "**/*.integration.test.ts", "tests/system/**"],
           maxWorkers: 2,
-          ...patience(120_000),
+          ...patience(600_000),
         },
       },
       {

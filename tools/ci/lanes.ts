@@ -13,7 +13,7 @@ export const stackCommand = (name: string, ...args: string[]): string[] =>
 const INTEGRATION_SHARDS = 2;
 const shards = Array.from({ length: INTEGRATION_SHARDS }, (_, index) => index + 1);
 
-/** These need the processors for most of their time, and nobody times them. */
+/** These need the processors for most of their time, and nobody times them: the servers of the stacks go first. */
 const withoutStack: Stage[] = [
   { name: "check", command: program("tools/check.ts") },
   { name: "unit", command: vitest("unit") },
@@ -22,7 +22,7 @@ const withoutStack: Stage[] = [
     command: vitest("integration", "--shard", `${shard}/${INTEGRATION_SHARDS}`),
   })),
   { name: "schema", command: program("tools/previous-tests-on-new-schema.ts") },
-].map((stage) => ({ ...stage, nice: 5 }));
+].map((stage) => ({ ...stage, nice: 19 }));
 
 /** Stages of a lane run one after the other, between `up` and `down` of its stack if it has one. */
 export type Lane = { stack?: string; stages: Stage[] };
