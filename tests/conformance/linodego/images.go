@@ -115,7 +115,7 @@ func useImage(ctx context.Context, client, other *linodego.Client, image *linode
 	_, err = other.GetImage(ctx, image.ID)
 	report("another account's image: IsNotFound", require(linodego.IsNotFound(err), "%v", err), fmt.Sprint(err))
 	_, missing := other.GetImage(ctx, "private/2000000000")
-	report("and the same words as for no image at all", require(fmt.Sprint(err) == fmt.Sprint(missing), "%v, %v", err, missing), fmt.Sprint(missing))
+	report("and the same words as for no image at all", sameRefusal(err, missing), fmt.Sprint(missing))
 	report("DeleteImage", client.DeleteImage(ctx, image.ID), "accepted")
 	_, err = client.GetImage(ctx, image.ID)
 	report("after DeleteImage: IsNotFound", require(linodego.IsNotFound(err), "%v", err), fmt.Sprint(err))

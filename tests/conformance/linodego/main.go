@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"time"
 
@@ -51,6 +52,14 @@ func require(holds bool, text string, values ...any) error {
 		return nil
 	}
 	return fmt.Errorf(text, values...)
+}
+
+var ids = regexp.MustCompile(`[0-9]{4,}`)
+
+// sameRefusal: the words differ in nothing but the id that was asked for.
+func sameRefusal(hidden, missing error) error {
+	is, want := ids.ReplaceAllString(fmt.Sprint(hidden), "ID"), ids.ReplaceAllString(fmt.Sprint(missing), "ID")
+	return require(is == want, "%v, %v", hidden, missing)
 }
 
 func clientWith(token string) *linodego.Client {
