@@ -1,30 +1,19 @@
-/** The operator's command line as an operator runs it: a process of its own, over HTTP. */
-import { execFile } from "node:child_process";
+/** The operator's command line, over HTTP. Its program as a process of its own is in tests/system. */
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createLog } from "#platform/log.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { createPasswordLinks } from "#sign-in/index.ts";
 import { staged, wantedSpec } from "#testing/active-database.ts";
 import { availableImage } from "#testing/image-stage.ts";
 import { endMonth, setPrice, used } from "#testing/invoiced.ts";
+import { terminalWith } from "#testing/terminal.ts";
 import { ARCHIVE, AUTH_URL, newWorld, type World, ZONE } from "#testing/world.ts";
 import { createOperatorApi } from "../api.ts";
 
-const program = join(import.meta.dirname, "../../../cli/src/bin/moorage.ts");
 const TOKEN = "of-the-operator";
 
-/** Nothing of the tests' own environment but where compiled code is kept. */
-const { NODE_COMPILE_CACHE = "" } = process.env;
-
 type Outcome = { code: number; said: string; refused: string };
-const run = (args: readonly string[], env: Record<string, string>): Promise<Outcome> =>
-  new Promise((resolve) =>
-    execFile(process.execPath, [program, ...args], { env: { NODE_COMPILE_CACHE, ...env } }, (error, said, refused) =>
-      resolve({ code: error === null ? 0 : Number(error.code), said, refused }),
-    ),
-  );
 
 async function startConsole({ db, clock, sealer, images }: World) {
   const operatorTokenSha256 = sha256(TOKEN).toString("hex");
@@ -35,12 +24,21 @@ async function startConsole({ db, clock, sealer, images }: World) {
   await api.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
   const env = { MOORAGE_ADMIN_URL: url, MOORAGE_OPERATOR_TOKEN: TOKEN };
-  const type = (line: string, change: Record<string, string> = {}) =>
-    run(line === "" ? [] : line.split(" "), { ...env, ...change });
+  const terminal = terminalWith({});
+  const type = async (line: string, change: Record<string, string> = {}): Promise<Outcome> => {
+    // The operator's commands read the environment of their process.
+    for (const [name, value] of Object.entries({ ...env, ...change })) vi.stubEnv(name, value);
+    const { code, said, told } = await terminal.type(line, "", { ...env, ...change });
+    vi.unstubAllEnvs();
+    return { code, said, refused: told };
+  };
   return {
     type,
     json: async <T>(line: string): Promise<T> => JSON.parse((await type(`${line} --json`)).said) as T,
-    [Symbol.asyncDispose]: () => api.close(),
+    async [Symbol.asyncDispose]() {
+      terminal[Symbol.dispose]();
+      await api.close();
+    },
   };
 }
 
