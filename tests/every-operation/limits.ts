@@ -14,7 +14,8 @@ export type Limit = {
 
 const label = (length: number): string => randomBytes(512).toString("hex").slice(0, length);
 const letters = (length: number): string => "x".repeat(length);
-const addressOf = (length: number): string => `${letters(length - "@bakery.example".length)}@bakery.example`;
+/** A word before the @ has at most 64 characters, and so has each of its domain. */
+const addressOf = (length: number): string => `${letters(60)}@${letters(length - 60 - "@.example".length)}.example`;
 
 const database =
   (field: string, beside: object = {}) =>

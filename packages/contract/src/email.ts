@@ -9,4 +9,6 @@ const ADDRESS = new RegExp(`^(?=[^@]{1,64}@)${ATOM}(?:\\.${ATOM})*@(?:${LABEL}\\
  * An address that a mail server can be given: words and dots before the @, a domain name after it, in any script or in
  * punycode (RFC 5322 and 6531). No quoted words, comments or addresses of machines, which nobody uses and many refuse.
  */
-export const Email = z.stringFormat("email", (text) => ADDRESS.test(text), { error: EMAIL }).max(128, EMAIL);
+export const Email = z
+  .stringFormat("email", (text) => ADDRESS.test(text), { error: EMAIL, abort: true })
+  .max(128, EMAIL);
