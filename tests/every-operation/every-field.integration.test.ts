@@ -1,6 +1,6 @@
 import { type Operation, operations } from "@moorage/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newWorld, REGION, type World } from "../../packages/control-plane/src/testing/world.ts";
+import { newWorld, type World } from "../../packages/control-plane/src/testing/world.ts";
 import { bodies } from "./bodies.ts";
 import { namesIn } from "./cells.ts";
 import { expectedReplies } from "./expected-fields.ts";
@@ -21,11 +21,18 @@ beforeAll(async () => {
     await world.operator.post(`/admin/accounts/${accountId}/promotions`, {
       ...{ summary: `Welcome ${Object.keys(change).length}`, credit: "100", ...change },
     });
-  await world.operator.post(`/admin/regions/${REGION}/outage`, { message: "Power is out." });
   // Something for every list.
   for (const { param } of Object.values(listed)) await stage.target([param], stage.owner);
   const { entity } = await stage.target(["computeId"], stage.owner);
   await newMaintenance(world, accountId, entity?.id ?? 0);
+  // In a region of its own: one that is out takes no new database.
+  await world.operator.post("/admin/regions", { id: "us-east", label: "Newark", country: "us" });
+  await world.db
+    .updateTable("computes")
+    .set({ region: "us-east" })
+    .where("id", "=", entity?.id ?? 0)
+    .execute();
+  await world.operator.post("/admin/regions/us-east/outage", { message: "Power is out." });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 

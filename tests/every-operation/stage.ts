@@ -123,7 +123,9 @@ export async function newStage(world: World) {
       return { params: { ...params, imageId: `private/${id}` }, entity: { type: "image", id } };
     }
 
-    const { id } = (await owner.create()).body;
+    const { status: created, body } = await owner.create();
+    if (created !== 200) throw new Error(`create answered ${created}: ${JSON.stringify(body)}`);
+    const { id } = body;
     if (cluster !== undefined) await asCluster(world, id, cluster);
     const backup = names.includes("backupId") ? { backupId: await backupOf(world, id) } : {};
     // The state in which everything is possible, so that a refusal is about the principal.

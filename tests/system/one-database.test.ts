@@ -127,9 +127,11 @@ describe("a database that is active", () => {
     expect(row).toBe("5");
   });
 
-  test("another account does not see it, in the same bytes as if it did not exist", async () => {
+  test("another account does not see it: refused as if it did not exist, but for the id that was asked for", async () => {
     const mallory = tenant(env("MOORAGE_OTHER_TOKEN"));
-    expect(await mallory.view(id)).toEqual(await mallory.view(1));
-    expect(await mallory.delete(id)).toEqual(await mallory.delete(1));
+    const withoutId = (reply: unknown, asked: number) =>
+      JSON.stringify(reply).replaceAll(new RegExp(`\\b${asked}\\b`, "g"), "ID");
+    expect(withoutId(await mallory.view(id), id)).toBe(withoutId(await mallory.view(1), 1));
+    expect(withoutId(await mallory.delete(id), id)).toBe(withoutId(await mallory.delete(1), 1));
   });
 });

@@ -118,10 +118,17 @@ const expectations: [string, () => Promise<void>][] = [
       expect(row).toEqual({ hour });
     },
   ],
-  ["FLUSH PRIVILEGES", async () => expect(await refusal("FLUSH PRIVILEGES")).toBe("done")],
+  [
+    "FLUSH PRIVILEGES",
+    async () => {
+      expect(await refusal("FLUSH PRIVILEGES")).toBe("done");
+    },
+  ],
   [
     "a temporary table for which MEMORY is asked",
-    async () => expect(await refusal("CREATE TEMPORARY TABLE shop.seen (a INT) ENGINE=MEMORY")).toBe("done"),
+    async () => {
+      expect(await refusal("CREATE TEMPORARY TABLE shop.seen (a INT) ENGINE=MEMORY")).toBe("done");
+    },
   ],
   [
     "LOAD DATA LOCAL, for a client that allows it",

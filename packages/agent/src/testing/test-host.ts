@@ -39,7 +39,8 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
       ip -n ${name} addr add ${inside}/30 dev up0 && ip -n ${name} link set up0 up && ip -n ${name} link set lo up &&
       ip -n ${name} route add default via ${outside} && ip route add ${subnet}.64/26 via ${inside} &&
       ip addr add ${outside6}/64 dev ${name} nodad && ip -n ${name} addr add ${inside6}/64 dev up0 nodad`);
-  sh(`ip netns add ${name}`);
+  // What a run that was killed left would be in the way.
+  sh(`ip link delete ${name} 2>/dev/null; ip netns delete ${name} 2>/dev/null; ip netns add ${name}`);
   plugIn();
   const podmanSocket = join(dir, "podman.sock");
   // Folders of its own for all three: podman's default ones, and the locks in them, are the machine's.

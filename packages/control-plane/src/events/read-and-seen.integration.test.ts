@@ -1,4 +1,4 @@
-import type { Event } from "@moorage/contract";
+import type { ErrorReply, Event } from "@moorage/contract";
 import { expect, test } from "vitest";
 import { newWorld } from "#testing/world.ts";
 
@@ -41,8 +41,13 @@ test("another account's event cannot be marked, and is not told from one that do
   await alice.create();
   const [event] = (await alice.get<Page>(EVENTS)).body.data;
   for (const action of ["read", "seen"]) {
-    const foreign = await mallory.post(`${EVENTS}/${event?.id}/${action}`);
-    expect(foreign).toMatchObject({ status: 404, body: (await mallory.post(`${EVENTS}/7/${action}`)).body });
+    const [foreign, missing] = [
+      await mallory.post<ErrorReply>(`${EVENTS}/${event?.id}/${action}`),
+      await mallory.post<ErrorReply>(`${EVENTS}/7/${action}`),
+    ];
+    // It names the id that was asked for, and nothing else.
+    const reason = missing.body.errors[0]?.reason.replace("7", String(event?.id));
+    expect(foreign).toMatchObject({ status: 404, body: { errors: [{ reason }] } });
   }
 });
 
