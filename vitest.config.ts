@@ -27,6 +27,8 @@ export default defineConfig({
           include: ["**/*.test.ts"],
           exclude: [...elsewhere, "**/*.integration.test.ts", "tests/system/**"],
           maxWorkers: 2,
+          // They are of pure functions: nothing of one file is left for the next.
+          isolate: false,
           ...patience(600_000),
         },
       },
@@ -51,7 +53,7 @@ export default defineConfig({
           // One stack serves all of them, and some stop parts of it.
           fileParallelism: false,
           sequence: { groupOrder: 2 },
-          ...patience(900_000),
+          ...patience(1_500_000),
         },
       },
     ],

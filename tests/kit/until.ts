@@ -1,6 +1,6 @@
 const LOOK_EVERY_MS = 100;
 /** Less would tell a busy machine from a quiet one, and nothing else. */
-const LEAST_SECONDS = 300;
+const LEAST_SECONDS = 600;
 
 /** Waits for a condition, never for a time. Errors of the question count as "not yet". */
 export async function until<T>(

@@ -65,13 +65,13 @@ test("a host that says nothing until the deadline: the old list is shown, and wa
   expect((await world.nodes())[0]?.wanted).toMatchObject({ generation: 3, database: { allow_list: HOME } });
 });
 
-test("fifty updates in a row, each through Temporal and the host: the last one is in force", async () => {
+test("ten updates in a row, each through Temporal and the host: the last one is in force", async () => {
   await using world = await newWorld();
   await using database = await databaseOnAgent(world, temporal);
   await database.work();
   const took: number[] = [];
 
-  for (let n = 1; n <= 50; n++) {
+  for (let n = 1; n <= 10; n++) {
     const started = performance.now();
     const reply = await database.alice.put(database.url, { allow_list: [`203.0.113.${n}`] });
     expect(reply).toMatchObject({ status: 200, body: { status: "updating" } });
@@ -80,11 +80,11 @@ test("fifty updates in a row, each through Temporal and the host: the last one i
   }
 
   took.sort((a, b) => a - b);
-  console.log(`update through Temporal: median ${took[25]?.toFixed(0)} ms, slowest ${took[49]?.toFixed(0)} ms`);
-  expect(database.specOnHost()).toMatchObject({ generation: 51, gate: { sources: ["203.0.113.50/32"] } });
+  console.log(`update through Temporal: median ${took[5]?.toFixed(0)} ms, slowest ${took[9]?.toFixed(0)} ms`);
+  expect(database.specOnHost()).toMatchObject({ generation: 11, gate: { sources: ["203.0.113.10/32"] } });
   expect((await database.alice.get(database.url)).body).toMatchObject({
     status: "active",
-    allow_list: ["203.0.113.50"],
+    allow_list: ["203.0.113.10"],
   });
   expect(new Set((await world.events()).map(({ status }) => status))).toEqual(new Set(["finished"]));
 });

@@ -4,7 +4,7 @@
  * it asked, or while it settles; the same request comes 50 times at once; the provider's events come twice, late, in
  * another order, or never; refunds are made meanwhile. Then the provider's books and ours are compared.
  *
- * MOORAGE_TRIALS says how many (40 otherwise), MOORAGE_SEED where they begin.
+ * MOORAGE_TRIALS says how many (16 otherwise), MOORAGE_SEED where they begin.
  */
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -17,7 +17,7 @@ import type { FakeEvent } from "#testing/fake-payment-wire.ts";
 import { EMPTY_CARD, GOOD_CARD, newPayingWorld, type PayingWorld } from "#testing/paying-world.ts";
 import { openInvoiceCharges } from "./index.ts";
 
-const TRIALS = Number(process.env["MOORAGE_TRIALS"] ?? 40);
+const TRIALS = Number(process.env["MOORAGE_TRIALS"] ?? 16);
 const SEED = Number(process.env["MOORAGE_SEED"] ?? 1);
 
 type Payer = Awaited<ReturnType<PayingWorld["payer"]>>;
