@@ -74,9 +74,16 @@ async function mountsOfOurs(): Promise<string[]> {
     .sort((a, b) => b.length - a.length);
 }
 
+type LoopDevice = { name: string; "back-file": string | null; autoclear: boolean };
+
+/**
+ * Without those that were detached and go by themselves: a mount namespace of another stack or test that began while the
+ * device was mounted here still has a copy of the mount, and the kernel frees the device when that namespace ends.
+ */
 async function loopDevicesOfOurs(): Promise<string[]> {
-  const text = await run("losetup", ["--json", "--list", "--output", "NAME,BACK-FILE"]);
+  const text = await run("losetup", ["--json", "--list", "--output", "NAME,BACK-FILE,AUTOCLEAR"]);
   if (text.trim() === "") return [];
-  const { loopdevices } = JSON.parse(text) as { loopdevices: { name: string; "back-file": string | null }[] };
-  return loopdevices.filter((each) => each["back-file"]?.startsWith(`${stackDir}/`)).map((each) => each.name);
+  const { loopdevices } = JSON.parse(text) as { loopdevices: LoopDevice[] };
+  const held = loopdevices.filter((each) => each["back-file"]?.startsWith(`${stackDir}/`) && !each.autoclear);
+  return held.map((each) => each.name);
 }
