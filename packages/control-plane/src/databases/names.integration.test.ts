@@ -125,7 +125,7 @@ test("a name server that is down for too long fails the database with the reason
   const alice = await world.customer();
   await dns.stop();
   const { id } = (await alice.create()).body;
-  await shortenDeadline(world, 2000);
+  await shortenDeadline(world, 20_000);
   running.use(await startWorker(world, temporal, createNameActivities(namesOf(world, dns))));
 
   expect(await settled(world)).toBe("failed");
