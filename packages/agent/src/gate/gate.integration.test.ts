@@ -136,7 +136,7 @@ test("nft flush ruleset by hand: no stranger gets in at any moment, and the list
   process.stdout.write(`flush ruleset: mended after ${mended} ms; strangers: ${JSON.stringify(tried)}\n`);
   expect(mended).toBeLessThan(60_000);
   expect(tried.open).toBe(0);
-  expect(tried.silent + tried.refused).toBeGreaterThan(500);
+  expect(tried.silent + tried.refused).toBeGreaterThan(50);
 });
 
 test.each([

@@ -15,7 +15,7 @@ function knock(place: Place, withinMs: number): Promise<{ outcome: Outcome; sock
   });
 }
 
-async function probe(place: Place, withinMs = 300): Promise<Outcome> {
+async function probe(place: Place, withinMs = 1000): Promise<Outcome> {
   const { outcome, socket } = await knock(place, withinMs);
   socket.destroy();
   return outcome;

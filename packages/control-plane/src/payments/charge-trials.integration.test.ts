@@ -101,7 +101,7 @@ test(
     expect(all.here).toBe(all.there);
     expect(ours).toEqual([]);
   },
-  60_000 + TRIALS * 20_000,
+  60_000 + TRIALS * 100_000,
 );
 
 const faults: (FakeFault | undefined)[] = [

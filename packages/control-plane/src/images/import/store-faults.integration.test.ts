@@ -80,7 +80,7 @@ function anyFault(random: Random, method: string): StoreFault {
 }
 
 test(`whatever the network does to the stores, no image is wrongly available, and nothing is left over: ${TRIALS} times`, {
-  timeout: 60_000 + TRIALS * 20_000,
+  timeout: 60_000 + TRIALS * 100_000,
 }, async () => {
   await using world = await stage();
   const alice = await world.customer();
