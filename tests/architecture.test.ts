@@ -19,10 +19,10 @@ const capabilities: Record<string, readonly string[]> = {
   notifications: ["identity"],
   operations: ["identity"],
   fleet: ["operations"],
-  names: [],
+  dns: [],
   mail: [],
   metering: [],
-  databases: ["identity", "regions", "events", "notifications", "operations", "fleet", "metering", "names"],
+  databases: ["identity", "regions", "events", "notifications", "operations", "fleet", "metering", "dns"],
   billing: ["identity", "metering", "notifications", "operations", "regions"],
   "payment-provider": [],
   payments: ["identity", "events", "notifications", "billing", "payment-provider"],
@@ -31,7 +31,7 @@ const capabilities: Record<string, readonly string[]> = {
   inventory: ["identity", "notifications"],
   transfers: ["identity", "events", "operations", "inventory"],
   images: ["identity", "events", "operations", "fleet", "inventory", "regions"],
-  depot: ["images"],
+  "image-server": ["images"],
   "oauth-clients": ["identity", "events"],
   auth: [],
   "sign-in": ["auth", "identity", "events", "mail", "profile"],
@@ -39,13 +39,13 @@ const capabilities: Record<string, readonly string[]> = {
   profile: ["identity", "events", "mail", "oauth-clients", "users"],
   operator: [
     ...["identity", "mail", "oauth-clients", "regions", "events", "operations", "fleet", "databases", "users"],
-    ...["account", "metering", "billing", "payments", "inventory", "notifications", "images", "depot"],
+    ...["account", "metering", "billing", "payments", "inventory", "notifications", "images", "image-server"],
   ],
 };
 /** Folders that put capabilities together and are no capability: each process loads only the files that it runs. */
 const assembly = ["", "bin", "testing"];
 /** What workflows of other capabilities load. An index would bring I/O into Temporal's sandbox. */
-const forWorkflows = ["fleet/workflows/until-observed.ts", "operations/workflow-id.ts"];
+const forWorkflows = ["fleet/workflows/wait-for-phase.ts", "operations/workflow-id.ts"];
 
 /** Packages outside of this table may use whatever their package.json lists. */
 const packages: Record<string, readonly string[]> = {
@@ -191,10 +191,10 @@ test.each([
   ["platform/db.ts", 'export * from "../events/index.ts"', "platform may not use events"],
   ["stray/a.ts", 'import { db } from "#platform/db.ts"', "stray has no row in the table"],
   ["databases/a.ts", 'import { w } from "#testing/world.ts"', "is for assembly and tests"],
-  ["databases/a.ts", 'await import("#fleet/want.ts")', "is inside another capability"],
+  ["databases/a.ts", 'await import("#fleet/set-desired.ts")', "is inside another capability"],
   ["databases/database-store.ts", 'import type { A } from "fastify"', "stores know no HTTP"],
   ["databases/workflows/a.ts", 'import { b } from "node:fs"', "is reached by a workflow"],
-  ["databases/workflows/a.ts", 'import type { b } from "#fleet/want.ts"', "is inside another capability"],
+  ["databases/workflows/a.ts", 'import type { b } from "#fleet/set-desired.ts"', "is inside another capability"],
   ["databases/a.ts", 'const { A } = process["env"]', "reads the environment"],
   ["databases/a.ts", 'import { f } from "../../../agent/src/config.ts"', "leaves its package"],
   ["../../contract/src/a.ts", 'import { f } from "fastify"', "is not for this package"],

@@ -17,11 +17,11 @@ export const features: readonly Feature[] = [
   },
   {
     does: "access by name over TLS with a certificate per database; the allow list is enforced in the host's kernel ([connecting](docs/tenants/connecting.md))",
-    proofs: [system("reaching-a-database"), system("connecting-examples"), inAgent("gate/random-lists")],
+    proofs: [system("reaching-a-database"), system("connecting-examples"), inAgent("firewall/random-lists")],
   },
   {
     does: "[daily backups, snapshots, restore in place, fork to a second](docs/tenants/life-of-a-database.md), encryption at rest, resize, suspend, patches in the maintenance window",
-    proofs: [system("whole-life"), inAgent("restore/restore"), inAgent("encryption/encryption")],
+    proofs: [system("lifecycle"), inAgent("restore/restore"), inAgent("encryption/encryption")],
   },
   {
     does: "applications of common frameworks (Django, SQLAlchemy, TypeORM, Knex, Hibernate, GORM) and dumps with triggers, functions, events and definers",
@@ -37,7 +37,7 @@ export const features: readonly Feature[] = [
   },
   {
     does: "three nodes, `asynch`: promotion by the control plane, with a receipt that counts what was lost",
-    proofs: [system("three-nodes-asynch"), drill("asynch-control"), drill("asynch-word")],
+    proofs: [system("three-nodes-asynch"), drill("asynch-control"), drill("forced-promotion")],
   },
   {
     does: "every step survives `kill -9`; so do a lost Temporal store and a PostgreSQL restored from a backup, after `moorage recover`",
@@ -64,7 +64,7 @@ export const features: readonly Feature[] = [
     proofs: [system("first-token")],
   },
   {
-    does: "[billing](docs/tenants/billing.md): metering by the hour, invoices, taxes, promotions, payments through Stripe, cancellation",
+    does: "[billing](docs/tenants/billing.md): metering by the hour, invoices, taxes, credits, payments through Stripe, cancellation",
     proofs: [inControlPlane("payments/charge-trials"), "tests/faults/month-end.ts", system("cancel-account")],
   },
   {

@@ -9,11 +9,11 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createConfig, lint } from "@redocly/openapi-core";
 import { openapiDocument } from "../packages/control-plane/src/platform/openapi/document.ts";
-import { inParts } from "./stack/places.ts";
+import { inParts } from "./stack/paths.ts";
 
 const root = join(import.meta.dirname, "..");
 const [file, released] = [join(root, "openapi.json"), join(root, "openapi.released.json")];
-const wanted = JSON.stringify(openapiDocument());
+const expected = JSON.stringify(openapiDocument());
 
 if (process.argv.includes("--write")) {
   write();
@@ -25,12 +25,12 @@ if (process.argv.includes("--write")) {
 }
 
 function write(): void {
-  writeFileSync(file, wanted);
+  writeFileSync(file, expected);
   execFileSync("biome", ["format", "--write", file], { stdio: "inherit" });
 }
 
 function drift(): string[] {
-  return JSON.stringify(JSON.parse(readFileSync(file, "utf8"))) === wanted
+  return JSON.stringify(JSON.parse(readFileSync(file, "utf8"))) === expected
     ? []
     : ["openapi.json is not what the operation table says. Run `pnpm openapi` and review the difference."];
 }

@@ -1,8 +1,8 @@
 /**
- * During a deployment the old code runs on the new schema. So the integration tests of the commit before the newest
- * migration, with its code, are run on a database that the migrations of this commit made. A migration that is some
- * commits old has been through this before, and what came since was tested on it; one that only adds tables or free
- * columns is nothing to that code.
+ * During a deployment the old code runs on the new schema. This program runs the integration tests of the commit before
+ * the newest migration, with that commit's code, on a database with the current schema. It skips a migration that is
+ * several commits old, which was tested when it was new, and one that only adds tables or free columns, which older
+ * code cannot notice.
  */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -14,14 +14,14 @@ import { onlyAdds } from "./only-adds.ts";
 const root = join(import.meta.dirname, "..");
 const tested = "packages/control-plane";
 const migrations = join(tested, "migrations");
-/** As many commits as may come at once. */
+/** The maximum number of commits that may arrive at once. */
 const LOOKED_BACK = 5;
 
 type Totals = { numPassedTests: number; numFailedTests: number; success: boolean };
 
 const git = (...args: string[]): string => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
 
-/** Whatever is new since then only adds tables. */
+/** All migrations since that commit only add tables or free columns. */
 function touchesNothing(commit: string): boolean {
   const changed = git("diff", "--name-status", "--no-renames", commit, "HEAD", "--", migrations).split("\n");
   return changed.every((line) => {
@@ -30,7 +30,7 @@ function touchesNothing(commit: string): boolean {
   });
 }
 
-/** The one before the newest that changed a migration, if that is young. */
+/** The commit before the newest migration, if that migration is recent. */
 function commitBeforeSchema(): string | undefined {
   const last = git("log", `--max-count=${LOOKED_BACK}`, "--format=%H", "HEAD").split("\n");
   const changed = git("log", "--max-count=1", "--format=%H", "HEAD", "--", migrations);
@@ -57,7 +57,7 @@ async function testInWorktree(commit: string): Promise<Totals> {
       ...inWorktree,
       env: { ...process.env, MOORAGE_TEST_MIGRATIONS: join(root, migrations) },
     });
-    // It removes what its tests made, and ends.
+    // It removes what its tests created, and ends.
     process.once("SIGTERM", () => tests.kill("SIGTERM"));
     await once(tests, "exit");
     return JSON.parse(readFileSync(report, "utf8")) as Totals;
@@ -67,8 +67,18 @@ async function testInWorktree(commit: string): Promise<Totals> {
   }
 }
 
+/** A released migration is never edited. Before the first release there is no installation that has run one. */
+function editsMigrations(commit: string): boolean {
+  const edited = git("diff", "--name-only", "--no-renames", "--diff-filter=MD", commit, "HEAD", "--", migrations);
+  if (edited === "") return false;
+  if (git("tag", "--list", "v*") !== "")
+    throw new Error(`Add a migration instead of editing released ones:\n${edited}`);
+  return true;
+}
+
 function whyNot(commit: string | undefined): string | undefined {
   if (commit === undefined) return `No migration is new in the last ${LOOKED_BACK} commits.`;
+  if (editsMigrations(commit)) return "Migrations were edited in place, which is allowed until the first release.";
   if (!hasIntegrationTests(commit)) return `${commit} has no integration tests.`;
   return touchesNothing(commit) ? `The migrations since ${commit} only add tables and free columns.` : undefined;
 }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { createDb, createPool } from "../../packages/control-plane/src/platform/db/database.ts";
 import { migrate } from "../../packages/control-plane/src/platform/db/migrate.ts";
-import { repo } from "../../tools/stack/places.ts";
+import { repo } from "../../tools/stack/paths.ts";
 import { env } from "../kit/stack-env.ts";
 
 /** A database of its own on the stack's Postgres, migrated, and gone afterwards. */

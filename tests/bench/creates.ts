@@ -7,7 +7,7 @@ import type pg from "pg";
 import { acceptCreate } from "../../packages/control-plane/src/databases/accept-create.ts";
 import { createPool } from "../../packages/control-plane/src/platform/db/database.ts";
 import { sha256 } from "../../packages/control-plane/src/platform/sha256.ts";
-import { inParts, inStack } from "../../tools/stack/places.ts";
+import { inParts, inStack } from "../../tools/stack/paths.ts";
 import { withBenchDatabase } from "./bench-database.ts";
 import { startServer } from "./start-server.ts";
 
@@ -82,9 +82,9 @@ async function throughApi(url: string, tokens: readonly string[]): Promise<numbe
     duration: SECONDS,
     setupClient(client) {
       const headers = { authorization: `Bearer ${tokens[next++ % CLIENTS]}`, "content-type": "application/json" };
-      const renew = (): void => client.setHeadersAndBody(headers, body());
-      renew();
-      client.on("response", renew);
+      const setNextBody = (): void => client.setHeadersAndBody(headers, body());
+      setNextBody();
+      client.on("response", setNextBody);
     },
   });
   if (result.non2xx > 0) throw new Error(`${result.non2xx} creates were refused`);

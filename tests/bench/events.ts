@@ -18,7 +18,7 @@ export const benchEvents = (rows: number): Promise<boolean> =>
     const last = Math.min(10_000, Math.floor(rows / PAGE_SIZE));
     const list = (who: Principal, page: number) =>
       listEventPage(db, who, { page, pageSize: PAGE_SIZE }, plain, new Date());
-    const [first, deep, small, seenMany, seenFew] = await inTurns([
+    const [first, deep, small, seenMany, seenFew] = await alternating([
       () => list(many, 1),
       () => list(many, last),
       () => list(few, 1),
@@ -42,12 +42,12 @@ export const benchEvents = (rows: number): Promise<boolean> =>
 const ms = (value: number | undefined): string => `${(value ?? 0).toFixed(2)} ms`;
 
 /** Each in its turn, so that all meet the same machine, and in an order that changes, so that all follow all; medians. */
-async function inTurns(works: readonly (() => Promise<unknown>)[]): Promise<number[]> {
+async function alternating(works: readonly (() => Promise<unknown>)[]): Promise<number[]> {
   const times: number[][] = works.map(() => []);
   for (let round = -20; round < ROUNDS; round++)
-    for (let turn = 0; turn < works.length; turn++) {
+    for (let position = 0; position < works.length; position++) {
       // A step that has no divisor in common with their number visits each of them once.
-      const index = (round + 20 + turn * (1 + (round & 1))) % works.length;
+      const index = (round + 20 + position * (1 + (round & 1))) % works.length;
       const work = works[index] as () => Promise<unknown>;
       const started = performance.now();
       await work();

@@ -22,10 +22,10 @@ export async function benchFlood(): Promise<boolean> {
   let refused = 0;
   let sent = 0;
   // The flood's budget is spent before it is measured, as it is in the second minute of any flood.
-  await ask(api.url, 1, flood, 5 * SECONDS);
+  await load(api.url, 1, flood, 5 * SECONDS);
   for (let round = 0; round < ROUNDS; round++) {
-    const alone = await ask(api.url, id, calm, SECONDS);
-    const [beside, other] = await Promise.all([ask(api.url, id, calm, SECONDS), ask(api.url, 1, flood, SECONDS + 1)]);
+    const alone = await load(api.url, id, calm, SECONDS);
+    const [beside, other] = await Promise.all([load(api.url, id, calm, SECONDS), load(api.url, 1, flood, SECONDS + 1)]);
     for (const result of [alone, beside])
       if (result.non2xx > 0) throw new Error(`the calm account was refused ${result.non2xx} times`);
     pairs.push({ alone: alone.latency.p99, beside: beside.latency.p99 });
@@ -45,7 +45,7 @@ export async function benchFlood(): Promise<boolean> {
   return median < 1.5;
 }
 
-const ask = (url: string, id: number, { token, perSecond }: { token: string; perSecond: number }, seconds: number) =>
+const load = (url: string, id: number, { token, perSecond }: { token: string; perSecond: number }, seconds: number) =>
   autocannon({
     url: `${url}${view(id)}`,
     connections: 10,

@@ -82,10 +82,10 @@ async function benchStack(file: string): Promise<boolean> {
   await put(file, upload_to);
   const sent = (performance.now() - started) / 1000;
   // Seldom: whoever asks is answered by the API, and that would be measured.
-  for (let asked = await images.view(numberOf(image)); asked.body.status !== "available"; ) {
+  for (let reply = await images.view(numberOf(image)); reply.body.status !== "available"; ) {
     if (performance.now() - started > 3_600_000) throw new Error("The image is not available after an hour.");
     await setTimeout(5000);
-    asked = await images.view(numberOf(image));
+    reply = await images.view(numberOf(image));
   }
   const all = (performance.now() - started) / 1000;
   const [seconds, megabytes] = [apiSoFar().seconds - before.seconds, (apiSoFar().bytes - before.bytes) / MB];

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { createConnection } from "mysql2/promise";
-import { inParts } from "../../tools/stack/places.ts";
+import { inParts } from "../../tools/stack/paths.ts";
 import { hostDir } from "../kit/host.ts";
 import { nodesOf } from "../kit/records.ts";
 import { tenant } from "../kit/tenant.ts";

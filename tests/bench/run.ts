@@ -35,9 +35,9 @@ const benches: Record<string, () => Promise<boolean>> = {
   backup: () => benchBackup(Number(values.megabytes ?? 2048)),
   images: () => benchImages(Number(values.megabytes ?? 5000)),
 };
-const asked = chosen("bench", benches, values.only);
+const selected = chosen("bench", benches, values.only);
 await allowDeletions(500);
-for (const [name, bench] of asked) {
+for (const [name, bench] of selected) {
   console.log(`--- ${name}`);
   if (!(await bench())) process.exitCode = 1;
 }

@@ -15,7 +15,7 @@ import { createAuthenticate, createTokenCache } from "../../packages/control-pla
 import { createImageStores, imageSettingsOf } from "../../packages/control-plane/src/images/index.ts";
 import { readConfig, readKeyRing } from "../../packages/control-plane/src/platform/config.ts";
 import { createDb, createPool } from "../../packages/control-plane/src/platform/db/database.ts";
-import { createOnceSecrets } from "../../packages/control-plane/src/platform/http/once.ts";
+import { createIdempotencySecrets } from "../../packages/control-plane/src/platform/http/idempotency.ts";
 import { composeRateLimiter } from "../../packages/control-plane/src/platform/limits/compose-rate-limiter.ts";
 
 const [mode = "whole", accountId = "0"] = process.argv.slice(2);
@@ -66,7 +66,7 @@ async function server() {
       prometheus: createPrometheus(undefined),
       issuer: { name: "Bench", address: [] },
       limiter: composeRateLimiter(config, log),
-      onceSecrets: createOnceSecrets(readKeyRing(config)),
+      idempotencySecrets: createIdempotencySecrets(readKeyRing(config)),
       log,
       provider: undefined,
       cardsRaw: false,

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { keyFile } from "../../tools/stack/keys.ts";
-import { node, repo } from "../../tools/stack/places.ts";
+import { node, repo } from "../../tools/stack/paths.ts";
 import { stackEnv } from "../kit/stack-env.ts";
 
 export type Mode = "bare" | "open" | "whole";

@@ -37,7 +37,7 @@ const SOON = { ...CARD, expiry_year: new Date().getFullYear() + 5 };
 
 /** The account and its money; at the end it is cancelled. */
 export async function account(things: ClientThings, check: Check): Promise<void> {
-  const own = <T>(ask: () => Promise<T>): Promise<T> => as(things.account.token, ask);
+  const own = <T>(request: () => Promise<T>): Promise<T> => as(things.account.token, request);
   await own(async () => {
     await contact(check);
     await paymentMethods(check);
@@ -149,7 +149,7 @@ async function invoices(invoice: number, check: Check): Promise<void> {
 }
 
 async function transfers(things: ClientThings, check: Check): Promise<void> {
-  const own = <T>(ask: () => Promise<T>): Promise<T> => as(things.account.token, ask);
+  const own = <T>(request: () => Promise<T>): Promise<T> => as(things.account.token, request);
   const offer = (compute: number) =>
     check("createServiceTransfer", () => own(() => createServiceTransfer({ entities: { linodes: [compute] } })));
   const given = await offer(things.computes[0]);

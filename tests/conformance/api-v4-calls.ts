@@ -10,7 +10,7 @@ type Answer = ReturnType<typeof JSON.parse>;
 /** `Checks["check"]` for answers without types. */
 export type Check = (
   name: string,
-  ask: () => Promise<Answer>,
+  request: () => Promise<Answer>,
   wrong?: (answer: Answer) => string | undefined,
 ) => Promise<Answer>;
 
@@ -25,10 +25,10 @@ export function pointAt(url: string): void {
 }
 
 /** By whom the next calls are made: the package keeps one token for all of them. */
-export async function as<T>(token: string, ask: () => Promise<T>): Promise<T> {
+export async function as<T>(token: string, request: () => Promise<T>): Promise<T> {
   const interceptor = setToken(token);
   try {
-    return await ask();
+    return await request();
   } finally {
     baseRequest.interceptors.request.eject(interceptor);
   }
@@ -41,8 +41,8 @@ export const unless =
     holds(answer) ? undefined : JSON.stringify(answer).slice(0, 500);
 
 /** The API refuses with this status, and the package passes that on. */
-export const refusedWith = (status: number, ask: () => Promise<unknown>) => async (): Promise<void> => {
-  const found = await ask().then(
+export const refusedWith = (status: number, request: () => Promise<unknown>) => async (): Promise<void> => {
+  const found = await request().then(
     () => 200,
     (error: { response?: { status?: number } }) => error.response?.status,
   );

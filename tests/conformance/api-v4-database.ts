@@ -36,12 +36,12 @@ export async function database(things: ClientThings, check: Check): Promise<void
   if (id === undefined) return;
   await read(id, things.label, check);
   await events(id, check);
-  const turn = turns(id, check);
+  const actAndWait = actAndWaitOn(id, check);
   const address = env("MOORAGE_CLIENT_A_ADDR");
-  await turn("updateDatabase of the allow list", "database_update", () =>
+  await actAndWait("updateDatabase of the allow list", "database_update", () =>
     updateDatabase(MYSQL, id, { allow_list: [address] }),
   );
-  const ask = async (statement: string): Promise<string> => {
+  const runStatement = async (statement: string): Promise<string> => {
     const { hosts, port } = await getEngineDatabase(MYSQL, id);
     const { username, password } = await getDatabaseCredentials(MYSQL, id);
     const { ca_certificate } = await getSSLFields(MYSQL, id);
@@ -50,16 +50,16 @@ export async function database(things: ClientThings, check: Check): Promise<void
   };
   await check(
     "getDatabaseCredentials and getSSLFields, and mysql with them",
-    () => ask("SELECT 1"),
-    unless((said) => said === "1"),
+    () => runStatement("SELECT 1"),
+    unless((result) => result === "1"),
   );
-  await backups(id, things, ask, turn, check);
-  await turn("resetDatabaseCredentials", "database_credentials_reset", () => resetDatabaseCredentials(MYSQL, id));
-  await check("mysql with the new password", () => ask("SELECT 1"));
-  await turn("patchDatabase", "database_update", () => patchDatabase(MYSQL, id));
-  await turn("suspendDatabase", "database_update", () => suspendDatabase(MYSQL, id), "suspended");
-  await turn("resumeDatabase", "database_update", () => resumeDatabase(MYSQL, id));
-  await turn("deleteDatabase", "database_delete", () => deleteDatabase(MYSQL, id), undefined);
+  await backups(id, things, runStatement, actAndWait, check);
+  await actAndWait("resetDatabaseCredentials", "database_credentials_reset", () => resetDatabaseCredentials(MYSQL, id));
+  await check("mysql with the new password", () => runStatement("SELECT 1"));
+  await actAndWait("patchDatabase", "database_update", () => patchDatabase(MYSQL, id));
+  await actAndWait("suspendDatabase", "database_update", () => suspendDatabase(MYSQL, id), "suspended");
+  await actAndWait("resumeDatabase", "database_update", () => resumeDatabase(MYSQL, id));
+  await actAndWait("deleteDatabase", "database_delete", () => deleteDatabase(MYSQL, id), undefined);
   await check(
     "getEngineDatabase of what is gone is 404",
     refusedWith(404, () => getEngineDatabase(MYSQL, id)),
@@ -67,14 +67,14 @@ export async function database(things: ClientThings, check: Check): Promise<void
 }
 
 async function create(label: string, check: Check): Promise<number | undefined> {
-  const wanted = {
+  const newDatabase = {
     ...{ label, region: env("MOORAGE_REGION"), type: env("MOORAGE_TYPE"), cluster_size: 1 },
     engine: env("MOORAGE_ENGINE"),
     allow_list: ["192.0.2.1/32"],
   };
   const made = await check(
     "createDatabase",
-    () => createDatabase(MYSQL, wanted),
+    () => createDatabase(MYSQL, newDatabase),
     unless(({ status }) => status === "provisioning"),
   );
   if (made === undefined) return undefined;
@@ -94,9 +94,9 @@ const eventsOf = async (id: number, action: string): Promise<Event[]> => {
   return (await getEvents({}, filter)).data;
 };
 
-type Turn = ReturnType<typeof turns>;
+type ActAndWait = ReturnType<typeof actAndWaitOn>;
 /** Does something, and looks for the event that tells of its end, as the manager's own polling does. */
-const turns =
+const actAndWaitOn =
   (id: number, check: Check) =>
   async (
     name: string,
@@ -142,11 +142,11 @@ async function events(id: number, check: Check): Promise<void> {
 async function backups(
   id: number,
   { account: { owner } }: ClientThings,
-  ask: (statement: string) => Promise<string>,
-  turn: Turn,
+  runStatement: (statement: string) => Promise<string>,
+  actAndWait: ActAndWait,
   check: Check,
 ): Promise<void> {
-  await check("a row before the snapshot", () => ask(KEPT_ROW));
+  await check("a row before the snapshot", () => runStatement(KEPT_ROW));
   // This version cannot ask for one.
   await owner.actAndWait(id, "backups", "database_backup_create", { label: "day" });
   const found = await check(
@@ -161,11 +161,13 @@ async function backups(
     () => getDatabaseBackup(MYSQL, id, backup),
     unless(({ type }) => type === "snapshot"),
   );
-  await check("a row after the snapshot", () => ask("INSERT INTO day.kept VALUES (2)"));
-  await turn("legacyRestoreWithBackup", "database_backup_restore", () => legacyRestoreWithBackup(MYSQL, id, backup));
+  await check("a row after the snapshot", () => runStatement("INSERT INTO day.kept VALUES (2)"));
+  await actAndWait("legacyRestoreWithBackup", "database_backup_restore", () =>
+    legacyRestoreWithBackup(MYSQL, id, backup),
+  );
   await check(
     "the row of before is there, and no other",
-    () => ask("SELECT GROUP_CONCAT(id) FROM day.kept"),
-    unless((said) => said === "1"),
+    () => runStatement("SELECT GROUP_CONCAT(id) FROM day.kept"),
+    unless((result) => result === "1"),
   );
 }

@@ -5,7 +5,7 @@ import { database } from "./api-v4-database.ts";
 import { identity } from "./api-v4-identity.ts";
 import { images } from "./api-v4-images.ts";
 import type { Checks } from "./checks.ts";
-import type { Asked } from "./client-cells.ts";
+import type { ClientTarget } from "./client-cells.ts";
 import { clientThings } from "./client-things.ts";
 
 const {
@@ -20,7 +20,7 @@ const {
 } = calls;
 
 /** The package that the vendor's web manager is made of, with its address replaced as its documentation says. */
-export async function withApiV4({ url }: Asked, { check }: Checks): Promise<void> {
+export async function withApiV4({ url }: ClientTarget, { check }: Checks): Promise<void> {
   pointAt(url);
   await using things = await clientThings("js");
   await as(things.account.token, async () => {

@@ -7,7 +7,7 @@ export type Checks = {
   tally: Tally;
   times: Took[];
   note(name: string, passed: boolean, found: string): boolean;
-  check<T>(name: string, ask: () => Promise<T>, wrong?: (answer: T) => string | undefined): Promise<T | undefined>;
+  check<T>(name: string, request: () => Promise<T>, wrong?: (answer: T) => string | undefined): Promise<T | undefined>;
 };
 
 /** `of` says whose they are, where several go on at the same time. */
@@ -23,10 +23,10 @@ export function newChecks(of = ""): Checks {
     tally,
     times,
     note,
-    async check(name, ask, wrong) {
+    async check(name, request, wrong) {
       const started = performance.now();
       try {
-        const answer = await ask();
+        const answer = await request();
         const reason = wrong?.(answer);
         note(name, reason === undefined, reason ?? "");
         return reason === undefined ? answer : undefined;

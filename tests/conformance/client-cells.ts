@@ -14,7 +14,7 @@ export const operationIds: readonly string[] = operations
   .map(({ id }) => id);
 
 /** Where a client asks, and what it broke by its own code although it was answered. */
-export type Asked = { url: string; broken: Set<string> };
+export type ClientTarget = { url: string; broken: Set<string> };
 
 /** The other names by which clients know our operations, put back to the one that the document has. */
 export function canonical(method: string, path: string): string {
@@ -30,7 +30,7 @@ export function canonical(method: string, path: string): string {
 }
 
 /** Runs a client through a proxy of its own, and returns the operations that worked. */
-export async function worksFor(client: (asked: Asked) => Promise<void>): Promise<Set<string>> {
+export async function worksFor(client: (target: ClientTarget) => Promise<void>): Promise<Set<string>> {
   const documented = (await documentedOperations(servedDocument())).map(({ id, matches }) => ({
     id,
     matches: (method: string, path: string) => matches(method, canonical(method, path)),

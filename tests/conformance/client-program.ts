@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Checks } from "./checks.ts";
-import type { Asked } from "./client-cells.ts";
+import type { ClientTarget } from "./client-cells.ts";
 import { clientThings, environmentOf } from "./client-things.ts";
 
 type Line = { check: string; ok: boolean; found: string; breaks?: string };
@@ -10,7 +10,7 @@ type Line = { check: string; ok: boolean; found: string; breaks?: string };
 export async function runProgram(
   name: string,
   [command, ...args]: readonly [string, ...string[]],
-  { url, broken }: Asked,
+  { url, broken }: ClientTarget,
   { note }: Checks,
 ): Promise<void> {
   await using things = await clientThings(name);

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { repo } from "../../tools/stack/places.ts";
+import { repo } from "../../tools/stack/paths.ts";
 import { gapOf, operationIds } from "./client-cells.ts";
 import { CLIENTS } from "./client-gaps.ts";
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ask, placeA } from "../kit/client.ts";
+import { runStatement, clientA } from "../kit/client.ts";
 import { env } from "../kit/stack-env.ts";
 import { unique } from "../kit/unique.ts";
 import { accountOf, type FuzzAccount } from "./fuzz-account.ts";
@@ -86,11 +86,15 @@ export const environmentOf = (things: ClientThings, url: string): Record<string,
 });
 
 /** What a tenant is told of its database; the CA as it comes, in base64. */
-export type Told = { host: string; port: number; username: string; password: string; ca: string };
+export type Credentials = { host: string; port: number; username: string; password: string; ca: string };
 
 /** One statement by the real client, as the tenant's own machine has it, sure of whom it reached. */
-export async function tenantSql(folder: string, told: Told, statement: string): Promise<string> {
+export async function tenantSql(folder: string, credentials: Credentials, statement: string): Promise<string> {
   const ca = join(folder, "ca.pem");
-  await writeFile(ca, Buffer.from(told.ca, "base64"));
-  return ask(placeA(), { ...told, ca, name: told.host, privateName: told.host }, statement);
+  await writeFile(ca, Buffer.from(credentials.ca, "base64"));
+  return runStatement(
+    clientA(),
+    { ...credentials, ca, name: credentials.host, privateName: credentials.host },
+    statement,
+  );
 }

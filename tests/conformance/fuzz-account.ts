@@ -20,8 +20,8 @@ export async function accountOf(name: string, url?: string): Promise<{ id: numbe
   const { id } = await operator<{ id: number }>("/admin/accounts", { company: "Fuzz", email, limits: LIMITS });
   const users = `/admin/accounts/${id}/users`;
   await operator(users, { username: name, email, restricted: false });
-  const wanted = { label: "conformance", scopes: ["*"] };
-  const { token } = await operator<{ token: string }>(`${users}/${name}/tokens`, wanted);
+  const newToken = { label: "conformance", scopes: ["*"] };
+  const { token } = await operator<{ token: string }>(`${users}/${name}/tokens`, newToken);
   return { id, token, owner: tenant(token, url) };
 }
 

@@ -19,19 +19,19 @@ export async function database(cli: Cli, things: ClientThings, check: Check): Pr
   if (id === undefined) return;
   await read(cli, id, things.label, check);
   await events(cli, id, check);
-  const turn = turns(cli, owner, id, check);
-  await turn("mysql-update", ["--allow_list", env("MOORAGE_CLIENT_A_ADDR")], "database_update");
-  const ask = (statement: string) => asTold(cli, id, things.folder, statement);
-  await check("mysql-creds-view and mysql-ssl-cert, and mysql with them", () => ask("SELECT 1"), is("1"));
-  await backups(cli, id, ask, turn, check);
-  await turn("mysql-creds-reset", [], "database_credentials_reset");
-  await check("mysql with the new password", () => ask("SELECT 1"), is("1"));
-  await turn("mysql-patch", [], "database_update");
-  await turn("mysql-delete", [], "database_delete");
+  const actAndWait = actAndWaitOn(cli, owner, id, check);
+  await actAndWait("mysql-update", ["--allow_list", env("MOORAGE_CLIENT_A_ADDR")], "database_update");
+  const runStatement = (statement: string) => runWithShownCredentials(cli, id, things.folder, statement);
+  await check("mysql-creds-view and mysql-ssl-cert, and mysql with them", () => runStatement("SELECT 1"), is("1"));
+  await backups(cli, id, runStatement, actAndWait, check);
+  await actAndWait("mysql-creds-reset", [], "database_credentials_reset");
+  await check("mysql with the new password", () => runStatement("SELECT 1"), is("1"));
+  await actAndWait("mysql-patch", [], "database_update");
+  await actAndWait("mysql-delete", [], "database_delete");
   await check("databases mysql-view of what is gone exits with 1", () => gone(cli, "databases", "mysql-view", id));
 }
 
-const is = (wanted: string) => (said: string) => (said === wanted ? undefined : said);
+const is = (expected: string) => (result: string) => (result === expected ? undefined : result);
 
 async function create(cli: Cli, owner: Tenant, label: string, check: Check): Promise<string | undefined> {
   const made = await check(
@@ -82,9 +82,9 @@ async function events(cli: Cli, id: string, check: Check): Promise<void> {
   await shows("events view shows it seen", { seen: true });
 }
 
-type Turn = ReturnType<typeof turns>;
+type ActAndWait = ReturnType<typeof actAndWaitOn>;
 /** A verb, and the event that tells of its end. */
-const turns =
+const actAndWaitOn =
   (cli: Cli, owner: Tenant, id: string, check: Check) =>
   async (verb: string, args: readonly string[], action: Event["action"]): Promise<void> => {
     await check(`databases ${verb}, and its event`, async () => {
@@ -97,23 +97,23 @@ const turns =
     });
   };
 
-async function asTold(cli: Cli, id: string, folder: string, statement: string): Promise<string> {
+async function runWithShownCredentials(cli: Cli, id: string, folder: string, statement: string): Promise<string> {
   const { hosts, port } = (await view(cli, id)) as { hosts: Row; port: number };
   const { username, password } = await one(cli, "databases", "mysql-creds-view", id);
   const { ca_certificate } = await one(cli, "databases", "mysql-ssl-cert", id);
-  const told = { username: String(username), password: String(password), ca: String(ca_certificate) };
-  return tenantSql(folder, { ...told, host: String(hosts["primary"]), port }, statement);
+  const credentials = { username: String(username), password: String(password), ca: String(ca_certificate) };
+  return tenantSql(folder, { ...credentials, host: String(hosts["primary"]), port }, statement);
 }
 
 async function backups(
   cli: Cli,
   id: string,
-  ask: (statement: string) => Promise<string>,
-  turn: Turn,
+  runStatement: (statement: string) => Promise<string>,
+  actAndWait: ActAndWait,
   check: Check,
 ): Promise<void> {
-  await check("a row before the snapshot", () => ask(KEPT_ROW));
-  await turn("mysql-backup-snapshot", ["--label", "day"], "database_backup_create");
+  await check("a row before the snapshot", () => runStatement(KEPT_ROW));
+  await actAndWait("mysql-backup-snapshot", ["--label", "day"], "database_backup_create");
   const made = await check(
     "databases mysql-backups-list",
     () => one(cli, "databases", "mysql-backups-list", id),
@@ -125,8 +125,12 @@ async function backups(
     () => one(cli, "databases", "mysql-backup-view", id, backup),
     differs({ label: "day" }),
   );
-  await check("a row after the snapshot", () => ask("INSERT INTO day.kept VALUES (2)"));
-  await turn("mysql-backup-restore", [backup], "database_backup_restore");
-  await check("the row of before is there, and no other", () => ask("SELECT GROUP_CONCAT(id) FROM day.kept"), is("1"));
+  await check("a row after the snapshot", () => runStatement("INSERT INTO day.kept VALUES (2)"));
+  await actAndWait("mysql-backup-restore", [backup], "database_backup_restore");
+  await check(
+    "the row of before is there, and no other",
+    () => runStatement("SELECT GROUP_CONCAT(id) FROM day.kept"),
+    is("1"),
+  );
   await check("databases mysql-backup-delete", () => cli("databases", "mysql-backup-delete", id, backup));
 }

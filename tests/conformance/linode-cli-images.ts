@@ -86,7 +86,7 @@ async function use({ cli, other, plain }: Clis, id: string, check: Check): Promi
   await check(
     "configure offers it, as it reads images without a token",
     () => plain("configure"),
-    (said) => (said.includes(open) ? undefined : said.slice(-500)),
+    (output) => (output.includes(open) ? undefined : output.slice(-500)),
   );
   await check("the operator retires it", () => retire(open));
   await check("images view of what is gone exits with 1", () => gone(cli, "images", "view", open));

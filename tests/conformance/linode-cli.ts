@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { inParts } from "../../tools/stack/places.ts";
+import { inParts } from "../../tools/stack/paths.ts";
 import { env } from "../kit/stack-env.ts";
 import type { Checks } from "./checks.ts";
-import type { Asked } from "./client-cells.ts";
+import type { ClientTarget } from "./client-cells.ts";
 import { clientThings } from "./client-things.ts";
 import { accountOf } from "./fuzz-account.ts";
 import { account } from "./linode-cli-account.ts";
@@ -16,9 +16,9 @@ import { type Cli, lacks, type PlainCli, type Row } from "./linode-cli-rows.ts";
 
 /** The published program, with nothing but its documented settings. A verb that does not exit with 0 throws. */
 function linodeCli(folder: string, token: string, url: string): Cli {
-  const said = plainCli(folder, token, url);
+  const runCli = plainCli(folder, token, url);
   return async (...args) => {
-    const stdout = await said(...args, "--json", "--all-columns", "--suppress-warnings");
+    const stdout = await runCli(...args, "--json", "--all-columns", "--suppress-warnings");
     return stdout.trim() === "" ? [] : (JSON.parse(stdout) as Row[]);
   };
 }
@@ -42,7 +42,7 @@ export function plainCli(folder: string, token = env("MOORAGE_TOKEN"), url = env
   };
 }
 
-export async function withLinodeCli({ url, broken }: Asked, { check }: Checks): Promise<void> {
+export async function withLinodeCli({ url, broken }: ClientTarget, { check }: Checks): Promise<void> {
   await using things = await clientThings("cli");
   const { folder } = things;
   const by = (token: string) => linodeCli(folder, token, url);

@@ -1,6 +1,6 @@
-import { inParts } from "../../tools/stack/places.ts";
+import { inParts } from "../../tools/stack/paths.ts";
 import type { Checks } from "./checks.ts";
-import type { Asked } from "./client-cells.ts";
+import type { ClientTarget } from "./client-cells.ts";
 import { runProgram } from "./client-program.ts";
 
 export type LinodegoVersion = "1.60.0" | "1.69.1";
@@ -10,11 +10,11 @@ const programOf = (version: LinodegoVersion): string => inParts("bin", `conforma
 
 export const withLinodego =
   (version: LinodegoVersion) =>
-  (asked: Asked, checks: Checks): Promise<void> =>
-    runProgram(`go${version.replaceAll(".", "")}`, [programOf(version)], asked, checks);
+  (target: ClientTarget, checks: Checks): Promise<void> =>
+    runProgram(`go${version.replaceAll(".", "")}`, [programOf(version)], target, checks);
 
 /** The Terraform provider's own order of calls, by the client that it is made of. */
 export const asTerraform =
   (version: LinodegoVersion) =>
-  (asked: Asked, checks: Checks): Promise<void> =>
-    runProgram(`tf${version.replaceAll(".", "")}`, [programOf(version), "terraform"], asked, checks);
+  (target: ClientTarget, checks: Checks): Promise<void> =>
+    runProgram(`tf${version.replaceAll(".", "")}`, [programOf(version), "terraform"], target, checks);

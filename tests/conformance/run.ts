@@ -15,7 +15,7 @@ import { chosen } from "../kit/chosen.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { withApiV4 } from "./api-v4.ts";
 import { type Checks, newChecks, type Tally } from "./checks.ts";
-import { type Asked, checkCells, worksFor } from "./client-cells.ts";
+import { type ClientTarget, checkCells, worksFor } from "./client-cells.ts";
 import type { ClientName } from "./client-gaps.ts";
 import { clientTable, committedTable, writeTable } from "./client-table.ts";
 import { withLinodeApi4 } from "./linode-api4.ts";
@@ -45,11 +45,11 @@ async function run(name: string, suite: (checks: Checks) => Promise<void>): Prom
   times.push(...checks.times);
 }
 
-const client = (name: ClientName, day: (asked: Asked, checks: Checks) => Promise<void>) => () =>
-  run(name, async (checks) => checkCells(name, await worksFor((asked) => day(asked, checks)), checks));
-const replay = (name: string, day: (asked: Asked, checks: Checks) => Promise<void>) => () =>
+const client = (name: ClientName, day: (target: ClientTarget, checks: Checks) => Promise<void>) => () =>
+  run(name, async (checks) => checkCells(name, await worksFor((target) => day(target, checks)), checks));
+const replay = (name: string, day: (target: ClientTarget, checks: Checks) => Promise<void>) => () =>
   run(name, async (checks) => {
-    await worksFor((asked) => day(asked, checks));
+    await worksFor((target) => day(target, checks));
   });
 
 const atOnce: Record<string, (() => Promise<void>)[]> = {
@@ -75,7 +75,7 @@ const alone: Record<string, (() => Promise<void>)[]> = {
     () => run("schemathesis", (checks) => withSchemathesis(checks, cases, values.document && resolve(values.document))),
   ],
 };
-const asked = chosen("suite", { ...atOnce, ...alone }, values.only);
+const selected = chosen("suite", { ...atOnce, ...alone }, values.only);
 
 if (values.write) {
   await writeTable();
@@ -85,8 +85,8 @@ await run("table", async ({ note }) => {
   note("docs/clients.md has the table that these clients give", (await committedTable()) === clientTable(), "");
 });
 await allowDeletions(200);
-await Promise.all(asked.filter(([name]) => name in atOnce).flatMap(([, suites]) => suites.map((suite) => suite())));
-for (const [, suites] of asked.filter(([name]) => name in alone)) for (const suite of suites) await suite();
+await Promise.all(selected.filter(([name]) => name in atOnce).flatMap(([, suites]) => suites.map((suite) => suite())));
+for (const [, suites] of selected.filter(([name]) => name in alone)) for (const suite of suites) await suite();
 
 console.table(tallies);
 printSlowest("conformance", times);

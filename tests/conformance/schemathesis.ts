@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { operations } from "@moorage/contract";
-import { inParts } from "../../tools/stack/places.ts";
+import { inParts } from "../../tools/stack/paths.ts";
 import { env } from "../kit/stack-env.ts";
 import { type Tenant, tenant } from "../kit/tenant.ts";
 import type { Checks } from "./checks.ts";
@@ -129,7 +129,9 @@ async function fuzz(
     const { report, output } = await schemathesis({ ...target, url: proxy.url, seed, examples });
     generated += report.test_cases.generated;
     const found = [...report.failures, ...report.errors];
-    if (!note(`seed ${seed}: nothing found in ${report.test_cases.generated} cases`, found.length === 0, told(found)))
+    if (
+      !note(`seed ${seed}: nothing found in ${report.test_cases.generated} cases`, found.length === 0, summaryOf(found))
+    )
       console.log(output);
   }
   note(`at least ${cases} cases`, generated >= cases, `${generated}`);
@@ -150,7 +152,7 @@ async function fuzz(
 
 /** A tool that finds nothing has to show that it would. */
 async function plant(checks: Checks, documented: readonly DocumentedOperation[], target: Target): Promise<void> {
-  const asked = "listRegions";
+  const operationId = "listRegions";
   const faults: Record<string, [finding: string, fault: (answer: Answer) => Answer]> = {
     "a planted 500": ["ServerError", () => ({ status: 500, body: '{"errors":[{"reason":"planted"}]}' })],
     "a planted breach of the schema": [
@@ -159,13 +161,13 @@ async function plant(checks: Checks, documented: readonly DocumentedOperation[],
     ],
   };
   for (const [name, [finding, fault]] of Object.entries(faults)) {
-    await using proxy = await countingProxy(documented, (id, answer) => (id === asked ? fault(answer) : answer));
-    const options = ["--include-operation-id", asked, "--phases", "fuzzing"];
+    await using proxy = await countingProxy(documented, (id, answer) => (id === operationId ? fault(answer) : answer));
+    const options = ["--include-operation-id", operationId, "--phases", "fuzzing"];
     const { report } = await schemathesis({ ...target, url: proxy.url, seed: 1, examples: 10, options });
     checks.note(
       `${name} is found`,
       report.failures.some(({ type }) => type === finding),
-      told(report.failures),
+      summaryOf(report.failures),
     );
   }
 }
@@ -209,7 +211,7 @@ async function schemathesis(run: Run): Promise<{ report: Report; output: string 
   }
 }
 
-const told = (found: readonly { title: string; count: number; operations?: string[] }[]): string =>
+const summaryOf = (found: readonly { title: string; count: number; operations?: string[] }[]): string =>
   found.map((each) => `${each.count} × ${each.title} (${each.operations?.join(", ") ?? ""})`).join("; ");
 
 const rowOf = (count: Count) => ({

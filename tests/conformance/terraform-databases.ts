@@ -10,7 +10,7 @@ const LEGACY = "linode_database_mysql";
 const window = { day_of_week: 3, duration: 2, hour_of_day: 4, frequency: "weekly" };
 
 /** The life of a database in the resource of both generations. */
-export async function databaseLife(tf: Workspace, label: string, { nodes, type, bigger }: Size): Promise<void> {
+export async function databaseLifecycle(tf: Workspace, label: string, { nodes, type, bigger }: Size): Promise<void> {
   const main = {
     ...{ label, region: env("MOORAGE_REGION"), type, cluster_size: nodes },
     engine_id: "${data.linode_database_engines.mysql.engines[0].id}",
@@ -66,7 +66,7 @@ async function forks(tf: Workspace, source: { label: string }, type: string): Pr
 const momentAgo = (): string => `${new Date(Date.now() - 2000).toISOString().slice(0, 19)}Z`;
 
 /** The life of a database in the resource that only the second generation has. It knows neither resize nor suspension. */
-export async function legacyDatabaseLife(tf: Workspace, label: string, { nodes, type }: Size): Promise<void> {
+export async function legacyDatabaseLifecycle(tf: Workspace, label: string, { nodes, type }: Size): Promise<void> {
   const main = {
     ...{ label, region: env("MOORAGE_REGION"), type, cluster_size: nodes, ssl_connection: true },
     ...{ engine_id: env("MOORAGE_ENGINE"), replication_type: nodes === 3 ? "semi_synch" : "none" },

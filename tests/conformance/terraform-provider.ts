@@ -4,7 +4,7 @@ import { chmod, copyFile, mkdir, readdir, stat, writeFile } from "node:fs/promis
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { repo } from "../../tools/stack/places.ts";
+import { repo } from "../../tools/stack/paths.ts";
 
 const run = promisify(execFile);
 

@@ -98,12 +98,12 @@ function runTerraform(cwd: string, rc: string, args: string[]): Promise<Ran> {
 
 /** Of pages of output: the crash, what is refused, or what a plan would change. */
 function explained(output: string): string {
-  const telling = output
+  const relevant = output
     .split("\n")
     .filter((line) =>
       /panic:|^\s*│?\s*Error:|\[\d{3}\]|forces replacement|^\s+([~+-]|-\/\+) (?!linode\/)\w+|^Plan:|inconsistent/.test(
         line,
       ),
     );
-  return (telling.length === 0 ? output.trim().split("\n").slice(-12) : telling.slice(0, 20)).join("\n  ");
+  return (relevant.length === 0 ? output.trim().split("\n").slice(-12) : relevant.slice(0, 20)).join("\n  ");
 }

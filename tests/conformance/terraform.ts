@@ -4,7 +4,7 @@ import type { Checks } from "./checks.ts";
 import { BIGGER_TYPE, type ClientThings, clientThings } from "./client-things.ts";
 import { countingProxy } from "./counting-proxy.ts";
 import { dataSources, images, usersAndTokens } from "./terraform-account.ts";
-import { databaseLife, legacyDatabaseLife, plainDatabase, type Size } from "./terraform-databases.ts";
+import { databaseLifecycle, legacyDatabaseLifecycle, plainDatabase, type Size } from "./terraform-databases.ts";
 import { findProviders, installProvider, type Provider } from "./terraform-provider.ts";
 import { newWorkspace, type Workspace } from "./terraform-workspace.ts";
 
@@ -44,16 +44,16 @@ async function day(provider: Provider, form: Form, checks: Checks): Promise<void
   await usersAndTokens(await workspace("account"), things.label);
   if (form === "whole" || !isSecond) {
     await images(await workspace("images"), things);
-    await databaseLife(await workspace("one-node"), `${things.label}-1`, one());
+    await databaseLifecycle(await workspace("one-node"), `${things.label}-1`, one());
   }
-  if (isSecond) await legacyDatabaseLife(await workspace("older-one-node"), `${things.label}-o`, one());
+  if (isSecond) await legacyDatabaseLifecycle(await workspace("older-one-node"), `${things.label}-o`, one());
   if (form === "whole") {
     await operator("/admin/plans", {
       ...{ id: LARGER_TYPE, label: "Large 4 GB", class: "standard" },
       ...{ memory_mb: 4096, disk_mb: 40_960, vcpus: 2 },
     });
-    await databaseLife(await workspace("three-nodes"), `${things.label}-3`, three);
-    if (isSecond) await legacyDatabaseLife(await workspace("older-three-nodes"), `${things.label}-p`, three);
+    await databaseLifecycle(await workspace("three-nodes"), `${things.label}-3`, three);
+    if (isSecond) await legacyDatabaseLifecycle(await workspace("older-three-nodes"), `${things.label}-p`, three);
   }
   const left = await things.account.owner.list();
   checks.note("no database is left", left.length === 0, left.map(({ label }) => label).join(", "));
@@ -77,7 +77,7 @@ async function wouldBeSeen(
     body: body.replaceAll(/,?"engine_config":\{"mysql":\{\}\}/g, ""),
   }));
   const tf = await workspace("planted", proxy.url);
-  const said = await tf.fails(plainDatabase(`${things.label}-x`));
-  const crashed = /panic: .*nil pointer/.test(said);
-  checks.note("planted: without engine_config the provider crashes", crashed, crashed ? "" : said.slice(-400));
+  const output = await tf.fails(plainDatabase(`${things.label}-x`));
+  const crashed = /panic: .*nil pointer/.test(output);
+  checks.note("planted: without engine_config the provider crashes", crashed, crashed ? "" : output.slice(-400));
 }

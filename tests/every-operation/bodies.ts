@@ -3,7 +3,7 @@ import { ENGINE, PLAN, REGION, type World } from "../../packages/control-plane/s
 import { CARD } from "./limits.ts";
 import { newInstance } from "./machines.ts";
 import { newCompute } from "./money.ts";
-import type { Target } from "./stage.ts";
+import type { Target } from "./fixture.ts";
 import { asCluster } from "./things.ts";
 
 type Body = {
@@ -28,7 +28,7 @@ export const bodies: Readonly<Record<string, Body>> = {
   updateMysqlDatabase: { body: () => ({ label: name(), updates: { hour_of_day: 3 } }) },
   promoteMysqlNode: {
     body: async ({ params }, world) => {
-      await asCluster(world, Number(params["instanceId"]), "leaderless");
+      await asCluster(world, Number(params["instanceId"]), "without_primary");
       return { accept_loss: true };
     },
   },

@@ -2,7 +2,15 @@ import type { Operation } from "@moorage/contract";
 import type { Person } from "./apps.ts";
 import { type ExpectedAccess, everyGrant, everyScope, everyScopeBut, gives } from "./expected-access.ts";
 import type { Outcome } from "./outcome.ts";
-import { type Entity, type Held, namesAnObject, type Stage, type Target, tokenKinds, type Wanted } from "./stage.ts";
+import {
+  type Entity,
+  type Held,
+  namesAnObject,
+  type Fixture,
+  type Target,
+  tokenKinds,
+  type TargetOptions,
+} from "./fixture.ts";
 
 /** One request by one principal, and what must come of it. */
 export type Cell = { who: string; authorization: string | undefined; expected: Outcome; target: Target };
@@ -12,12 +20,12 @@ const bearer = (token: string): string => `Bearer ${token}`;
 export const namesIn = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
 
 /** Who is nobody, the same for every operation. */
-export function nobodies(stage: Stage, target: Target): Cell[] {
-  const owner = stage.ownersToken;
+export function nobodies(fixture: Fixture, target: Target): Cell[] {
+  const owner = fixture.ownersToken;
   const malformed = ["", "Bearer", "Bearer ", owner, `Basic ${owner}`, bearer(owner.slice(1)), `${bearer(owner)}0`];
   return [
     ...malformed.map((authorization) => ({ who: `malformed, ${authorization.length} long`, authorization })),
-    ...Object.entries(stage.dead).map(([who, token]) => ({ who, authorization: bearer(token) })),
+    ...Object.entries(fixture.dead).map(([who, token]) => ({ who, authorization: bearer(token) })),
   ].map((cell) => ({ ...cell, expected: "no token", target }));
 }
 
@@ -70,33 +78,35 @@ const grantsOnIt: ((it: Entity) => Held)[] = [
   (it) => ({ grants: everyGrant, on: [it, "read_write"] }),
 ];
 
-const said = ({ grants = [], on }: Held, it: Entity | undefined): string =>
+const describeHeld = ({ grants = [], on }: Held, it: Entity | undefined): string =>
   `restricted with [${grants.join(" ")}]${on === undefined ? "" : ` and ${on[1]} on ${isSame(on[0], it) ? "it" : `another ${on[0].type}`}`}`;
 
 /** Everything else is possible with an active database, and with a transfer of one's own. */
-const wantedBy: Readonly<Record<string, Wanted>> = {
+const targetOptionsOf: Readonly<Record<string, TargetOptions>> = {
   resumeMysqlDatabase: { status: "suspended" },
   switchMysqlPrimary: { cluster: "healthy" },
-  promoteMysqlNode: { cluster: "leaderless" },
+  promoteMysqlNode: { cluster: "without_primary" },
   acceptServiceTransfer: { offered: true },
 };
 
-export async function cellsOf(operation: Operation, access: ExpectedAccess, stage: Stage): Promise<Cell[]> {
+export async function cellsOf(operation: Operation, access: ExpectedAccess, fixture: Fixture): Promise<Cell[]> {
   const names = namesIn(operation.path);
-  const wanted = wantedBy[operation.id] ?? {};
+  const targetOptions = targetOptionsOf[operation.id] ?? {};
   const targets = new Map<number, Promise<Target>>();
   const own = access !== "public" && access.object === "own";
   /** What a refusal leaves as it was, and reading too, can be asked for again. */
   const lasting = (person: Person): Promise<Target> => {
     const whose = own ? person.userId : 0;
-    if (!targets.has(whose)) targets.set(whose, stage.target(names, person, wanted));
+    if (!targets.has(whose)) targets.set(whose, fixture.target(names, person, targetOptions));
     return targets.get(whose) as Promise<Target>;
   };
   const spent = (person: Person, expected: Outcome): Promise<Target> =>
-    expected === "allowed" && operation.method !== "GET" ? stage.target(names, person, wanted) : lasting(person);
+    expected === "allowed" && operation.method !== "GET"
+      ? fixture.target(names, person, targetOptions)
+      : lasting(person);
 
-  const first = await lasting(stage.owner);
-  const cells = nobodies(stage, first);
+  const first = await lasting(fixture.owner);
+  const cells = nobodies(fixture, first);
   cells.push({ who: "nobody", authorization: undefined, expected: ofNobody(access, names), target: first });
   /** By a token of their own, and by one of an app that they let in: the two may do the same. */
   const add = async (
@@ -107,7 +117,7 @@ export async function cellsOf(operation: Operation, access: ExpectedAccess, stag
     on?: Target,
   ): Promise<void> => {
     for (const kind of tokenKinds) {
-      const authorization = bearer(await stage.token(person, scopes, kind));
+      const authorization = bearer(await fixture.token(person, scopes, kind));
       cells.push({ who: `${who}, ${kind}`, authorization, expected, target: on ?? (await spent(person, expected)) });
     }
   };
@@ -115,37 +125,37 @@ export async function cellsOf(operation: Operation, access: ExpectedAccess, stag
   const needed = access === "public" ? [] : access.scopes;
   for (const scopes of [...everyScope.map((scope) => [scope]), needed, ["*"]])
     if (scopes.length > 0)
-      await add(`scopes ${scopes.join(" ")}`, stage.owner, scopes, byScopes(needed, scopes, "allowed"));
+      await add(`scopes ${scopes.join(" ")}`, fixture.owner, scopes, byScopes(needed, scopes, "allowed"));
   if (access === "public") {
-    await add("another account", stage.stranger, ["*"], "allowed");
-    await add("restricted with []", await stage.restricted(), ["*"], "allowed");
+    await add("another account", fixture.stranger, ["*"], "allowed");
+    await add("restricted with []", await fixture.restricted(), ["*"], "allowed");
     return cells;
   }
 
-  if (access.object === "bearer") await add("another account", stage.stranger, ["*"], "allowed");
-  else await add("another account", stage.stranger, ["*"], namesAnObject(names) ? "not found" : "allowed", first);
-  await add("a colleague", stage.colleague, ["*"], own ? "not found" : "allowed", own ? first : undefined);
+  if (access.object === "bearer") await add("another account", fixture.stranger, ["*"], "allowed");
+  else await add("another account", fixture.stranger, ["*"], namesAnObject(names) ? "not found" : "allowed", first);
+  await add("a colleague", fixture.colleague, ["*"], own ? "not found" : "allowed", own ? first : undefined);
 
   const nothing: Entity = { type: "database", id: 0 };
   const it = first.entity ?? nothing;
-  const another = (await stage.another(it.type)).entity ?? nothing;
+  const another = (await fixture.another(it.type)).entity ?? nothing;
   for (const state of grantStates(another, it.id > 0)) {
     const expected = ofRestricted(access, state(it), it);
     for (const kind of tokenKinds) {
-      const target = own ? undefined : await spent(stage.owner, expected);
+      const target = own ? undefined : await spent(fixture.owner, expected);
       const held = state(target?.entity ?? nothing);
-      const person = await stage.restricted(held);
-      const authorization = bearer(await stage.token(person, ["*"], kind));
-      const who = `${said(held, target?.entity)}, ${kind}`;
+      const person = await fixture.restricted(held);
+      const authorization = bearer(await fixture.token(person, ["*"], kind));
+      const who = `${describeHeld(held, target?.entity)}, ${kind}`;
       cells.push({ who, authorization, expected, target: target ?? (await spent(person, expected)) });
     }
   }
 
-  const everything = await stage.restricted({ grants: everyGrant });
-  const restricted = [await stage.restricted(), everything];
+  const everything = await fixture.restricted({ grants: everyGrant });
+  const restricted = [await fixture.restricted(), everything];
   if (own) for (const person of restricted) await add("restricted, the owner's", person, ["*"], "not found", first);
   for (const scope of needed)
-    for (const person of [stage.owner, stage.stranger, ...restricted])
+    for (const person of [fixture.owner, fixture.stranger, ...restricted])
       await add(`${person.username} without ${scope}`, person, everyScopeBut(scope), `lacks ${scope}`);
   return cells;
 }

@@ -57,8 +57,8 @@ function schemaOfField(given: JsonSchema, field: Field, at: string, schemas: Sch
   }
   if ("is" in field) {
     const found = [...new Set(alternatives.map(typeOf))].toSorted().join(" or ");
-    const wanted = [...new Set(field.is.map(jsonTypeOf))].toSorted().join(" or ");
-    if (found !== wanted) return [...nulls, { at, is: `is ${found}, not ${wanted}` }];
+    const expected = [...new Set(field.is.map(jsonTypeOf))].toSorted().join(" or ");
+    if (found !== expected) return [...nulls, { at, is: `is ${found}, not ${expected}` }];
     return field.is.includes("date-time") && !isPatternOfTimes(only)
       ? [...nulls, { at, is: "is not a date-time" }]
       : nulls;
@@ -66,8 +66,8 @@ function schemaOfField(given: JsonSchema, field: Field, at: string, schemas: Sch
   const values = alternatives.flatMap((each) => each.enum ?? ("const" in each ? [each.const] : []));
   const isOpen = alternatives.some((each) => each.enum === undefined && !("const" in each));
   if ("known" in field) {
-    const strange = values.filter((value) => !isKnown(field, value));
-    return [...nulls, ...strange.map((value) => ({ at, is: `has the value ${String(value)}` }))];
+    const unrecognised = values.filter((value) => !isKnown(field, value));
+    return [...nulls, ...unrecognised.map((value) => ({ at, is: `has the value ${String(value)}` }))];
   }
   return [
     ...nulls,

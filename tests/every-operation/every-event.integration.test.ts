@@ -7,7 +7,7 @@ import { addCard, CARD, ZIP } from "./limits.ts";
 import { newInstance } from "./machines.ts";
 import { newCompute } from "./money.ts";
 import { fieldFaultsOf } from "./outcome.ts";
-import { type Entity, newStage, type Stage, tokenKinds } from "./stage.ts";
+import { type Entity, newFixture, type Fixture, tokenKinds } from "./fixture.ts";
 
 type Visible = "account" | "compute" | "database" | "image" | "unrestricted";
 
@@ -81,8 +81,8 @@ async function doEverything(
 
 async function uploaded(world: World, token: string): Promise<Entity> {
   const person = world.as(token);
-  const wanted = { label: "Uploaded", region: REGION };
-  const { image } = (await person.post<{ image: { id: string } }>("/v4/images/upload", wanted)).body;
+  const newImage = { label: "Uploaded", region: REGION };
+  const { image } = (await person.post<{ image: { id: string } }>("/v4/images/upload", newImage)).body;
   await person.put(`/v4/images/${image.id}`, { label: "Renamed" });
   await person.delete(`/v4/images/${image.id}`);
   return { type: "image", id: Number(image.id.replace("private/", "")) };
@@ -124,13 +124,13 @@ type Seen = { id: number; action: EventAction };
 /** By the list, whose count must be true, and by each id. */
 async function seenBy(
   world: World,
-  stage: Stage,
-  person: Stage["owner"],
+  fixture: Fixture,
+  person: Fixture["owner"],
   all: readonly Seen[],
 ): Promise<EventAction[]> {
   const answers: EventAction[][] = [];
   for (const kind of tokenKinds) {
-    const reader = world.as(await stage.token(person, ["*"], kind));
+    const reader = world.as(await fixture.token(person, ["*"], kind));
     const { body } = await reader.get<{ data: Seen[]; results: number }>("/v4/account/events?page_size=500");
     expect(body.results).toBe(body.data.length);
     expect(fieldFaultsOf(listEvents, body)).toEqual([]);
@@ -146,14 +146,14 @@ async function seenBy(
 test("every event is seen by those whose business it is, in lists, views and counts", async () => {
   await using world = await newWorld();
   await world.host();
-  const stage = await newStage(world);
-  const { entity } = await stage.target(["instanceId"], stage.owner);
+  const fixture = await newFixture(world);
+  const { entity } = await fixture.target(["instanceId"], fixture.owner);
   const database = entity as Entity;
-  const { compute, image } = await doEverything(world, stage.ownersToken, stage.owner.accountId);
+  const { compute, image } = await doEverything(world, fixture.ownersToken, fixture.owner.accountId);
   const done = await world.db
     .selectFrom("events")
     .select(["id", "action"])
-    .where("account_id", "=", stage.owner.accountId)
+    .where("account_id", "=", fixture.owner.accountId)
     .execute();
   const actions = done.map(({ action }) => action).toSorted();
   const of = (...which: Visible[]): EventAction[] => actions.filter((action) => which.includes(businessOf(action)));
@@ -164,36 +164,36 @@ test("every event is seen by those whose business it is, in lists, views and cou
   );
   expect(new Set(of("account", "compute", "image", "unrestricted"))).toEqual(new Set(byPeople));
 
-  const expected: [reader: Stage["owner"], sees: EventAction[]][] = [
-    [stage.owner, actions],
-    [stage.colleague, actions],
-    [stage.stranger, []],
-    [await stage.restricted(), []],
-    [await stage.restricted({ grants: ["account_read"] }), of("account")],
-    [await stage.restricted({ grants: ["account_write"] }), of("account")],
-    [await stage.restricted({ grants: everyGrant }), of("account")],
-    [await stage.restricted({ on: [database, "read_only"] }), of("database")],
-    [await stage.restricted({ on: [compute, "read_only"] }), of("compute")],
-    [await stage.restricted({ on: [image, "read_only"] }), of("image")],
+  const expected: [reader: Fixture["owner"], sees: EventAction[]][] = [
+    [fixture.owner, actions],
+    [fixture.colleague, actions],
+    [fixture.stranger, []],
+    [await fixture.restricted(), []],
+    [await fixture.restricted({ grants: ["account_read"] }), of("account")],
+    [await fixture.restricted({ grants: ["account_write"] }), of("account")],
+    [await fixture.restricted({ grants: everyGrant }), of("account")],
+    [await fixture.restricted({ on: [database, "read_only"] }), of("database")],
+    [await fixture.restricted({ on: [compute, "read_only"] }), of("compute")],
+    [await fixture.restricted({ on: [image, "read_only"] }), of("image")],
     // Something else of the same number.
-    [await stage.restricted({ on: [{ type: "image", id: compute.id }, "read_write"] }), []],
-    [await stage.restricted({ grants: everyGrant, on: [database, "read_write"] }), of("account", "database")],
+    [await fixture.restricted({ on: [{ type: "image", id: compute.id }, "read_write"] }), []],
+    [await fixture.restricted({ grants: everyGrant, on: [database, "read_write"] }), of("account", "database")],
   ];
-  for (const [reader, sees] of expected) expect(await seenBy(world, stage, reader, done)).toEqual(sees);
+  for (const [reader, sees] of expected) expect(await seenBy(world, fixture, reader, done)).toEqual(sees);
 });
 
 test("who is restricted sees what they did themselves, and other restricted users do not", async () => {
   await using world = await newWorld();
-  const stage = await newStage(world);
-  const [one, other] = [await stage.restricted(), await stage.restricted({ grants: everyGrant })];
-  await doOwn(world, await stage.token(one));
+  const fixture = await newFixture(world);
+  const [one, other] = [await fixture.restricted(), await fixture.restricted({ grants: everyGrant })];
+  await doOwn(world, await fixture.token(one));
   const done = await world.db
     .selectFrom("events")
     .select(["id", "action"])
-    .where("account_id", "=", stage.owner.accountId)
+    .where("account_id", "=", fixture.owner.accountId)
     .execute();
 
-  expect(await seenBy(world, stage, one, done)).toEqual(done.map(({ action }) => action).toSorted());
-  expect(await seenBy(world, stage, other, done)).toEqual([]);
+  expect(await seenBy(world, fixture, one, done)).toEqual(done.map(({ action }) => action).toSorted());
+  expect(await seenBy(world, fixture, other, done)).toEqual([]);
   expect(done).toHaveLength(6);
 });

@@ -7,23 +7,23 @@ import { expectedReplies } from "./expected-fields.ts";
 import { listed } from "./lists.ts";
 import { newMaintenance } from "./money.ts";
 import { fieldFaultsOf, fillPath } from "./outcome.ts";
-import { newStage, type Stage, type Target } from "./stage.ts";
+import { newFixture, type Fixture, type Target } from "./fixture.ts";
 import { PNG } from "./things.ts";
 
 let world: World;
-let stage: Stage;
+let fixture: Fixture;
 beforeAll(async () => {
   world = await newWorld();
   await world.host({ memory_mb: 1_024_000, disk_mb: 10_240_000 });
-  stage = await newStage(world);
-  const { accountId } = stage.owner;
+  fixture = await newFixture(world);
+  const { accountId } = fixture.owner;
   for (const change of [{}, { expires: "2049-01-31T00:00:00" }])
-    await world.operator.post(`/admin/accounts/${accountId}/promotions`, {
+    await world.operator.post(`/admin/accounts/${accountId}/credits`, {
       ...{ summary: `Welcome ${Object.keys(change).length}`, credit: "100", ...change },
     });
   // Something for every list.
-  for (const { param } of Object.values(listed)) await stage.target([param], stage.owner);
-  const { entity } = await stage.target(["computeId"], stage.owner);
+  for (const { param } of Object.values(listed)) await fixture.target([param], fixture.owner);
+  const { entity } = await fixture.target(["computeId"], fixture.owner);
   await newMaintenance(world, accountId, entity?.id ?? 0);
   // In a region of its own: one that is out takes no new database.
   await world.operator.post("/admin/regions", { id: "us-east", label: "Newark", country: "us" });
@@ -49,8 +49,11 @@ const operationOf = (name: string): Operation => {
 async function answerOf(name: string): Promise<{ status: number; text: string }> {
   const operation = operationOf(name);
   const path = name.split(" ")[1] ?? "";
-  const by = operation.id === "cancelAccount" ? await world.customer() : { ...stage.owner, token: stage.ownersToken };
-  const target = await stage.target(namesIn(path), stage.owner, { ...(path.endsWith("/accept") && { offered: true }) });
+  const by =
+    operation.id === "cancelAccount" ? await world.customer() : { ...fixture.owner, token: fixture.ownersToken };
+  const target = await fixture.target(namesIn(path), fixture.owner, {
+    ...(path.endsWith("/accept") && { offered: true }),
+  });
   const { type, payload } = await bodyOf(operation, target, by.accountId);
   const reply = await world.send({
     method: operation.method,

@@ -5,10 +5,10 @@ import { newWorld, type World } from "../../packages/control-plane/src/testing/w
 import { type Cell, cellsOf, namesIn, nobodies, ofNobody } from "./cells.ts";
 import { type ExpectedAccess, everyGrant, expectedAccess } from "./expected-access.ts";
 import { listed, type Reader, sees } from "./lists.ts";
-import { ask, BAD_BODY, fillPath, faultOf, type Reply } from "./outcome.ts";
+import { sendRequest, BAD_BODY, fillPath, faultOf, type Reply } from "./outcome.ts";
 import { newCompute, newMaintenance } from "./money.ts";
 import { recordOf } from "./record.ts";
-import { absent, type Held, namesAnObject, newStage, type Stage, type Target, tokenKinds } from "./stage.ts";
+import { absent, type Held, namesAnObject, newFixture, type Fixture, type Target, tokenKinds } from "./fixture.ts";
 
 const nameOf = ({ method, path }: Operation): string => `${method} ${path}`;
 const byName = operations.map((operation) => [nameOf(operation), operation] as const);
@@ -23,29 +23,29 @@ const isRefused = ({ expected }: Cell): boolean => expected !== "allowed";
 let prometheus: Awaited<ReturnType<typeof startPrometheus>>;
 let world: World;
 /** Shared by all operations: making users and tokens takes longer than asking with them. */
-let stage: Stage;
+let fixture: Fixture;
 beforeAll(async () => {
   prometheus = await startPrometheus(() => "");
   world = await newWorld({ prometheusUrl: prometheus.url });
   await world.host({ memory_mb: 10_240_000, disk_mb: 102_400_000 });
-  stage = await newStage(world);
+  fixture = await newFixture(world);
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
   await prometheus[Symbol.asyncDispose]();
 });
 
-let asked = 0;
+let requestCount = 0;
 let wrong = 0;
-afterAll(() => console.log(`every-operation: ${operations.length} operations, ${asked} cells, ${wrong} wrong`));
+afterAll(() => console.log(`every-operation: ${operations.length} operations, ${requestCount} cells, ${wrong} wrong`));
 
 async function faultsOf(operation: Operation, cells: Cell[], path: string): Promise<string[]> {
   const found: string[] = [];
   for (const { who, authorization, expected, target } of cells) {
-    asked++;
+    requestCount++;
     // Whoever is let in with a body that will do cancels the stage's own account.
     const body = expected === "allowed" && operation.id !== "cancelAccount" ? "{}" : BAD_BODY;
-    const reply = await ask(world, operation, fillPath(path, target), authorization, body);
+    const reply = await sendRequest(world, operation, fillPath(path, target), authorization, body);
     const fault = faultOf(operation, reply, expected);
     if (fault !== undefined) found.push(`${who}: ${fault}`);
   }
@@ -59,11 +59,11 @@ test("the fixture has a row for every operation, and none for another", () => {
 
 test.each(byName)("%s: the table says what the fixture says", (name, operation) => {
   const expected = expectedOf(name);
-  expect(saidOf(operation, expected)).toEqual(expected);
+  expect(accessInTable(operation, expected)).toEqual(expected);
 });
 
 /** An object that the table does not name, such as an event, is judged by its capability: only the cells can tell. */
-function saidOf({ access, scopesIfSent }: Operation, expected: ExpectedAccess): ExpectedAccess {
+function accessInTable({ access, scopesIfSent }: Operation, expected: ExpectedAccess): ExpectedAccess {
   const judged = expected === "public" ? undefined : expected.object;
   if (access === "public")
     return scopesIfSent === undefined
@@ -80,8 +80,8 @@ function saidOf({ access, scopesIfSent }: Operation, expected: ExpectedAccess): 
 }
 
 test.each(byName)("%s answers every principal as it must, and a refusal changes nothing", async (name, operation) => {
-  if (operation.id === "createPaymentMethodLink") await stage.removeCards();
-  const cells = await cellsOf(operation, expectedOf(name), stage);
+  if (operation.id === "createPaymentMethodLink") await fixture.removeCards();
+  const cells = await cellsOf(operation, expectedOf(name), fixture);
   const [refused, letIn] = [cells.filter(isRefused), cells.filter((cell) => !isRefused(cell))];
   const before = await recordOf(world);
 
@@ -96,9 +96,9 @@ const otherPaths = byName.flatMap(([name, operation]) =>
   ),
 );
 test.each(otherPaths)("%s is no way around", async (_title, name, operation, path) => {
-  const target = await stage.shared(namesIn(path));
+  const target = await fixture.shared(namesIn(path));
   const expected = ofNobody(expectedOf(name), namesIn(path));
-  const cells = [...nobodies(stage, target), { who: "nobody", authorization: undefined, expected, target }];
+  const cells = [...nobodies(fixture, target), { who: "nobody", authorization: undefined, expected, target }];
 
   expect(await faultsOf(operation, cells, path)).toEqual([]);
 });
@@ -109,26 +109,29 @@ const objectOf = (name: string) => {
 };
 function withoutParams({ status, text, headers }: Reply, { params }: Target) {
   const { "content-length": _length, ...others } = headers;
-  const said = ([, value]: [string, string]): RegExp => new RegExp(` ${RegExp.escape(value)}(?![\\w/-])`);
-  const words = Object.entries(params).reduce((before, param) => before.replace(said(param), ` :${param[0]}`), text);
+  const valuePattern = ([, value]: [string, string]): RegExp => new RegExp(` ${RegExp.escape(value)}(?![\\w/-])`);
+  const words = Object.entries(params).reduce(
+    (before, param) => before.replace(valuePattern(param), ` :${param[0]}`),
+    text,
+  );
   return { status, text: words, headers: others };
 }
 const onObjects = byName.filter(([name, { path }]) => namesAnObject(namesIn(path)) && expectedOf(name) !== "public");
 test.each(onObjects)("%s: what is another's cannot be told from what does not exist", async (name, operation) => {
-  const target = await stage.shared(namesIn(operation.path));
+  const target = await fixture.shared(namesIn(operation.path));
   const object = objectOf(name);
   const strangers = [
-    await stage.restricted(),
-    ...(object === "bearer" ? [] : [stage.stranger]),
-    ...(object === "own" ? [stage.colleague] : []),
+    await fixture.restricted(),
+    ...(object === "bearer" ? [] : [fixture.stranger]),
+    ...(object === "own" ? [fixture.colleague] : []),
   ];
 
   for (const person of strangers)
     for (const kind of tokenKinds) {
-      asked += 2;
-      const bearer = `Bearer ${await stage.token(person, ["*"], kind)}`;
-      const theirs = await ask(world, operation, fillPath(operation.path, target), bearer);
-      const none = await ask(world, operation, fillPath(operation.path, absent(target)), bearer);
+      requestCount += 2;
+      const bearer = `Bearer ${await fixture.token(person, ["*"], kind)}`;
+      const theirs = await sendRequest(world, operation, fillPath(operation.path, target), bearer);
+      const none = await sendRequest(world, operation, fillPath(operation.path, absent(target)), bearer);
       // A refusal says again what was asked for, and nothing else may differ.
       expect(withoutParams(theirs, target)).toEqual(withoutParams(none, absent(target)));
     }
@@ -147,7 +150,7 @@ test("every list of somebody's things is looked at", () => {
 test.each(lists)("%s shows exactly what its reader may view", async (name, operation) => {
   const { param, key, view } = listed[name] as NonNullable<(typeof listed)[string]>;
   // Small enough for one page.
-  const small = await newStage(world);
+  const small = await newFixture(world);
   const [one, other] = [await small.target([param], small.owner), await small.target([param], small.owner)];
   const states: Held[] = [{}, { grants: everyGrant }];
   if (one.entity !== undefined) states.push({ on: [one.entity, "read_only"] });
@@ -157,14 +160,14 @@ test.each(lists)("%s shows exactly what its reader may view", async (name, opera
   for (const reader of readers)
     for (const kind of tokenKinds) {
       const authorization = `Bearer ${await small.token(reader.person, ["*"], kind)}`;
-      const { text } = await ask(world, operation, `${operation.path}?page_size=500`, authorization);
+      const { text } = await sendRequest(world, operation, `${operation.path}?page_size=500`, authorization);
       const { data = [], results = 0 } = JSON.parse(text) as { data?: Record<string, unknown>[]; results?: number };
       const shown = data.map((item) => String(item[key]));
       expect(results).toBe(shown.length);
       for (const target of [one, other]) {
-        asked++;
+        requestCount++;
         const id = target.params[param] ?? "";
-        const viewing = await ask(world, operation, fillPath(view, target), authorization);
+        const viewing = await sendRequest(world, operation, fillPath(view, target), authorization);
         const may = sees(expectedOf(`GET ${view}`), small, reader, target);
         const byItsName = objectOf(`GET ${view}`) === "bearer" && reader.person === small.stranger;
         const found = [viewing.status === 200, shown.includes(id)];
@@ -174,11 +177,11 @@ test.each(lists)("%s shows exactly what its reader may view", async (name, opera
 });
 
 test("maintenance is shown to those who may view its compute instance", async () => {
-  const small = await newStage(world);
+  const small = await newFixture(world);
   const { accountId } = small.owner;
   const [one, other] = [await newCompute(world, accountId), await newCompute(world, accountId)];
   const [first, second] = [await newMaintenance(world, accountId, one), await newMaintenance(world, accountId, other)];
-  const expected: [reader: Stage["owner"], shown: string[]][] = [
+  const expected: [reader: Fixture["owner"], shown: string[]][] = [
     [small.owner, [first, second]],
     [small.colleague, [first, second]],
     [small.stranger, []],
@@ -192,7 +195,7 @@ test("maintenance is shown to those who may view its compute instance", async ()
 
   for (const [reader, shown] of expected)
     for (const kind of tokenKinds) {
-      asked++;
+      requestCount++;
       const token = await small.token(reader, ["events:read_only"], kind);
       const { body } = await world.as(token).get<{ data: { reason: string }[] }>("/v4/account/maintenance");
       expect(body.data.map(({ reason }) => reason)).toEqual(shown);

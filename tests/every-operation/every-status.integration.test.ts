@@ -22,8 +22,8 @@ afterAll(async () => {
   await prometheus[Symbol.asyncDispose]();
 });
 
-let asked = 0;
-afterAll(() => console.log(`every-status: ${expectedStates.length} operations, ${asked} cells`));
+let requestCount = 0;
+afterAll(() => console.log(`every-status: ${expectedStates.length} operations, ${requestCount} cells`));
 
 test("every operation on a database has a row", () => {
   const onDatabases = operations
@@ -59,7 +59,7 @@ const recordOf = async (id: number) => ({
 type Cell = { expected: (typeof expectedStates)[number]; status: Status };
 
 /** Asks as the owner, and says what was recorded before. */
-async function ask({ expected: { operation, body, cluster }, status }: Cell) {
+async function request({ expected: { operation, body, cluster }, status }: Cell) {
   const { alice, id, backupId } = await databaseIn(status, cluster);
   const [method = "", path = ""] = operation.split(" ");
   const named = { instanceId: id, backupId, metric: "connections" } as Record<string, string | number>;
@@ -67,7 +67,7 @@ async function ask({ expected: { operation, body, cluster }, status }: Cell) {
     await alice.get<{ oldest_restore_time: string }>(`/v4/databases/mysql/instances/${id}`)
   ).body;
   const before = await recordOf(id);
-  asked++;
+  requestCount++;
   const reply = await world.send({
     method,
     url: path.replace(/:(\w+)/g, (_, name: string) => String(named[name])),
@@ -86,13 +86,13 @@ const cells = expectedStates.flatMap((expected) =>
 const isAllowed = ([, status, { expected }]: (typeof cells)[number]): boolean => expected.allowed.includes(status);
 
 test.each(cells.filter(isAllowed))("%s of a database that is %s is let in", async (_name, _status, cell) => {
-  expect(await ask(cell)).toMatchObject({ status: 200 });
+  expect(await request(cell)).toMatchObject({ status: 200 });
 });
 
 test.each(cells.filter((cell) => !isAllowed(cell)))(
   "%s of a database that is %s is refused with what would do, and changes nothing",
   async (_name, _status, cell) => {
-    const { id, before, status, body } = await ask(cell);
+    const { id, before, status, body } = await request(cell);
 
     expect(status).toBe(400);
     expect(body.errors).toEqual([{ reason: expect.stringContaining(`that is ${cell.status}`) }]);

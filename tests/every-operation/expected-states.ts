@@ -51,7 +51,7 @@ export const expectedStates: readonly ExpectedStates[] = [
   { operation: `POST ${instance}/switchover`, cluster: "healthy", allowed: ["active"] },
   {
     operation: `POST ${instance}/promote`,
-    cluster: "leaderless",
+    cluster: "without_primary",
     body: () => ({ accept_loss: true }),
     // It does not wait for what is under way, unless that makes or stops its nodes.
     allowed: ["active", "degraded", "updating", "backing_up", "resuming"],

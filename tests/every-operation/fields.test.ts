@@ -30,11 +30,11 @@ test("the document differs from the interface where the fixture says so, and now
 });
 
 test("tenants are told of every difference, with its reason", () => {
-  const told = read("docs/where-the-interface-is-silent.md");
+  const documented = read("docs/where-the-interface-is-silent.md");
   const rows = deviations.map(
     ({ fields, is, why }) => `| ${fields.map((field) => `\`${field}\``).join(", ")} | ${is} | ${why} |`,
   );
-  expect(rows.filter((row) => !told.includes(row))).toEqual([]);
+  expect(rows.filter((row) => !documented.includes(row))).toEqual([]);
 });
 
 /** What somebody could do to the contract without noticing. */

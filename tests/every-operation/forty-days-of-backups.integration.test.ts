@@ -1,9 +1,9 @@
 import type { Recipe, RecipeReply } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
 import { dueVerification, type LastVerification } from "../../packages/agent/src/restore/due-verification.ts";
-import { createFindingsChore } from "../../packages/control-plane/src/databases/findings-chore.ts";
+import { createAlertsJob } from "../../packages/control-plane/src/databases/alerts-job.ts";
 import { archiveWorld } from "../../packages/control-plane/src/testing/archived-database.ts";
-import { archivedThrough, midnightAfter } from "../../packages/control-plane/src/testing/past.ts";
+import { archivedThrough, midnightAfter } from "../../packages/control-plane/src/testing/archive-records.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -14,11 +14,11 @@ type Host = { /** How many hours a verification takes. */ takes: number; finds: 
 
 /** Forty days, every third hour: the host verifies when its own rule says so, and the tenant lists the backups. */
 async function fortyDays({ takes, finds }: Host) {
-  await using stage = await archiveWorld();
-  const { world } = stage;
-  const { id, spec, timeline, customer, call } = await stage.database();
+  await using fixture = await archiveWorld();
+  const { world } = fixture;
+  const { id, spec, timeline, customer, call } = await fixture.database();
   await world.activities.settleProvision((await world.lastOperation()).id, { done: true });
-  const judge = createFindingsChore(world);
+  const judge = createAlertsJob(world);
   const first = midnightAfter(world.time.now).getTime();
 
   let last: LastVerification | undefined;
@@ -40,7 +40,7 @@ async function fortyDays({ takes, finds }: Host) {
   for (let hour = 1; hour < DAYS * 24; hour += 3) {
     world.time.now = new Date(first + hour * HOUR_MS);
     await archivedThrough(world, { id });
-    await world.dailyPointsChore();
+    await world.dailyPointsJob();
     await verify(hour);
     const { data } = (await customer.get<Listed>(`/v4/databases/mysql/instances/${id}/backups`)).body;
     const midnights = data.map(({ created }) => Date.parse(`${created}Z`)).toSorted((a, b) => b - a);

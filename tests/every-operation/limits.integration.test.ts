@@ -5,10 +5,10 @@ import { createImageStores } from "../../packages/control-plane/src/images/index
 import { rateLimitsOf, readConfig } from "../../packages/control-plane/src/platform/config.ts";
 import { createRateLimiter } from "../../packages/control-plane/src/platform/limits/rate-limiter.ts";
 import { createLog } from "../../packages/control-plane/src/platform/log.ts";
-import { offerClusterPlan, staged } from "../../packages/control-plane/src/testing/active-database.ts";
-import { importAll, uploaded } from "../../packages/control-plane/src/testing/import-stage.ts";
+import { offerClusterPlan, databaseFixture } from "../../packages/control-plane/src/testing/active-database.ts";
+import { importAll, uploaded } from "../../packages/control-plane/src/testing/import-fixture.ts";
 import { startObjectStore } from "../../packages/control-plane/src/testing/object-store.ts";
-import { archivedThrough, later, midnightAfter } from "../../packages/control-plane/src/testing/past.ts";
+import { archivedThrough, later, midnightAfter } from "../../packages/control-plane/src/testing/archive-records.ts";
 import { newValkey } from "../../packages/control-plane/src/testing/valkey.ts";
 import { newWorld, REGION, type World } from "../../packages/control-plane/src/testing/world.ts";
 import { addCard, cardNumber, type Limit, limits, ZIP } from "./limits.ts";
@@ -116,14 +116,14 @@ test("expiry: a card is good to the end of its month, and not a month longer", a
 
 test("backups kept: of eight midnights the seven newest", async () => {
   await using own = await newWorld();
-  const { alice, database } = await staged(own);
+  const { alice, database } = await databaseFixture(own);
   const first = midnightAfter(own.time.now).getTime();
   const kept = async () => (await alice.get<{ data: object[]; results: number }>(`${database.url}/backups`)).body;
 
   for (const [night, expected] of [1, 2, 3, 4, 5, 6, 7, 7].entries()) {
     own.time.now = new Date(first + night * DAY_SECONDS * 1000 + 60_000);
     await archivedThrough(own, database);
-    await own.dailyPointsChore();
+    await own.dailyPointsJob();
     expect((await kept()).results).toBe(expected);
   }
   const second = new Date(first + DAY_SECONDS * 1000).toISOString().slice(0, 19);
@@ -158,9 +158,9 @@ async function imageWorld() {
   const own = parts.use(await newWorld({ imageStores }));
   return { own, store, [Symbol.asyncDispose]: () => parts.disposeAsync() };
 }
-type Told = { data: { status: string; message: string }[] };
+type NotificationPage = { data: { status: string; message: string }[] };
 const lastEvent = async (who: { get: World["anonymous"]["get"] }) =>
-  (await who.get<Told>("/v4/account/events")).body.data[0];
+  (await who.get<NotificationPage>("/v4/account/events")).body.data[0];
 
 // One more byte is refused without reading any; what is refused otherwise was read.
 test.each([
@@ -188,10 +188,10 @@ test("image upload window: waited for to the last second of 24 hours, and gone w
   expect(new URL(upload_to).searchParams.get("X-Amz-Expires")).toBe(String(DAY_SECONDS));
 
   later(own, DAY_SECONDS - 1);
-  await own.removeImagesChore();
+  await own.removeImagesJob();
   expect((await alice.get(`/v4/images/${image.id}`)).body).toMatchObject({ status: "pending_upload" });
   later(own, 1);
-  await own.removeImagesChore();
+  await own.removeImagesJob();
   expect((await alice.get(`/v4/images/${image.id}`)).status).toBe(404);
   expect(await lastEvent(alice)).toMatchObject({ status: "failed", message: expect.stringContaining("24 hours") });
 });
@@ -205,9 +205,9 @@ test("images list: twenty in a minute for a token and for an address, while othe
   const alice = await own.customer();
 
   for (const who of [alice, own.anonymous]) {
-    const begun = performance.now();
+    const startedAt = performance.now();
     const replies = await Promise.all(Array.from({ length: 60 }, () => who.get("/v4/images")));
-    const earned = Math.ceil((performance.now() - begun) / 3000);
+    const earned = Math.ceil((performance.now() - startedAt) / 3000);
     const served = replies.filter(({ status }) => status === 200);
     expect(served.length).toBeGreaterThanOrEqual(20);
     expect(served.length).toBeLessThanOrEqual(20 + earned);

@@ -36,8 +36,8 @@ const changedImage = (field: string) => async (who: Customer, value: never) => {
 };
 
 /** Digits that begin as a brand's numbers do, with the check digit that makes them one. */
-export function cardNumber(length: number, begin: string): string {
-  const digits = begin.padEnd(length - 1, "0");
+export function cardNumber(length: number, prefix: string): string {
+  const digits = prefix.padEnd(length - 1, "0");
   const sum = digits
     .split("")
     .reverse()

@@ -1,7 +1,7 @@
 import type { Person } from "./apps.ts";
 import { ofRestricted } from "./cells.ts";
 import type { ExpectedAccess } from "./expected-access.ts";
-import type { Stage, Target } from "./stage.ts";
+import type { Fixture, Target } from "./fixture.ts";
 
 /** Which path shows one item of a list, and by which field of the item. */
 export const listed: Readonly<Record<string, { param: string; key: string; view: string }>> = {
@@ -41,9 +41,9 @@ export const listed: Readonly<Record<string, { param: string; key: string; view:
 export type Reader = { person: Person; held?: Parameters<typeof ofRestricted>[1] };
 
 /** Whether a reader's list has something of the owner's. */
-export function sees(access: ExpectedAccess, stage: Stage, { person, held }: Reader, target: Target): boolean {
+export function sees(access: ExpectedAccess, fixture: Fixture, { person, held }: Reader, target: Target): boolean {
   if (access === "public") return true;
-  if (person.accountId !== stage.owner.accountId) return false;
-  if (access.object === "own") return person.userId === stage.owner.userId;
+  if (person.accountId !== fixture.owner.accountId) return false;
+  if (access.object === "own") return person.userId === fixture.owner.userId;
   return held === undefined || ofRestricted(access, held, target.entity) === "allowed";
 }

@@ -2,7 +2,7 @@ import type { Operation } from "@moorage/contract";
 import type { World } from "../../packages/control-plane/src/testing/world.ts";
 import { differencesOfReply, unlisted } from "./compare-fields.ts";
 import { expectedReplies } from "./expected-fields.ts";
-import type { Target } from "./stage.ts";
+import type { Target } from "./fixture.ts";
 
 export type Reply = { status: number; text: string; headers: Record<string, unknown> };
 
@@ -29,7 +29,7 @@ const bodyOf = ({ body, upload }: Operation, payload: string): { type: string; p
 /** Judged after all that refuses a principal, so it must not be what a refusal is about. */
 export const BAD_BODY = "[]";
 
-export async function ask(
+export async function sendRequest(
   world: World,
   operation: Operation,
   path: string,
@@ -54,12 +54,12 @@ const takesBody = ({ body, upload }: Operation): boolean => body !== undefined |
 
 /** What is wrong with a reply, if anything. */
 export function faultOf(operation: Operation, reply: Reply, expected: Outcome): string | undefined {
-  const wanted = `expected ${expected}, got ${reply.status} ${reply.text.slice(0, 200)}`;
+  const mismatch = `expected ${expected}, got ${reply.status} ${reply.text.slice(0, 200)}`;
   const letIn = reply.status === 200 || (reply.status === 400 && takesBody(operation));
   const empty = reply.status === 204 && operation.mayBeEmpty !== undefined && reply.text === "";
   const type = reply.status === 200 ? (operation.download ?? "application/json") : "application/json";
   if (!empty && reply.headers["content-type"] !== type) return `content-type ${String(reply.headers["content-type"])}`;
-  if (!(expected === "allowed" ? letIn || empty : isRefusal(reply, expected))) return wanted;
+  if (!(expected === "allowed" ? letIn || empty : isRefusal(reply, expected))) return mismatch;
   const faults =
     reply.status === 200 && type === "application/json" ? fieldFaultsOf(operation, JSON.parse(reply.text)) : [];
   return faults.length === 0 ? undefined : faults.join(", ");

@@ -2,15 +2,15 @@ import { type Operation, operations } from "@moorage/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newWorld, type World } from "../../packages/control-plane/src/testing/world.ts";
 import { namesIn } from "./cells.ts";
-import { ask, BAD_BODY, fillPath } from "./outcome.ts";
-import { newStage, type Stage } from "./stage.ts";
+import { sendRequest, BAD_BODY, fillPath } from "./outcome.ts";
+import { newFixture, type Fixture } from "./fixture.ts";
 
 let world: World;
-let stage: Stage;
+let fixture: Fixture;
 beforeAll(async () => {
   world = await newWorld();
   await world.host({ memory_mb: 10_240_000, disk_mb: 102_400_000 });
-  stage = await newStage(world);
+  fixture = await newFixture(world);
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -49,20 +49,20 @@ test("the operations with a numeric id are these many", () => {
 test.each(withIds.map((operation) => [`${operation.method} ${operation.path}`, operation] as const))(
   "%s: an id is decimal digits, and in any other spelling it is not found",
   async (_, operation: Operation) => {
-    const target = await stage.target(namesIn(operation.path), stage.owner);
-    const authorization = `Bearer ${stage.ownersToken}`;
+    const target = await fixture.target(namesIn(operation.path), fixture.owner);
+    const authorization = `Bearer ${fixture.ownersToken}`;
     for (const name of namesIn(operation.path)) {
       const id = target.params[name] ?? "";
       if (!isNumber(operation.params?.shape[name])) continue;
       for (const spelled of spellings(id)) {
         const path = fillPath(operation.path, { params: { ...target.params, [name]: spelled } });
-        const { status } = await ask(world, operation, path, authorization, BAD_BODY);
+        const { status } = await sendRequest(world, operation, path, authorization, BAD_BODY);
         expect([spelled, status]).toEqual([spelled, 404]);
       }
     }
     // The control: as it should be spelled, it is there.
     if (operation.method !== "GET") return;
-    const found = await ask(world, operation, fillPath(operation.path, target), authorization);
+    const found = await sendRequest(world, operation, fillPath(operation.path, target), authorization);
     expect(found.status).not.toBe(404);
   },
 );

@@ -9,24 +9,24 @@ import { namesIn } from "./cells.ts";
 import { type Change, changesBetween, rowsOf } from "./changes.ts";
 import { addCard, ZIP } from "./limits.ts";
 import { fillPath } from "./outcome.ts";
-import { newStage, type Stage } from "./stage.ts";
+import { newFixture, type Fixture } from "./fixture.ts";
 
 const SECRET = "5ec7e7".repeat(10).padEnd(64, "0");
 const ID = 424_242_424_242;
 
 let world: World;
-let stage: Stage;
+let fixture: Fixture;
 /** What nobody may set, with values that would be somebody else's, or more than one has. */
 let planted: Readonly<Record<string, unknown>>;
 beforeAll(async () => {
   world = await newWorld();
   await world.host({ memory_mb: 1_024_000, disk_mb: 10_240_000 });
-  stage = await newStage(world);
-  const owner = { ...stage.owner, ...world.as(stage.ownersToken), token: stage.ownersToken };
+  fixture = await newFixture(world);
+  const owner = { ...fixture.owner, ...world.as(fixture.ownersToken), token: fixture.ownersToken };
   await owner.put("/v4/account", ZIP);
   // The first card makes more of an account than the next does.
   await addCard(owner);
-  const { accountId, userId } = stage.stranger;
+  const { accountId, userId } = fixture.stranger;
   planted = {
     ...{ id: ID, account_id: accountId, user_id: userId, client_id: await newClient(world, accountId) },
     ...{ status: "suspended", balance: 31_337.77, secret: SECRET, scopes: "*", restricted: false },
@@ -53,14 +53,14 @@ test.each(writable.map((operation) => [operation.id, operation] as const))(
   async (id, operation) => {
     const { body, taken = [], afresh } = bodies[id] as NonNullable<(typeof bodies)[string]>;
     const send = async (plant: boolean) => {
-      const target = await stage.target(namesIn(operation.path), stage.owner);
-      const by = afresh === true ? await world.customer() : { ...stage.owner, token: stage.ownersToken };
+      const target = await fixture.target(namesIn(operation.path), fixture.owner);
+      const by = afresh === true ? await world.customer() : { ...fixture.owner, token: fixture.ownersToken };
       const sent = id === "confirmTfa" ? { tfa_code: await codeOf() } : await body(target, world, by.accountId);
       const before = await rowsOf(world);
       const url = fillPath(operation.path, target);
       const status = await put(operation, url, plant ? withPlanted(sent, taken) : sent, by.token);
       const changes = changesBetween(before, await rowsOf(world));
-      if (id === "confirmTfa") await world.as(stage.ownersToken).post("/v4/profile/tfa-disable");
+      if (id === "confirmTfa") await world.as(fixture.ownersToken).post("/v4/profile/tfa-disable");
       return { status, changes };
     };
 
@@ -75,7 +75,7 @@ test.each(writable.map((operation) => [operation.id, operation] as const))(
     for (const name of ["id", "balance", "client_id"]) expect(written).not.toContain(String(planted[name]));
     expect(written).not.toContain(SECRET);
     expect(written).not.toContain(sha256(SECRET).toString("hex"));
-    const { accountId, userId } = stage.stranger;
+    const { accountId, userId } = fixture.stranger;
     const strangers = ({ row }: Change): boolean => row["account_id"] === accountId || row["user_id"] === userId;
     expect(hostile.changes.filter(strangers)).toEqual([]);
   },
@@ -92,7 +92,7 @@ async function put({ method }: Operation, url: string, body: unknown, token: str
 
 /** A code of the seed that was just offered. */
 async function codeOf(): Promise<string> {
-  const offer = await world.as(stage.ownersToken).post<{ secret: string }>("/v4/profile/tfa-enable");
+  const offer = await world.as(fixture.ownersToken).post<{ secret: string }>("/v4/profile/tfa-enable");
   const totp = new TOTP({ secret: Secret.fromBase32(offer.body.secret) });
   return totp.generate({ timestamp: world.time.now.getTime() });
 }

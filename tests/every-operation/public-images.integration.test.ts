@@ -4,24 +4,24 @@ import { newWorld, type World } from "../../packages/control-plane/src/testing/w
 import { nobodies } from "./cells.ts";
 import { everyGrant, everyScopeBut } from "./expected-access.ts";
 import { newImage, newPublicImage } from "./machines.ts";
-import { ask, BAD_BODY, fillPath, faultOf, type Outcome } from "./outcome.ts";
+import { sendRequest, BAD_BODY, fillPath, faultOf, type Outcome } from "./outcome.ts";
 import { recordOf } from "./record.ts";
-import { newStage, type Stage, type Target, tokenKinds } from "./stage.ts";
+import { newFixture, type Fixture, type Target, tokenKinds } from "./fixture.ts";
 
 let world: World;
-let stage: Stage;
+let fixture: Fixture;
 let target: Target;
 beforeAll(async () => {
   world = await newWorld();
-  stage = await newStage(world);
+  fixture = await newFixture(world);
   target = { params: { imageId: await newPublicImage(world) } };
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
 /** Everybody who has a token that may do everything. */
-const everybody = async (): Promise<Stage["owner"][]> => [
-  ...[stage.owner, stage.colleague, stage.stranger],
-  ...[await stage.restricted(), await stage.restricted({ grants: everyGrant })],
+const everybody = async (): Promise<Fixture["owner"][]> => [
+  ...[fixture.owner, fixture.colleague, fixture.stranger],
+  ...[await fixture.restricted(), await fixture.restricted({ grants: everyGrant })],
 ];
 
 /** At both spellings of its path. */
@@ -29,7 +29,7 @@ async function faultsOf(operation: Operation, authorization: string | undefined,
   const encoded = fillPath(operation.path, target);
   const faults = [];
   for (const path of [encoded, encoded.replace("%2F", "/")]) {
-    const reply = await ask(world, operation, path, authorization, BAD_BODY);
+    const reply = await sendRequest(world, operation, path, authorization, BAD_BODY);
     faults.push(faultOf(operation, reply, expected));
   }
   return faults.filter((fault) => fault !== undefined);
@@ -39,13 +39,13 @@ test("a public image is viewed by everybody, and by nobody in particular", async
   expect(await faultsOf(viewImage, undefined, "allowed")).toEqual([]);
   for (const person of await everybody())
     for (const kind of tokenKinds)
-      expect(await faultsOf(viewImage, `Bearer ${await stage.token(person, ["*"], kind)}`, "allowed")).toEqual([]);
+      expect(await faultsOf(viewImage, `Bearer ${await fixture.token(person, ["*"], kind)}`, "allowed")).toEqual([]);
 });
 
 // A program that believes it is known must not be shown less than its own without being told.
 test("a token that is sent to look at public images is checked, and must carry the scope", async () => {
-  const without = `Bearer ${await stage.token(stage.owner, everyScopeBut("images:read_only"))}`;
-  for (const { authorization } of nobodies(stage, target))
+  const without = `Bearer ${await fixture.token(fixture.owner, everyScopeBut("images:read_only"))}`;
+  for (const { authorization } of nobodies(fixture, target))
     expect(await faultsOf(viewImage, authorization, "no token")).toEqual([]);
   expect(await faultsOf(viewImage, without, "lacks images:read_only")).toEqual([]);
 });
@@ -55,8 +55,8 @@ test.each([updateImage, deleteImage])(
   async (operation) => {
     const bearers = [];
     for (const person of await everybody())
-      for (const kind of tokenKinds) bearers.push(`Bearer ${await stage.token(person, ["*"], kind)}`);
-    const reader = `Bearer ${await stage.token(stage.owner, ["images:read_only"])}`;
+      for (const kind of tokenKinds) bearers.push(`Bearer ${await fixture.token(person, ["*"], kind)}`);
+    const reader = `Bearer ${await fixture.token(fixture.owner, ["images:read_only"])}`;
     const before = await recordOf(world);
 
     expect(await faultsOf(operation, undefined, "no token")).toEqual([]);
@@ -67,26 +67,26 @@ test.each([updateImage, deleteImage])(
 );
 
 test("without a token the list has the operator's images and nobody's else, with one also what its reader may view", async () => {
-  const mine = `private/${await newImage(world, stage.owner.accountId)}`;
-  const theirs = `private/${await newImage(world, stage.stranger.accountId)}`;
+  const mine = `private/${await newImage(world, fixture.owner.accountId)}`;
+  const theirs = `private/${await newImage(world, fixture.stranger.accountId)}`;
   const open = target.params["imageId"] as string;
   const listed = async (authorization?: string) => {
-    const { text } = await ask(world, listImages, "/v4/images", authorization);
+    const { text } = await sendRequest(world, listImages, "/v4/images", authorization);
     const { data, results } = JSON.parse(text) as { data: { id: string; is_public: boolean }[]; results: number };
     expect(results).toBe(data.length);
     for (const { id, is_public } of data) expect(is_public).toBe(id.startsWith("operator/"));
     return data.map(({ id }) => id).toSorted();
   };
-  const by = async (person: Stage["owner"]) => listed(`Bearer ${await stage.token(person)}`);
+  const by = async (person: Fixture["owner"]) => listed(`Bearer ${await fixture.token(person)}`);
 
   expect(await listed()).toEqual([open]);
-  expect(await by(stage.owner)).toEqual([open, mine]);
-  expect(await by(stage.stranger)).toEqual([open, theirs]);
-  expect(await by(await stage.restricted({ grants: everyGrant }))).toEqual([open]);
+  expect(await by(fixture.owner)).toEqual([open, mine]);
+  expect(await by(fixture.stranger)).toEqual([open, theirs]);
+  expect(await by(await fixture.restricted({ grants: everyGrant }))).toEqual([open]);
 });
 
 /** What could be taken for an id, or reach something else. */
-const strange = [
+const unusual = [
   ...["private/0", "private/-1", "private/1.0", "private/1e3", "private/0x1", "private/+1", "private/ 1", "private/1 "],
   ...["private/١", "private/１", "private/1\u0000", "private/9223372036854775808", `private/${"9".repeat(3000)}`],
   ...["private/", "/1", "private", "1", "PRIVATE/1", "Private/1", "operator/", "operator", "operator/..", "operator/."],
@@ -102,19 +102,19 @@ const strange = [
   ...["operator/'--", "operator/%", "private/1;private/2", "private/1?", "null/null", "undefined/undefined"],
 ];
 test("an id that cannot be one is not found, whoever asks", async () => {
-  const owner = `Bearer ${stage.ownersToken}`;
-  const id = await newImage(world, stage.owner.accountId);
+  const owner = `Bearer ${fixture.ownersToken}`;
+  const id = await newImage(world, fixture.owner.accountId);
   const spellings = [`private/0${id}`, `private/${id}.0`, `private/ ${id}`, `private/${id}/`, `PRIVATE/${id}`];
   const before = await recordOf(world);
 
-  for (const imageId of [...strange, ...spellings])
+  for (const imageId of [...unusual, ...spellings])
     for (const [operation, body] of [
       [viewImage, ""],
       [updateImage, '{"label":"x"}'],
       [deleteImage, ""],
     ] as const) {
       const path = `/v4/images/${encodeURIComponent(imageId)}`;
-      const reply = await ask(world, operation, path, owner, body);
+      const reply = await sendRequest(world, operation, path, owner, body);
       expect([reply.status, reply.headers["content-type"]], `${operation.method} ${imageId}`).toEqual([
         404,
         "application/json",
@@ -124,9 +124,9 @@ test("an id that cannot be one is not found, whoever asks", async () => {
 });
 
 test("who sends no token cannot tell a private image that is there from one that is not", async () => {
-  const id = await newImage(world, stage.owner.accountId);
-  const there = await ask(world, viewImage, `/v4/images/private%2F${id}`, undefined);
-  const none = await ask(world, viewImage, `/v4/images/private%2F${id + 1_000_003}`, undefined);
+  const id = await newImage(world, fixture.owner.accountId);
+  const there = await sendRequest(world, viewImage, `/v4/images/private%2F${id}`, undefined);
+  const none = await sendRequest(world, viewImage, `/v4/images/private%2F${id + 1_000_003}`, undefined);
 
   expect(there).toEqual(none);
   expect(there.status).toBe(401);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { sha256 } from "../../packages/control-plane/src/platform/sha256.ts";
-import { hasBackup } from "../../packages/control-plane/src/testing/past.ts";
+import { hasBackup } from "../../packages/control-plane/src/testing/archive-records.ts";
 import type { World } from "../../packages/control-plane/src/testing/world.ts";
 import { consent, newClient, type Person } from "./apps.ts";
 import { newCompute } from "./money.ts";
@@ -41,13 +41,13 @@ export async function loginOf(world: World, { accountId, userId, username }: Per
 
 /** A backup to restore from needs a node to restore into, and the world a host. */
 export async function backupOf(world: World, id: number): Promise<string> {
-  await world.activities.wantNodes((await world.lastOperation()).id);
+  await world.activities.setDesiredNodes((await world.lastOperation()).id);
   return String((await hasBackup(world, { id })).id);
 }
 
 let ports = 24_093;
 
-export type ClusterKind = "healthy" | "leaderless";
+export type ClusterKind = "healthy" | "without_primary";
 
 /** Three healthy nodes, whatever it had; or two that follow nobody, because the one that leads them has failed. */
 export async function asCluster({ db, time }: World, id: number, kind: ClusterKind = "healthy"): Promise<void> {
@@ -65,7 +65,13 @@ export async function asCluster({ db, time }: World, id: number, kind: ClusterKi
     ...{ account_id, id: randomUUID(), database_id: id, host_id: host.id, ordinal, port: ports-- },
     ...{ memory_mb: 2048, disk_mb: 20_480, created_at: new Date(0) },
     observed_state: isHealthy || ordinal > 0 ? ("running" as const) : ("failed" as const),
-    ...{ wanted: null, waiting_operation_id: null, observed_step: null, observed_message: null, observed_at: null },
+    ...{
+      desired_spec: null,
+      waiting_operation_id: null,
+      observed_step: null,
+      observed_message: null,
+      observed_at: null,
+    },
     ...{ used_disk_mb: null, released_at: null },
   }));
   await db.insertInto("nodes").values(nodes).execute();
@@ -73,16 +79,22 @@ export async function asCluster({ db, time }: World, id: number, kind: ClusterKi
     ? { state: "online", online: 3, shared: true, primary: nodes[0]?.id }
     : { state: "offline", online: 0, shared: false, gtid: "", term: 1 };
   const since = isHealthy ? null : new Date(time.now.getTime() - 60_000);
-  const said = { account_id, database_id: id, report: JSON.stringify(report), unhealthy_since: since };
+  const memberColumns = { account_id, database_id: id, report: JSON.stringify(report), unhealthy_since: since };
   await db
     .insertInto("members")
-    .values(nodes.map(({ id: node_id }) => ({ node_id, ...said })))
+    .values(nodes.map(({ id: node_id }) => ({ node_id, ...memberColumns })))
     .execute();
   if (isHealthy) return;
-  const leads = { node_id: nodes[0]?.id as string, term: 1, over: "fence" as const, from_node: null, since: time.now };
+  const primaryTerm = {
+    node_id: nodes[0]?.id as string,
+    term: 1,
+    reason: "fenced" as const,
+    from_node: null,
+    since: time.now,
+  };
   await db
-    .insertInto("leaders")
-    .values({ account_id, database_id: id, ...leads })
+    .insertInto("primary_terms")
+    .values({ account_id, database_id: id, ...primaryTerm })
     .execute();
 }
 

@@ -5,14 +5,14 @@ import { bodies } from "./bodies.ts";
 import { namesIn } from "./cells.ts";
 import { fillPath } from "./outcome.ts";
 import { recordOf } from "./record.ts";
-import { newStage, type Stage } from "./stage.ts";
+import { newFixture, type Fixture } from "./fixture.ts";
 
 let world: World;
-let stage: Stage;
+let fixture: Fixture;
 beforeAll(async () => {
   world = await newWorld();
   await world.host({ memory_mb: 1_024_000, disk_mb: 10_240_000 });
-  stage = await newStage(world);
+  fixture = await newFixture(world);
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -21,8 +21,8 @@ type Body = Record<string, unknown>;
 /** A request that would be accepted, of the owner's or of an account that it may end. */
 async function prepare(operation: Operation): Promise<{ body: Body; send: (body: Body) => ReturnType<World["send"]> }> {
   const { body, afresh } = bodies[operation.id] as NonNullable<(typeof bodies)[string]>;
-  const target = await stage.target(namesIn(operation.path), stage.owner);
-  const by = afresh === true ? await world.customer() : { ...stage.owner, token: stage.ownersToken };
+  const target = await fixture.target(namesIn(operation.path), fixture.owner);
+  const by = afresh === true ? await world.customer() : { ...fixture.owner, token: fixture.ownersToken };
   return {
     body: (await body(target, world, by.accountId)) as Body,
     send: (sent) =>
@@ -82,7 +82,7 @@ test.each(lacking)("%s with a value is refused by %s, and without one it passes"
 });
 
 test("who may not do it is told so, whatever the body has", async () => {
-  const restricted = await stage.token(await stage.restricted());
+  const restricted = await fixture.token(await fixture.restricted());
   const reply = await world.send({
     ...{ method: "POST", url: "/v4/account/payments" },
     headers: { authorization: `Bearer ${restricted}`, "content-type": "application/json" },

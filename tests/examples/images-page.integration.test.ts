@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { createImageStores } from "../../packages/control-plane/src/images/index.ts";
-import { aDisk, importAll } from "../../packages/control-plane/src/testing/import-stage.ts";
+import { aDisk, importAll } from "../../packages/control-plane/src/testing/import-fixture.ts";
 import { startObjectStore } from "../../packages/control-plane/src/testing/object-store.ts";
 import { served } from "../../packages/control-plane/src/testing/served.ts";
 import { newWorld, REGION } from "../../packages/control-plane/src/testing/world.ts";
@@ -26,9 +26,9 @@ test("images.md: everything is accepted, in the order of the page", async () => 
   });
   await writeFile(join(tenant.folder, "disk.img.gz"), gzipSync(aDisk(3)));
 
-  let said = "";
+  let output = "";
   for (const { code } of shellBlocks("docs/tenants/images.md")) {
-    said += await tenant.paste(code);
+    output += await tenant.paste(code);
     // What the service does in the meantime.
     if (code.includes("disk.img.gz")) await importAll(world);
   }
@@ -38,6 +38,6 @@ test("images.md: everything is accepted, in the order of the page", async () => 
     ...[`["${distribution}","A distribution",null,false]`, '["bakery",3,[', '["finished",100,'],
     ...['[1025,"compute-', '"root",64,"ext4"]', '"creating"]', '"label":"bakery 2"', "{}"],
   ])
-    expect(said).toContain(shown);
+    expect(output).toContain(shown);
   expect((await baker.get<{ results: number }>("/v4/images")).body.results).toBe(2);
 });

@@ -18,11 +18,11 @@ test("billing.md: everything is accepted, in the order of the page, up to the en
   await newInvoice(world, baker.accountId);
   await using tenant = await shell({ MOORAGE_URL: api.url.replace(/\/$/, ""), MOORAGE_TOKEN: baker.token });
 
-  let said = "";
-  for (const { code } of shellBlocks(BILLING)) said += await tenant.paste(code);
+  let output = "";
+  for (const { code } of shellBlocks(BILLING)) output += await tenant.paste(code);
 
   for (const shown of ["10,2,12]", '"A database",500', "true,", '"4242"', "https://", ",25]", "survey_link"])
-    expect(said).toContain(shown);
+    expect(output).toContain(shown);
   expect((await readFile(join(tenant.folder, "invoice.pdf"))).subarray(0, 5).toString()).toBe("%PDF-");
   expect(await readFile(join(tenant.folder, "invoice.csv"), "utf8")).toContain("A database");
   expect(await world.as(baker.token).get("/v4/account")).toMatchObject({ status: 401 });
@@ -37,11 +37,11 @@ test("compute-instances.md: everything is accepted, in the order of the page", a
   const tokens = { MOORAGE_TOKEN: baker.token, OTHER_TOKEN: other.token };
   await using tenant = await shell({ MOORAGE_URL: api.url.replace(/\/$/, ""), ...tokens });
 
-  let said = "";
-  for (const { code } of shellBlocks(COMPUTES)) said += await tenant.paste(code.replace("1025", String(compute)));
+  let output = "";
+  for (const { code } of shellBlocks(COMPUTES)) output += await tenant.paste(code.replace("1025", String(compute)));
 
   for (const shown of ['"reboot","pending"', `["pending",{"computes":[${compute}]}`, "{}"])
-    expect(said).toContain(shown);
+    expect(output).toContain(shown);
 });
 
 test("billing.md: the example's arithmetic is that of the invoices", async () => {
@@ -94,7 +94,7 @@ const october: Parameters<typeof rate>[0] = {
       ...{ rate_ppm: 190_000, waived_by_tax_id: true },
     },
   ],
-  promotions: [
+  credits: [
     {
       ...{ account_id: 1, id: 1, description: "", summary: "Welcome", service_type: "all", image_url: "" },
       ...{ credit_micros: 60_000_000, monthly_cap_micros: 5_000_000, granted_at: ever, expires_at: null },

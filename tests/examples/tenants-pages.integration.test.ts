@@ -25,10 +25,10 @@ test("users-and-tokens.md: everything is accepted, in the order of the page", as
       .replace('"id": 1025', `"id": ${id}`)
       .replace("tokens/1025", `tokens/${token.id}`)
       .replace("123456", () => new TOTP({ secret: Secret.fromBase32(secret) }).generate());
-    const said = await tenant.paste(mine);
-    if (code.includes("nightly report")) token = JSON.parse(said) as typeof token;
-    if (code.includes("tfa-enable ")) ({ secret } = JSON.parse(said) as { secret: string });
-    if (code.includes("tfa_code")) ({ scratch_codes: scratch } = JSON.parse(said) as { scratch_codes: string[] });
+    const output = await tenant.paste(mine);
+    if (code.includes("nightly report")) token = JSON.parse(output) as typeof token;
+    if (code.includes("tfa-enable ")) ({ secret } = JSON.parse(output) as { secret: string });
+    if (code.includes("tfa_code")) ({ scratch_codes: scratch } = JSON.parse(output) as { scratch_codes: string[] });
   }
 
   expect(scratch).toHaveLength(8);

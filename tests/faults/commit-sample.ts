@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { repo } from "../../tools/stack/places.ts";
+import { repo } from "../../tools/stack/paths.ts";
 
 /** Of so many commits in a row, each strikes another part of the steps, and together they strike all of them. */
 export const CYCLE = 10;

@@ -4,7 +4,7 @@ import { emptyTrash } from "../kit/host.ts";
 import { until } from "../kit/until.ts";
 import { announcedSteps, arm, disarm, fired, traced } from "./crash-dir.ts";
 import { clusterFlows, isClusterStep } from "./clusters/cluster-flows.ts";
-import { chores, type Flow, newStage, type Stage } from "./flow.ts";
+import { backgroundSteps, type Flow, newFixture, type Fixture } from "./flow.ts";
 import { type FlowName, flows } from "./flows.ts";
 import { imageFlows, isImageStep, removeImage } from "./image-flows.ts";
 import { CYCLE, partOfCommit, positionOf, wayOfCommit } from "./commit-sample.ts";
@@ -22,7 +22,7 @@ const OTHER_FLOWS = [
   "agent.renew.tls",
   // Only of a server that runs while its agent is started.
   "agent.baseline.bring",
-  ...chores,
+  ...backgroundSteps,
 ];
 
 /** A repeated accept is a second request, which the interface refuses or accepts by its own rules. */
@@ -31,7 +31,7 @@ const modesOf = (step: string, modes: readonly FaultMode[]): FaultMode[] =>
 
 const namesOf = (some: object): FlowName[] => Object.keys(some) as FlowName[];
 /** What is struck together, and the announced steps that are theirs. */
-const lifeGroups = {
+const flowGroups = {
   databases: {
     names: namesOf(flows).filter((name) => !(name in imageFlows) && !(name in clusterFlows)),
     has: (step: string) => !isImageStep(step) && !isClusterStep(step),
@@ -47,7 +47,7 @@ const lifeGroups = {
 export async function crashPoints(
   run: Run,
   options: {
-    of: keyof typeof lifeGroups;
+    of: keyof typeof flowGroups;
     modes: FaultMode[];
     /** In the name of each step that is struck. */
     step: string;
@@ -56,7 +56,7 @@ export async function crashPoints(
     everyPair?: boolean;
   },
 ): Promise<void> {
-  const { names, has } = lifeGroups[options.of];
+  const { names, has } = flowGroups[options.of];
   const passed = await (traces[options.of] ??= tracedFlows(names));
   const announced = announcedSteps().filter(has);
   const untested = announced.filter(
@@ -85,7 +85,7 @@ export async function crashPoints(
 }
 
 export const everyMode: FaultMode[] = ["kill-before", "kill-after", "repeat", "timeout"];
-const groupNames = Object.keys(lifeGroups) as (keyof typeof lifeGroups)[];
+const groupNames = Object.keys(flowGroups) as (keyof typeof flowGroups)[];
 
 /**
  * The short form: a tenth of all announced steps, another one with each commit. A step is struck by one fault in one of
@@ -96,7 +96,7 @@ export async function strikePartOfCommit(run: Run, commit: number): Promise<void
   const flowsOf = readFlowsOfSteps();
   const known = announced.filter((step) => flowsOf[step] !== undefined);
   const points = partOfCommit(known, commit).flatMap((step): Point[] => {
-    const { names } = lifeGroups[groupOf(step)];
+    const { names } = flowGroups[groupOf(step)];
     const candidates = names.filter((name) => flowsOf[step]?.includes(name));
     const flow = wayOfCommit(step, candidates, commit);
     const mode = wayOfCommit(step, modesOf(step, everyMode), commit);
@@ -118,8 +118,8 @@ export async function strikePartOfCommit(run: Run, commit: number): Promise<void
   for (const point of points) await trial(run, `${point.flow}: ${point.mode} ${point.step}`, () => strike(point));
 }
 
-const groupOf = (step: string): keyof typeof lifeGroups =>
-  groupNames.find((group) => lifeGroups[group].has(step)) ?? "databases";
+const groupOf = (step: string): keyof typeof flowGroups =>
+  groupNames.find((group) => flowGroups[group].has(step)) ?? "databases";
 
 /** Writes down which steps the flows with this in their name pass, for the short form. */
 export async function traceFlows(run: Run, text: string): Promise<void> {
@@ -133,17 +133,17 @@ export async function traceFlows(run: Run, text: string): Promise<void> {
 
 type Passed = Partial<Record<FlowName, string[]>>;
 /** All drills of one run strike the same steps. */
-const traces: Partial<Record<keyof typeof lifeGroups, Promise<Passed>>> = {};
+const traces: Partial<Record<keyof typeof flowGroups, Promise<Passed>>> = {};
 
 async function tracedFlows(names: readonly FlowName[]): Promise<Passed> {
   const passed: Passed = {};
   for (const name of names) {
     disarm();
-    const stage = newStage();
-    await flows[name].prepare(stage);
-    const steps = await traced(() => flows[name].run(stage));
+    const fixture = newFixture();
+    await flows[name].prepare(fixture);
+    const steps = await traced(() => flows[name].run(fixture));
     passed[name] = steps.filter(flows[name].owns);
-    await clear(stage);
+    await clear(fixture);
   }
   return passed;
 }
@@ -155,23 +155,23 @@ const pointsOf = (passed: Passed, modes: readonly FaultMode[]): Point[] =>
 
 /** The flow must end as asked, and the process must really have been struck at its point. */
 async function strike({ flow, step, mode }: Point): Promise<string> {
-  const stage = newStage();
+  const fixture = newFixture();
   const { prepare, run }: Flow = flows[flow];
   disarm();
-  await prepare(stage);
+  await prepare(fixture);
   arm({ step, mode });
-  await run(stage);
+  await run(fixture);
   const struck = await until(`${mode} ${step} fires`, 30, async () => fired());
   disarm();
-  await clear(stage);
+  await clear(fixture);
   await allHealthy();
   return `pid ${struck.pid}`;
 }
 
-async function clear(stage: Stage): Promise<void> {
-  const { alice, databases } = stage;
-  if (stage.image !== undefined) await removeImage(stage);
-  await stage.afterwards?.();
+async function clear(fixture: Fixture): Promise<void> {
+  const { alice, databases } = fixture;
+  if (fixture.image !== undefined) await removeImage(fixture);
+  await fixture.afterwards?.();
   for (const id of databases) await alice.deleteSurely(id);
   for (const id of databases) {
     await alice.untilEvent(id, "database_create", 120);

@@ -1,45 +1,49 @@
 import type { Event } from "@moorage/contract";
 import { type Tenant, tenant } from "../kit/tenant.ts";
 import { until } from "../kit/until.ts";
-import type { ImageStage } from "./image-flows.ts";
+import type { ImageFixture } from "./image-flows.ts";
 import type { Offer } from "./transfer-flow.ts";
 
 /** What a trial works on. `databases` and `image` are deleted at its end. */
-export type Stage = {
+export type Fixture = {
   alice: Tenant;
   label: string;
   databases: number[];
   offer?: Offer;
-  image?: ImageStage;
+  image?: ImageFixture;
   /** Takes away what the trial laid somewhere itself. */
   afterwards?: () => Promise<unknown>;
 };
 
-export const newStage = (): Stage => ({ alice: tenant(), label: `fault-${Date.now()}`, databases: [] });
+export const newFixture = (): Fixture => ({ alice: tenant(), label: `fault-${Date.now()}`, databases: [] });
 
 /** A piece of the life of a database or an image that can be struck at each of its steps. */
 export type Flow = {
   /** Made without faults. */
-  prepare: (stage: Stage) => Promise<void>;
+  prepare: (fixture: Fixture) => Promise<void>;
   /** The request, asked until it is accepted, its end, and whether what is left is whole. */
-  run: (stage: Stage) => Promise<void>;
+  run: (fixture: Fixture) => Promise<void>;
   /** Of the steps that were seen: others may be passed at any time by work that is not this flow's. */
   owns: (step: string) => boolean;
 };
 
-export const idOf = ({ databases }: Stage): number => databases[0] as number;
+export const idOf = ({ databases }: Fixture): number => databases[0] as number;
 
 /** Asked again as long as no event tells that it was accepted; then until that event has ended. */
 export async function surely(
-  { alice }: Stage,
+  { alice }: Fixture,
   id: number,
   action: Event["action"],
-  ask: () => Promise<{ status: number }>,
+  request: () => Promise<{ status: number }>,
 ): Promise<Event> {
   const news = async (): Promise<Event[]> =>
     (await alice.events(id)).filter((event) => event.action === action && !before.has(event.id));
   const before = new Set((await alice.events(id)).map((event) => event.id));
-  await until(`${action} of ${id} is accepted`, 60, async () => (await news()).length > 0 || ((await ask()) && false));
+  await until(
+    `${action} of ${id} is accepted`,
+    60,
+    async () => (await news()).length > 0 || ((await request()) && false),
+  );
   const ended = await until(`${action} of ${id} has ended`, 180, async () =>
     (await news()).find(({ status }) => status !== "started"),
   );
@@ -48,29 +52,29 @@ export async function surely(
 }
 
 export async function finished(
-  stage: Stage,
+  fixture: Fixture,
   id: number,
   action: Event["action"],
-  ask: () => Promise<{ status: number }>,
+  request: () => Promise<{ status: number }>,
 ) {
-  const { status, message } = await surely(stage, id, action, ask);
+  const { status, message } = await surely(fixture, id, action, request);
   if (status !== "finished") throw new Error(`${action} is ${status}: ${message}`);
 }
 
 const isProvision = (step: string): boolean => step.startsWith("agent.provision.");
 /** What goes on by itself, whatever a tenant does. Each has tests of its own. */
-export const chores = [
+export const backgroundSteps = [
   "worker.daily-point",
   "worker.patchInWindow",
-  "worker.look-at-cluster",
-  "worker.choose-keeper",
+  "worker.check-cluster",
+  "worker.choose-archiver",
   "worker.delete-copy",
   "worker.delete-logs",
-  "worker.delete-tails",
+  "worker.delete-lost-transactions",
   "worker.sweep-timeline",
   "worker.begin-purge",
   "worker.finish-purge",
-  "worker.judge-finding",
+  "worker.judge-alert",
   "worker.endStaleTransfer",
   // Of a cancelled account.
   ...["api.cancelAccount", "api.stopClosedDatabase"],
@@ -79,9 +83,9 @@ export const chores = [
   ...["cut-month", "start-run", "invoiceRun", "invoice-batch", "finish-run"].map((name) => `worker.${name}`),
   ...["ask", "settle", "event", "autopay", "forget"].map((name) => `charge.${name}`),
   // Only when a restore was given up.
-  "worker.wantPrevious",
+  "worker.setPreviousTimeline",
   "fleet.verified",
-  ...["engine", "volume", "fetch", "replay", "check", "scrub", "tell"].map((name) => `agent.verify.${name}`),
+  ...["engine", "volume", "fetch", "replay", "check", "scrub", "report"].map((name) => `agent.verify.${name}`),
   // Of the nightly copy alone, and of logs that have been in the archive for hours.
   "agent.copy.begin",
   "agent.ship.purge",
@@ -90,11 +94,12 @@ export const chores = [
   "agent.disk.grow",
 ];
 const isBackground = (step: string): boolean =>
-  /^agent\.(copy|ship|verify|discard)\./.test(step) || chores.includes(step);
+  /^agent\.(copy|ship|verify|discard)\./.test(step) || backgroundSteps.includes(step);
 /** Steps of the request, the workflow, the relay and the gateway; and those that the host takes for this flow. */
 export const owning =
   (...tables: string[]) =>
   (step: string): boolean =>
     tables.some((table) => step.startsWith(`agent.${table}.`)) || (!isProvision(step) && !isBackground(step));
 
-export const act = (stage: Stage, what: string, body?: object) => () => stage.alice.act(idOf(stage), what, body);
+export const act = (fixture: Fixture, what: string, body?: object) => () =>
+  fixture.alice.act(idOf(fixture), what, body);

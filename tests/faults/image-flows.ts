@@ -9,7 +9,7 @@ import { operator } from "../kit/operator.ts";
 import { query } from "../kit/records.ts";
 import { env } from "../kit/stack-env.ts";
 import { until } from "../kit/until.ts";
-import type { Flow, Stage } from "./flow.ts";
+import type { Flow, Fixture } from "./flow.ts";
 import { ownAccount } from "./transfer-flow.ts";
 
 /** Small: what is struck are the steps, not the bytes. */
@@ -18,23 +18,29 @@ const MB = 17;
 const LONG_MB = 400;
 
 /** What becomes an image in a trial: its number once there is one, and the disk that it is of. */
-export type ImageStage = { id: number; address: string; disk: Buffer<ArrayBuffer>; compute?: number; disk_id?: number };
-const of = (stage: Stage): ImageStage => (stage.image ??= { id: 0, address: "", disk: aDisk(MB) });
+export type ImageFixture = {
+  id: number;
+  address: string;
+  disk: Buffer<ArrayBuffer>;
+  compute?: number;
+  disk_id?: number;
+};
+const of = (fixture: Fixture): ImageFixture => (fixture.image ??= { id: 0, address: "", disk: aDisk(MB) });
 
-async function ask(stage: Stage): Promise<ImageStage> {
-  const { image, upload_to } = await imagesOf(stage.alice).uploadSurely(stage.label);
-  return Object.assign(of(stage), { id: numberOf(image), address: upload_to });
+async function requestUpload(fixture: Fixture): Promise<ImageFixture> {
+  const { image, upload_to } = await imagesOf(fixture.alice).uploadSurely(fixture.label);
+  return Object.assign(of(fixture), { id: numberOf(image), address: upload_to });
 }
 
-async function anAvailableOne(stage: Stage): Promise<ImageStage> {
-  const { id, address, disk } = await ask(stage);
+async function anAvailableOne(fixture: Fixture): Promise<ImageFixture> {
+  const { id, address, disk } = await requestUpload(fixture);
   await put(address, packed(disk));
-  await untilHeld(stage, id);
-  return of(stage);
+  await untilHeld(fixture, id);
+  return of(fixture);
 }
 
 /** Available in every store, and its making told of once. */
-async function untilHeld({ alice }: Stage, id: number, action: "image_upload" | "disk_imagize" = "image_upload") {
+async function untilHeld({ alice }: Fixture, id: number, action: "image_upload" | "disk_imagize" = "image_upload") {
   await imagesOf(alice).untilAvailable(id, 300);
   const event = await imagesOf(alice).untilMade(id, action);
   if (event.status !== "finished") throw new Error(`${action} is ${event.status}: ${event.message}`);
@@ -48,8 +54,8 @@ async function untilHeld({ alice }: Stage, id: number, action: "image_upload" | 
   });
 }
 
-async function untilFailed(stage: Stage, action: "image_upload" | "disk_imagize", why: RegExp): Promise<void> {
-  const { status, message } = await imagesOf(stage.alice).untilMade(of(stage).id, action);
+async function untilFailed(fixture: Fixture, action: "image_upload" | "disk_imagize", why: RegExp): Promise<void> {
+  const { status, message } = await imagesOf(fixture.alice).untilMade(of(fixture).id, action);
   if (status !== "failed" || !why.test(message ?? "")) throw new Error(`${action} is ${status}: ${message}`);
 }
 
@@ -70,40 +76,40 @@ export async function untilCleared(id: number): Promise<void> {
 }
 
 /** A disk of the inventory on the first host, which its agent may read. */
-async function aDiskOnAHost(stage: Stage, exists = true): Promise<ImageStage> {
-  const image = of(stage);
-  const device = join(disksOf(hostOf(1)), `${stage.label}.raw`);
+async function aDiskOnAHost(fixture: Fixture, exists = true): Promise<ImageFixture> {
+  const image = of(fixture);
+  const device = join(disksOf(hostOf(1)), `${fixture.label}.raw`);
   const { id: compute } = await operator<{ id: number }>(`/admin/accounts/${await ownAccount()}/computes`, {
-    ...{ label: stage.label, region: env("MOORAGE_REGION"), host: "host-1" },
+    ...{ label: fixture.label, region: env("MOORAGE_REGION"), host: "host-1" },
   });
   const { id: disk_id } = await operator<{ id: number }>(`/admin/computes/${compute}/disks`, {
-    ...{ label: stage.label, size_mb: MB, filesystem: "raw", device },
+    ...{ label: fixture.label, size_mb: MB, filesystem: "raw", device },
   });
   if (exists) {
     await mkdir(dirname(device), { recursive: true });
     await writeFile(device, image.disk);
-    stage.afterwards = () => rm(device, { force: true });
+    fixture.afterwards = () => rm(device, { force: true });
   }
   return Object.assign(image, { compute, disk_id });
 }
 
-async function capture(stage: Stage): Promise<number> {
-  const image = of(stage);
-  image.id = numberOf(await imagesOf(stage.alice).captureSurely(image.disk_id ?? 0, stage.label));
+async function capture(fixture: Fixture): Promise<number> {
+  const image = of(fixture);
+  image.id = numberOf(await imagesOf(fixture.alice).captureSurely(image.disk_id ?? 0, fixture.label));
   return image.id;
 }
 
 /** Its data are there, and are being read. */
-export const importBegins = (stage: Stage): Promise<unknown> =>
+export const importStarts = (fixture: Fixture): Promise<unknown> =>
   until("its import begins", 120, async () => {
-    const { id } = of(stage);
+    const { id } = of(fixture);
     return (await query("select 1 from images where id = $1 and operation_id is not null", [id])).length === 1;
   });
 
 /** Its host is at it, or was. */
-export const captureBegins = (stage: Stage): Promise<unknown> =>
+export const captureStarts = (fixture: Fixture): Promise<unknown> =>
   until("its host begins", 120, async () => {
-    const { id } = of(stage);
+    const { id } = of(fixture);
     const [image] = await query<{ waits: boolean }>(
       "select exists (select from captures c where c.image_id = i.id and c.observed_state is null) as waits from images i where id = $1",
       [id],
@@ -112,7 +118,7 @@ export const captureBegins = (stage: Stage): Promise<unknown> =>
   });
 
 /** Nothing of it stays: neither in rows that are shown, nor in a store. */
-export async function removeImage({ alice, image }: Stage): Promise<void> {
+export async function removeImage({ alice, image }: Fixture): Promise<void> {
   if (image === undefined || image.id === 0) return;
   await imagesOf(alice).deleteSurely(image.id);
   await untilCleared(image.id);
@@ -125,25 +131,25 @@ const owns: Flow["owns"] = (step) => isImageStep(step) || step.startsWith("relay
 
 /** Under way for long enough that something can happen to it. */
 export const longUpload: Flow = {
-  prepare: async (stage) => {
-    of(stage).disk = aDisk(LONG_MB);
+  prepare: async (fixture) => {
+    of(fixture).disk = aDisk(LONG_MB);
   },
-  run: async (stage) => {
-    const { id, disk } = await anAvailableOne(stage);
+  run: async (fixture) => {
+    const { id, disk } = await anAvailableOne(fixture);
     await requireRaw(id, disk);
   },
   owns: () => false,
 };
 
 export const longCapture: Flow = {
-  prepare: async (stage) => {
-    of(stage).disk = aDisk(LONG_MB);
-    await aDiskOnAHost(stage);
+  prepare: async (fixture) => {
+    of(fixture).disk = aDisk(LONG_MB);
+    await aDiskOnAHost(fixture);
   },
-  run: async (stage) => {
-    const id = await capture(stage);
-    await untilHeld(stage, id, "disk_imagize");
-    await requireRaw(id, of(stage).disk);
+  run: async (fixture) => {
+    const id = await capture(fixture);
+    await untilHeld(fixture, id, "disk_imagize");
+    await requireRaw(id, of(fixture).disk);
   },
   owns: () => false,
 };
@@ -151,106 +157,108 @@ export const longCapture: Flow = {
 export const imageFlows = {
   "image-upload": {
     prepare: async () => {},
-    run: async (stage) => {
-      const { id, disk } = await anAvailableOne(stage);
+    run: async (fixture) => {
+      const { id, disk } = await anAvailableOne(fixture);
       await requireRaw(id, disk);
     },
     owns,
   },
   "image-refused": {
     prepare: async () => {},
-    run: async (stage) => {
-      const { id, address } = await ask(stage);
+    run: async (fixture) => {
+      const { id, address } = await requestUpload(fixture);
       await put(address, packed(aForeignDisk()));
-      await untilFailed(stage, "image_upload", /qcow2/i);
+      await untilFailed(fixture, "image_upload", /qcow2/i);
       await dueNow(id);
-      await imagesOf(stage.alice).untilGone(id);
+      await imagesOf(fixture.alice).untilGone(id);
       await untilCleared(id);
     },
     owns,
   },
   "image-silence": {
-    prepare: async (stage) => void (await ask(stage)),
-    run: async (stage) => {
-      const { id } = of(stage);
+    prepare: async (fixture) => void (await requestUpload(fixture)),
+    run: async (fixture) => {
+      const { id } = of(fixture);
       await dueNow(id);
-      await imagesOf(stage.alice).untilGone(id);
-      await untilFailed(stage, "image_upload", /24 hours/);
+      await imagesOf(fixture.alice).untilGone(id);
+      await untilFailed(fixture, "image_upload", /24 hours/);
       await untilCleared(id);
     },
     owns,
   },
   "image-change": {
-    prepare: async (stage) => void (await anAvailableOne(stage)),
-    run: async (stage) => {
-      await imagesOf(stage.alice).changeSurely(of(stage).id, { description: "changed" });
-      const { body } = await imagesOf(stage.alice).view(of(stage).id);
+    prepare: async (fixture) => void (await anAvailableOne(fixture)),
+    run: async (fixture) => {
+      await imagesOf(fixture.alice).changeSurely(of(fixture).id, { description: "changed" });
+      const { body } = await imagesOf(fixture.alice).view(of(fixture).id);
       if (body.description !== "changed") throw new Error(`its description is ${body.description}`);
     },
     owns,
   },
   "image-delete": {
-    prepare: async (stage) => void (await anAvailableOne(stage)),
-    run: async (stage) => {
-      const { id } = of(stage);
-      await imagesOf(stage.alice).deleteSurely(id);
-      const told = await imagesOf(stage.alice).events(id, "image_delete");
-      if (told.length !== 1) throw new Error(`one deletion has ${told.length} events`);
+    prepare: async (fixture) => void (await anAvailableOne(fixture)),
+    run: async (fixture) => {
+      const { id } = of(fixture);
+      await imagesOf(fixture.alice).deleteSurely(id);
+      const deletions = await imagesOf(fixture.alice).events(id, "image_delete");
+      if (deletions.length !== 1) throw new Error(`one deletion has ${deletions.length} events`);
       await untilCleared(id);
     },
     owns,
   },
   "image-delete-amid-import": {
     prepare: longUpload.prepare,
-    run: async (stage) => {
-      const { id, address, disk } = await ask(stage);
+    run: async (fixture) => {
+      const { id, address, disk } = await requestUpload(fixture);
       await put(address, packed(disk));
-      await importBegins(stage);
-      await imagesOf(stage.alice).deleteSurely(id);
+      await importStarts(fixture);
+      await imagesOf(fixture.alice).deleteSurely(id);
       // Which of them was first is not ours to say; it is told once, and nothing of it stays.
-      await imagesOf(stage.alice).untilMade(id, "image_upload");
+      await imagesOf(fixture.alice).untilMade(id, "image_upload");
       await untilCleared(id);
     },
     owns,
   },
   "image-capture": {
-    prepare: async (stage) => void (await aDiskOnAHost(stage)),
-    run: async (stage) => {
-      const id = await capture(stage);
-      await untilHeld(stage, id, "disk_imagize");
-      await requireRaw(id, of(stage).disk);
+    prepare: async (fixture) => void (await aDiskOnAHost(fixture)),
+    run: async (fixture) => {
+      const id = await capture(fixture);
+      await untilHeld(fixture, id, "disk_imagize");
+      await requireRaw(id, of(fixture).disk);
     },
     owns,
   },
   "image-capture-failed": {
-    prepare: async (stage) => void (await aDiskOnAHost(stage, false)),
-    run: async (stage) => {
-      const id = await capture(stage);
-      await untilFailed(stage, "disk_imagize", /./);
-      await imagesOf(stage.alice).untilGone(id);
+    prepare: async (fixture) => void (await aDiskOnAHost(fixture, false)),
+    run: async (fixture) => {
+      const id = await capture(fixture);
+      await untilFailed(fixture, "disk_imagize", /./);
+      await imagesOf(fixture.alice).untilGone(id);
       await untilCleared(id);
     },
     owns,
   },
   "image-delete-amid-capture": {
     prepare: longCapture.prepare,
-    run: async (stage) => {
-      const id = await capture(stage);
-      await captureBegins(stage);
-      await imagesOf(stage.alice).deleteSurely(id);
-      await imagesOf(stage.alice).untilMade(id, "disk_imagize");
+    run: async (fixture) => {
+      const id = await capture(fixture);
+      await captureStarts(fixture);
+      await imagesOf(fixture.alice).deleteSurely(id);
+      await imagesOf(fixture.alice).untilMade(id, "disk_imagize");
       await untilCleared(id);
     },
     // Whether its host still says anything is left to chance.
     owns: (step) => owns(step) && !/signal|manifest/.test(step),
   },
   "image-automatic": {
-    prepare: async (stage) => void (await aDiskOnAHost(stage)),
-    run: async (stage) => {
-      const { compute } = of(stage);
+    prepare: async (fixture) => void (await aDiskOnAHost(fixture)),
+    run: async (fixture) => {
+      const { compute } = of(fixture);
       const path = `/admin/computes/${compute}/remove`;
       const made = () =>
-        query<{ id: number }>("select id from images where type = 'automatic' and label like $1 || '%'", [stage.label]);
+        query<{ id: number }>("select id from images where type = 'automatic' and label like $1 || '%'", [
+          fixture.label,
+        ]);
       // The answer may be lost with the process; a second removal is told that there is none.
       await until("the instance is removed", 60, async () => {
         if ((await made()).length > 0) return true;
@@ -259,23 +267,23 @@ export const imageFlows = {
       });
       const [automatic, ...others] = await made();
       if (automatic === undefined || others.length > 0) throw new Error(`${others.length} more automatic images`);
-      of(stage).id = automatic.id;
-      await untilHeld(stage, automatic.id, "disk_imagize");
+      of(fixture).id = automatic.id;
+      await untilHeld(fixture, automatic.id, "disk_imagize");
       await dueNow(automatic.id);
-      await imagesOf(stage.alice).untilGone(automatic.id);
+      await imagesOf(fixture.alice).untilGone(automatic.id);
       await untilCleared(automatic.id);
     },
     owns,
   },
   "image-sweep": {
-    prepare: async (stage) => {
-      const { id, address } = await anAvailableOne(stage);
+    prepare: async (fixture) => {
+      const { id, address } = await anAvailableOne(fixture);
       // What a dead worker leaves, and a tenant who uploads once more by the same address.
       for (const store of stores().all) await store.put(`images/${id}/${randomUUID()}/chunk-000000`, "a dead try");
       await put(address, packed(aForeignDisk()));
     },
-    run: async (stage) => {
-      const { id, disk } = of(stage);
+    run: async (fixture) => {
+      const { id, disk } = of(fixture);
       await until("both stores are swept", 90, async () => {
         await query("update image_sweeps set swept_at = now() - interval '2 days'");
         return (await brokenImages(query, stores().all)).length === 0;
@@ -285,11 +293,11 @@ export const imageFlows = {
     owns,
   },
   "image-public": {
-    prepare: async (stage) => void (await anAvailableOne(stage)),
-    run: async (stage) => {
-      const { id } = of(stage);
-      const name = stage.label;
-      const shown = async () => (await stage.alice.call("GET", `/v4/images/operator/${name}`)).status;
+    prepare: async (fixture) => void (await anAvailableOne(fixture)),
+    run: async (fixture) => {
+      const { id } = of(fixture);
+      const name = fixture.label;
+      const shown = async () => (await fixture.alice.call("GET", `/v4/images/operator/${name}`)).status;
       await until("it is published", 60, async () => {
         if ((await shown()) === 200) return true;
         await operator(`/admin/images/${id}/publish`, { name, label: "A drill" });

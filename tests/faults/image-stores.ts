@@ -6,10 +6,10 @@ import { type StoreFault, startFaultyStore } from "../../packages/control-plane/
 import { createRandom } from "../../packages/control-plane/src/testing/random.ts";
 import { pidOf, start, stop, waitHealthy } from "../../tools/stack/control.ts";
 import { configFile } from "../../tools/stack/config-files.ts";
-import { inStack, node } from "../../tools/stack/places.ts";
+import { inStack, node } from "../../tools/stack/paths.ts";
 import { controlPlaneEnv, controlPlaneProgram } from "../../tools/stack/services.ts";
-import { type Flow, newStage, type Stage } from "./flow.ts";
-import { captureBegins, imageFlows, importBegins, longCapture, longUpload, removeImage } from "./image-flows.ts";
+import { type Flow, newFixture, type Fixture } from "./flow.ts";
+import { captureStarts, imageFlows, importStarts, longCapture, longUpload, removeImage } from "./image-flows.ts";
 import { type Run, trial } from "./trial.ts";
 
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
@@ -37,8 +37,8 @@ async function moreHarm(run: Run, seconds: number): Promise<void> {
     whileImporting(() => silent(HOME, seconds)),
   );
   await trial(run, `image store away for ${seconds} s while a disk is captured: it becomes available`, () =>
-    through(longCapture, async (stage) => {
-      await captureBegins(stage);
+    through(longCapture, async (fixture) => {
+      await captureStarts(fixture);
       await away(HOME, seconds);
     }),
   );
@@ -66,17 +66,17 @@ async function silent(service: string, seconds: number): Promise<void> {
 }
 
 /** The flow, with the harm done beside it. */
-async function through({ prepare, run }: Flow, harm: (stage: Stage) => Promise<unknown>): Promise<void> {
-  const stage = newStage();
-  await prepare(stage);
-  await Promise.all([run(stage), harm(stage)]);
-  await removeImage(stage);
-  await stage.afterwards?.();
+async function through({ prepare, run }: Flow, harm: (fixture: Fixture) => Promise<unknown>): Promise<void> {
+  const fixture = newFixture();
+  await prepare(fixture);
+  await Promise.all([run(fixture), harm(fixture)]);
+  await removeImage(fixture);
+  await fixture.afterwards?.();
 }
 
 const whileImporting = (harm: () => Promise<unknown>): Promise<void> =>
-  through(longUpload, async (stage) => {
-    await importBegins(stage);
+  through(longUpload, async (fixture) => {
+    await importStarts(fixture);
     await harm();
   });
 

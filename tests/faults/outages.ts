@@ -124,9 +124,9 @@ export const setBack = (run: Run): Promise<boolean> =>
       const after = await everyContainer();
       if (before !== after) throw new Error(`containers changed: ${before} became ${after}`);
 
-      const told = await moorage("recover");
-      if (!told.includes(later.label) || !told.includes(removed.label))
-        throw new Error(`recover did not tell of both: ${told}`);
+      const output = await moorage("recover");
+      if (!output.includes(later.label) || !output.includes(removed.label))
+        throw new Error(`recover did not tell of both: ${output}`);
       await alice.untilStatus(kept.id, "active");
       await alice.untilStatus(later.id, "active");
       if ((await alice.view(removed.id)).status !== 404) throw new Error("the deleted database came back");

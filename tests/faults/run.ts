@@ -1,8 +1,8 @@
 /**
  * Fault drills against the running stack (`pnpm stack up --hosts 3`).
  *   pnpm test:faults                  all of them, every step
- *   pnpm test:faults --only NAME      crash-points | repeats | steps (with --ci) | temporal-stopped | temporal-lost | set-back | control-plane-down | names-alone | host-restarted | stack-down-up | month-end | images | image-stores
- *                                     of databases of three: cluster-steps | primary-lost | asynch-control | asynch-word | partitions | control-plane-away | switchovers | window | all-lost | restarts | restore-degraded (the whole of it with seven hosts) | node-lost (the whole of it with four hosts) | accept-loss (with five) | soak (30 minutes)
+ *   pnpm test:faults --only NAME      crash-points | repeats | steps (with --ci) | temporal-stopped | temporal-lost | set-back | control-plane-down | dns-alone | host-restarted | stack-down-up | month-end | images | image-stores
+ *                                     of databases of three: cluster-steps | primary-lost | asynch-control | forced-promotion | partitions | control-plane-away | switchovers | window | all-lost | restarts | restore-degraded (the whole of it with seven hosts) | node-lost (the whole of it with four hosts) | accept-loss (with five) | soak (30 minutes)
  *   pnpm test:faults --every-pair     each step in every flow that passes it, which takes hours; else in one, by --seed
  *   pnpm test:faults --step TEXT      only the steps that have this in their name
  *   pnpm test:faults --trials N       a sample of N points of each kind, chosen by --seed
@@ -16,7 +16,7 @@ import { allowDeletions } from "../kit/moorage.ts";
 import { acceptLoss } from "./clusters/accept-loss.ts";
 import { allLost } from "./clusters/all-lost.ts";
 import { asynchControl } from "./clusters/asynch-control.ts";
-import { asynchWord } from "./clusters/asynch-word.ts";
+import { forcedPromotion } from "./clusters/forced-promotion.ts";
 import { controlPlaneAway } from "./clusters/control-plane-away.ts";
 import { nodeLost } from "./clusters/node-lost.ts";
 import { partitions } from "./clusters/partitions.ts";
@@ -33,7 +33,7 @@ import { imageStores } from "./image-stores.ts";
 import { openLedger } from "./ledger.ts";
 import { controlPlaneDown, hostRestarted, setBack, temporalLost, temporalStopped } from "./outages.ts";
 import { monthEnd } from "./month-end.ts";
-import { namesAlone } from "./names-alone.ts";
+import { dnsAlone } from "./dns-alone.ts";
 import { stackDownAndUp } from "./stack-life.ts";
 import type { Run } from "./trial.ts";
 
@@ -61,7 +61,7 @@ const everywhere: Drills = {
   "temporal-lost": () => temporalLost(run),
   "set-back": () => setBack(run),
   "control-plane-down": () => controlPlaneDown(run, values.ci ? 10 : 60),
-  "names-alone": () => namesAlone(run, values.ci ? 10 : 60),
+  "dns-alone": () => dnsAlone(run, values.ci ? 10 : 60),
   "host-restarted": () => hostRestarted(run),
   "stack-down-up": () => stackDownAndUp(run),
   "image-stores": () =>
@@ -92,7 +92,7 @@ const longOnly: Drills = {
   images: () => crashPoints(run, { of: "images", modes: everyMode, ...chosenPoints }),
   "cluster-steps": () => crashPoints(run, { of: "clusters", modes: everyMode, ...chosenPoints }),
   "asynch-control": () => asynchControl(run, Number(values.trials ?? 20)),
-  "asynch-word": () => asynchWord(run),
+  "forced-promotion": () => forcedPromotion(run),
   window: () => patchOfThree(run),
   "restore-degraded": () => restoreDegraded(run),
   "node-lost": () => nodeLost(run),
@@ -107,10 +107,10 @@ const drills: Drills = values.ci
       ...ofThree,
       ...(values.only === "trace" ? { trace: () => traceFlows(run, values.step) } : {}),
     };
-const asked = chosen("drill", drills, values.only);
+const selected = chosen("drill", drills, values.only);
 
 await allowDeletions(2000);
-for (const [name, drill] of asked) {
+for (const [name, drill] of selected) {
   console.log(`\n--- ${name}`);
   await drill();
 }

@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { bridge, netName } from "../../tools/stack/addresses.ts";
-import { node, repo, stackDir } from "../../tools/stack/places.ts";
+import { node, repo, stackDir } from "../../tools/stack/paths.ts";
 import { ownNamespaces } from "../kit/invariants.ts";
 import { reach, sql } from "../kit/sql.ts";
 import { tenant } from "../kit/tenant.ts";

@@ -55,6 +55,6 @@ export async function acceptSurely({ compute, token, receiver, receiverAccount }
   const rows = await query<{ account_id: number }>("select account_id from computes where id = $1", [compute]);
   if (Number(rows[0]?.account_id) !== receiverAccount) throw new Error("it is completed, and not the receiver's");
   const events = await receiver.call<{ data: { entity: { id: string } }[] }>("GET", "/v4/account/events");
-  const told = events.body.data.filter(({ entity }) => entity.id === token).length;
-  if (told !== 1) throw new Error(`one acceptance has ${told} events`);
+  const eventCount = events.body.data.filter(({ entity }) => entity.id === token).length;
+  if (eventCount !== 1) throw new Error(`one acceptance has ${eventCount} events`);
 }

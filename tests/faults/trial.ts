@@ -29,7 +29,7 @@ export async function trial(run: Run, name: string, work: () => Promise<string |
   };
   try {
     const note = await work();
-    await untilWhole();
+    await untilConsistent();
     return end(true, note ?? undefined);
   } catch (error) {
     const cause = (error as { cause?: unknown }).cause;
@@ -40,7 +40,7 @@ export async function trial(run: Run, name: string, work: () => Promise<string |
 }
 
 /** Rows and hosts agree, and nothing is under way. */
-async function untilWhole(): Promise<void> {
+async function untilConsistent(): Promise<void> {
   await until("no backup is being tried out", VERIFIED_WITHIN, async () => {
     const running = await Promise.all((await livingHosts()).map(throwAwayContainers));
     return running.flat().length === 0;
@@ -51,10 +51,10 @@ async function untilWhole(): Promise<void> {
     return broken.length === 0;
   }).catch((error) => {
     if (broken.length === 0) throw error;
-    throw new Error(broken.map((wrong) => wrong.slice(0, TOLD_OF_EACH)).join("; "));
+    throw new Error(broken.map((wrong) => wrong.slice(0, LONGEST_FAULT)).join("; "));
   });
 }
 /** Seconds. A backup is tried out with all the logs since, which a trial under load has filled. */
 const VERIFIED_WITHIN = 600;
 /** One folder that is left behind has hundreds of files in it. */
-const TOLD_OF_EACH = 500;
+const LONGEST_FAULT = 500;

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { inStack } from "../../tools/stack/places.ts";
+import { inStack } from "../../tools/stack/paths.ts";
 
 const WARN = 40;
 const KEPT = 4;

@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import { type Operation, operations } from "@moorage/contract";
 import { createRandom } from "../../packages/control-plane/src/testing/random.ts";
 import { printSlowest } from "../../tools/slowest.ts";
-import { inStack } from "../../tools/stack/places.ts";
+import { inStack } from "../../tools/stack/paths.ts";
 import { accountOf } from "../conformance/fuzz-account.ts";
 import { newChecks } from "../conformance/checks.ts";
 import { startApi } from "../kit/api-process.ts";

@@ -5,7 +5,7 @@ import { until } from "./until.ts";
 
 /** One more API process beside the stack's, with settings of its own; `log` is an open file. */
 export async function startApi(settings: Record<string, string> = {}, log: number | "ignore" = "ignore") {
-  const [port, adminPort, deskPort] = [await freePort(), await freePort(), await freePort()];
+  const [port, adminPort, admissionPort] = [await freePort(), await freePort(), await freePort()];
   const [program, ...args] = apiCommand() as [string, ...string[]];
   const child = spawn(program, args, {
     env: {
@@ -13,7 +13,7 @@ export async function startApi(settings: Record<string, string> = {}, log: numbe
       ...controlPlaneEnv(),
       MOORAGE_API_LISTEN: `127.0.0.1:${port}`,
       MOORAGE_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
-      MOORAGE_CARDS_DESK_LISTEN: `127.0.0.1:${deskPort}`,
+      MOORAGE_CARDS_ADMISSION_LISTEN: `127.0.0.1:${admissionPort}`,
       ...settings,
     },
     stdio: ["ignore", log, log],

@@ -3,8 +3,8 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { inParts, node, repo } from "../../tools/stack/places.ts";
-import { ask, type Door, inside, type Place } from "./client.ts";
+import { inParts, node, repo } from "../../tools/stack/paths.ts";
+import { runStatement, type Door, inside, type ClientMachine } from "./client.ts";
 
 const run = promisify(execFile);
 const PATIENCE_MS = 240_000;
@@ -32,9 +32,9 @@ async function trustStoreOf(ca: string): Promise<string> {
 }
 
 /** Runs an application from a tenant's machine, in a schema of its own, and gives the lines that it printed. */
-export async function runApplication(place: Place, door: Door, name: string): Promise<string[]> {
+export async function runApplication(machine: ClientMachine, door: Door, name: string): Promise<string[]> {
   const schema = `app_${name.toLowerCase().replaceAll(/\W+/g, "_")}`;
-  await ask(place, door, `create database ${schema}`);
+  await runStatement(machine, door, `create database ${schema}`);
   const settings = {
     DB_HOST: door.name,
     DB_PORT: String(door.port),
@@ -45,7 +45,7 @@ export async function runApplication(place: Place, door: Door, name: string): Pr
     DB_TRUST: name === "Hibernate" ? await trustStoreOf(door.ca) : "",
     PYTHONDONTWRITEBYTECODE: "1",
   };
-  const { stdout } = await run("ip", inside(place, ...(applications[name] ?? [])), {
+  const { stdout } = await run("ip", inside(machine, ...(applications[name] ?? [])), {
     env: { PATH: process.env["PATH"], ...settings },
     timeout: PATIENCE_MS,
   });

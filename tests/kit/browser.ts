@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { AxeBuilder } from "@axe-core/playwright";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { inStack } from "../../tools/stack/places.ts";
+import { inStack } from "../../tools/stack/paths.ts";
 import { canary } from "./canaries.ts";
 import { env } from "./stack-env.ts";
 
@@ -56,7 +56,7 @@ export async function fillCode(page: Page, code: string) {
   await page.getByRole("button", { name: "Continue" }).click();
 }
 
-const looks = (["light", "dark"] as const).flatMap((colorScheme) =>
+const appearances = (["light", "dark"] as const).flatMap((colorScheme) =>
   [360, 1280].map((width) => ({ colorScheme, width })),
 );
 
@@ -64,7 +64,7 @@ const looks = (["light", "dark"] as const).flatMap((colorScheme) =>
 export async function faultsOf(page: Page, name: string): Promise<string[]> {
   mkdirSync(screenshots, { recursive: true });
   const faults: string[] = [];
-  for (const { colorScheme, width } of looks) {
+  for (const { colorScheme, width } of appearances) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await page.setViewportSize({ width, height: 800 });
     await page.screenshot({ path: `${screenshots}/${name}-${colorScheme}-${width}.png`, fullPage: true });

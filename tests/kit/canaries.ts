@@ -1,5 +1,5 @@
 import { appendFileSync, readFileSync } from "node:fs";
-import { inStack } from "../../tools/stack/places.ts";
+import { inStack } from "../../tools/stack/paths.ts";
 
 /** What a run must have used before a scan for its secrets says anything. */
 export const kindsOfSecret = [

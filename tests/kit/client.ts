@@ -4,21 +4,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { node, repo } from "../../tools/stack/places.ts";
+import { node, repo } from "../../tools/stack/paths.ts";
 import { env } from "./stack-env.ts";
 import type { Tenant } from "./tenant.ts";
 
 const run = promisify(execFile);
 
 /** Somewhere on the network that is no host: a tenant's own machine. */
-export type Place = { namespace: string; address: string; address6: string };
+export type ClientMachine = { namespace: string; address: string; address6: string };
 
-export const placeA = (): Place => placeOf("A");
-export const placeB = (): Place => placeOf("B");
-const placeOf = (letter: "A" | "B"): Place => ({
-  namespace: env(`MOORAGE_CLIENT_${letter}`),
-  address: env(`MOORAGE_CLIENT_${letter}_ADDR`),
-  address6: env(`MOORAGE_CLIENT_${letter}_ADDR6`),
+export const clientA = (): ClientMachine => clientMachineOf("A");
+export const clientB = (): ClientMachine => clientMachineOf("B");
+const clientMachineOf = (which: "A" | "B"): ClientMachine => ({
+  namespace: env(`MOORAGE_CLIENT_${which}`),
+  address: env(`MOORAGE_CLIENT_${which}_ADDR`),
+  address6: env(`MOORAGE_CLIENT_${which}_ADDR6`),
 });
 
 /** What a tenant is told of its database, kept, so that it can be used when the control plane is gone. */
@@ -42,14 +42,14 @@ export async function doorOf(owner: Tenant, id: number): Promise<Door> {
 }
 
 /** With the resolver of the place: `nsenter` would keep the machine's. */
-export const inside = ({ namespace }: Pick<Place, "namespace">, ...command: string[]): string[] => [
+export const inside = ({ namespace }: Pick<ClientMachine, "namespace">, ...command: string[]): string[] => [
   ...["netns", "exec", namespace],
   ...command,
 ];
 
 /** One statement by the real client, which must be sure of whom it reached. Rows as lines, columns by tabs. */
-export async function ask(
-  place: Place,
+export async function runStatement(
+  machine: ClientMachine,
   door: Door,
   statement: string,
   { host = door.name, tls = ["--ssl-mode=VERIFY_IDENTITY", `--ssl-ca=${door.ca}`], seconds = 20 } = {},
@@ -57,7 +57,7 @@ export async function ask(
   const { stdout } = await run(
     "ip",
     inside(
-      place,
+      machine,
       ...[env("MOORAGE_MYSQL"), "-N", "-B", "-h", host, "-P", String(door.port), "-u", door.username, ...tls],
       ...["--connect-timeout=5", "-e", statement],
     ),
@@ -71,19 +71,19 @@ const program = (name: string): string => join(repo, "tests/kit/programs", `${na
 export type Knock = "open" | "refused" | "silent";
 
 /** One attempt to open a connection. */
-export async function knock(place: Place, host: string, port: number): Promise<Knock> {
-  const { stdout } = await run("ip", inside(place, node, program("knock"), host, String(port), "2000"));
+export async function knock(machine: ClientMachine, host: string, port: number): Promise<Knock> {
+  const { stdout } = await run("ip", inside(machine, node, program("knock"), host, String(port), "2000"));
   return stdout.trim() as Knock;
 }
 
-export const lookUp = async (place: Place, name: string, type: "A" | "AAAA"): Promise<string[]> => {
-  const { stdout } = await run("ip", inside(place, "dig", "+short", "+time=2", "+tries=2", name, type));
+export const lookUp = async (machine: ClientMachine, name: string, type: "A" | "AAAA"): Promise<string[]> => {
+  const { stdout } = await run("ip", inside(machine, "dig", "+short", "+time=2", "+tries=2", name, type));
   return stdout.split("\n").filter(Boolean).sort();
 };
 
 /** A program that goes on in a place and says something on each line; `lines` grows as it does. */
-export function start(place: Pick<Place, "namespace">, name: string, input: object) {
-  const child = spawn("ip", inside(place, node, program(name), JSON.stringify(input)), {
+export function start(machine: Pick<ClientMachine, "namespace">, name: string, input: object) {
+  const child = spawn("ip", inside(machine, node, program(name), JSON.stringify(input)), {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
@@ -100,13 +100,13 @@ export function start(place: Pick<Place, "namespace">, name: string, input: obje
 }
 
 /** A connection that is open and idle. Its program ends when the connection does, and says when that was. */
-export const hold = (place: Place, door: Door) => start(place, "hold", door);
+export const hold = (machine: ClientMachine, door: Door) => start(machine, "hold", door);
 
 export type Attempt = { at: number; open: boolean };
 
 /** Knocks twenty times a second, and says of each knock when it began and whether it was let in. */
-export function watch(place: Place, host: string, port: number) {
-  const watching = start(place, "watch", { host, port });
+export function watch(machine: ClientMachine, host: string, port: number) {
+  const watching = start(machine, "watch", { host, port });
   // A knock that was let in is heard of sooner than one before it that was not.
   const attempts = (): Attempt[] =>
     watching.lines.map((line) => JSON.parse(line) as Attempt).sort((one, other) => one.at - other.at);
@@ -116,8 +116,8 @@ export function watch(place: Place, host: string, port: number) {
 export type Connections = { made: number; failed: string[] };
 
 /** A new connection each second, by name. */
-export async function connectEachSecond(place: Place, door: Door, seconds: number): Promise<Connections> {
-  await using connecting = start(place, "connect-each-second", { ...door, seconds });
+export async function connectEachSecond(machine: ClientMachine, door: Door, seconds: number): Promise<Connections> {
+  await using connecting = start(machine, "connect-each-second", { ...door, seconds });
   await connecting.ended;
   return JSON.parse(connecting.lines.at(-1) ?? '{"made":0,"failed":["the program said nothing"]}') as Connections;
 }

@@ -103,8 +103,8 @@ export const setCable = (host: number, state: "down" | "up"): Promise<string> =>
 export function sureMajority(drops: readonly Drop[], hosts: readonly number[]): number[] | undefined {
   const between = drops.filter(({ from, to }) => hosts.includes(from) && hosts.includes(to));
   if (between.length === 0) return [...hosts];
-  const alone = hosts.filter(
+  const cutOff = hosts.filter(
     (host) => between.length === 4 && between.every(({ from, to }) => from === host || to === host),
   );
-  return alone.length === 1 ? hosts.filter((host) => host !== alone[0]) : undefined;
+  return cutOff.length === 1 ? hosts.filter((host) => host !== cutOff[0]) : undefined;
 }

@@ -32,7 +32,7 @@ export const totalGap = (accepted: readonly number[], since: number): number =>
   gaps(accepted, since, ORDINARY_MS).reduce((sum, gap) => sum + lengthOf(gap), 0);
 
 /** Where they are, for whoever has to find out why. */
-export const gapsToTell = (accepted: readonly number[], since: number): string =>
+export const formatGaps = (accepted: readonly number[], since: number): string =>
   gaps(accepted, since, ORDINARY_MS)
     .map((gap) => `${seconds(lengthOf(gap))} at ${seconds(gap.from - since)}`)
     .join(", ");

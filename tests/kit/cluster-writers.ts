@@ -1,6 +1,6 @@
 import { type Member, type Cluster, rowsAt } from "./cluster.ts";
 import { hostOf } from "../../tools/stack/hosts.ts";
-import { ask, placeA, start } from "./client.ts";
+import { runStatement, clientA, start } from "./client.ts";
 import { env } from "./stack-env.ts";
 import { until } from "./until.ts";
 
@@ -18,14 +18,14 @@ const SCHEMA = `create database if not exists drill;
 
 /** The number of a run, by which its rows are told from others'. */
 export async function newRun({ door }: Cluster): Promise<number> {
-  await ask(placeA(), door, SCHEMA);
+  await runStatement(clientA(), door, SCHEMA);
   return Date.now();
 }
 
 /** Eight writers in the place of client A: four by name, four by one gate after the other. */
 export async function startWriters({ door, members }: Cluster, run: number, pauseMs = PAUSE_MS) {
-  const gates = members.map(({ address }) => address);
-  const program = start(placeA(), "write-by-many", { ...door, gates, run, writers: WRITERS, pauseMs });
+  const proxies = members.map(({ address }) => address);
+  const program = start(clientA(), "write-by-many", { ...door, proxies, run, writers: WRITERS, pauseMs });
   const lines = (sign: string): Accepted[] =>
     program.lines.flatMap((line) => {
       const [kind, writer, n, at] = line.split(" ");
@@ -114,12 +114,12 @@ export function startProbers({ door, members }: Cluster, run: number) {
 export const acceptedProbes = (probes: readonly Probe[]): AcceptedProbe[] =>
   probes.filter((probe): probe is AcceptedProbe => probe.ended !== undefined && probe.view !== undefined);
 
-export type Read = { gate: string; at: number; server: string; session: number };
+export type Read = { proxy: string; at: number; server: string; session: number };
 
 /** Reads through every gate, ten times a second each. */
-export function startReaders({ door, members }: Cluster, gatePort = door.port) {
-  const gates = members.map(({ address }) => address);
-  const program = start(placeA(), "read-gates", { ...door, gates, gatePort });
+export function startReaders({ door, members }: Cluster, proxyPort = door.port) {
+  const proxies = members.map(({ address }) => address);
+  const program = start(clientA(), "read-proxies", { ...door, proxies, proxyPort });
   return {
     reads: (): Read[] => program.lines.map((line) => JSON.parse(line) as Read),
     [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
@@ -127,8 +127,8 @@ export function startReaders({ door, members }: Cluster, gatePort = door.port) {
 }
 
 /** Sessions that leave a server no idle processor until then. */
-export const startBurners = ({ door }: Cluster, gatePort: number, sessions: number, endsAt: number) =>
-  start({ namespace: env("MOORAGE_CLIENT_A") }, "burn", { ...door, gatePort, sessions, until: endsAt });
+export const startBurners = ({ door }: Cluster, proxyPort: number, sessions: number, endsAt: number) =>
+  start({ namespace: env("MOORAGE_CLIENT_A") }, "burn", { ...door, proxyPort, sessions, until: endsAt });
 
 export const writesAt = (member: Member, run: number): Promise<Write[]> =>
   rowsAt<Write>(member, "select writer, n from drill.writes where run = ?", [run]);

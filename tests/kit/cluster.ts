@@ -3,7 +3,7 @@ import type { DatabaseFailover } from "@moorage/contract";
 import { peerPortOf } from "@moorage/contract/agent";
 import type { RowDataPacket } from "mysql2/promise";
 import { withRoot } from "../../packages/agent/src/mysql/node-sql.ts";
-import { ask, type Door, doorOf, placeA } from "./client.ts";
+import { runStatement, type Door, doorOf, clientA } from "./client.ts";
 import { hostDir } from "./host.ts";
 import { query } from "./records.ts";
 import type { Tenant } from "./tenant.ts";
@@ -34,7 +34,7 @@ export async function membersOf(id: number): Promise<Member[]> {
       Record<"at" | "port", number> & { replication: Replication }
   >(
     `select n.id as node, n.ordinal as at, h.name as host, host(h.address) as address,
-       host(coalesce(h.private_address, h.address)) as peer, n.wanted->'network'->>'address' as own, n.port,
+       host(coalesce(h.private_address, h.address)) as peer, n.desired_spec->'network'->>'address' as own, n.port,
        d.replication_type as replication
      from nodes n join hosts h on h.id = n.host_id join databases d on d.id = n.database_id
      where n.database_id = $1 and n.released_at is null and not n.tombstoned order by n.ordinal`,
@@ -109,19 +109,19 @@ export async function agreedPrimary(members: readonly Member[]): Promise<Member 
 }
 
 /** Three members in one view with one primary, and every gate leads to it. */
-async function whole(members: readonly Member[], door: Door): Promise<Member | false> {
+async function healthyPrimary(members: readonly Member[], door: Door): Promise<Member | false> {
   const views = await Promise.all(members.map(ownView));
   const texts = views.map((view) => JSON.stringify(view));
   if (members.length !== 3 || (views[0]?.online ?? 3) !== 3 || new Set(texts).size !== 1) return false;
   const primary = members.find(({ peerAddress }) => peerAddress === views[0]?.primary);
   const [own] = await rowsAt<{ uuid: string }>(primary as Member, "select @@server_uuid as uuid");
-  for (const { address } of members) if ((await leadsTo(door, address)) !== own?.uuid) return false;
+  for (const { address } of members) if ((await serverBehindProxy(door, address)) !== own?.uuid) return false;
   return primary ?? false;
 }
 
 /** The server that a gate leads to, by its uuid. */
-export const leadsTo = (door: Door, address: string): Promise<string> =>
-  ask(placeA(), door, "select @@server_uuid", { host: address, tls: ["--ssl-mode=REQUIRED"], seconds: 5 });
+export const serverBehindProxy = (door: Door, address: string): Promise<string> =>
+  runStatement(clientA(), door, "select @@server_uuid", { host: address, tls: ["--ssl-mode=REQUIRED"], seconds: 5 });
 
 /** Looks at all of it anew, because members may have been replaced. `active` is asked of the control plane too. */
 export async function untilHealthy(alice: Tenant, id: number, seconds: number): Promise<Cluster> {
@@ -129,7 +129,7 @@ export async function untilHealthy(alice: Tenant, id: number, seconds: number): 
   let members = await membersOf(id);
   const primary = await until(`database ${id} has three healthy members`, seconds, async () => {
     members = await membersOf(id);
-    const found = await whole(members, door);
+    const found = await healthyPrimary(members, door);
     return found !== false && (await alice.view(id)).body.status === "active" && found;
   });
   return { id, door, members, primary };
@@ -139,8 +139,8 @@ export const othersThan = (member: Member, members: readonly Member[]): Member[]
   members.filter(({ node }) => node !== member.node);
 
 /** The node that is wanted to lead an asynchronous cluster. */
-export const leaderOf = async (id: number): Promise<string | undefined> =>
-  (await query<{ node_id: string }>("select node_id from leaders where database_id = $1", [id]))[0]?.node_id;
+export const desiredPrimaryOf = async (id: number): Promise<string | undefined> =>
+  (await query<{ node_id: string }>("select node_id from primary_terms where database_id = $1", [id]))[0]?.node_id;
 
 /** Another leads in place of one that cannot be asked. First without accepting a loss, which is refused, and says what would be lost. */
 export async function promotedByTenant(alice: Tenant, id: number, old: Member): Promise<void> {
@@ -149,7 +149,7 @@ export async function promotedByTenant(alice: Tenant, id: number, old: Member): 
     if (status !== 400) throw new Error(`a promotion that accepts no loss answered ${status}`);
     return JSON.stringify(body).includes("accept_loss");
   });
-  if ((await leaderOf(id)) !== old.node) throw new Error("somebody was promoted without a word");
+  if ((await desiredPrimaryOf(id)) !== old.node) throw new Error("somebody was promoted without a word");
   const { status, body } = await alice.act(id, "promote", { accept_loss: true });
   if (status !== 200) throw new Error(`the promotion answered ${status}: ${JSON.stringify(body)}`);
 }

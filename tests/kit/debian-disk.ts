@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { inParts, repo } from "../../tools/stack/places.ts";
+import { inParts, repo } from "../../tools/stack/paths.ts";
 
 const run = promisify(execFile);
 const program = join(repo, "tests/images/build-debian-disk");

@@ -3,8 +3,8 @@ import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
-import { enginesDir, inParts, node, repo } from "../../tools/stack/places.ts";
-import { inside, type Place } from "./client.ts";
+import { enginesDir, inParts, node, repo } from "../../tools/stack/paths.ts";
+import { inside, type ClientMachine } from "./client.ts";
 import type { Block } from "./fenced-blocks.ts";
 
 const run = promisify(execFile);
@@ -35,7 +35,7 @@ async function buildGo(folder: string): Promise<void> {
   await run("go", ["build", "-o", "example", "."], { cwd: folder, env: { ...process.env, ...settings } });
 }
 
-export type Outcome = { ended: "well" | "badly"; said: string };
+export type Outcome = { ended: "well" | "badly"; output: string };
 
 /** A block of a document as a program of its own, in a folder of its own; gone at the end. */
 export async function exampleOf({ language, code }: Block) {
@@ -45,16 +45,16 @@ export async function exampleOf({ language, code }: Block) {
   await prepare?.(folder);
 
   /** `hosts`: what names lead to there, before any server is asked. */
-  async function runAt(place: Place, settings: Record<string, string>, hosts = ""): Promise<Outcome> {
+  async function runAt(machine: ClientMachine, settings: Record<string, string>, hosts = ""): Promise<Outcome> {
     await writeFile(join(folder, "hosts"), hosts);
     // `ip netns exec` makes a mount namespace too, so this hides the machine's file from the example alone.
-    const there = inside(place, "sh", "-c", 'mount --bind hosts /etc/hosts && exec "$@"', "sh", ...command);
+    const there = inside(machine, "sh", "-c", 'mount --bind hosts /etc/hosts && exec "$@"', "sh", ...command);
     const env = { HOME: folder, PATH: [folder, process.env["PATH"]].join(delimiter), ...settings };
     return run("ip", there, { cwd: folder, env, timeout: PATIENCE_MS }).then(
-      ({ stdout }) => ({ ended: "well", said: stdout.trim() }),
+      ({ stdout }) => ({ ended: "well", output: stdout.trim() }),
       (error: Error & { stdout?: string; stderr?: string }) => ({
         ended: "badly",
-        said: `${error.stdout ?? ""}${error.stderr ?? ""}` || String(error),
+        output: `${error.stdout ?? ""}${error.stderr ?? ""}` || String(error),
       }),
     );
   }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { repo } from "../../tools/stack/places.ts";
+import { repo } from "../../tools/stack/paths.ts";
 
 export type Block = { heading: string; language: string; code: string };
 

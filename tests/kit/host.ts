@@ -98,7 +98,7 @@ export async function filesWith(n: number, text: string): Promise<string[]> {
 }
 
 /** Who the kernel lets in, as ranges, by the port of each gate. */
-export async function gates(n: number): Promise<Map<number, string[]>> {
+export async function firewallSources(n: number): Promise<Map<number, string[]>> {
   const { stdout } = await run("ip", [
     "netns",
     "exec",

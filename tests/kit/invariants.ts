@@ -1,6 +1,6 @@
 import {
   containers,
-  gates,
+  firewallSources,
   hostNumbers,
   mounts,
   nodeFolders,
@@ -11,7 +11,7 @@ import {
   volumes,
 } from "./host.ts";
 import { sourcesOf } from "../../packages/control-plane/src/databases/allow-list.ts";
-import { primaryName, privateName } from "../../packages/control-plane/src/databases/names.ts";
+import { primaryHostname, privateHostname } from "../../packages/control-plane/src/databases/hostnames.ts";
 import { brokenImages } from "../../packages/control-plane/src/testing/broken-images.ts";
 import { zone } from "../../tools/stack/addresses.ts";
 import { stackImageStores } from "./images.ts";
@@ -24,7 +24,7 @@ export async function brokenInvariants(): Promise<string[]> {
   return [
     ...(await brokenRows()),
     ...(await brokenHosts()),
-    ...(await brokenGates()),
+    ...(await brokenFirewalls()),
     ...(await brokenNames()),
     ...(await brokenObjects()),
     ...(await brokenImages(query, stackImageStores().all)),
@@ -45,13 +45,13 @@ const rowRules: Record<string, string> = {
   "a cluster has other members than its nodes":
     "select n.id from nodes n join databases d on d.id = n.database_id left join members m on m.node_id = n.id where n.released_at is null and (m.node_id is not null) <> (d.cluster_size > 1) or n.released_at is null and m.replaced_at is not null",
   "a member was told of others than there are":
-    "select n.id from nodes n join databases d on d.id = n.database_id where n.released_at is null and d.cluster_size > 1 and (select array_agg(o.id::text order by o.ordinal) from nodes o where o.database_id = d.id and o.released_at is null) is distinct from (select array_agg(m->>'node') from jsonb_array_elements(n.wanted->'cluster'->'members') m)",
+    "select n.id from nodes n join databases d on d.id = n.database_id where n.released_at is null and d.cluster_size > 1 and (select array_agg(o.id::text order by o.ordinal) from nodes o where o.database_id = d.id and o.released_at is null) is distinct from (select array_agg(m->>'node') from jsonb_array_elements(n.desired_spec->'cluster'->'members') m)",
   "a member has a permission that should have been taken back":
-    "select id from nodes where released_at is null and wanted->'cluster' ?| array['begin', 'renew', 'lead']",
+    "select id from nodes where released_at is null and desired_spec->'cluster' ?| array['bootstrap', 'reclone', 'make_primary']",
   "an asynchronous cluster has no leader among its nodes, or another cluster has one":
-    "select d.id from databases d left join leaders l on l.database_id = d.id left join nodes n on n.id = l.node_id and n.database_id = d.id and n.released_at is null where d.deleted_at is null and d.status <> 'failed' and (n.id is not null) <> (d.replication_type = 'asynch')",
+    "select d.id from databases d left join primary_terms l on l.database_id = d.id left join nodes n on n.id = l.node_id and n.database_id = d.id and n.released_at is null where d.deleted_at is null and d.status <> 'failed' and (n.id is not null) <> (d.replication_type = 'asynch')",
   "a member was told of another leader":
-    "select n.id from nodes n left join leaders l on l.database_id = n.database_id where n.released_at is null and (n.wanted->'cluster'->'leader'->>'node', n.wanted->'cluster'->'leader'->>'term') is distinct from (l.node_id::text, l.term::text)",
+    "select n.id from nodes n left join primary_terms l on l.database_id = n.database_id where n.released_at is null and (n.desired_spec->'cluster'->'primary'->>'node', n.desired_spec->'cluster'->'primary'->>'term') is distinct from (l.node_id::text, l.term::text)",
   "a host's reservation is not the sum of its nodes":
     "select h.name, reserved_memory_mb, coalesce(sum(n.memory_mb), 0) from hosts h left join nodes n on n.host_id = h.id and n.released_at is null group by h.id having reserved_memory_mb <> coalesce(sum(n.memory_mb), 0) or reserved_disk_mb <> coalesce(sum(n.disk_mb), 0)",
   "an account's counters are not the sum of its databases":
@@ -79,12 +79,12 @@ async function brokenHosts(): Promise<string[]> {
   const broken: string[] = [];
   for (const n of await livingHosts()) {
     const here = nodes.filter(({ host }) => host === `host-${n}`);
-    const wanted = here.map(({ id }) => id);
+    const expected = here.map(({ id }) => id);
     const found = await containers(n);
     differ(
       broken,
       `containers of host ${n}`,
-      wanted,
+      expected,
       found.map(({ node }) => node),
     );
     differ(
@@ -93,11 +93,11 @@ async function brokenHosts(): Promise<string[]> {
       here.filter(({ powered }) => powered).map(({ id }) => id),
       found.filter(({ running }) => running).map(({ node }) => node),
     );
-    differ(broken, `volumes of host ${n}`, wanted, await volumes(n));
+    differ(broken, `volumes of host ${n}`, expected, await volumes(n));
     differ(broken, `throw-away containers of host ${n}`, [], await throwAwayContainers(n));
     differ(broken, `scratch files of host ${n}`, [], await scratch(n));
-    differ(broken, `specs of host ${n}`, wanted, await specs(n));
-    differ(broken, `node folders of host ${n}`, wanted, await nodeFolders(n));
+    differ(broken, `specs of host ${n}`, expected, await specs(n));
+    differ(broken, `node folders of host ${n}`, expected, await nodeFolders(n));
     const mounted = (await mounts(n)).map((target) => target.split("/").at(-2) ?? "");
     differ(
       broken,
@@ -128,21 +128,21 @@ export const ownNamespaces = async (): Promise<Set<string>> =>
   new Set((await query<{ id: string }>("select id from nodes")).map(({ id }) => namespaceOf(id)));
 
 /** Asked of each host's kernel. Lists with a range inside of another are not compared here. */
-export async function brokenGates(): Promise<string[]> {
+export async function brokenFirewalls(): Promise<string[]> {
   const rows = await query<{ host: string; port: number; allow_list: string[] }>(
     "select hosts.name as host, nodes.port, allow_list from nodes join hosts on hosts.id = host_id join databases on databases.id = database_id where released_at is null and powered union all select hosts.name, nodes.port + 8192, allow_list from nodes join hosts on hosts.id = host_id join databases on databases.id = database_id where released_at is null and powered and cluster_size > 1",
   );
   const broken: string[] = [];
   for (const n of await livingHosts()) {
-    const found = await gates(n);
-    const wanted = rows.filter(({ host }) => host === `host-${n}`);
+    const found = await firewallSources(n);
+    const expected = rows.filter(({ host }) => host === `host-${n}`);
     differ(
       broken,
       `gates of host ${n}`,
-      wanted.map(({ port }) => String(port)),
+      expected.map(({ port }) => String(port)),
       [...found.keys()].map(String),
     );
-    for (const { port, allow_list } of wanted)
+    for (const { port, allow_list } of expected)
       differ(broken, `list of port ${port} of host ${n}`, sourcesOf(allow_list), found.get(port) ?? []);
   }
   return broken;
@@ -151,16 +151,18 @@ export async function brokenGates(): Promise<string[]> {
 /** Asked of the name server itself. */
 async function brokenNames(): Promise<string[]> {
   const rows = await query<{ id: number }>(
-    "select id from databases where named_at is not null and deleted_at is null",
+    "select id from databases where dns_published_at is not null and deleted_at is null",
   );
   const reply = await fetch(`${env("PDNS_URL")}/api/v1/servers/localhost/zones/${zone}.`, {
     headers: { "x-api-key": env("PDNS_KEY") },
   });
   const { rrsets } = (await reply.json()) as { rrsets: { name: string }[] };
   const names = rrsets.map(({ name }) => name).filter((name) => name.startsWith("db-"));
-  const wanted = rows.flatMap(({ id }) => [primaryName(id, zone), privateName(id, zone)].map((name) => `${name}.`));
+  const expected = rows.flatMap(({ id }) =>
+    [primaryHostname(id, zone), privateHostname(id, zone)].map((name) => `${name}.`),
+  );
   const broken: string[] = [];
-  differ(broken, "names", wanted, [...new Set(names)]);
+  differ(broken, "names", expected, [...new Set(names)]);
   return broken;
 }
 
@@ -170,38 +172,38 @@ async function brokenNames(): Promise<string[]> {
  */
 async function brokenObjects(): Promise<string[]> {
   const copies = await query<{ place: string; parts: number }>(
-    `select ${PLACE} || '/copies/' || c.id as place, c.parts from copies c join timelines t on t.id = c.timeline_id where c.doomed_at is null`,
+    `select ${TIMELINE_PREFIX} || '/copies/' || c.id as place, c.parts from copies c join timelines t on t.id = c.timeline_id where c.doomed_at is null`,
   );
   const logs = await query<{ place: string }>(
-    `select ${PLACE} || '/logs/' || l.name as place from binary_logs l join timelines t on t.id = l.timeline_id where l.doomed_at is null`,
+    `select ${TIMELINE_PREFIX} || '/logs/' || l.name as place from binary_logs l join timelines t on t.id = l.timeline_id where l.doomed_at is null`,
   );
-  const tails = await query<{ place: string }>(
-    `select ${PLACE} || '/' || s.name as place from tails s join timelines t on t.id = s.timeline_id`,
+  const lostTransactions = await query<{ place: string }>(
+    `select ${TIMELINE_PREFIX} || '/' || s.name as place from lost_transactions s join timelines t on t.id = s.timeline_id`,
   );
   const archives = await query<{ place: string }>(
     "select 'accounts/' || account_id || '/databases/' || database_id || '/' as place from archives",
   );
-  const told = [
-    ...[...logs, ...tails].map(({ place }) => place),
+  const expectedObjects = [
+    ...[...logs, ...lostTransactions].map(({ place }) => place),
     ...copies.flatMap(({ place, parts }) => [
       `${place}/manifest.json`,
       ...Array.from({ length: parts }, (_, n) => `${place}/part-${String(n + 1).padStart(6, "0")}`),
     ]),
   ];
-  const places = new Set(archives.map(({ place }) => place));
+  const archivePrefixes = new Set(archives.map(({ place }) => place));
   const found = new Set(await storedObjects());
   return [
     ...[...found]
-      .filter((name) => !places.has(`${name.split("/").slice(0, 4).join("/")}/`))
+      .filter((name) => !archivePrefixes.has(`${name.split("/").slice(0, 4).join("/")}/`))
       .map((name) => `an object of no archive: ${name}`),
-    ...told.filter((name) => !found.has(name)).map((name) => `an object is missing: ${name}`),
+    ...expectedObjects.filter((name) => !found.has(name)).map((name) => `an object is missing: ${name}`),
   ];
 }
-const PLACE = "'accounts/' || t.account_id || '/databases/' || t.database_id || '/timelines/' || t.id";
+const TIMELINE_PREFIX = "'accounts/' || t.account_id || '/databases/' || t.database_id || '/timelines/' || t.id";
 
 const namespaceOf = (node: string): string => `moor-n-${node.slice(0, 8)}`;
 
-function differ(broken: string[], what: string, wanted: readonly string[], found: readonly string[]): void {
-  const [a, b] = [[...wanted].sort().join(), [...found].sort().join()];
+function differ(broken: string[], what: string, expected: readonly string[], found: readonly string[]): void {
+  const [a, b] = [[...expected].sort().join(), [...found].sort().join()];
   if (a !== b) broken.push(`${what}: rows say [${a}], found [${b}]`);
 }

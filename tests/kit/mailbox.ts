@@ -5,7 +5,7 @@ import { env } from "./stack-env.ts";
 import { until } from "./until.ts";
 
 /** The letters that reached an address, in the order of their arrival. */
-async function lettersTo(address: string): Promise<Email[]> {
+async function mailsTo(address: string): Promise<Email[]> {
   const folder = env("MOORAGE_MAIL_DIR");
   const names = (await readdir(folder)).filter((name) => name.endsWith(".eml") && !name.startsWith("."));
   const mails = await Promise.all(
@@ -14,9 +14,9 @@ async function lettersTo(address: string): Promise<Email[]> {
   return mails.filter(({ to }) => to?.some((each) => each.address === address));
 }
 
-export const letterTo = (address: string, subject: string, seconds = 10): Promise<Email> =>
+export const mailTo = (address: string, subject: string, seconds = 10): Promise<Email> =>
   until(`a letter "${subject}" has reached ${address}`, seconds, async () =>
-    (await lettersTo(address)).findLast((mail) => mail.subject === subject),
+    (await mailsTo(address)).findLast((mail) => mail.subject === subject),
   );
 
 export function linkIn({ text = "" }: Email): string {

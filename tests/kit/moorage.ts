@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { node, repo } from "../../tools/stack/places.ts";
+import { node, repo } from "../../tools/stack/paths.ts";
 import { hostNumbers } from "./host.ts";
 import { stackEnv } from "./stack-env.ts";
 

@@ -1,11 +1,11 @@
 import { execFile, spawn } from "node:child_process";
 import { promisify } from "node:util";
-import type { Place } from "./client.ts";
+import type { ClientMachine } from "./client.ts";
 
 const run = promisify(execFile);
 
 /** Counts in a node's own namespace, before anything there decides, what came from a place: what the node saw of it. */
-export async function countPackets(node: string, from: Place) {
+export async function countPackets(node: string, from: ClientMachine) {
   const table = `seen_${from.namespace.replaceAll("-", "_")}`;
   const inside = [`--net=/run/netns/moor-n-${node.slice(0, 8)}`, "--", "nft"];
   await nft(

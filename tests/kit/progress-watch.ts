@@ -4,7 +4,7 @@ import type { Tenant } from "./tenant.ts";
 const EVERY_MS = 100;
 
 /** What was seen of one event: the figures in the order in which they were shown, each once. */
-export type Watched = { action: string; status: Event["status"]; figures: number[]; looks: number };
+export type Watched = { action: string; status: Event["status"]; percents: number[]; samples: number };
 
 /**
  * Looks at the newest events ten times a second, as a tenant would, until it is stopped. `faults`: figures that fell, and
@@ -15,19 +15,19 @@ export function watchProgress(alice: Tenant) {
   const faults: string[] = [];
   let going = true;
 
-  const look = async (): Promise<void> => {
+  const sample = async (): Promise<void> => {
     const { status, body } = await alice.call<{ data: Event[] }>("GET", "/v4/account/events?page_size=100");
     if (status !== 200) return;
     for (const { id, action, percent_complete, status: now } of body.data) {
-      const known = seen.get(id) ?? { action, status: now, figures: [], looks: 0 };
+      const known = seen.get(id) ?? { action, status: now, percents: [], samples: 0 };
       seen.set(id, known);
-      known.looks++;
+      known.samples++;
       if (percent_complete === null) continue;
-      const before = known.figures.at(-1) ?? 0;
+      const before = known.percents.at(-1) ?? 0;
       if (percent_complete < before) faults.push(`${action} ${id} fell from ${before} to ${percent_complete}`);
       if (now === "started" && percent_complete === 100) faults.push(`${action} ${id} shows 100 and has not finished`);
       if (now === "finished" && percent_complete !== 100) faults.push(`${action} ${id} ended at ${percent_complete}`);
-      if (percent_complete !== known.figures.at(-1)) known.figures.push(percent_complete);
+      if (percent_complete !== known.percents.at(-1)) known.percents.push(percent_complete);
       known.status = now;
     }
   };
@@ -35,7 +35,7 @@ export function watchProgress(alice: Tenant) {
     while (going) {
       const next = new Promise((resolve) => setTimeout(resolve, EVERY_MS));
       // A busy server, or one that a test stops, is looked at again.
-      await look().catch(() => {});
+      await sample().catch(() => {});
       await next;
     }
   })();
@@ -43,7 +43,7 @@ export function watchProgress(alice: Tenant) {
     seen,
     faults,
     async stop(): Promise<void> {
-      await look();
+      await sample();
       going = false;
       await watching;
     },

@@ -20,11 +20,11 @@ export type NodeRecord = {
   address: string;
   port: number;
   database_id: number;
-  wanted: { network: { address: string } };
+  desired: { network: { address: string } };
 };
 
 export const nodesOf = (databaseId: number): Promise<NodeRecord[]> =>
   query<NodeRecord>(
-    "select nodes.id, hosts.name as host, host(address) as address, port, database_id, wanted from nodes join hosts on hosts.id = host_id where database_id = $1 and released_at is null",
+    "select nodes.id, hosts.name as host, host(address) as address, port, database_id, desired_spec as desired from nodes join hosts on hosts.id = host_id where database_id = $1 and released_at is null",
     [databaseId],
   );

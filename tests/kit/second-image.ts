@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { enginesDir } from "../../tools/stack/places.ts";
+import { enginesDir } from "../../tools/stack/paths.ts";
 import { query } from "./records.ts";
 import { env } from "./stack-env.ts";
 

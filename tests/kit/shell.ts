@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { repo } from "../../tools/stack/places.ts";
+import { repo } from "../../tools/stack/paths.ts";
 import { until } from "./until.ts";
 
 type Given = { input?: string; env?: Record<string, string> };
-type Ended = { code: number | null; said: string; told: string };
+type Ended = { code: number | null; stdout: string; stderr: string };
 /** A command that runs: what it has told so far, and how it ends. */
-export type Running = { told: () => string; ended: Promise<Ended> };
+export type Running = { stderr: () => string; ended: Promise<Ended> };
 
 /** A person's shell: a home of its own, no screen, no settings of the stack, and `bin/moorage`. */
 export function newShell() {
@@ -18,12 +18,12 @@ export function newShell() {
       env: { HOME: home, PATH: "/usr/sbin:/usr/bin:/sbin:/bin", ...env },
       stdio: ["pipe", "pipe", "pipe"],
     });
-    const ended: Ended = { code: null, said: "", told: "" };
-    child.stdout.on("data", (chunk: Buffer) => (ended.said += chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => (ended.told += chunk.toString()));
+    const ended: Ended = { code: null, stdout: "", stderr: "" };
+    child.stdout.on("data", (chunk: Buffer) => (ended.stdout += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (ended.stderr += chunk.toString()));
     child.stdin.end(input);
     return {
-      told: () => ended.told,
+      stderr: () => ended.stderr,
       ended: new Promise((resolve, reject) => {
         child.on("error", reject);
         child.on("close", (code) => resolve({ ...ended, code }));

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { node as nodeProgram, repo } from "../../tools/stack/places.ts";
+import { node as nodeProgram, repo } from "../../tools/stack/paths.ts";
 import { nodesOf } from "./records.ts";
 import { env } from "./stack-env.ts";
 import type { Tenant } from "./tenant.ts";

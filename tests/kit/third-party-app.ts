@@ -33,7 +33,7 @@ export async function startThirdPartyApp(owner: Person, options: AppOptions) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const client = await register(owner, options, `${url}/callback`);
   const got: { tokens?: Tokens; code?: string; refusal?: string } = {};
-  const began = { state: "", verifier: "" };
+  const pending = { state: "", verifier: "" };
 
   const post = async <Body>(path: string, fields: Record<string, string>): Promise<Answer<Body>> => {
     const all = { ...fields, client_id: client.id, ...(options.isPublic ? {} : { client_secret: client.secret }) };
@@ -53,31 +53,31 @@ export async function startThirdPartyApp(owner: Person, options: AppOptions) {
       await post<Tokens>("/oauth/token", {
         code,
         ...(options.sendsGrantType ? { grant_type: "authorization_code" } : {}),
-        ...(options.isPublic ? { code_verifier: began.verifier } : {}),
+        ...(options.isPublic ? { code_verifier: pending.verifier } : {}),
         redirect_uri: client.redirect_uri,
       }),
     );
 
-  const serve = async (asked: URL, reply: ServerResponse): Promise<void> => {
-    if (asked.pathname === "/begin") {
-      began.state = randomBytes(16).toString("hex");
-      began.verifier = randomBytes(32).toString("base64url");
-      const challenge = createHash("sha256").update(began.verifier).digest("base64url");
+  const serve = async (requested: URL, reply: ServerResponse): Promise<void> => {
+    if (requested.pathname === "/begin") {
+      pending.state = randomBytes(16).toString("hex");
+      pending.verifier = randomBytes(32).toString("base64url");
+      const challenge = createHash("sha256").update(pending.verifier).digest("base64url");
       const query = new URLSearchParams({
         ...{ response_type: "code", client_id: client.id, redirect_uri: client.redirect_uri },
-        ...{ state: began.state, scope: options.scope },
+        ...{ state: pending.state, scope: options.scope },
         ...(options.isPublic ? { code_challenge: challenge, code_challenge_method: "S256" } : {}),
       });
       reply.writeHead(302, { location: authUrl(`/oauth/authorize?${query.toString()}`) }).end();
       return;
     }
-    if (asked.pathname !== "/callback") return void reply.writeHead(404).end();
-    const said = Object.fromEntries(asked.searchParams);
-    if (said["state"] !== began.state) return void reply.writeHead(400).end(pageOf("Not the state we sent"));
-    got.refusal = said["error"] ?? "";
-    if (said["code"] !== undefined) {
-      got.code = canary("authorization code", said["code"]);
-      const { status } = await exchange(said["code"]);
+    if (requested.pathname !== "/callback") return void reply.writeHead(404).end();
+    const params = Object.fromEntries(requested.searchParams);
+    if (params["state"] !== pending.state) return void reply.writeHead(400).end(pageOf("Not the state we sent"));
+    got.refusal = params["error"] ?? "";
+    if (params["code"] !== undefined) {
+      got.code = canary("authorization code", params["code"]);
+      const { status } = await exchange(params["code"]);
       got.refusal = status === 200 ? "" : String(status);
     }
     const title = got.refusal === "" ? `${options.label} is connected` : `Refused: ${got.refusal}`;

@@ -1,4 +1,4 @@
-const LOOK_EVERY_MS = 100;
+const POLL_MS = 100;
 /** Less would tell a busy machine from a quiet one, and nothing else. */
 const LEAST_SECONDS = 600;
 
@@ -6,20 +6,20 @@ const LEAST_SECONDS = 600;
 export async function until<T>(
   what: string,
   seconds: number,
-  ask: () => Promise<T | undefined | null | false>,
+  check: () => Promise<T | undefined | null | false>,
 ): Promise<T> {
   const patience = Math.max(seconds, LEAST_SECONDS);
   const deadline = Date.now() + patience * 1000;
   let last: unknown;
   for (;;) {
     try {
-      const answer = await ask();
+      const answer = await check();
       if (answer !== undefined && answer !== null && answer !== false) return answer;
       last = undefined;
     } catch (error) {
       last = error;
     }
     if (Date.now() > deadline) throw new Error(`Not within ${patience} s: ${what}`, { cause: last });
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }

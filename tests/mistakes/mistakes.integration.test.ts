@@ -4,23 +4,23 @@ import { newWorld, type World } from "../../packages/control-plane/src/testing/w
 import { type Mistake, mistakes } from "./mistakes.ts";
 
 type Fault = { field?: string; reason: string };
-type Told = { what: string; status: number; errors: Fault[]; ok: boolean };
+type Answered = { what: string; status: number; errors: Fault[]; ok: boolean };
 
 let world: World;
-let stage: Awaited<ReturnType<typeof newStage>>;
-const told: Told[] = [];
+let fixture: Awaited<ReturnType<typeof newFixture>>;
+const answers: Answered[] = [];
 
 beforeAll(async () => {
   world = await newWorld();
-  stage = await newStage();
+  fixture = await newFixture();
 });
 afterAll(async () => {
-  console.log(tableOf(told));
+  console.log(tableOf(answers));
   await world[Symbol.asyncDispose]();
 });
 
 /** Somebody with a database that is active, one that is suspended and one of three nodes. */
-async function newStage() {
+async function newFixture() {
   const hosts = [await world.host(), await world.host(), await world.host()] as const;
   const owner = await world.customer();
   const active = await activeDatabase(world, owner, hosts[0], { label: "taken" });
@@ -43,10 +43,10 @@ async function newStage() {
 
 /** `:active` is the id of the database that is. */
 const filled = (text: string): string =>
-  text.replaceAll(/"?:(active|suspended|cluster)"?/g, (_, name: "active") => String(stage.ids[name]));
+  text.replaceAll(/"?:(active|suspended|cluster)"?/g, (_, name: "active") => String(fixture.ids[name]));
 
 async function make({ method = "GET", path, body, headers = {}, by = "owner" }: Mistake) {
-  const token = by === "nobody" ? {} : { authorization: `Bearer ${stage.tokens[by].token}` };
+  const token = by === "nobody" ? {} : { authorization: `Bearer ${fixture.tokens[by].token}` };
   const type = body === undefined ? {} : { "content-type": "application/json" };
   const payload = typeof body === "object" ? JSON.stringify(body) : body;
   const reply = await world.send({
@@ -64,24 +64,29 @@ test.each(mistakes.map((mistake) => [mistake.what, mistake] as const))(
   "%s is answered with the problem and with what is valid",
   async (what, mistake) => {
     const { status, errors } = await make(mistake);
-    const said = errors.map(({ field = "", reason }) => `${field}: ${reason}`).join(" ");
-    const [fields, missing] = [errors.map(({ field }) => field), mistake.names.filter((name) => !said.includes(name))];
+    const reasons = errors.map(({ field = "", reason }) => `${field}: ${reason}`).join(" ");
+    const [fields, missing] = [
+      errors.map(({ field }) => field),
+      mistake.names.filter((name) => !reasons.includes(name)),
+    ];
     const ok =
       status === mistake.status &&
       missing.length === 0 &&
       (mistake.field === undefined || fields.includes(mistake.field));
-    told.push({ what, status, errors, ok });
+    answers.push({ what, status, errors, ok });
 
-    expect([status, said, missing]).toEqual([mistake.status, said, []]);
+    expect([status, reasons, missing]).toEqual([mistake.status, reasons, []]);
     expect([undefined, ...fields]).toContain(mistake.field);
   },
 );
 
-function tableOf(rows: readonly Told[]): string {
+function tableOf(rows: readonly Answered[]): string {
   const width = Math.max(...rows.map(({ what }) => what.length));
   const lines = rows.map(({ what, status, errors, ok }) => {
-    const said = errors.map(({ field, reason }) => (field === undefined ? reason : `[${field}] ${reason}`)).join(" | ");
-    return `${ok ? "ok  " : "LACK"} ${what.padEnd(width)} ${status} ${said}`;
+    const reasons = errors
+      .map(({ field, reason }) => (field === undefined ? reason : `[${field}] ${reason}`))
+      .join(" | ");
+    return `${ok ? "ok  " : "LACK"} ${what.padEnd(width)} ${status} ${reasons}`;
   });
   return [...lines, `mistakes: ${rows.filter(({ ok }) => ok).length} of ${rows.length} answered`].join("\n");
 }

@@ -53,8 +53,8 @@ function newCodes(): string[] {
 }
 
 const newNumber = (seventhAndEighth: string): string => {
-  const begin = `4${pad(randomInt(100_000), 5)}${seventhAndEighth}${pad(randomInt(10_000_000), 7)}`;
-  return begin + checkDigit(begin);
+  const prefix = `4${pad(randomInt(100_000), 5)}${seventhAndEighth}${pad(randomInt(10_000_000), 7)}`;
+  return prefix + checkDigit(prefix);
 };
 const pad = (number: number, length: number): string => String(number).padStart(length, "0");
 

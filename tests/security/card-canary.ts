@@ -72,7 +72,7 @@ async function isSeen(store: Store): Promise<boolean> {
 }
 
 let faults = 0;
-function tell(name: string, sees: boolean, bytes: number, hits: readonly Hit[]): void {
+function report(name: string, sees: boolean, bytes: number, hits: readonly Hit[]): void {
   faults += hits.length + (sees ? 0 : 1);
   console.log(
     `${sees ? "sees   " : "IS BLIND"} ${name.padEnd(34)} ${String(bytes).padStart(12)} bytes  ${hits.length} hits`,
@@ -93,10 +93,10 @@ const every = searchFor(cards);
 const wellDirected = searchFor(cards.filter(({ fate }) => fate !== "misdirected"));
 await withTraces(traces.url);
 try {
-  const begun = Date.now();
+  const startedAt = Date.now();
   const fates = await sendCards(cards);
   console.log(
-    `${cards.length} cards in ${((Date.now() - begun) / 1000).toFixed(0)} s: ${[...fates].map(([fate, count]) => `${count} ${fate}`).join(", ")}`,
+    `${cards.length} cards in ${((Date.now() - startedAt) / 1000).toFixed(0)} s: ${[...fates].map(([fate, count]) => `${count} ${fate}`).join(", ")}`,
   );
   // A worker that was given nothing to do has none.
   await until("traces of the requests have come", 30, async () => ["api", "cards"].every(traces.hasSpansOf));
@@ -111,12 +111,12 @@ try {
   const { hits: inCards } = await searchIn(memoryOf(pidNamed("cards")), wellDirected);
   for (const name of neverSee) {
     const { hits, bytes } = await searchIn(memoryOf(pidNamed(name)), wellDirected);
-    tell(`memory of ${name}`, inCards.length > 0, bytes, hits);
+    report(`memory of ${name}`, inCards.length > 0, bytes, hits);
   }
   for (const store of await everyCardStore(traces.store)) {
     const sees = await isSeen(store);
     const { hits, bytes } = await searchIn(store.stream(), every);
-    tell(store.name, sees, bytes, hits);
+    report(store.name, sees, bytes, hits);
   }
   console.log(
     `${cards.length} cards: ${faults} faults; the memory of cards itself had ${inCards.length} forms of them`,

@@ -3,12 +3,12 @@ import { DeleteObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { loopback, ports, s3Bucket, s3Keys, s3Url } from "../../tools/stack/addresses.ts";
-import { inStack, mailDir } from "../../tools/stack/places.ts";
+import { inStack, mailDir } from "../../tools/stack/paths.ts";
 import { until } from "../kit/until.ts";
 import { everyStore, filesIn, plantFile, psql, type Store } from "./stores.ts";
 
 export async function everyCardStore(traces: Store): Promise<Store[]> {
-  return [...(await everyStore()), postgresFiles, temporalHistories, objects, otherFiles, letters, traces];
+  return [...(await everyStore()), postgresFiles, temporalHistories, objects, otherFiles, mails, traces];
 }
 
 /** Tables, indexes and the write-ahead log: also what was deleted, as long as nothing was written over it. */
@@ -100,8 +100,8 @@ const otherFiles: Store = {
   plant: (text) => plantFile(inStack("data"), text),
 };
 
-const letters: Store = {
-  name: "letters",
+const mails: Store = {
+  name: "mails",
   stream: () => filesIn(mailDir),
   plant: (text) => plantFile(mailDir, text),
 };

@@ -8,7 +8,7 @@ type Needle = { kind: string; how: string; bytes: Buffer };
 
 const NEAR = 60;
 /** Of how many hits it is told where they are: to say it without another secret takes long. */
-const MOST_TOLD = 20;
+const MOST_LISTED = 20;
 /** Every needle is at least as long; its first bytes are its key. */
 const KEY_BYTES = 8;
 const KEY_BITS = 26;
@@ -43,7 +43,7 @@ function searchFor(needles: readonly Needle[], table: Table) {
         const { kind, how } = needle;
         const before = () => placeOf(bytes.subarray(Math.max(0, at - NEAR), at), needles);
         if (!found.has(`${kind} ${how}`))
-          found.set(`${kind} ${how}`, { kind, how, near: found.size < MOST_TOLD ? before() : "" });
+          found.set(`${kind} ${how}`, { kind, how, near: found.size < MOST_LISTED ? before() : "" });
       }
       kept = Buffer.from(bytes.subarray(-(longest - 1 + NEAR)));
     },
@@ -53,14 +53,14 @@ function searchFor(needles: readonly Needle[], table: Table) {
 }
 
 type Match = { needle: Needle; at: number };
-type Table = { mayBegin: Uint8Array; byKey: Map<number, Needle[]> };
+type Table = { mayStart: Uint8Array; byKey: Map<number, Needle[]> };
 
 function tableOf(needles: readonly Needle[]): Table {
-  const table: Table = { mayBegin: new Uint8Array(1 << KEY_BITS), byKey: new Map() };
+  const table: Table = { mayStart: new Uint8Array(1 << KEY_BITS), byKey: new Map() };
   for (const needle of needles) {
     if (needle.bytes.length < KEY_BYTES) throw new Error(`A form of ${needle.kind} is too short: ${needle.how}.`);
     const key = keyOf(needle.bytes.readInt32LE(0), needle.bytes.readInt32LE(4));
-    table.mayBegin[key] = 1;
+    table.mayStart[key] = 1;
     table.byKey.set(key, [...(table.byKey.get(key) ?? []), needle]);
   }
   return table;
@@ -80,13 +80,13 @@ function matches(bytes: Buffer, table: Table): Match[] {
 }
 
 /** The next place where a form may begin. Two windows of four bytes each are moved on by one byte at a time. */
-function nextKey(bytes: Buffer, { mayBegin }: Table, from: number): number {
+function nextKey(bytes: Buffer, { mayStart }: Table, from: number): number {
   const last = bytes.length - KEY_BYTES;
   if (from > last) return -1;
   let first = bytes.readInt32LE(from);
   let second = bytes.readInt32LE(from + 4);
   for (let at = from; ; at++) {
-    if (mayBegin[keyOf(first, second)] === 1) return at;
+    if (mayStart[keyOf(first, second)] === 1) return at;
     if (at === last) return -1;
     first = (first >>> 8) | ((bytes[at + 4] as number) << 24);
     second = (second >>> 8) | ((bytes[at + KEY_BYTES] as number) << 24);

@@ -27,7 +27,7 @@ const answers: Record<Fate, readonly number[]> = {
 export async function sendCards(cards: readonly CanaryCard[]): Promise<Map<Fate, number>> {
   const tokens = await tokensFor(Math.ceil(cards.length / CARDS_OF_AN_ACCOUNT));
   const counts = new Map<Fate, number>();
-  await inTurns(cards, async (each) => {
+  await inBatches(cards, async (each) => {
     const token = tokens[Math.floor(each.n / CARDS_OF_AN_ACCOUNT)] ?? "";
     const { url, method = "POST", type = "application/json", body } = requestOf(each);
     const reply = await fetch(url, {
@@ -102,14 +102,14 @@ function misdirected(body: string, n: number): Request {
     { url: `${front}/v4/account/creditcard`, body },
     { url: `${front}/v4/Account/credit-card`, body },
     { url: `${front}/v5/account/payment-methods`, body },
-    { url: `http://${loopback(ports.cardDesk)}${CREDIT_CARD}`, body },
+    { url: `http://${loopback(ports.cardAdmission)}${CREDIT_CARD}`, body },
   ];
   return ways[n % ways.length] as Request;
 }
 
 async function tokensFor(accounts: number): Promise<string[]> {
   const tokens: string[] = [];
-  await inTurns(
+  await inBatches(
     Array.from({ length: accounts }, (_, n) => n),
     async (n) => {
       const username = `cards-${randomUUID().slice(0, 13)}`;
@@ -117,8 +117,8 @@ async function tokensFor(accounts: number): Promise<string[]> {
       const { id } = await operator<{ id: number }>("/admin/accounts", { company: "Cards", email, limits: LIMITS });
       const users = `/admin/accounts/${id}/users`;
       await operator(users, { username, email, restricted: false });
-      const wanted = { label: "cards", scopes: ["*"] };
-      const { token } = await operator<{ token: string }>(`${users}/${username}/tokens`, wanted);
+      const newToken = { label: "cards", scopes: ["*"] };
+      const { token } = await operator<{ token: string }>(`${users}/${username}/tokens`, newToken);
       const address = { country: "DE", zip: "20457", city: "Hamburg" };
       const { status } = await tenant(token).call("PUT", "/v4/account", address);
       if (status !== 200) throw new Error(`The address was refused: ${status}`);
@@ -128,7 +128,7 @@ async function tokensFor(accounts: number): Promise<string[]> {
   return tokens;
 }
 
-async function inTurns<T>(all: readonly T[], work: (each: T) => Promise<void>): Promise<void> {
+async function inBatches<T>(all: readonly T[], work: (each: T) => Promise<void>): Promise<void> {
   const waiting = [...all];
   const worker = async (): Promise<void> => {
     for (let each = waiting.shift(); each !== undefined; each = waiting.shift()) await work(each);

@@ -4,7 +4,7 @@ import { createReadStream, globSync, rmSync, statSync, writeFileSync } from "nod
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { loopback, ports } from "../../tools/stack/addresses.ts";
-import { inParts, inStack } from "../../tools/stack/places.ts";
+import { inParts, inStack } from "../../tools/stack/paths.ts";
 
 const run = promisify(execFile);
 

@@ -1,14 +1,14 @@
 /** Applications of common frameworks, as their documentation sets them up, on one node and on three. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { applications, runApplication, steps } from "../kit/applications.ts";
-import { type Door, doorOf, placeA } from "../kit/client.ts";
+import { type Door, doorOf, clientA } from "../kit/client.ts";
 import { makeCluster } from "../kit/cluster.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { tenant } from "../kit/tenant.ts";
 import { unique } from "../kit/unique.ts";
 
 const alice = tenant();
-const a = placeA();
+const a = clientA();
 
 const sizes = {
   "one node": async (): Promise<{ id: number; door: Door }> => {

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { paymentsUrl } from "../../tools/stack/addresses.ts";
-import { ask, doorOf, placeA } from "../kit/client.ts";
+import { runStatement, doorOf, clientA } from "../kit/client.ts";
 import { allowDeletions, moorage } from "../kit/moorage.ts";
 import { operator } from "../kit/operator.ts";
 import { newPerson } from "../kit/person.ts";
@@ -25,9 +25,9 @@ test("an account that is cancelled is paid, stopped and kept; a card that is dec
   const { body: database } = await api.create("keepsake");
   await api.untilStatus(database.id, "active", 180);
   const door = await doorOf(api, database.id);
-  const sql = (statement: string): Promise<string> => ask(placeA(), door, statement);
+  const sql = (statement: string): Promise<string> => runStatement(clientA(), door, statement);
   await sql("create database shop; create table shop.notes (note text); insert into shop.notes values ('kept')");
-  const giveCard = async (card_number: string): Promise<void> => {
+  const addCard = async (card_number: string): Promise<void> => {
     await api.call("PUT", "/v4/account", { zip: "20457" });
     const data = { card_number, cvv: "123", expiry_month: 12, expiry_year: 2099 };
     const body = { type: "credit_card", is_default: true, data };
@@ -38,14 +38,14 @@ test("an account that is cancelled is paid, stopped and kept; a card that is dec
   const [{ id } = { id: 0 }] = await query<{ id: number }>("select id from accounts where euuid = $1", [account.euuid]);
   await moorage("invoice", "adjust", String(id), "--amount", "5", "--label", "Migration");
 
-  await giveCard(DECLINING);
+  await addCard(DECLINING);
   expect(await api.call("POST", CANCEL, {})).toMatchObject({
     ...{ status: 409, body: { errors: [{ reason: expect.stringContaining("not canceled") }] } },
   });
   expect(await sql("select note from shop.notes")).toBe("kept");
   expect(await chargesOf(account.euuid)).toEqual([]);
 
-  await giveCard(GOOD);
+  await addCard(GOOD);
   expect(await api.call("POST", CANCEL, { comments: "the story is over" })).toMatchObject({ status: 200 });
   expect(await api.call("GET", "/v4/account")).toMatchObject({ status: 401 });
   await until("the database answers no more", 120, async () =>

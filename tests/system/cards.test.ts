@@ -16,8 +16,8 @@ async function newTenant() {
   const { id } = await operator<{ id: number }>("/admin/accounts", { company: "Cards", email, limits });
   const users = `/admin/accounts/${id}/users`;
   await operator(users, { username, email, restricted: false });
-  const wanted = { label: "cards", scopes: ["*"] };
-  const { token } = await operator<{ token: string }>(`${users}/${username}/tokens`, wanted);
+  const newToken = { label: "cards", scopes: ["*"] };
+  const { token } = await operator<{ token: string }>(`${users}/${username}/tokens`, newToken);
   const own = tenant(token);
   await own.call("PUT", "/v4/account", { country: "DE", zip: "20457" });
   return { ...own, token };
@@ -106,6 +106,6 @@ test("the desk serves nobody who lacks its key", async () => {
   const alice = await newTenant();
 
   for (const path of ["/v4/account/credit-card", "/cards/settle", "/v4/account/payments"])
-    expect((await send(alice.token, path, card, { port: ports.cardDesk })).status).toBe(404);
-  expect((await fetch(`http://${loopback(ports.cardDesk)}/health`)).status).toBe(404);
+    expect((await send(alice.token, path, card, { port: ports.cardAdmission })).status).toBe(404);
+  expect((await fetch(`http://${loopback(ports.cardAdmission)}/health`)).status).toBe(404);
 });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { keyFile } from "../../tools/stack/keys.ts";
-import { type Door, doorOf, lookUp, placeA } from "../kit/client.ts";
+import { type Door, doorOf, lookUp, clientA } from "../kit/client.ts";
 import { exampleOf } from "../kit/example.ts";
 import { type Block, blocksOf } from "../kit/fenced-blocks.ts";
 import { allowDeletions } from "../kit/moorage.ts";
@@ -16,7 +16,7 @@ import { unique } from "../kit/unique.ts";
 
 const run = promisify(execFile);
 const alice = tenant();
-const a = placeA();
+const a = clientA();
 
 const blocks = blocksOf("docs/tenants/connecting.md");
 const under = (...headings: string[]): Block[] => blocks.filter(({ heading }) => headings.includes(heading));
@@ -85,17 +85,17 @@ test("there is an example for each way that is promised", () => {
 test.each(connecting)("$heading: connects by name; refuses another name and another authority", async (block) => {
   await using example = await exampleOf(block);
   const version = env("MOORAGE_ENGINE").replace("mysql/", "");
-  expect(await example.runAt(a, settings)).toEqual({ ended: "well", said: expect.stringContaining(version) });
+  expect(await example.runAt(a, settings)).toEqual({ ended: "well", output: expect.stringContaining(version) });
 
   // Reached by it, the same server would serve: only the name in its certificate says that it is not the one meant.
   const [address] = await lookUp(a, door.name, "A");
   const otherName = door.name.replace(/^db-\d+/, "db-0");
   const byOtherName = await example.runAt(a, { ...settings, DB_HOST: otherName }, `${address} ${otherName}\n`);
-  expect(byOtherName).toEqual({ ended: "badly", said: expect.stringMatching(/certificate/i) });
+  expect(byOtherName).toEqual({ ended: "badly", output: expect.stringMatching(/certificate/i) });
 
   // The stack's authority for hosts signs no database.
   const byOtherAuthority = await example.runAt(a, { ...settings, DB_CA: keyFile.ca });
-  expect(byOtherAuthority).toEqual({ ended: "badly", said: expect.stringMatching(/certificate/i) });
+  expect(byOtherAuthority).toEqual({ ended: "badly", output: expect.stringMatching(/certificate/i) });
 });
 
 test("the commands that change the allow list change it, and end when it is in force", async () => {

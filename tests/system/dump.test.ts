@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { enginesDir } from "../../tools/stack/places.ts";
-import { ask, type Door, doorOf, inside, placeA } from "../kit/client.ts";
+import { enginesDir } from "../../tools/stack/paths.ts";
+import { runStatement, type Door, doorOf, inside, clientA } from "../kit/client.ts";
 import { makeCluster } from "../kit/cluster.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { tenant } from "../kit/tenant.ts";
@@ -14,7 +14,7 @@ import { unique } from "../kit/unique.ts";
 
 const run = promisify(execFile);
 const alice = tenant();
-const a = placeA();
+const a = clientA();
 
 /** One of everything that mysqldump writes, by three definers: the admin, an application, and one that is gone later. */
 const SHOP = `
@@ -79,7 +79,7 @@ async function contentOf(door: Door): Promise<Record<string, string>> {
       "select table_name, definer, security_type, view_definition from information_schema.views where table_schema = 'shop' order by 1",
     answers: "select count(*), sum(gross) from shop.dear; select n from shop.counts; select shop.with_tax(100)",
   };
-  const answers = Object.entries(questions).map(async ([name, text]) => [name, await ask(a, door, text)]);
+  const answers = Object.entries(questions).map(async ([name, text]) => [name, await runStatement(a, door, text)]);
   return Object.fromEntries(await Promise.all(answers)) as Record<string, string>;
 }
 
@@ -128,7 +128,11 @@ test.each([
   "a dump with triggers, functions, events, views and definers loads into %s, with equal checksums",
   async (_, make) => {
     const copy = await make();
-    await ask(a, copy, "create user app@'%' identified by 'an app''s password 1'; grant all on shop.* to app@'%'");
+    await runStatement(
+      a,
+      copy,
+      "create user app@'%' identified by 'an app''s password 1'; grant all on shop.* to app@'%'",
+    );
     await shell(copy, `${client("mysql", copy)} <'${folder}/shop.sql'`);
     expect(await contentOf(copy)).toEqual(content);
   },

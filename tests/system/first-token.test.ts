@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { authUrl, faultsOf, fillSignIn, newVisitor, noteSession, openBrowser } from "../kit/browser.ts";
 import { canary } from "../kit/canaries.ts";
-import { letterTo, linkIn } from "../kit/mailbox.ts";
+import { mailTo, linkIn } from "../kit/mailbox.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { newPassword, newPerson, type Person } from "../kit/person.ts";
 import { newShell, type Running, type Shell } from "../kit/shell.ts";
@@ -44,7 +44,7 @@ async function invite(page: Page) {
   const email = `${username}@people.test`;
   const made = { username, email, restricted: false };
   expect((await owner.api.call("POST", "/v4/account/users", made)).status).toBe(200);
-  const link = linkIn(await letterTo(email, "You have a Moorage user", 30));
+  const link = linkIn(await mailTo(email, "You have a Moorage user", 30));
   canary("password link", new URL(link).pathname.split("/").at(-1) ?? "");
   const password = newPassword();
   await page.goto(link);
@@ -72,7 +72,7 @@ test("from the invitation mail to SELECT 1 with the browser; logout ends it", as
   const nia = await invite(page);
   expect(await page.getByRole("main").textContent()).toContain(`moorage login --url ${api()}`);
   expect(await faultsOf(page, "invited")).toEqual([]);
-  expect((await shell.run()).said).toContain("Next: Sign in: moorage login");
+  expect((await shell.run()).stdout).toContain("Next: Sign in: moorage login");
 
   const opened = shell.browser();
   const login = shell.start(["login", "--url", api()], { env: opened.env });
@@ -83,17 +83,20 @@ test("from the invitation mail to SELECT 1 with the browser; logout ends it", as
   expect(await faultsOf(page, "command-line-consent")).toEqual([]);
   await press(page, "Sign it in");
   await heading(page, "The command line is signed in");
-  const { code, said, told } = await login.ended;
-  expect({ code, said, told }).toMatchObject({ code: 0, said: expect.stringContaining(`You are ${nia.username} at`) });
+  const { code, stdout, stderr } = await login.ended;
+  expect({ code, stdout, stderr }).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`You are ${nia.username} at`),
+  });
   const token = await keptToken(shell);
 
-  expect((await shell.run()).said).toContain("Next: No database yet. Make one: moorage db create");
+  expect((await shell.run()).stdout).toContain("Next: No database yet. Make one: moorage db create");
   const created = await shell.run(
     ...["db", "create", "--label", label, "--region", env("MOORAGE_REGION"), "--type", env("MOORAGE_TYPE")],
     ...["--engine", env("MOORAGE_ENGINE"), "--allow-list", env("MOORAGE_CLIENT_A_ADDR"), "--wait"],
   );
-  expect(created).toMatchObject({ code: 0, said: expect.stringMatching(/^status +active$/m) });
-  expect(await selectOne(shell, label)).toMatchObject({ code: 0, said: "1\n" });
+  expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^status +active$/m) });
+  expect(await selectOne(shell, label)).toMatchObject({ code: 0, stdout: "1\n" });
   // Many at once: what is kept is good for all of them.
   const many = await Promise.all(Array.from({ length: 4 }, () => shell.run("db", "list")));
   expect(many.map((each) => each.code)).toEqual([0, 0, 0, 0]);
@@ -102,9 +105,9 @@ test("from the invitation mail to SELECT 1 with the browser; logout ends it", as
   await heading(page, "Sign-in and security");
   expect(await page.getByRole("main").textContent()).toContain("by moorage login");
   expect(await faultsOf(page, "security-with-token")).toEqual([]);
-  expect((await shell.run("logout")).said).toContain("the token is revoked");
+  expect((await shell.run("logout")).stdout).toContain("the token is revoked");
   expect((await tenant(token).call("GET", "/v4/profile")).status).toBe(401);
-  expect((await shell.run("db", "list")).told).toContain("moorage login --url");
+  expect((await shell.run("db", "list")).stderr).toContain("moorage login --url");
   expect(visitor.complaints).toEqual([]);
 
   // Where there is no screen: the code is typed elsewhere, here without scripts.
@@ -118,9 +121,9 @@ test("from the invitation mail to SELECT 1 with the browser; logout ends it", as
   expect(await phone.page.getByRole("main").textContent()).toContain(await codeIn(device));
   await press(phone.page, "Sign it in");
   await heading(phone.page, "The command line is signed in");
-  expect(await device.ended).toMatchObject({ code: 0, said: expect.stringContaining(`You are ${nia.username} at`) });
+  expect(await device.ended).toMatchObject({ code: 0, stdout: expect.stringContaining(`You are ${nia.username} at`) });
   await keptToken(shell);
-  expect(await selectOne(shell, label)).toMatchObject({ code: 0, said: "1\n" });
+  expect(await selectOne(shell, label)).toMatchObject({ code: 0, stdout: "1\n" });
 }, 600_000);
 
 test("a token from the security page opens the API until it is revoked there; every page is for everybody", async () => {
@@ -148,9 +151,9 @@ test("a token from the security page opens the API until it is revoked there; ev
   await heading(page, "Sign-in and security");
 
   const login = shell.start(["login", "--token", "--url", api()], { input: token });
-  expect(await login.ended).toMatchObject({ code: 0, said: expect.stringContaining(nia.username) });
+  expect(await login.ended).toMatchObject({ code: 0, stdout: expect.stringContaining(nia.username) });
   expect((await shell.run("db", "list")).code).toBe(0);
-  expect((await shell.run("me", "token", "list")).told).toContain("account:read_only");
+  expect((await shell.run("me", "token", "list")).stderr).toContain("account:read_only");
   await page.getByRole("button", { name: /^Revoke Terraform/ }).click();
   await page.getByText("The token is revoked").waitFor();
   const refused = await until("the token is dead everywhere", 10, async () => {
@@ -176,5 +179,5 @@ test("pages of the device code are for everybody, and a wrong code is told", asy
 const codeIn = async (login: Running): Promise<string> =>
   canary(
     "code of a device",
-    await until("the command line shows a code", 60, async () => /[B-Z]{4}-[B-Z]{4}/.exec(login.told())?.[0]),
+    await until("the command line shows a code", 60, async () => /[B-Z]{4}-[B-Z]{4}/.exec(login.stderr())?.[0]),
   );

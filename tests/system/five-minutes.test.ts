@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { envFile } from "../../tools/stack/env-file.ts";
-import { repo } from "../../tools/stack/places.ts";
+import { repo } from "../../tools/stack/paths.ts";
 import { blocksOf } from "../kit/fenced-blocks.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { tenant } from "../kit/tenant.ts";

@@ -42,9 +42,9 @@ test("a volume that a writer fills is told of, takes no more writes before it is
 
   expect(refusal).toMatch(/super-read-only|read-only/i);
   expect(Number(await sql(at, "select count(*) from shop.pages"))).toBe(acknowledged);
-  const told = () =>
+  const warnings = () =>
     alice.events(id).then((events) => events.filter(({ action }) => action === "database_low_disk_space"));
-  await until("the events say so", 60, async () => (await told()).length >= 1);
+  await until("the events say so", 60, async () => (await warnings()).length >= 1);
   await until("there is a critical notification", 60, async () =>
     (await alice.notifications()).some(({ entity, severity }) => entity?.id === id && severity === "critical"),
   );
@@ -65,7 +65,7 @@ test("a volume that a writer fills is told of, takes no more writes before it is
   await until("the notification is gone", 60, async () =>
     (await alice.notifications()).every(({ entity }) => entity?.id !== id),
   );
-  expect((await told()).some(({ status }) => status === "finished")).toBe(true);
+  expect((await warnings()).some(({ status }) => status === "finished")).toBe(true);
 
   await alice.deleteSurely(id);
   await alice.untilEvent(id, "database_delete");

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { pidOf, start, stop, waitHealthy } from "../../tools/stack/control.ts";
 import { hostOf } from "../../tools/stack/hosts.ts";
 import { canary } from "../kit/canaries.ts";
-import { inside, placeA } from "../kit/client.ts";
+import { inside, clientA } from "../kit/client.ts";
 import { debianDisk } from "../kit/debian-disk.ts";
 import { imagesOf, numberOf, stackImageStores } from "../kit/images.ts";
 import { moorage } from "../kit/moorage.ts";
@@ -114,7 +114,7 @@ test(
     canary("upload address", new URL(body.upload_to).searchParams.get("X-Amz-Signature") ?? "");
     const through = await bytesThroughApi();
     await run("ip", [
-      ...inside(placeA(), "curl", "-fsS", "-X", "PUT", "-H", "Content-type: application/octet-stream"),
+      ...inside(clientA(), "curl", "-fsS", "-X", "PUT", "-H", "Content-type: application/octet-stream"),
       ...["--upload-file", disk.packed, body.upload_to],
     ]);
     await untilEnded(uploaded);

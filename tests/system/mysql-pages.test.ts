@@ -5,16 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { enginesDir } from "../../tools/stack/places.ts";
+import { enginesDir } from "../../tools/stack/paths.ts";
 import { shellBlocks } from "../examples/shell.ts";
-import { type Door, doorOf, inside, placeA } from "../kit/client.ts";
+import { type Door, doorOf, inside, clientA } from "../kit/client.ts";
 import { allowDeletions } from "../kit/moorage.ts";
 import { tenant } from "../kit/tenant.ts";
 import { unique } from "../kit/unique.ts";
 
 const run = promisify(execFile);
 const alice = tenant();
-const a = placeA();
+const a = clientA();
 const [importing, privileges] = ["docs/tenants/importing-your-data.md", "docs/tenants/sql-privileges-and-limits.md"];
 
 let ids: number[] = [];
@@ -107,10 +107,10 @@ test("what the page on privileges promises holds", async () => {
   await expect
     .poll(() => at("target", "SELECT COUNT(*) FROM performance_schema.processlist WHERE user = 'app'"))
     .toBe("1\n");
-  const said: string[] = [];
-  for (const { code } of shellBlocks(privileges)) said.push(await paste(code));
+  const output: string[] = [];
+  for (const { code } of shellBlocks(privileges)) output.push(await paste(code));
   await sleeper;
   expect(await at("target", "SELECT COUNT(*) FROM performance_schema.processlist WHERE user = 'app'")).toBe("0\n");
-  expect(said.join("")).toContain("2026-07-01 14:00:00");
+  expect(output.join("")).toContain("2026-07-01 14:00:00");
   expect(await at("target", "SHOW CREATE TABLE shop.log")).not.toContain("my_row_id");
 });

@@ -129,8 +129,8 @@ describe("a database that is active", () => {
 
   test("another account does not see it: refused as if it did not exist, but for the id that was asked for", async () => {
     const mallory = tenant(env("MOORAGE_OTHER_TOKEN"));
-    const withoutId = (reply: unknown, asked: number) =>
-      JSON.stringify(reply).replaceAll(new RegExp(`\\b${asked}\\b`, "g"), "ID");
+    const withoutId = (reply: unknown, requestedId: number) =>
+      JSON.stringify(reply).replaceAll(new RegExp(`\\b${requestedId}\\b`, "g"), "ID");
     expect(withoutId(await mallory.view(id), id)).toBe(withoutId(await mallory.view(1), 1));
     expect(withoutId(await mallory.delete(id), id)).toBe(withoutId(await mallory.delete(1), 1));
   });

@@ -53,12 +53,12 @@ test("two processes share the limits, and a forged address does not get around t
   await using first = await startApi(few);
   await using second = await startApi(few);
   const [token] = await newToken("limits");
-  const ask = async (url: string) => (await tenant(token, url).view(1)).status;
+  const statusAt = async (url: string) => (await tenant(token, url).view(1)).status;
   const statuses = [];
-  for (let n = 0; n < 10; n++) statuses.push(await ask(first.url));
+  for (let n = 0; n < 10; n++) statuses.push(await statusAt(first.url));
   expect(statuses).not.toContain(429);
   // GCRA gives a little back while we ask.
-  const refused = [await ask(second.url), await ask(second.url), await ask(second.url)];
+  const refused = [await statusAt(second.url), await statusAt(second.url), await statusAt(second.url)];
   expect(refused).toContain(429);
 
   const anonymous = async (url: string, address: string) =>

@@ -8,33 +8,33 @@ import { unique } from "../kit/unique.ts";
 
 const alice = tenant();
 /** How many operations are begun at least; each life of a database is a dozen. */
-const wanted = Number(process.env["MOORAGE_PROGRESS_OPERATIONS"] ?? 15);
-const atOnce = wanted > 50 ? 3 : 1;
+const operationCount = Number(process.env["MOORAGE_PROGRESS_OPERATIONS"] ?? 15);
+const atOnce = operationCount > 50 ? 3 : 1;
 const PATIENCE = 900;
 
-beforeAll(() => allowDeletions(4 * wanted));
+beforeAll(() => allowDeletions(4 * operationCount));
 
-let begun = 0;
+let started = 0;
 let lives = 0;
 
 async function created(more: object): Promise<number> {
-  begun++;
+  started++;
   const { status, body } = await alice.create(unique(`progress${++lives}`), undefined, more);
   if (status !== 200) throw new Error(`create was refused: ${status} ${JSON.stringify(body)}`);
   await alice.untilStatus(body.id, "active", PATIENCE);
   return body.id;
 }
 const acted = (id: number, what: string, action: Parameters<typeof alice.actAndWait>[2], body?: object) => {
-  begun++;
+  started++;
   return alice.actAndWait(id, what, action, body, PATIENCE);
 };
 async function deleted(id: number): Promise<void> {
-  begun++;
+  started++;
   await alice.deleteSurely(id, PATIENCE);
   await alice.untilEnded(id, "database_delete", PATIENCE);
 }
 async function resized(id: number, type: string): Promise<void> {
-  begun++;
+  started++;
   const { status, body } = await alice.update(id, { type });
   if (status !== 200) throw new Error(`resize was refused: ${status} ${JSON.stringify(body)}`);
   await alice.untilEnded(id, "database_resize", PATIENCE);
@@ -47,9 +47,9 @@ async function restored(id: number): Promise<void> {
   await alice.untilStatus(id, "active", PATIENCE);
 }
 
-async function lifeOfOne(): Promise<void> {
+async function lifecycleOfOne(): Promise<void> {
   const id = await created({});
-  begun++;
+  started++;
   await alice.admit(id, [env("MOORAGE_CLIENT_A_ADDR"), env("MOORAGE_CLIENT_B_ADDR")]);
   await restored(id);
   await acted(id, "credentials/reset", "database_credentials_reset");
@@ -60,39 +60,39 @@ async function lifeOfOne(): Promise<void> {
   await Promise.all([deleted(id), deleted(fork)]);
 }
 
-async function lifeOfThree(): Promise<void> {
+async function lifecycleOfThree(): Promise<void> {
   const id = await created(THREE_NODES);
-  const whole = () => untilHealthy(alice, id, PATIENCE);
-  await whole();
+  const untilAllHealthy = () => untilHealthy(alice, id, PATIENCE);
+  await untilAllHealthy();
   await acted(id, "switchover", "database_switchover");
-  await whole();
+  await untilAllHealthy();
   await restored(id);
-  await whole();
+  await untilAllHealthy();
   await acted(id, "suspend", "database_update");
   await acted(id, "resume", "database_update");
-  await whole();
+  await untilAllHealthy();
   await deleted(id);
 }
 
 test("the progress of operations never falls, whatever they are and how many there are at once", async () => {
   const watch = watchProgress(alice);
-  const lane = async (life: () => Promise<void>): Promise<void> => {
+  const lane = async (lifecycle: () => Promise<void>): Promise<void> => {
     do {
-      await life();
+      await lifecycle();
       // A run that is ended early has said how far it came.
-      console.log(`progress: ${begun} operations so far, ${watch.faults.length} faults`);
-    } while (begun < wanted);
+      console.log(`progress: ${started} operations so far, ${watch.faults.length} faults`);
+    } while (started < operationCount);
   };
   try {
-    await Promise.all([lane(lifeOfThree), ...Array.from({ length: atOnce }, () => lane(lifeOfOne))]);
+    await Promise.all([lane(lifecycleOfThree), ...Array.from({ length: atOnce }, () => lane(lifecycleOfOne))]);
   } finally {
     await watch.stop();
   }
 
   console.log(tableOf([...watch.seen.values()]));
-  console.log(`progress: ${begun} operations, ${watch.seen.size} events, ${watch.faults.length} faults`);
+  console.log(`progress: ${started} operations, ${watch.seen.size} events, ${watch.faults.length} faults`);
   expect(watch.faults).toEqual([]);
-  expect(begun).toBeGreaterThanOrEqual(wanted);
+  expect(started).toBeGreaterThanOrEqual(operationCount);
 }, 7_200_000);
 
 function tableOf(all: readonly Watched[]): string {
@@ -100,9 +100,9 @@ function tableOf(all: readonly Watched[]): string {
   return actions
     .map((action) => {
       const own = all.filter((event) => event.action === action);
-      const looks = own.reduce((sum, event) => sum + event.looks, 0);
-      const most = own.toSorted((one, other) => other.figures.length - one.figures.length)[0];
-      return `${action.padEnd(30)} ${String(own.length).padStart(4)} events ${String(looks).padStart(6)} looks  ${most?.figures.join(" ")}`;
+      const samples = own.reduce((sum, event) => sum + event.samples, 0);
+      const most = own.toSorted((one, other) => other.percents.length - one.percents.length)[0];
+      return `${action.padEnd(30)} ${String(own.length).padStart(4)} events ${String(samples).padStart(6)} looks  ${most?.percents.join(" ")}`;
     })
     .join("\n");
 }

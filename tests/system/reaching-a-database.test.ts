@@ -1,16 +1,16 @@
 import type { Event } from "@moorage/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
-  ask,
+  runStatement,
   type Door,
   doorOf,
   hold,
   type Knock,
   knock,
   lookUp,
-  type Place,
-  placeA,
-  placeB,
+  type ClientMachine,
+  clientA,
+  clientB,
   watch,
 } from "../kit/client.ts";
 import { brokenInvariants } from "../kit/invariants.ts";
@@ -22,7 +22,7 @@ import { unique } from "../kit/unique.ts";
 import { until } from "../kit/until.ts";
 
 const alice = tenant();
-const [a, b] = [placeA(), placeB()];
+const [a, b] = [clientA(), clientB()];
 
 /** A database of its own, and the way to it; gone at the end, with everything that led there. */
 async function database(allow_list: string[]) {
@@ -56,8 +56,8 @@ beforeAll(async () => {
 afterAll(() => listed[Symbol.asyncDispose]());
 
 /** All at once: the wait for an answer that does not come is two seconds each. */
-const knockAll = (places: readonly Place[], addresses: readonly string[], port: number): Promise<Knock[]> =>
-  Promise.all(places.flatMap((place) => addresses.map((address) => knock(place, address, port))));
+const knockAll = (machines: readonly ClientMachine[], addresses: readonly string[], port: number): Promise<Knock[]> =>
+  Promise.all(machines.flatMap((machine) => addresses.map((address) => knock(machine, address, port))));
 
 const errorOf = (work: Promise<string>): Promise<string> =>
   work.then(
@@ -68,20 +68,20 @@ const errorOf = (work: Promise<string>): Promise<string> =>
 test("a listed address reaches it by name and is sure of it; from an unlisted one the node sees no packet", async () => {
   const { door, host, node } = listed;
 
-  expect(await ask(a, door, "select substring_index(user(), '@', -1)")).toBe(a.address);
-  expect(await errorOf(ask(a, door, "select 1", { host: host.address }))).toMatch(/verif|certificate|SSL/i);
+  expect(await runStatement(a, door, "select substring_index(user(), '@', -1)")).toBe(a.address);
+  expect(await errorOf(runStatement(a, door, "select 1", { host: host.address }))).toMatch(/verif|certificate|SSL/i);
 
   await using fromA = await countPackets(node, a);
   await using fromB = await countPackets(node, b);
   const [[byIpv4, privately, byIpv6], refusal] = await Promise.all([
     knockAll([b], [host.address, host.private_address, host.address6], door.port),
-    errorOf(ask(b, door, "select 1")),
+    errorOf(runStatement(b, door, "select 1")),
   ]);
   expect([byIpv4, privately]).toEqual(["silent", "silent"]);
   expect(byIpv6).not.toBe("open");
   expect(refusal).toMatch(/ERROR 2003/);
   expect(await fromB.seen()).toBe(0);
-  await ask(a, door, "select 1");
+  await runStatement(a, door, "select 1");
   expect(await fromA.seen()).toBeGreaterThan(0);
 });
 
@@ -89,14 +89,14 @@ test("a listed address reaches it by name and is sure of it; from an unlisted on
 test("a client that has IPv6, and only its IPv4 address on the list, is connected by name without waiting for IPv6", async () => {
   expect(await lookUp(a, listed.door.name, "AAAA")).toEqual([listed.host.address6]);
   const started = Date.now();
-  await ask(a, listed.door, "select 1");
+  await runStatement(a, listed.door, "select 1");
   // A kernel that hears nothing tries for two minutes.
   expect(Date.now() - started).toBeLessThan(30_000);
 });
 
 test("a node's own address cannot be reached past its gate, listed or not", async () => {
   const [node] = await nodesOf(listed.id);
-  expect(await knockAll([a, b], [node?.wanted.network.address ?? ""], 3306)).not.toContain("open");
+  expect(await knockAll([a, b], [node?.desired.network.address ?? ""], 3306)).not.toContain("open");
 });
 
 test("an empty list keeps everybody out, and 0.0.0.0/0 lets everybody in by IPv4 and IPv6", async () => {
@@ -107,7 +107,7 @@ test("an empty list keeps everybody out, and 0.0.0.0/0 lets everybody in by IPv4
 
   await alice.admit(id, ["0.0.0.0/0"]);
   expect(new Set(await knockAll([a, b], addresses, door.port))).toEqual(new Set(["open"]));
-  for (const place of [a, b]) expect(await ask(place, door, "select 1")).toBe("1");
+  for (const machine of [a, b]) expect(await runStatement(machine, door, "select 1")).toBe("1");
 
   await alice.admit(id, []);
   expect(await knockAll([a], addresses, door.port)).not.toContain("open");
@@ -117,7 +117,7 @@ test("an IPv6 address on the list is let in, and its neighbour is not", async ()
   await using own = await database([`${a.address6}/128`]);
   const { door, host } = own;
   expect(await lookUp(a, door.name, "AAAA")).toEqual([host.address6]);
-  expect(await ask(a, door, "select substring_index(user(), '@', -1)")).toBe(a.address6);
+  expect(await runStatement(a, door, "select substring_index(user(), '@', -1)")).toBe(a.address6);
   expect(await knock(b, host.address6, door.port)).not.toBe("open");
   expect(await knock(a, host.address, door.port)).not.toBe("open");
 });
@@ -129,13 +129,13 @@ test("an address that is taken off the list loses its open connection; the other
   for (const { lines } of [leaving, staying])
     await until("the connection is open", 10, async () => lines.includes("open"));
 
-  const asked = Date.now();
+  const requestedAt = Date.now();
   expect((await alice.update(own.id, { allow_list: [b.address] })).status).toBe(200);
   await leaving.ended;
 
   const { endedAt } = JSON.parse(leaving.lines.at(-1) ?? "{}") as { endedAt: number };
-  console.log(`an open connection ended ${endedAt - asked} ms after its address was taken off the list`);
-  expect(endedAt - asked).toBeLessThan(30_000);
+  console.log(`an open connection ended ${endedAt - requestedAt} ms after its address was taken off the list`);
+  expect(endedAt - requestedAt).toBeLessThan(30_000);
   expect(await knock(a, own.host.address, own.door.port)).toBe("silent");
   await alice.untilStatus(own.id, "active");
   expect(staying.lines).toEqual(["open"]);
@@ -143,7 +143,9 @@ test("an address that is taken off the list loses its open connection; the other
 
 test("plain text is refused", async () => {
   expect(
-    await errorOf(ask(a, listed.door, "select 1", { tls: ["--ssl-mode=DISABLED", "--get-server-public-key"] })),
+    await errorOf(
+      runStatement(a, listed.door, "select 1", { tls: ["--ssl-mode=DISABLED", "--get-server-public-key"] }),
+    ),
   ).toMatch(/insecure transport/i);
 });
 
@@ -152,8 +154,8 @@ test("the private name leads to the private address, and obeys the list too", as
   expect(await lookUp(a, door.name, "A")).toEqual([host.address]);
   expect(await lookUp(a, door.privateName, "A")).toEqual([host.private_address]);
   expect(await lookUp(a, door.privateName, "AAAA")).toEqual([]);
-  expect(await ask(a, door, "select 1", { host: door.privateName })).toBe("1");
-  expect(await errorOf(ask(b, door, "select 1", { host: door.privateName }))).toMatch(/ERROR 2003/);
+  expect(await runStatement(a, door, "select 1", { host: door.privateName })).toBe("1");
+  expect(await errorOf(runStatement(b, door, "select 1", { host: door.privateName }))).toMatch(/ERROR 2003/);
 });
 
 test("after the delete its names are gone, and nothing is left of it", async () => {

@@ -8,7 +8,7 @@ import { start, stop, waitHealthy } from "../../tools/stack/control.ts";
 import { logFile } from "../../tools/stack/supervisor.ts";
 import { authUrl, faultsOf, fillCode, fillSignIn, newVisitor, noteSession, openBrowser } from "../kit/browser.ts";
 import { canary } from "../kit/canaries.ts";
-import { letterTo, linkIn } from "../kit/mailbox.ts";
+import { mailTo, linkIn } from "../kit/mailbox.ts";
 import { addAuthenticator, authenticatorOf, newPassword, newPerson, type Person } from "../kit/person.ts";
 import { until } from "../kit/until.ts";
 
@@ -56,7 +56,7 @@ test("a person signs in, turns two-factor sign-in on, and signs in with a scratc
   await page.getByRole("link", { name: "I have kept them" }).click();
   await isAtHome(page);
   expect(await faultsOf(page, "security-with-two-factor")).toEqual([]);
-  await letterTo(alice.email, "Two-factor sign-in is on");
+  await mailTo(alice.email, "Two-factor sign-in is on");
 
   await page.goto(authUrl("/logout"));
   expect(await faultsOf(page, "sign-out")).toEqual([]);
@@ -102,7 +102,7 @@ test("a passkey is added on a device and signs in without a name, a password or 
   const passkeys = page.getByRole("region", { name: "Passkeys" }).getByRole("listitem");
   expect(await passkeys.textContent()).toContain("My <b>laptop</b>");
   expect(await faultsOf(page, "security-with-passkey")).toEqual([]);
-  await letterTo(alice.email, "A passkey was added");
+  await mailTo(alice.email, "A passkey was added");
 
   await addAuthenticator(alice);
   await context.clearCookies();
@@ -130,7 +130,7 @@ test("a forgotten password is replaced by a link in a letter, which works once a
 
   await page.goto(authUrl("/forgot"));
   expect(await faultsOf(page, "forgot")).toEqual([]);
-  const link = await askForLink(page, alice);
+  const link = await requestLink(page, alice);
   expect(await faultsOf(page, "forgot-sent")).toEqual([]);
   await page.goto(link);
   expect(page.url()).toBe(authUrl("/password"));
@@ -141,7 +141,7 @@ test("a forgotten password is replaced by a link in a letter, which works once a
   await choose(page, password, password);
   await page.getByRole("heading", { name: "Your password is saved" }).waitFor();
   expect(await faultsOf(page, "password-saved")).toEqual([]);
-  await letterTo(alice.email, "Your Moorage password was changed");
+  await mailTo(alice.email, "Your Moorage password was changed");
 
   await before.page.goto(authUrl("/security"));
   expect(await heading(before.page)).toBe("Sign in");
@@ -162,7 +162,7 @@ test("without scripts a person asks for a link, chooses a password, signs in wit
   await using visitor = await newVisitor(browser, { javaScriptEnabled: false });
   const { page } = visitor;
 
-  await page.goto(await askForLink(page, alice));
+  await page.goto(await requestLink(page, alice));
   const password = newPassword();
   await choose(page, password, password);
   await page.getByRole("link", { name: "Sign in" }).click();
@@ -241,12 +241,12 @@ async function signIn(page: Page, person: Person): Promise<void> {
   await isAtHome(page);
 }
 
-async function askForLink(page: Page, { username, email }: Person): Promise<string> {
+async function requestLink(page: Page, { username, email }: Person): Promise<string> {
   await page.goto(authUrl("/forgot"));
   await page.getByLabel("User name").fill(username.toUpperCase());
   await press(page, "Send the link");
   await page.getByRole("heading", { name: "Look into your mail" }).waitFor();
-  const link = linkIn(await letterTo(email, "Choose a new Moorage password"));
+  const link = linkIn(await mailTo(email, "Choose a new Moorage password"));
   canary("password link", new URL(link).pathname.split("/").at(-1) ?? "");
   return link;
 }

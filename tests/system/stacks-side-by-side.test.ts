@@ -4,9 +4,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
-import { node, repo, stackDir } from "../../tools/stack/places.ts";
+import { node, repo, stackDir } from "../../tools/stack/paths.ts";
 import { slot } from "../../tools/stack/slot.ts";
-import { ask, doorOf, type Place, placeA } from "../kit/client.ts";
+import { runStatement, doorOf, type ClientMachine, clientA } from "../kit/client.ts";
 import { readEnvFile } from "../kit/stack-env.ts";
 import { type Tenant, tenant } from "../kit/tenant.ts";
 
@@ -28,21 +28,21 @@ test("a second stack serves databases beside this one, and its end leaves nothin
   const env = readEnvFile(join(DIR, "env"));
   const of = (name: string): string => env[name] ?? "";
   const bob = tenant(of("MOORAGE_TOKEN"), of("MOORAGE_URL"));
-  const placeOfBob: Place = {
+  const clientOfBob: ClientMachine = {
     namespace: of("MOORAGE_CLIENT_A"),
     address: of("MOORAGE_CLIENT_A_ADDR"),
     address6: of("MOORAGE_CLIENT_A_ADDR6"),
   };
   const labels = { own: `here-${Date.now()}`, beside: `beside-${Date.now()}` };
   own = (await alice.createSurely(labels.own)).id;
-  const made = await bob.create(labels.beside, undefined, { allow_list: [placeOfBob.address] });
-  const answer = (owner: Tenant, place: Place, id: number) =>
-    doorOf(owner, id).then((door) => ask(place, door, "select 1"));
+  const made = await bob.create(labels.beside, undefined, { allow_list: [clientOfBob.address] });
+  const answer = (owner: Tenant, machine: ClientMachine, id: number) =>
+    doorOf(owner, id).then((door) => runStatement(machine, door, "select 1"));
   await alice.untilStatus(own, "active", 120);
   await bob.untilStatus(made.body.id, "active", 120);
 
-  expect(await answer(alice, placeA(), own)).toBe("1");
-  expect(await answer(bob, placeOfBob, made.body.id)).toBe("1");
+  expect(await answer(alice, clientA(), own)).toBe("1");
+  expect(await answer(bob, clientOfBob, made.body.id)).toBe("1");
   expect((await bob.list()).map(({ label }) => label)).toEqual([labels.beside]);
   expect((await alice.list()).map(({ label }) => label)).not.toContain(labels.beside);
 
@@ -53,5 +53,5 @@ test("a second stack serves databases beside this one, and its end leaves nothin
   const spaces = await readdir("/run/netns");
   expect(spaces.filter((name) => name.startsWith(`moor${slotOfBeside}-`))).toEqual([]);
   expect(existsSync(stackDir)).toBe(true);
-  expect(await answer(alice, placeA(), own)).toBe("1");
+  expect(await answer(alice, clientA(), own)).toBe("1");
 });

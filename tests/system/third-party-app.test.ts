@@ -177,13 +177,13 @@ test("an address that is not the client's own is a page that says so, and leads 
   await using third = await startThirdPartyApp(alice, app());
   const { page } = visitor;
   await page.goto(`${third.url}/begin`);
-  const asked = new URL(`/oauth/authorize?client_id=${third.id}&response_type=code`, page.url());
-  asked.searchParams.set("redirect_uri", `${third.url}/elsewhere`);
+  const requested = new URL(`/oauth/authorize?client_id=${third.id}&response_type=code`, page.url());
+  requested.searchParams.set("redirect_uri", `${third.url}/elsewhere`);
 
-  const reply = await page.goto(asked.href);
+  const reply = await page.goto(requested.href);
 
   expect(reply?.status()).toBe(400);
-  expect(new URL(page.url()).origin).toBe(asked.origin);
+  expect(new URL(page.url()).origin).toBe(requested.origin);
   expect(await faultsOf(page, "wrong-redirect")).toEqual([]);
 });
 

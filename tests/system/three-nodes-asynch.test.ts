@@ -1,6 +1,6 @@
 import type { Event } from "@moorage/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ask, placeA } from "../kit/client.ts";
+import { runStatement, clientA } from "../kit/client.ts";
 import {
   type Cluster,
   type Member,
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 const sql = (statement: string, port = cluster.door.port): Promise<string> =>
-  ask(placeA(), { ...cluster.door, port }, statement);
+  runStatement(clientA(), { ...cluster.door, port }, statement);
 const NOTES = "select group_concat(note order by id) as notes from shop.notes";
 const gtidAt = async (member: Member): Promise<string | undefined> =>
   (await rowsAt<{ gtid: string }>(member, "select @@global.gtid_executed as gtid"))[0]?.gtid;
@@ -50,8 +50,8 @@ test("it is written by name and read from its followers by another port", async 
 
   const readers = read_only_port ?? 0;
   await until("the row is at a follower", 10, async () => (await sql(NOTES, readers)) === "first");
-  const [leader] = await rowsAt<{ uuid: string }>(cluster.primary, "select @@server_uuid as uuid");
-  expect(await sql("select @@server_uuid", readers)).not.toBe(leader?.uuid);
+  const [primaryServer] = await rowsAt<{ uuid: string }>(cluster.primary, "select @@server_uuid as uuid");
+  expect(await sql("select @@server_uuid", readers)).not.toBe(primaryServer?.uuid);
   await expect(sql("insert into shop.notes (note) values ('astray')", readers)).rejects.toThrow(/read-only/);
 });
 
@@ -82,8 +82,8 @@ test("in place of a killed leader a follower is promoted, and the receipt tells 
   const { id, primary } = cluster;
   const before = (await failovers()).length;
   await until("its followers have everything", 30, async () => {
-    const [leading, ...following] = await Promise.all([primary, ...othersThan(primary, cluster.members)].map(gtidAt));
-    return following.every((gtid) => gtid === leading);
+    const [atPrimary, ...following] = await Promise.all([primary, ...othersThan(primary, cluster.members)].map(gtidAt));
+    return following.every((gtid) => gtid === atPrimary);
   });
 
   const at = await killed.strike(primary);
@@ -119,7 +119,7 @@ test("a backup is restored at every member, and a fork of it is a database of th
     });
 
   const fork = await makeCluster(alice, unique("fork"), { ...ASYNCH, fork: { source: id } });
-  expect(await ask(placeA(), fork.door, NOTES)).toBe("first,second");
+  expect(await runStatement(clientA(), fork.door, NOTES)).toBe("first,second");
   await alice.deleteSurely(fork.id);
   await alice.untilEvent(fork.id, "database_delete", 120);
 });

@@ -2,10 +2,10 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Event } from "@moorage/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ask, type Door, knock, lookUp, placeA, placeB } from "../kit/client.ts";
+import { runStatement, type Door, knock, lookUp, clientA, clientB } from "../kit/client.ts";
 import {
   type Cluster,
-  leadsTo,
+  serverBehindProxy,
   makeCluster,
   membersOf,
   othersThan,
@@ -25,7 +25,7 @@ import { unique } from "../kit/unique.ts";
 import { until } from "../kit/until.ts";
 
 const alice = tenant();
-const [a, b] = [placeA(), placeB()];
+const [a, b] = [clientA(), clientB()];
 const LONG = 900_000;
 
 /** The tests are parts of its life, in this order. */
@@ -41,7 +41,7 @@ afterAll(async () => {
   if (!gone) await alice.deleteSurely(cluster.id);
 });
 
-const sql = (door: Door, statement: string): Promise<string> => ask(a, door, statement);
+const sql = (door: Door, statement: string): Promise<string> => runStatement(a, door, statement);
 const errorOf = (work: Promise<string>): Promise<string> =>
   work.then(
     (answer) => `answered ${answer}`,
@@ -66,7 +66,7 @@ test("three nodes on three hosts are one database: written by name, read from it
   expect(await lookUp(a, door.name, "A")).toEqual(members.map(({ address }) => address).sort());
 
   const primary = await serverOf(cluster);
-  for (const { address } of members) expect(await leadsTo(door, address)).toBe(primary);
+  for (const { address } of members) expect(await serverBehindProxy(door, address)).toBe(primary);
 
   const reading = { ...door, port: view.read_only_port ?? 0 };
   const servers = new Set<string>();
@@ -134,9 +134,9 @@ test("with one member away it is degraded and goes on, and active again when tha
     return (await rowsAt(secondary, "select note from shop.notes")).length === 3;
   });
   const news = (await eventsOf(id, "database_degraded")).filter((event) => !earlier.includes(event.id));
-  const told = news.map(({ status }) => status);
-  expect(told).toContain("notification");
-  expect(told).toContain("finished");
+  const statuses = news.map(({ status }) => status);
+  expect(statuses).toContain("notification");
+  expect(statuses).toContain("finished");
   expect((await alice.notifications()).every(({ entity }) => entity?.id !== id)).toBe(true);
 });
 
@@ -144,8 +144,8 @@ test("an allow list is in force at all gates, for both ports", async () => {
   const { id, door, members } = cluster;
   const { read_only_port } = (await alice.view(id)).body;
   const ports = [door.port, read_only_port ?? 0];
-  const knocks = async (place: typeof a) => {
-    const found = members.flatMap(({ address }) => ports.map((port) => knock(place, address, port)));
+  const knocks = async (machine: typeof a) => {
+    const found = members.flatMap(({ address }) => ports.map((port) => knock(machine, address, port)));
     return [...new Set(await Promise.all(found))];
   };
   expect([await knocks(a), await knocks(b)]).toEqual([["open"], ["silent"]]);
@@ -188,8 +188,8 @@ test(
     gone = true;
     await until("rows and hosts agree", 60, async () => (await brokenInvariants()).length === 0);
     for (const { host, node } of members) {
-      const gates = await readdir(join(hostDir(host), "gates")).catch(() => []);
-      expect(gates.filter((name) => name.startsWith(node.slice(0, 8)))).toEqual([]);
+      const proxies = await readdir(join(hostDir(host), "proxies")).catch(() => []);
+      expect(proxies.filter((name) => name.startsWith(node.slice(0, 8)))).toEqual([]);
     }
     expect(
       await query(

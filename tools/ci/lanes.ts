@@ -37,7 +37,7 @@ export const lanes: Lane[] = [
     stack: "a",
     stages: [
       // The tenant's story by itself is of 1,024 MB.
-      { name: "system", command: vitest("system"), env: { MOORAGE_STORY_MB: "256" } },
+      { name: "system", command: vitest("system"), env: { MOORAGE_LIFECYCLE_MB: "256" } },
       // What the system tests used is looked for on their stack.
       { name: "secrets", command: program("tests/security/secret-scan.ts") },
     ],

@@ -27,13 +27,13 @@ const running = new Set<Running>();
 let isEnding = false;
 
 const since = (ms: number): number => (Date.now() - ms) / 1000;
-const say = (text: string): boolean => process.stdout.write(`${text}\n`);
+const print = (text: string): boolean => process.stdout.write(`${text}\n`);
 
 async function runStage(stage: Stage, stack?: string): Promise<void> {
   if (isEnding || (only !== undefined && !only.includes(stage.name))) return;
   const started = Date.now();
   const log = join(folder, `${stage.name.replaceAll(" ", "-")}.log`);
-  say(`--- ${stage.name} begins${stack === undefined ? "" : ` on ${stack}`}: ${stage.command.slice(1).join(" ")}`);
+  print(`--- ${stage.name} begins${stack === undefined ? "" : ` on ${stack}`}: ${stage.command.slice(1).join(" ")}`);
   const child = startStage(stage, log, stack);
   running.add(child);
   const { passed, cpu } = await child.ended;
@@ -41,9 +41,9 @@ async function runStage(stage: Stage, stack?: string): Promise<void> {
   const state = passed ? "ok" : isEnding ? "ended" : "FAILED";
   const row = { name: stage.name, seconds: since(started), cpu, state } as const;
   rows.push(row);
-  say(`\n=== ${line(row)}`);
-  if (state === "ended") say(`its log: ${log}`);
-  else say(readFileSync(log, "utf8").trimEnd());
+  print(`\n=== ${line(row)}`);
+  if (state === "ended") print(`its log: ${log}`);
+  else print(readFileSync(log, "utf8").trimEnd());
   if (state !== "FAILED") return;
   endAll();
   if (stack !== undefined) await showStatus(stack);
@@ -52,7 +52,7 @@ async function runStage(stage: Stage, stack?: string): Promise<void> {
 async function showStatus(stack: string): Promise<void> {
   const log = join(folder, `status-${stack}.log`);
   await startStage({ name: "status", command: stackCommand(stack, "status") }, log).ended;
-  say(readFileSync(log, "utf8").trimEnd());
+  print(readFileSync(log, "utf8").trimEnd());
 }
 
 const free = [...onAnyStack];
@@ -88,10 +88,10 @@ function line({ name, seconds, cpu, state }: Row): string {
 function printTimes(passed: boolean): void {
   const seconds = since(begun);
   const cpu = cpuOfMachine() - machineBefore;
-  say("\n=== times (CPU of a stage: of its own programs, without the parts of a stack)");
-  for (const row of rows) say(line(row));
-  say(line({ name: "total", seconds, cpu, state: passed ? "ok" : "FAILED" }));
-  say(`${((100 * cpu) / processors / since(startedAt)).toFixed(0)} % of ${processors} processors; logs: ${folder}`);
+  print("\n=== times (CPU of a stage: of its own programs, without the parts of a stack)");
+  for (const row of rows) print(line(row));
+  print(line({ name: "total", seconds, cpu, state: passed ? "ok" : "FAILED" }));
+  print(`${((100 * cpu) / processors / since(startedAt)).toFixed(0)} % of ${processors} processors; logs: ${folder}`);
 }
 
 const startedAt = Date.now();
@@ -105,7 +105,7 @@ await Promise.all(lanes.map(runLane));
 let isClean = true;
 await wipeStacks("wipe-after").catch((error: unknown) => {
   isClean = false;
-  say(String(error));
+  print(String(error));
 });
 const passed = isClean && !isEnding;
 printTimes(passed);

@@ -28,11 +28,11 @@ const unnamedPorts = {
   authMetrics: 18097,
   cards: 18098,
   cardsMetrics: 18099,
-  cardDesk: 18100,
+  cardAdmission: 18100,
   payments: 18101,
   traces: 18102,
-  depot: 18103,
-  depotMetrics: 18104,
+  imageServer: 18103,
+  imageServerMetrics: 18104,
   hints: 18105,
   smtp: 18025,
   fleet: 18443,
@@ -65,8 +65,8 @@ export const region = "eu-central";
 /** Without hosts: images lie there in a store of its own. */
 export const secondRegion = "eu-west";
 /** Reads what images there are, and nothing else. */
-export const depotRole = "moorage_depot";
-export const depotDatabaseUrl = `postgres://${depotRole}@${loopback(ports.postgres)}/moorage`;
+export const imageServerRole = "moorage_image_server";
+export const imageServerDatabaseUrl = `postgres://${imageServerRole}@${loopback(ports.postgres)}/moorage`;
 export const databaseUrl = `postgres://moorage@${loopback(ports.postgres)}/moorage`;
 /** As browsers see it. By name: a passkey is bound to one, never to an address. */
 export const authUrl = `http://localhost:${ports.frontAuth}`;
@@ -88,7 +88,7 @@ export const imageBucket = "moorage-images";
 /** Where the stores tell of what was put there. The front passes it on: they do not start while nobody listens. */
 export const hintsUrl = `http://${loopback(ports.hints)}/hints/objects`;
 /** On the bridge: hosts deploy from it. */
-export const depotUrl = `http://${bridgeAddress}:${ports.depot}`;
+export const imageServerUrl = `http://${bridgeAddress}:${ports.imageServer}`;
 
 /** Stands for a payment provider. */
 export const paymentsUrl = `http://${loopback(ports.payments)}`;

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { withLock } from "./lock.ts";
-import { inStack, machineDir, stackDir, stackName } from "./places.ts";
+import { inStack, machineDir, stackDir, stackName } from "./paths.ts";
 
 /**
  * Stacks run side by side, of this checkout and of others, each in a slot of the machine. The stack without a name has

@@ -1,7 +1,7 @@
 import { operations } from "@moorage/contract";
 import { bridgeAddress, dnsApiKey, imageBucket, imageStores, loopback, ports, s3Keys, zone } from "./addresses.ts";
 import { keyFile } from "./keys.ts";
-import { inStack } from "./places.ts";
+import { inStack } from "./paths.ts";
 import { writeIfChanged } from "./write-if-changed.ts";
 
 export const configFile = {
@@ -210,7 +210,7 @@ scrape_configs:
     static_configs: [{ targets: ["${loopback(ports.fleetMetrics)}"] }]
   - job_name: moorage
     static_configs:
-      - targets: [${[ports.worker, ports.fleetMetrics, ports.authMetrics, ports.cardsMetrics, ports.depotMetrics].map((port) => `"${loopback(port)}"`).join(", ")}]
+      - targets: [${[ports.worker, ports.fleetMetrics, ports.authMetrics, ports.cardsMetrics, ports.imageServerMetrics].map((port) => `"${loopback(port)}"`).join(", ")}]
   - job_name: moorage-api
     authorization: { credentials_file: "${keyFile.operatorToken}" }
     static_configs: [{ targets: ["${loopback(ports.admin)}"] }]

@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { controlPlaneEnv, controlPlaneProgram, controlPlaneSources, workflowBundle } from "./services.ts";
 import { newest } from "./control.ts";
-import { node } from "./places.ts";
+import { node } from "./paths.ts";
 import { logFile } from "./supervisor.ts";
 
 /** Brings the schema up to date and registers the Temporal namespace; safe to repeat. */

@@ -23,7 +23,7 @@ export async function ensureZone(): Promise<void> {
   if (found.ok) return;
   const server = `ns1.${zone}.`;
   const address = { name: server, type: "A", ttl: 60, records: [{ content: bridgeAddress, disabled: false }] };
-  const wanted = { name: `${zone}.`, kind: "Native", nameservers: [server], rrsets: [address] };
-  const made = await fetch(zones, { method: "POST", headers, body: JSON.stringify(wanted) });
+  const desired = { name: `${zone}.`, kind: "Native", nameservers: [server], rrsets: [address] };
+  const made = await fetch(zones, { method: "POST", headers, body: JSON.stringify(desired) });
   if (!made.ok) throw new Error(`The zone ${zone} was refused: ${await made.text()}`);
 }

@@ -2,11 +2,11 @@ import { existsSync, readdirSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { isClaimed, releaseSlot } from "./claim.ts";
 import { kill, pidOf, stop } from "./control.ts";
-import { endGates } from "./gates.ts";
+import { endProxies } from "./proxies.ts";
 import { type Host, hostsUpTo } from "./hosts.ts";
 import { removeNetwork } from "./network.ts";
 import { engineFact } from "./image-store.ts";
-import { inStack, stackDir } from "./places.ts";
+import { inStack, stackDir } from "./paths.ts";
 import { removeContainers } from "./podman.ts";
 import { attempt, run } from "./run.ts";
 import { hosts } from "./services.ts";
@@ -18,7 +18,7 @@ export async function down(wipe: boolean): Promise<void> {
   const started = Date.now();
   const known = existsSync(inStack("hosts")) ? hosts() : hostsUpTo(0);
   await stopServices();
-  await endGates(known);
+  await endProxies(known);
   const image = await engineFact("sha256").catch(() => "");
   await Promise.all(known.map((host) => removeContainers(host, image)));
   await endSupervisor();
@@ -48,7 +48,7 @@ async function stopServices(): Promise<void> {
 async function releaseMachine(known: readonly Host[], wipe: boolean): Promise<string[]> {
   await unmountAll();
   const left = [
-    ...(await mountsOfOurs()).map((place) => `mount ${place}`),
+    ...(await mountsOfOurs()).map((mountPoint) => `mount ${mountPoint}`),
     ...(await loopDevicesOfOurs()).map((device) => `loop device ${device}`),
   ];
   if (!isClaimed(slot)) return left;
@@ -59,8 +59,8 @@ async function releaseMachine(known: readonly Host[], wipe: boolean): Promise<st
 
 /** Deepest first, so that what is mounted on something goes before it. */
 async function unmountAll(): Promise<void> {
-  for (const place of await mountsOfOurs()) await attempt("umount", [place]);
-  for (const place of await mountsOfOurs()) await attempt("umount", ["--lazy", place]);
+  for (const mountPoint of await mountsOfOurs()) await attempt("umount", [mountPoint]);
+  for (const mountPoint of await mountsOfOurs()) await attempt("umount", ["--lazy", mountPoint]);
   for (const device of await loopDevicesOfOurs()) await attempt("losetup", ["--detach", device]);
 }
 
@@ -68,9 +68,9 @@ const ourFolders = (): string[] => (isClaimed(slot) ? [stackDir, volatileDir] : 
 
 async function mountsOfOurs(): Promise<string[]> {
   const lines = (await readFile("/proc/self/mountinfo", "utf8")).split("\n");
-  const places = lines.map((line) => (line.split(" ")[4] ?? "").replaceAll("\\040", " "));
-  return places
-    .filter((place) => ourFolders().some((folder) => place.startsWith(`${folder}/`)))
+  const mountPoints = lines.map((line) => (line.split(" ")[4] ?? "").replaceAll("\\040", " "));
+  return mountPoints
+    .filter((mountPoint) => ourFolders().some((folder) => mountPoint.startsWith(`${folder}/`)))
     .sort((a, b) => b.length - a.length);
 }
 

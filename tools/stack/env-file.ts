@@ -5,7 +5,7 @@ import {
   authUrl,
   databaseUrl,
   dnsApiKey,
-  depotUrl,
+  imageServerUrl,
   dnsApiUrl,
   imageBucket,
   imageStores,
@@ -21,7 +21,7 @@ import {
 } from "./addresses.ts";
 import { clients } from "./clients.ts";
 import { keyFile, operatorToken } from "./keys.ts";
-import { enginesDir, inStack, mailDir, partsDir, stackDir, stackName } from "./places.ts";
+import { enginesDir, inStack, mailDir, partsDir, stackDir, stackName } from "./paths.ts";
 import type { Seed } from "./seed.ts";
 import type { Compute } from "./seed-compute.ts";
 
@@ -51,7 +51,7 @@ export const stackEnv = (seed: Seed & { compute: Compute }, hostCount: number): 
   MOORAGE_ADMIN_URL: adminUrl,
   MOORAGE_OPERATOR_TOKEN: operatorToken(),
   MOORAGE_OPERATOR_KEY: keyFile.operatorPrivate,
-  MOORAGE_DEPOT_URL: depotUrl,
+  MOORAGE_IMAGE_SERVER_URL: imageServerUrl,
   MOORAGE_COMPUTE: String(seed.compute.id),
   MOORAGE_DISK: String(seed.compute.disk),
   MOORAGE_SWAP_DISK: String(seed.compute.swap),

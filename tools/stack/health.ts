@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
-import { inStack } from "./places.ts";
+import { inStack } from "./paths.ts";
 
 export type Probe = () => Promise<boolean>;
 

@@ -1,5 +1,5 @@
 import { inNetwork4, inNetwork6, netName } from "./addresses.ts";
-import { inStack } from "./places.ts";
+import { inStack } from "./paths.ts";
 import { slot, volatileDir } from "./slot.ts";
 import { join } from "node:path";
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { withLock } from "./lock.ts";
-import { enginesDir, inParts, machineDir } from "./places.ts";
+import { enginesDir, inParts, machineDir } from "./paths.ts";
 import { run } from "./run.ts";
 
 export const podmanEnv = { CONTAINERS_CONF: join(import.meta.dirname, "containers.conf") };
@@ -35,10 +35,10 @@ async function importImage(image: string): Promise<void> {
   await rm(store, { recursive: true, force: true });
   const scratch = join(machineDir, "import");
   await mkdir(scratch, { recursive: true });
-  const places = ["--root", store, "--runroot", join(scratch, "run"), "--tmpdir", join(scratch, "tmp")];
+  const pathOptions = ["--root", store, "--runroot", join(scratch, "run"), "--tmpdir", join(scratch, "tmp")];
   const archive = join(enginesDir, "mysql", "image.tar.zst");
   const tag = `localhost/moorage/mysql:${image}`;
-  await run("podman", [...places, "--storage-driver", "overlay", "import", "--quiet", archive, tag], {
+  await run("podman", [...pathOptions, "--storage-driver", "overlay", "import", "--quiet", archive, tag], {
     env: podmanEnv,
   });
   await writeFile(stampOf(image), `${image}\n`);

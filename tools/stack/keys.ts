@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { bridgeAddress } from "./addresses.ts";
-import { inStack } from "./places.ts";
+import { inStack } from "./paths.ts";
 import { run } from "./run.ts";
 
 export const keyFile = {
@@ -13,21 +13,22 @@ export const keyFile = {
   operatorPrivate: inStack("operator.key"),
   operatorPublic: inStack("operator.pub"),
   operatorToken: inStack("operator-token"),
-  cardDesk: inStack("card-desk-key"),
-  depot: inStack("depot-key"),
+  cardAdmission: inStack("card-admission-key"),
+  imageServer: inStack("image-server-key"),
 };
 
 /** Made once and kept: hosts trust the CA, and records are sealed with the keys. */
 export async function ensureKeys(): Promise<void> {
   if (!existsSync(keyFile.tls)) await makeTls();
-  if (!existsSync(keyFile.databaseCa)) await makeWhole(keyFile.databaseCa, (openssl) => makeCa(openssl, "databases"));
+  if (!existsSync(keyFile.databaseCa))
+    await makeAtomically(keyFile.databaseCa, (openssl) => makeCa(openssl, "databases"));
   if (!existsSync(keyFile.sealing)) {
     const keys = { current: "k1", keys: { k1: randomBytes(32).toString("base64") } };
     await writeSecret(keyFile.sealing, JSON.stringify(keys));
   }
   if (!existsSync(keyFile.operatorToken)) await writeSecret(keyFile.operatorToken, randomBytes(32).toString("hex"));
-  if (!existsSync(keyFile.cardDesk)) await writeSecret(keyFile.cardDesk, randomBytes(32).toString("hex"));
-  if (!existsSync(keyFile.depot)) await writeSecret(keyFile.depot, randomBytes(32).toString("hex"));
+  if (!existsSync(keyFile.cardAdmission)) await writeSecret(keyFile.cardAdmission, randomBytes(32).toString("hex"));
+  if (!existsSync(keyFile.imageServer)) await writeSecret(keyFile.imageServer, randomBytes(32).toString("hex"));
   if (!existsSync(keyFile.operatorPublic)) {
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
     await writeSecret(keyFile.operatorPrivate, privateKey.export({ type: "pkcs8", format: "pem" }));
@@ -36,8 +37,8 @@ export async function ensureKeys(): Promise<void> {
 }
 
 export const operatorToken = (): string => readFileSync(keyFile.operatorToken, "utf8").trim();
-export const depotKey = (): string => readFileSync(keyFile.depot, "utf8").trim();
-export const cardDeskKey = (): string => readFileSync(keyFile.cardDesk, "utf8").trim();
+export const imageServerKey = (): string => readFileSync(keyFile.imageServer, "utf8").trim();
+export const cardAdmissionKey = (): string => readFileSync(keyFile.cardAdmission, "utf8").trim();
 export const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 const writeSecret = (path: string, text: string): Promise<void> => writeFile(path, text, { mode: 0o600 });
@@ -46,7 +47,7 @@ type Openssl = (...args: string[]) => Promise<string>;
 const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "3650"];
 
 /** The folder appears with all that belongs into it, or not at all. */
-async function makeWhole(folder: string, make: (openssl: Openssl) => Promise<unknown>): Promise<void> {
+async function makeAtomically(folder: string, make: (openssl: Openssl) => Promise<unknown>): Promise<void> {
   const making = `${folder}.new`;
   await mkdir(making, { recursive: true, mode: 0o700 });
   await make((...args) => run("openssl", args, { cwd: making }));
@@ -61,7 +62,7 @@ const makeCa = (openssl: Openssl, signs: string): Promise<string> =>
 
 /** A CA that signs hosts' certificates, and the fleet gateway's own certificate from it. */
 const makeTls = (): Promise<void> =>
-  makeWhole(keyFile.tls, async (openssl) => {
+  makeAtomically(keyFile.tls, async (openssl) => {
     await makeCa(openssl, "hosts");
     await openssl(
       ...["req", "-x509", ...newKey, "-keyout", "server.key", "-out", "server.pem", "-subj", "/CN=fleet"],

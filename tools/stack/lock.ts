@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { machineDir } from "./places.ts";
+import { machineDir } from "./paths.ts";
 
 /**
  * For what all stacks and checkouts of the machine share. `flock` holds the lock for as long as its standard input is

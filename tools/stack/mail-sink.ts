@@ -9,11 +9,11 @@ import { SMTPServer } from "smtp-server";
 const { MAIL_DIR: folder = "", MAIL_PORT: port = "" } = process.env;
 
 /** Its name sorts by time. It appears whole: tests read the folder while letters arrive. */
-async function keep(letter: Readable): Promise<void> {
+async function keep(message: Readable): Promise<void> {
   const name = `${new Date().toISOString().replaceAll(":", "-")}-${randomBytes(3).toString("hex")}.eml`;
-  const coming = join(folder, `.${name}`);
-  await writeFile(coming, letter, { mode: 0o600 });
-  await rename(coming, join(folder, name));
+  const partial = join(folder, `.${name}`);
+  await writeFile(partial, message, { mode: 0o600 });
+  await rename(partial, join(folder, name));
 }
 
 const take = callbackify(keep);

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { bridge, bridgeAddress, bridgeAddress6, netName } from "./addresses.ts";
 import { clients } from "./clients.ts";
 import type { Host } from "./hosts.ts";
-import { repo } from "./places.ts";
+import { repo } from "./paths.ts";
 import { attempt, run, runWithInput } from "./run.ts";
 
-const closedGate = join(repo, "packages/agent/boot/gate-closed.nft");
+const closedFirewall = join(repo, "packages/agent/boot/firewall-closed.nft");
 
 /** `cable` is the end on the bridge. */
 type Endpoint = {
@@ -52,7 +52,7 @@ export async function ensureNetwork(hosts: readonly Host[]): Promise<void> {
     const others = routed.filter((other) => other.namespace !== endpoint.namespace);
     await ip(routes(others), endpoint.namespace);
   }
-  for (const client of clientEndpoints) await giveResolver(client.namespace);
+  for (const client of clientEndpoints) await writeResolver(client.namespace);
 }
 
 async function ensureEndpoint(endpoint: Endpoint, exists: boolean): Promise<void> {
@@ -61,7 +61,7 @@ async function ensureEndpoint(endpoint: Endpoint, exists: boolean): Promise<void
   const inside = (...command: string[]): Promise<string> => run("ip", ["netns", "exec", namespace, ...command]);
   // Before its link is up, as the boot unit of a real host does; the agent's own table is left alone.
   if (host !== undefined && !(await inside("nft", "list", "tables")).includes("table inet moorage\n"))
-    await inside("nft", "-f", closedGate);
+    await inside("nft", "-f", closedFirewall);
   if (!isThere(cable)) {
     await ip([`link add ${cable} type veth peer name eth0 netns ${namespace}`]);
   }
@@ -89,7 +89,7 @@ const ip = (lines: readonly string[], namespace?: string): Promise<void> =>
 
 const resolverFolder = (namespace: string): string => join("/etc/netns", namespace);
 
-async function giveResolver(namespace: string): Promise<void> {
+async function writeResolver(namespace: string): Promise<void> {
   await mkdir(resolverFolder(namespace), { recursive: true });
   await writeFile(join(resolverFolder(namespace), "resolv.conf"), `nameserver ${bridgeAddress}\n`);
 }

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { depotRole, loopback, ports } from "./addresses.ts";
-import { inParts, inStack } from "./places.ts";
+import { imageServerRole, loopback, ports } from "./addresses.ts";
+import { inParts, inStack } from "./paths.ts";
 import { run } from "./run.ts";
 
 const dataDir = inStack("data", "postgres");
@@ -77,11 +77,11 @@ export async function ensureDatabase(): Promise<void> {
   if (!(await databaseExists("moorage"))) await psql("postgres", "create database moorage owner moorage");
 }
 
-/** The depot may read what images there are and where they lie, and nothing else. After the migrations. */
-export async function ensureDepotRole(): Promise<void> {
-  const role = await psql("postgres", `select 1 from pg_roles where rolname = '${depotRole}'`);
-  if (role === "") await psql("postgres", `create role ${depotRole} login`);
-  await psql("moorage", `grant select on images, image_copies to ${depotRole}`);
+/** The image server may read what images there are and where they lie, and nothing else. After the migrations. */
+export async function ensureImageServerRole(): Promise<void> {
+  const role = await psql("postgres", `select 1 from pg_roles where rolname = '${imageServerRole}'`);
+  if (role === "") await psql("postgres", `create role ${imageServerRole} login`);
+  await psql("moorage", `grant select on images, image_copies to ${imageServerRole}`);
 }
 
 export const databaseExists = async (name: string): Promise<boolean> =>

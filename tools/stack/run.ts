@@ -15,8 +15,8 @@ export async function run(program: string, args: readonly string[], options: Opt
     });
     return stdout;
   } catch (error) {
-    const said = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : String(error);
-    throw new Error(`${program} ${args.join(" ")} failed: ${said}`, { cause: error });
+    const output = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : String(error);
+    throw new Error(`${program} ${args.join(" ")} failed: ${output}`, { cause: error });
   }
 }
 
@@ -27,14 +27,14 @@ export const attempt = (program: string, args: readonly string[], options: Optio
 export function runWithInput(program: string, args: readonly string[], input: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const child = spawn(program, [...args], { stdio: ["pipe", "ignore", "pipe"] });
-  let said = "";
+  let output = "";
   child.stderr.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
+    output += chunk.toString();
   });
   child.on("error", reject);
   child.on("close", (code) => {
     if (code === 0) resolve();
-    else reject(new Error(`${program} ${args.join(" ")} failed: ${said.trim()}\n${input}`));
+    else reject(new Error(`${program} ${args.join(" ")} failed: ${output.trim()}\n${input}`));
   });
   child.stdin.end(input);
   return promise;

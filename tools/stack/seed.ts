@@ -6,7 +6,7 @@ import { adminUrl, publicUrl, region, secondRegion } from "./addresses.ts";
 import { choosePassword } from "./choose-password.ts";
 import type { Host } from "./hosts.ts";
 import { operatorToken } from "./keys.ts";
-import { inStack } from "./places.ts";
+import { inStack } from "./paths.ts";
 import { engineFact } from "./image-store.ts";
 import { waitUntil } from "./wait-until.ts";
 
@@ -125,8 +125,8 @@ async function account(company: string, email: string): Promise<number> {
 async function userToken(accountId: number, username: string, email: string, restricted: boolean): Promise<string> {
   const users = `/admin/accounts/${accountId}/users`;
   await admin("POST", users, { username, email, restricted });
-  const wanted = { label: "stack", scopes: ["*"] };
-  const { token } = await admin<{ token: string }>("POST", `${users}/${username}/tokens`, wanted);
+  const newToken = { label: "stack", scopes: ["*"] };
+  const { token } = await admin<{ token: string }>("POST", `${users}/${username}/tokens`, newToken);
   return token;
 }
 

@@ -4,8 +4,8 @@ import {
   authUrl,
   bridgeAddress,
   databaseUrl,
-  depotDatabaseUrl,
-  depotUrl,
+  imageServerDatabaseUrl,
+  imageServerUrl,
   dnsApiKey,
   dnsApiUrl,
   fleetUrl,
@@ -27,8 +27,8 @@ import { configFile } from "./config-files.ts";
 import { answers, converses, type Probe } from "./health.ts";
 import { disksOf, type Host, hostsUpTo } from "./hosts.ts";
 import { podmanEnv } from "./image-store.ts";
-import { cardDeskKey, depotKey, keyFile, operatorToken, sha256Hex } from "./keys.ts";
-import { enginesDir, inParts, inStack, mailDir, node, repo } from "./places.ts";
+import { cardAdmissionKey, imageServerKey, keyFile, operatorToken, sha256Hex } from "./keys.ts";
+import { enginesDir, inParts, inStack, mailDir, node, repo } from "./paths.ts";
 import { podmanOptions } from "./podman.ts";
 import { isReady, postgresCommand } from "./postgres.ts";
 
@@ -217,14 +217,14 @@ export const controlPlaneEnv = (): Record<string, string> => ({
   MOORAGE_S3_SECRET_KEY: s3Keys.secret,
   MOORAGE_S3_BUCKET: s3Bucket,
   MOORAGE_IMAGE_STORES_FILE: configFile.imageStores,
-  MOORAGE_DEPOT_URL: depotUrl,
-  MOORAGE_DEPOT_KEY: depotKey(),
+  MOORAGE_IMAGE_SERVER_URL: imageServerUrl,
+  MOORAGE_IMAGE_SERVER_KEY: imageServerKey(),
   MOORAGE_PROMETHEUS_URL: prometheusUrl,
   MOORAGE_OPERATOR_TOKEN_SHA256: sha256Hex(operatorToken()),
   MOORAGE_WORKFLOW_BUNDLE: workflowBundle,
   MOORAGE_CRASH_DIR: inStack("crash"),
-  MOORAGE_CARDS_DESK_LISTEN: loopback(ports.cardDesk),
-  MOORAGE_CARDS_DESK_KEY: cardDeskKey(),
+  MOORAGE_CARDS_ADMISSION_LISTEN: loopback(ports.cardAdmission),
+  MOORAGE_CARDS_ADMISSION_KEY: cardAdmissionKey(),
   MOORAGE_STRIPE_WEBHOOK_SECRET: stripeKeys.webhook,
   ...stripe,
   LOG_LEVEL: "info",
@@ -242,8 +242,8 @@ const cardsEnv = (): Record<string, string> => ({
   MOORAGE_MAX_LAG_MS: "30000",
   MOORAGE_CARDS_LISTEN: loopback(ports.cards),
   MOORAGE_CARDS_METRICS_LISTEN: loopback(ports.cardsMetrics),
-  MOORAGE_CARDS_DESK_URL: `http://${loopback(ports.cardDesk)}`,
-  MOORAGE_CARDS_DESK_KEY: cardDeskKey(),
+  MOORAGE_CARDS_ADMISSION_URL: `http://${loopback(ports.cardAdmission)}`,
+  MOORAGE_CARDS_ADMISSION_KEY: cardAdmissionKey(),
   ...stripe,
   LOG_LEVEL: "info",
 });
@@ -260,21 +260,21 @@ const cards = (): Service => ({
 });
 
 /** It reads rows and chunks, and has no other key than the one that addresses are signed with. */
-const depot = (): Service => ({
-  name: "depot",
+const imageServer = (): Service => ({
+  name: "image-server",
   kind: "control-plane",
-  command: [node, controlPlaneProgram("depot")],
+  command: [node, controlPlaneProgram("image-server")],
   env: {
-    DATABASE_URL: depotDatabaseUrl,
+    DATABASE_URL: imageServerDatabaseUrl,
     MOORAGE_IMAGE_STORES_FILE: configFile.imageStores,
-    MOORAGE_DEPOT_LISTEN: `${bridgeAddress}:${ports.depot}`,
-    MOORAGE_DEPOT_METRICS_LISTEN: loopback(ports.depotMetrics),
-    MOORAGE_DEPOT_KEY: depotKey(),
-    MOORAGE_DEPOT_REGION: region,
+    MOORAGE_IMAGE_SERVER_LISTEN: `${bridgeAddress}:${ports.imageServer}`,
+    MOORAGE_IMAGE_SERVER_METRICS_LISTEN: loopback(ports.imageServerMetrics),
+    MOORAGE_IMAGE_SERVER_KEY: imageServerKey(),
+    MOORAGE_IMAGE_SERVER_REGION: region,
     LOG_LEVEL: "info",
   },
-  address: `${bridgeAddress}:${ports.depot}`,
-  healthy: answers(`${depotUrl}/ready`, 200),
+  address: `${bridgeAddress}:${ports.imageServer}`,
+  healthy: answers(`${imageServerUrl}/ready`, 200),
   sources: [...controlPlaneSources, configFile.imageStores],
 });
 
@@ -295,7 +295,7 @@ function controlPlane(): Service[] {
       sources: controlPlaneSources,
     }),
   );
-  return [...processes, cards(), depot()];
+  return [...processes, cards(), imageServer()];
 }
 
 const bothHealthy =

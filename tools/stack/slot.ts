@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { slotDir, slotFile } from "./claim.ts";
-import { stackName } from "./places.ts";
+import { stackName } from "./paths.ts";
 
 /** The slot of this stack (see claim.ts). Ports, addresses, links and namespaces follow from it. */
 export const slot = stackName === "" ? 0 : keptSlot();

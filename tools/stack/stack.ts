@@ -29,7 +29,7 @@ try {
 }
 
 async function runCommand(): Promise<void> {
-  const { inParts, inStack, stackDir, stackName } = await import("./places.ts");
+  const { inParts, inStack, stackDir, stackName } = await import("./paths.ts");
   if (command === "up") {
     if (process.getuid?.() !== 0) throw new Error("The stack makes network namespaces and containers: run it as root.");
     if (!existsSync(inParts("bin", "temporal-server"))) throw new Error("Parts are missing: run bin/setup first.");

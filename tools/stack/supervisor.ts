@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { inStack, stackDir } from "./places.ts";
+import { inStack, stackDir } from "./paths.ts";
 import { run } from "./run.ts";
 import type { Service } from "./services.ts";
 import { waitUntil } from "./wait-until.ts";

@@ -1,5 +1,5 @@
 import { ports } from "./addresses.ts";
-import { inParts } from "./places.ts";
+import { inParts } from "./paths.ts";
 import { psql } from "./postgres.ts";
 import { run } from "./run.ts";
 

@@ -10,8 +10,8 @@ import { hostOf, hostsUpTo, mostHosts } from "./hosts.ts";
 import { engineFact, ensureImageStore } from "./image-store.ts";
 import { ensureKeys } from "./keys.ts";
 import { ensureNetwork } from "./network.ts";
-import { inStack, mailDir, stackName } from "./places.ts";
-import { ensureCluster, ensureDatabase, ensureDepotRole } from "./postgres.ts";
+import { inStack, mailDir, stackName } from "./paths.ts";
+import { ensureCluster, ensureDatabase, ensureImageServerRole } from "./postgres.ts";
 import { type Compute, seedCompute } from "./seed-compute.ts";
 import { keepSeed, type Seed, seedCatalogue, seedHost, waitHostsActive } from "./seed.ts";
 import { hosts, objectFolders, type Service } from "./services.ts";
@@ -46,10 +46,10 @@ async function makeFolders(hostCount: number | undefined): Promise<void> {
   for (const folder of ["hosts", "crash", "mail", ...objectFolders]) {
     await mkdir(inStack(folder), { recursive: true });
   }
-  const wanted = hostCount ?? Math.max(1, hosts().length);
-  if (wanted < hosts().length)
+  const desiredHosts = hostCount ?? Math.max(1, hosts().length);
+  if (desiredHosts < hosts().length)
     console.log(`  keeping ${hosts().length} hosts: a host that was made stays until down --wipe`);
-  for (const host of hostsUpTo(wanted)) {
+  for (const host of hostsUpTo(desiredHosts)) {
     if (host.dir.length > longestHostDir)
       throw new Error(`${host.dir} is too long for unix sockets below it: move the checkout, or shorten the name.`);
     await mkdir(host.dir, { recursive: true });
@@ -79,7 +79,7 @@ async function startControlPlane(own: readonly Service[]): Promise<void> {
   if (own.some((service) => pidOf(service.name) === undefined || isStale(service))) {
     await timed("bundle", ensureWorkflowBundle());
     await timed("migrate", migrate());
-    await ensureDepotRole();
+    await ensureImageServerRole();
   }
   await startFresh(own);
   for (const { name } of own) await timed(name, waitHealthy(name));

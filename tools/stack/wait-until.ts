@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Asks again until the answer is yes; says whether it came in time. An error counts as no. */
-export async function waitUntil(seconds: number, ask: () => Promise<boolean>, everyMs = 50): Promise<boolean> {
+export async function waitUntil(seconds: number, check: () => Promise<boolean>, everyMs = 50): Promise<boolean> {
   const end = Date.now() + seconds * 1000;
   for (;;) {
-    if (await ask().catch(() => false)) return true;
+    if (await check().catch(() => false)) return true;
     if (Date.now() > end) return false;
     await sleep(everyMs);
   }

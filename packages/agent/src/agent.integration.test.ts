@@ -21,7 +21,7 @@ const spec = (change: Partial<NodeSpec>): NodeSpec =>
     node: first,
     engine: builtEngine,
     network: networkOf(1),
-    gate: { sources: [`${host.outside}/32`] },
+    firewall: { sources: [`${host.outside}/32`] },
     ...change,
   });
 const reached = (node: string, state: string, generation: number) =>
@@ -58,7 +58,7 @@ const answersAgain = (node: number) =>
 const taken = () =>
   until("the revision to be taken", () => {
     const record = JSON.parse(readFileSync(join(host.state, "host.json"), "utf8")) as { revision: number };
-    return record.revision === gateway.wanted.revision;
+    return record.revision === gateway.desired.revision;
   });
 
 beforeAll(async () => {
@@ -76,7 +76,7 @@ afterAll(async () => {
 
 describe("an agent on a real host", () => {
   test("a wanted node comes up and answers SQL from outside, with the tenant's password", async () => {
-    gateway.want(spec({}));
+    gateway.setDesired(spec({}));
     await reached(first, "running", 1);
     const rows = await query(1, "SELECT @@server_id AS id, @@gtid_executed AS gtids, CURRENT_USER() AS me");
     // The password is not in the binary log, so a new node has no transaction of its own.
@@ -87,9 +87,11 @@ describe("an agent on a real host", () => {
 
   // The gateway's certificates last a day here.
   test("a certificate with less than a month left is renewed, and the host goes on with it", async () => {
-    await vi.waitFor(() => expect(gateway.asked).toContain("/v1/renew"), { timeout: 120_000 });
-    const renewed = gateway.asked.lastIndexOf("/v1/renew");
-    await vi.waitFor(() => expect(gateway.asked.slice(renewed)).toContain("/v1/wanted"), { timeout: 120_000 });
+    await vi.waitFor(() => expect(gateway.requestedPaths).toContain("/v1/renew"), { timeout: 120_000 });
+    const renewed = gateway.requestedPaths.lastIndexOf("/v1/renew");
+    await vi.waitFor(() => expect(gateway.requestedPaths.slice(renewed)).toContain("/v1/desired"), {
+      timeout: 120_000,
+    });
   });
 
   test("a killed server comes back with its data", async () => {
@@ -99,30 +101,30 @@ describe("an agent on a real host", () => {
   });
 
   test("a node that is no longer listed, an older generation and a control plane set back change nothing", async () => {
-    gateway.want();
+    gateway.setDesired();
     await taken();
-    gateway.want(spec({ generation: 1, epoch: 0, tombstone: { operation: 1 } }));
-    const revision = gateway.wanted.revision;
+    gateway.setDesired(spec({ generation: 1, epoch: 0, tombstone: { operation: 1 } }));
+    const revision = gateway.desired.revision;
     await taken();
-    gateway.wanted.revision = 0;
-    gateway.wanted.nodes = [spec({ generation: 99, tombstone: { operation: 1 } })];
+    gateway.desired.revision = 0;
+    gateway.desired.nodes = [spec({ generation: 99, tombstone: { operation: 1 } })];
     await until("the refusal", () => host.log().includes("knows less than this host"));
-    gateway.wanted.nodes = [];
-    gateway.wanted.revision = revision;
+    gateway.desired.nodes = [];
+    gateway.desired.revision = revision;
     expect(await query(1, "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
   });
 
   test("a spec with a field that the agent does not know is unsupported, and the node goes on as it was", async () => {
-    gateway.want({ ...spec({ generation: 2 }), tombstone: { operation: 1 }, turbo: true });
+    gateway.setDesired({ ...spec({ generation: 2 }), tombstone: { operation: 1 }, turbo: true });
     await reached(first, "unsupported", 2);
     expect(gateway.latest(first)?.message).toContain("turbo");
     expect(await query(1, "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
   });
 
   test("a digest tells every node with its spec", async () => {
-    gateway.wanted.digest = true;
+    gateway.desired.digest = true;
     await until("the digest", () => gateway.messages.some((message) => message.digest === 1));
-    gateway.wanted.digest = false;
+    gateway.desired.digest = false;
     const digest = gateway.messages.findLast((message) => message.digest === 1);
     expect(digest?.nodes.find((node) => node.node === first)?.spec?.generation).toBe(1);
   });
@@ -137,15 +139,15 @@ describe("an agent on a real host", () => {
     host.startAgent(environment);
     await answersAgain(1);
     expect(await query(1, "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
-    const heard = gateway.messages.length;
+    const messagesBefore = gateway.messages.length;
     await gateway.open();
     // The newer spec that it cannot read was not forgotten with the restart either.
-    await until("a complete report", () => gateway.messages.slice(heard).some((message) => message.complete));
+    await until("a complete report", () => gateway.messages.slice(messagesBefore).some((message) => message.complete));
     expect(gateway.latest(first)).toMatchObject({ state: "unsupported", generation: 2 });
   });
 
   test("a tombstone leaves nothing but the trash, and is answered again when it is repeated", async () => {
-    gateway.want(spec({ generation: 3, tombstone: { operation: 5 } }));
+    gateway.setDesired(spec({ generation: 3, tombstone: { operation: 5 } }));
     await reached(first, "gone", 3);
     expect(host.podman("ps", "--all", "--quiet")).toBe("");
     expect(existsSync(`/run/netns/moor-n-${first.slice(0, 8)}`)).toBe(false);
@@ -156,9 +158,9 @@ describe("an agent on a real host", () => {
     const [trash] = readdirSync(join(host.state, "trash"));
     expect(readdirSync(join(host.state, "trash", trash ?? "")).sort()).toEqual(["spec.json", "volume.img"]);
 
-    gateway.want(spec({ generation: 4, tombstone: { operation: 5 } }));
+    gateway.setDesired(spec({ generation: 4, tombstone: { operation: 5 } }));
     await reached(first, "gone", 4);
-    gateway.want(spec({ generation: 2 }));
+    gateway.setDesired(spec({ generation: 2 }));
     await taken();
     expect(readdirSync(join(host.state, "specs"))).toEqual([]);
   });
@@ -167,9 +169,9 @@ describe("an agent on a real host", () => {
     const second = randomUUID();
     host.known(second);
     const network = networkOf(2);
-    gateway.want(spec({ node: second, network }));
+    gateway.setDesired(spec({ node: second, network }));
     await reached(second, "running", 1);
-    gateway.want(spec({ node: second, network, generation: 2, tombstone: { operation: 6 } }));
+    gateway.setDesired(spec({ node: second, network, generation: 2, tombstone: { operation: 6 } }));
     await reached(second, "held", 2);
     expect(gateway.latest(second)?.message).toContain("moorage host allow-deletions");
     expect(await query(2, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
@@ -182,14 +184,14 @@ describe("an agent on a real host", () => {
       until: new Date(Date.now() + hour).toISOString(),
     };
     const signature = sign(null, Buffer.from(signedText(text)), operator.privateKey).toString("base64");
-    gateway.wanted.allowance = { ...text, signature };
+    gateway.desired.allowance = { ...text, signature };
     await reached(second, "gone", 2);
   });
 
   test("a node whose engine is not on the host is given up, with a sentence that says what to do", async () => {
     const third = randomUUID();
     host.known(third);
-    gateway.want(spec({ node: third, engine: { ...builtEngine, prepared: "0".repeat(64) } }));
+    gateway.setDesired(spec({ node: third, engine: { ...builtEngine, prepared: "0".repeat(64) } }));
     await reached(third, "failed", 1);
     expect(gateway.latest(third)?.message).toContain("Install that version of the engine");
   });

@@ -8,12 +8,12 @@ import { baselineSteps } from "./baseline-steps.ts";
 import { bootId } from "./boot-id.ts";
 import { createArchiver } from "./archive/archiver.ts";
 import { copySteps } from "./archive/copy.ts";
-import { endJobStep } from "./archive/jobs.ts";
+import { endTaskStep } from "./archive/tasks.ts";
 import { shipSteps } from "./archive/ship-logs.ts";
-import { tellSteps } from "./archive/tell-archived.ts";
-import { createTurns } from "./archive/turns.ts";
+import { reportArchivedSteps } from "./archive/report-archived.ts";
+import { createLimiter } from "./archive/limiter.ts";
 import { captureDisk, captureSteps } from "./capture/capture-disk.ts";
-import { tailSteps } from "./cluster/following/save-tail.ts";
+import { saveErrantSteps } from "./cluster/following/save-errant.ts";
 import { groupSteps } from "./cluster/group-steps.ts";
 import { recordSteps } from "./cluster/record-steps.ts";
 import { watchGroups } from "./cluster/watch-groups.ts";
@@ -23,11 +23,11 @@ import { diskSteps, watchDisks } from "./disk/watch-disks.ts";
 import { writeKeyringComponent } from "./encryption/keyring-component.ts";
 import { discardSteps } from "./discard-steps.ts";
 import { enrol } from "./enrol.ts";
-import { createClusterGates } from "./cluster-gate/cluster-gates.ts";
-import { createGate } from "./gate/gate.ts";
-import { gateSteps } from "./gate/gate-steps.ts";
+import { createProxies } from "./proxy/proxies.ts";
+import { createFirewall } from "./firewall/firewall.ts";
+import { firewallSteps } from "./firewall/firewall-steps.ts";
 import { readChanges, removeChanges } from "./gatekeeper/change-files.ts";
-import { askGatekeeper } from "./gatekeeper/ask-gatekeeper.ts";
+import { connectGatekeeper } from "./gatekeeper/gatekeeper-client.ts";
 import { connectGateway, type Gateway, GatewayAway, type Identity } from "./gateway.ts";
 import { listContainers } from "./gather.ts";
 import { hostPaths, makeHostFolders } from "./host-paths.ts";
@@ -45,7 +45,7 @@ import { renewSteps } from "./renew-steps.ts";
 import { createReporter } from "./reporter.ts";
 import { restoreSteps } from "./restore/restore-steps.ts";
 import { createVerification } from "./restore/verification.ts";
-import { tellVerifiedStep, verifySteps } from "./restore/verify-point.ts";
+import { reportVerifiedStep, verifySteps } from "./restore/verify-point.ts";
 import { removeLeftovers } from "./restore/workplace.ts";
 import { stepNames } from "./run-steps.ts";
 import { writeSeccompProfile } from "./seccomp.ts";
@@ -59,7 +59,7 @@ export type Agent = { close: () => Promise<void> };
 export const agentVersion = "0.1.0";
 
 const purgeEveryMs = 3_600_000;
-const firstLookMs = 3000;
+const firstReconcileMs = 3000;
 /** Of a gateway that is there. */
 const answerWithinMs = 2000;
 const connectedSoonMs = 50;
@@ -71,7 +71,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   const tables = [
     provisionSteps,
     groupSteps,
-    gateSteps,
+    firewallSteps,
     baselineSteps,
     renewSteps,
     restoreSteps,
@@ -80,12 +80,12 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     powerOffSteps,
     tombstoneSteps,
   ] as const;
-  const archiveSteps = [...copySteps, ...shipSteps, ...tellSteps, endJobStep];
+  const archiveSteps = [...copySteps, ...shipSteps, ...reportArchivedSteps, endTaskStep];
   announceSteps("agent", [
-    ...[...tables.flatMap(stepNames), reachedStep, tellVerifiedStep, ...diskSteps, ...archiveSteps],
+    ...[...tables.flatMap(stepNames), reachedStep, reportVerifiedStep, ...diskSteps, ...archiveSteps],
     ...captureSteps,
     ...Object.values(recordSteps),
-    ...tailSteps,
+    ...saveErrantSteps,
   ]);
   const host = hostPaths(config.dir);
   await makeHostFolders(host);
@@ -93,9 +93,9 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   await writeKeyringComponent(host);
   await allowForwarding();
   const store = await openSpecStore(host, clock);
-  const gate = createGate({ log });
-  await gate.start(store.all());
-  const clusterGates = createClusterGates({ host, checkPort: config.gatekeeperCheckPort, log });
+  const firewall = createFirewall({ log });
+  await firewall.start(store.all());
+  const proxies = createProxies({ host, checkPort: config.gatekeeperCheckPort, log });
   const record = await openHostRecord(host.record);
   const podman = await openPodman(config.podmanSocket);
   const operatorKey = createPublicKey(await readFile(config.operatorKey));
@@ -125,12 +125,12 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     send: (message, signal) => connected().observed(message, signal),
     digest,
     unknown,
-    changes: { read: () => readChanges(host), remove: (told) => removeChanges(host, told) },
+    changes: { read: () => readChanges(host), remove: (reported) => removeChanges(host, reported) },
     log,
   });
   const adminPassword = async (node: string) =>
     (await connected().secrets({ protocol: PROTOCOL, node })).admin_password;
-  const gatekeeper = askGatekeeper(config.gatekeeperCheckPort);
+  const gatekeeper = connectGatekeeper(config.gatekeeperCheckPort);
   const groupPassword = async (node: string) => {
     const { group_password } = await connected().secrets({ protocol: PROTOCOL, node });
     if (group_password === undefined) throw new Error("The gateway knows no password of the members' account.");
@@ -152,15 +152,15 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     const { keyring } = await connected().secrets({ protocol: PROTOCOL, node });
     return keyring === undefined ? undefined : Buffer.from(keyring, "base64");
   };
-  const tellKeyring = async (node: string, keyring: Buffer) =>
+  const sendKeyring = async (node: string, keyring: Buffer) =>
     void (await connected().keyring({ protocol: PROTOCOL, node, keyring: keyring.toString("base64") }));
   const uploads: NodeDeps["uploads"] = (message, signal) => connected().uploads(message, signal);
   const nodeDeps: NodeDeps = {
     host,
     store,
     podman,
-    gate,
-    clusterGates,
+    firewall,
+    proxies,
     enginesDir: config.enginesDir,
     adminPassword,
     groupPassword,
@@ -170,12 +170,12 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     certificateFor,
     recipeFor,
     keyringOf,
-    tellKeyring,
+    sendKeyring,
     clock,
     log,
   };
-  const tellVerified = (message: VerifiedRequest) => connected().verified(message);
-  const heavyWork = createTurns(heavyAtOnce);
+  const reportVerified = (message: VerifiedRequest) => connected().verified(message);
+  const heavyWork = createLimiter(heavyAtOnce);
   const captures = createCaptures({
     captureOnce: (capture, order) =>
       captureDisk(
@@ -186,13 +186,13 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
         capture,
         order,
       ),
-    inTurn: heavyWork.run,
+    oneAtATime: heavyWork.run,
     report: reporter.setCaptures,
     log,
   });
   const archiver = createArchiver({
-    inTurn: heavyWork.run,
-    verification: createVerification({ ...nodeDeps, agentVersion, tellVerified }),
+    oneAtATime: heavyWork.run,
+    verification: createVerification({ ...nodeDeps, agentVersion, reportVerified }),
     host,
     store,
     podman,
@@ -234,12 +234,12 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     await connect(identity);
     void keepRenewing({ identity, gateway: connected, use: connect, paths: host, clock, log }, stop.signal);
     // A node that is as it should be is known to be so in a moment: the first report need not call it unknown.
-    await Promise.race([reconciler.idle(), sleep(firstLookMs, undefined, { signal: stop.signal })]);
+    await Promise.race([reconciler.idle(), sleep(firstReconcileMs, undefined, { signal: stop.signal })]);
     void reporter.start();
     const boot = await bootId();
     await keepPolling(
       {
-        wanted: (message, signal) => connected().wanted(message, signal),
+        desired: (message, signal) => connected().desired(message, signal),
         store,
         record,
         reporter,
@@ -269,7 +269,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   const disks = watchDisks({ host, specs: store.all, reporter, makeRoom: archiver.makeRoom, log }, stop.signal);
   const groups = watchGroups({ ...nodeDeps, reporter, wake: reconciler.wake }, stop.signal);
   const background = [
-    clusterGates.keepRunning(store.all, stop.signal),
+    proxies.keepRunning(store.all, stop.signal),
     disks,
     groups,
     talking,
@@ -282,7 +282,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     async close(): Promise<void> {
       stop.abort();
       await Promise.all([reconciler.close(), archiver.close(), captures.close()]);
-      await gate.stop();
+      await firewall.stop();
       await reporter.close();
       await Promise.all(background);
       await gateway?.close();

@@ -19,7 +19,7 @@ export type ContainerInput = {
 };
 
 /** The whole container, with a hash of all that matters in the label `moorage.spec`. */
-export function wantedContainer(input: ContainerInput): { options: ContainerCreateOptions; hash: string } {
+export function desiredContainer(input: ContainerInput): { options: ContainerCreateOptions; hash: string } {
   const { spec, host, paths, network, networkId, configText, limits } = input;
   const options: ContainerCreateOptions = {
     name: containerName(spec.node),

@@ -17,7 +17,7 @@ const right: Facts = {
   keyring: "right",
   grown: true,
   temporary: true,
-  gate: true,
+  firewall: true,
   takesPart: true,
   baseline: true,
 };
@@ -35,7 +35,7 @@ const nothing: Facts = {
   keyring: "right",
   grown: true,
   temporary: true,
-  gate: false,
+  firewall: false,
   takesPart: true,
   baseline: true,
 };
@@ -60,7 +60,7 @@ const provisioned: [string, Partial<Facts>, string[]][] = [
   ["a plan with more disk", { grown: false }, ["the volume is smaller than the plan's"]],
   ["rebooted, encrypted", { temporary: false }, ["there is no place for temporary files"]],
   ["keys lost", { keyring: "absent" }, ["its encryption keys are not on the disk"]],
-  ["keys made anew", { keyring: "untold" }, ["its encryption keys have not been told"]],
+  ["keys made anew", { keyring: "unsent" }, ["its encryption keys have not been told"]],
   ["dead, with an old certificate", { container: "stopped", certificate: "ending" }, ["the container is not running"]],
 ];
 test.each(provisioned)("%s", (_, change, because) => {
@@ -78,11 +78,11 @@ test("a certificate that ends soon is renewed while the node serves", () => {
 });
 
 test("a new list alone touches nothing but the gate", () => {
-  expect(decide(testSpec(), { ...right, gate: false })).toEqual({ kind: "gate" });
+  expect(decide(testSpec(), { ...right, firewall: false })).toEqual({ kind: "firewall" });
 });
 
 test("a member that is not in its group as it should be is brought there, and nothing else of it is touched", () => {
-  expect(decide(testSpec(), { ...right, takesPart: false, gate: false })).toEqual({ kind: "group" });
+  expect(decide(testSpec(), { ...right, takesPart: false, firewall: false })).toEqual({ kind: "group" });
   expect(decide(testSpec(), { ...right, takesPart: false, container: "stopped" })).toMatchObject({ kind: "provision" });
 });
 
@@ -93,7 +93,7 @@ test("a timeline without a way back goes only once the wanted one serves", () =>
 
 const resting: [string, Partial<Facts>, "power-off" | "rest"][] = [
   ["runs", {}, "power-off"],
-  ["has stopped, with its gate open", { container: "stopped", gate: false }, "power-off"],
+  ["has stopped, with its gate open", { container: "stopped", firewall: false }, "power-off"],
   ["has stopped", { container: "stopped" }, "rest"],
   ["has no container", { container: "absent", current: false }, "rest"],
   ["came back from a power cut", { container: "stopped", volume: false, data: false, network: false }, "rest"],

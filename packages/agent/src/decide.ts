@@ -7,7 +7,7 @@ export type Decision =
   /** Its server is as it should be, and not in its group as it should be. */
   | { kind: "group" }
   /** It serves, but not those that it should, or others too. */
-  | { kind: "gate" }
+  | { kind: "firewall" }
   /** It serves, without what this release of ours brings to every server. */
   | { kind: "baseline" }
   /** It serves, and its certificate ends soon. */
@@ -24,7 +24,7 @@ export function decide(spec: Pick<NodeSpec, "tombstone" | "credentials" | "power
   // A node of which there is nothing costs nobody anything: its end needs nobody's permission.
   if (spec.tombstone) return { kind: "bury", guarded: facts.image || facts.container !== "absent" };
   // What else of it is not as it should be can wait until it is wanted again.
-  if (spec.power === "off") return { kind: facts.container === "running" || !facts.gate ? "power-off" : "rest" };
+  if (spec.power === "off") return { kind: facts.container === "running" || !facts.firewall ? "power-off" : "rest" };
   const because: string[] = [];
   if (facts.otherVolume) because.push("the volume of another timeline is mounted");
   else if (!facts.volume) because.push("the volume is not mounted");
@@ -32,7 +32,7 @@ export function decide(spec: Pick<NodeSpec, "tombstone" | "credentials" | "power
   if (!facts.grown) because.push("the volume is smaller than the plan's");
   if (!facts.temporary) because.push("there is no place for temporary files");
   if (facts.keyring === "absent") because.push("its encryption keys are not on the disk");
-  if (facts.keyring === "untold") because.push("its encryption keys have not been told");
+  if (facts.keyring === "unsent") because.push("its encryption keys have not been told");
   if (!facts.network) because.push("there is no network");
   if (facts.container === "absent") because.push("there is no container");
   else if (!facts.current) because.push("the container is not the wanted one");
@@ -42,7 +42,7 @@ export function decide(spec: Pick<NodeSpec, "tombstone" | "credentials" | "power
   if (facts.certificate === "outdated") because.push("the certificate is not the wanted one");
   if (facts.certificate === "unused") because.push("the certificate is not in use");
   if (because.length === 0 && !facts.takesPart) return { kind: "group" };
-  if (because.length === 0 && !facts.gate) return { kind: "gate" };
+  if (because.length === 0 && !facts.firewall) return { kind: "firewall" };
   if (because.length === 0 && !facts.baseline) return { kind: "baseline" };
   if (because.length === 0 && facts.certificate === "ending") return { kind: "renew" };
   // Only once the wanted timeline serves: until then the others are all that there is.

@@ -20,7 +20,7 @@ export async function enrol(deps: EnrolDeps): Promise<Identity> {
     try {
       const cert = await readIfThere(paths.certificate);
       const key = await readIfThere(paths.key);
-      return cert !== undefined && key !== undefined ? { cert, key } : await askForCertificate(deps);
+      return cert !== undefined && key !== undefined ? { cert, key } : await requestCertificate(deps);
     } catch (error) {
       if (signal.aborted) throw error;
       log.warn({ error: String(error) }, "enrolment failed; trying again");
@@ -29,7 +29,7 @@ export async function enrol(deps: EnrolDeps): Promise<Identity> {
   }
 }
 
-async function askForCertificate({ config, paths, record, log, signal }: EnrolDeps): Promise<Identity> {
+async function requestCertificate({ config, paths, record, log, signal }: EnrolDeps): Promise<Identity> {
   if (config.enrolTokenFile === undefined) throw new Error("There is no certificate and no MOORAGE_ENROL_TOKEN_FILE.");
   const token = (await readFile(config.enrolTokenFile, "utf8")).trim();
   // The same key on every try: a gateway that signed it but was not heard may answer the same again.

@@ -27,8 +27,8 @@ const cases: [string, Failure, Verdict][] = [
   ["a change to power off", { ...change, table: "power-off", attempt: 2 }, "failed"],
   ["a change before any step", { ...change, table: undefined, attempt: 2 }, "failed"],
   ["a change while the gateway is away", { ...change, gatewayAway: true, attempt: 99 }, "working"],
-  ["a list's second failure", { ...ill, table: "gate", attempt: 1 }, "working"],
-  ["a list's third failure", { ...ill, table: "gate", attempt: 2 }, "failed"],
+  ["a list's second failure", { ...ill, table: "firewall", attempt: 1 }, "working"],
+  ["a list's third failure", { ...ill, table: "firewall", attempt: 2 }, "failed"],
   ["a tombstone", { ...change, tombstone: true, table: "tombstone", attempt: 99 }, "working"],
   ["a tombstone of what never was", { ...born, tombstone: true, cannotHeal: true }, "working"],
 ];

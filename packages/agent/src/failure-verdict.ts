@@ -31,6 +31,6 @@ export function failureVerdict(failure: Failure): Verdict {
   if (gatewayAway) return "working";
   const lastTry = attempt + 1 >= tries;
   // The old list is in force, and the node serves.
-  if (table === "gate") return lastTry ? "failed" : "working";
+  if (table === "firewall") return lastTry ? "failed" : "working";
   return changing && (cannotHeal || lastTry) ? "failed" : "working";
 }

@@ -22,8 +22,8 @@ import {
   type UploadsRequest,
   VerifiedReply,
   type VerifiedRequest,
-  WantedReply,
-  type WantedRequest,
+  DesiredReply,
+  type DesiredRequest,
 } from "@moorage/contract/agent";
 import { Agent, request } from "undici";
 import type { z } from "zod";
@@ -51,14 +51,14 @@ export function connectGateway(url: string, ca: string, identity?: Identity) {
   });
   async function call<T>(path: string, message: unknown, reply: z.ZodType<T>, signal?: AbortSignal): Promise<T> {
     const traceparent = newTraceparent();
-    const asked = request(new URL(path, url), {
+    const response = request(new URL(path, url), {
       dispatcher,
       method: "POST",
       headers: { "content-type": "application/json", traceparent },
       body: JSON.stringify(message),
       signal: signal ?? null,
     });
-    const { statusCode, text } = await asked
+    const { statusCode, text } = await response
       .then(async (answer) => ({ statusCode: answer.statusCode, text: await answer.body.text() }))
       .catch((cause: unknown) => {
         throw new GatewayAway(`${path} was not answered: ${String(cause)}`, { cause });
@@ -71,7 +71,7 @@ export function connectGateway(url: string, ca: string, identity?: Identity) {
   return {
     enrol: (message: EnrolRequest, signal?: AbortSignal) => call("/v1/enrol", message, EnrolReply, signal),
     renew: (message: RenewRequest, signal?: AbortSignal) => call("/v1/renew", message, RenewReply, signal),
-    wanted: (message: WantedRequest, signal?: AbortSignal) => call("/v1/wanted", message, WantedReply, signal),
+    desired: (message: DesiredRequest, signal?: AbortSignal) => call("/v1/desired", message, DesiredReply, signal),
     observed: (message: ObservedRequest, signal?: AbortSignal) => call("/v1/observed", message, ObservedReply, signal),
     certificate: (message: CertificateRequest) => call("/v1/certificate", message, CertificateReply),
     keyring: (message: KeyringRequest) => call("/v1/keyring", message, KeyringReply),

@@ -5,8 +5,8 @@ import { readIfThere } from "./durable-file.ts";
 import { type KeyringState, keyringState } from "./encryption/keyring.ts";
 import { takesPart } from "./cluster/gather-group.ts";
 import { credentialsOf } from "./cluster/group-sql.ts";
-import { wantedContainer } from "./container.ts";
-import { isGateRight } from "./gate/gate-steps.ts";
+import { desiredContainer } from "./container.ts";
+import { isFirewallApplied } from "./firewall/firewall-steps.ts";
 import { isMountPoint, mountedFile } from "./mounts.ts";
 import { configFile } from "./mysql/config-file.ts";
 import { isInhabited, networkId } from "./network.ts";
@@ -41,7 +41,7 @@ export type Facts = {
   /** Where the temporary files of an encrypted node go is mounted. */
   temporary: boolean;
   /** Whoever the spec lists can reach the node, and nobody else. */
-  gate: boolean;
+  firewall: boolean;
   /** It is in its group, with nothing left to do there; or it has none. */
   takesPart: boolean;
   /** Its server has the settings, rights and procedures of this release. */
@@ -60,7 +60,7 @@ export async function listContainers({ client }: Podman): Promise<Map<string, Se
 
 export async function gather(context: NodeContext, seen: SeenContainer | undefined): Promise<Facts> {
   const { paths } = context;
-  const wanted = await containerOf(context);
+  const desired = await containerOf(context);
   const mounted = await mountedFile(paths.volume);
   const volumes = await volumesOf(context.host, context.spec.node);
   return {
@@ -72,13 +72,13 @@ export async function gather(context: NodeContext, seen: SeenContainer | undefin
     network: (await networkId(context.network)) !== undefined,
     container:
       seen === undefined ? "absent" : seen.running && (await isInhabited(context.network)) ? "running" : "stopped",
-    current: wanted !== undefined && seen?.hash === wanted.hash,
+    current: desired !== undefined && seen?.hash === desired.hash,
     credentials: await credentials(context),
     certificate: await certificateState(context),
     keyring: await keyringState(context),
     grown: mounted !== paths.image || (await isGrown(paths.volume, imageMb(context.spec.resources.disk_mb))),
     temporary: !context.spec.database.encrypted || (await isMountPoint(paths.temporary.folder)),
-    gate: await isGateRight(context),
+    firewall: await isFirewallApplied(context),
     takesPart: await takesPart(context),
     baseline: await hasBaseline(context),
   };
@@ -98,5 +98,5 @@ export async function containerOf(context: NodeContext) {
   const { spec, host, paths, network, podman } = context;
   const [configText, id] = [await configOf(context), await networkId(network)];
   if (configText === undefined || id === undefined) return undefined;
-  return wantedContainer({ spec, host, paths, network, networkId: id, configText, limits: podman.limits });
+  return desiredContainer({ spec, host, paths, network, networkId: id, configText, limits: podman.limits });
 }

@@ -21,10 +21,10 @@ export const hostPaths = (dir: string) => ({
   gatekeeper: {
     clusters: join(dir, "gatekeeper", "clusters"),
     changes: join(dir, "gatekeeper", "changes"),
-    led: join(dir, "gatekeeper", "led"),
+    lastPrimary: join(dir, "gatekeeper", "last-primary"),
   },
   /** A folder for each gate of a cluster. */
-  gates: join(dir, "gates"),
+  proxies: join(dir, "proxies"),
   /** Copies on their way to the archive. Nothing here is worth keeping. */
   scratch: join(dir, "scratch"),
 });
@@ -64,8 +64,8 @@ export const nodePaths = (host: HostPaths, node: string, ordinal = 0) => ({
 export type NodePaths = ReturnType<typeof nodePaths>;
 
 export async function makeHostFolders(paths: HostPaths): Promise<void> {
-  const { specs, unsupported, tombstones, volumes, nodes, trash, restore, verify, scratch, gates } = paths;
-  const own = [specs, unsupported, tombstones, volumes, nodes, trash, restore, verify, scratch, gates];
+  const { specs, unsupported, tombstones, volumes, nodes, trash, restore, verify, scratch, proxies } = paths;
+  const own = [specs, unsupported, tombstones, volumes, nodes, trash, restore, verify, scratch, proxies];
   for (const folder of [...own, ...Object.values(paths.gatekeeper)])
     await mkdir(folder, { recursive: true, mode: 0o700 });
 }

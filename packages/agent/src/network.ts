@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readlinkSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import ipaddr from "ipaddr.js";
-import { admittedMark } from "./gate/ruleset.ts";
+import { admittedMark } from "./firewall/ruleset.ts";
 import { isMountPoint } from "./mounts.ts";
 import { runCommand } from "./run-command.ts";
 

@@ -24,7 +24,7 @@ const spec = (change: Partial<NodeSpec> = {}): NodeSpec =>
     node,
     engine: builtEngine,
     network: { address: host.address(1), port: 20_001 },
-    gate: { sources: [`${host.outside}/32`] },
+    firewall: { sources: [`${host.outside}/32`] },
     tls,
     ...change,
   });
@@ -53,7 +53,7 @@ async function servedSerial(): Promise<string> {
   return serial;
 }
 const containerId = (): string => host.podman("inspect", "--format", "{{.Id}} {{.State.StartedAt}}", `moorage-${node}`);
-const certificatesAsked = (): number => gateway.asked.filter((path) => path === "/v1/certificate").length;
+const certificateRequests = (): number => gateway.requestedPaths.filter((path) => path === "/v1/certificate").length;
 
 beforeAll(async () => {
   host = await makeTestHost("moor-t-tls", "198.18.78");
@@ -71,7 +71,7 @@ afterAll(async () => {
 test("a client that trusts the authority and knows the name connects; a wrong name and plain text are refused", async () => {
   const renewal = Promise.withResolvers<void>();
   gateway.certificateTerms.push({ days: 1 }, { days: 90, after: renewal.promise });
-  gateway.want(spec());
+  gateway.setDesired(spec());
   await running(1);
 
   const old = await open(name);
@@ -87,7 +87,7 @@ test("a client that trusts the authority and knows the name connects; a wrong na
   expect(await old.query("SELECT 1")).toBeDefined();
   expect(serialOf(old)).toBe(before);
   expect(containerId()).toBe(container);
-  expect(certificatesAsked()).toBe(2);
+  expect(certificateRequests()).toBe(2);
   // It served all the while, and nobody was told otherwise.
   expect(gateway.reports.findLast(({ state }) => state === "working")?.step).not.toMatch(/certificate|tls/);
   await old.end();
@@ -109,7 +109,7 @@ test("a new version is a new certificate; an agent that dies before the server w
   writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: "agent.renew.certificate", mode: "kill-after" }));
   gateway.certificateTerms.push({ days: 1 });
   host.startAgent(environment);
-  gateway.want(spec({ generation: 2, tls: { ...tls, version: 2 } }));
+  gateway.setDesired(spec({ generation: 2, tls: { ...tls, version: 2 } }));
   await running(2);
   const second = await servedSerial();
   expect(second).not.toBe(first);
@@ -124,10 +124,10 @@ test("a new version is a new certificate; an agent that dies before the server w
 test("without a gateway, a node that lost its container comes back with the certificate that it has", async () => {
   const before = await servedSerial();
   // A new version is wanted, and the gateway goes away before it has answered.
-  const asked = certificatesAsked();
+  const requestsBefore = certificateRequests();
   gateway.certificateTerms.push({ days: 90, after: new Promise(() => {}) });
-  gateway.want(spec({ generation: 3, tls: { ...tls, version: 3 } }));
-  await until("the question", () => certificatesAsked() > asked);
+  gateway.setDesired(spec({ generation: 3, tls: { ...tls, version: 3 } }));
+  await until("the question", () => certificateRequests() > requestsBefore);
   await host.stopAgent("SIGKILL");
   await gateway.close();
   host.podman("rm", "--force", "--time", "0", `moorage-${node}`);
@@ -141,7 +141,7 @@ test("without a gateway, a node that lost its container comes back with the cert
 });
 
 test("when the tenant did not ask for TLS alone, plain text is accepted, and TLS too", async () => {
-  gateway.want(
+  gateway.setDesired(
     spec({ generation: 4, tls: { ...tls, version: 3 }, database: { ...spec().database, ssl_connection: false } }),
   );
   await running(4);

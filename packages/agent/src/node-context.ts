@@ -1,8 +1,8 @@
 import type { NodeSpec, Recipe, RecipeRequest } from "@moorage/contract/agent";
 import type { Logger } from "pino";
 import type { UploadDeps } from "./archive/upload.ts";
-import type { ClusterGates } from "./cluster-gate/cluster-gates.ts";
-import type { Gate } from "./gate/gate.ts";
+import type { Proxies } from "./proxy/proxies.ts";
+import type { Firewall } from "./firewall/firewall.ts";
 import type { ClusterViews } from "./gatekeeper/views.ts";
 import { type HostPaths, type NodePaths, nodePaths } from "./host-paths.ts";
 import { ownMember } from "./member.ts";
@@ -15,8 +15,8 @@ export type NodeDeps = {
   host: HostPaths;
   store: SpecStore;
   podman: Podman;
-  gate: Gate;
-  clusterGates: ClusterGates;
+  firewall: Firewall;
+  proxies: Proxies;
   enginesDir: string;
   /** Asks the gateway; it fails while there is none. */
   adminPassword: (node: string) => Promise<string>;
@@ -32,7 +32,7 @@ export type NodeDeps = {
   certificateFor: (node: string, csr: string) => Promise<{ certificate: string; ca: string }>;
   /** The encryption keys that the control plane knows of a node; undefined if it knows none. */
   keyringOf: (node: string) => Promise<Buffer | undefined>;
-  tellKeyring: (node: string, keyring: Buffer) => Promise<void>;
+  sendKeyring: (node: string, keyring: Buffer) => Promise<void>;
   /** How to make a node's wanted data, or its newest restore point, from the object store. */
   recipeFor: (node: string, purpose: RecipeRequest["purpose"]) => Promise<Recipe>;
   /** Everything that was committed until now goes to the archive. Undefined while there is none. */

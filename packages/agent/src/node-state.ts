@@ -1,4 +1,4 @@
-import { SavedTail } from "@moorage/contract/agent";
+import { SavedErrantTransactions } from "@moorage/contract/agent";
 import { z } from "zod";
 import { ArchiveState } from "./archive/archive-state.ts";
 import { readIfThere, writeDurably } from "./durable-file.ts";
@@ -7,12 +7,12 @@ import { LastVerification } from "./restore/due-verification.ts";
 
 /** What a member did once, by the ids of its spec. Written before it is done, except `renewed`. */
 const UsedIds = z.object({
-  begun: z.uuid().optional(),
+  bootstrapped: z.uuid().optional(),
   /** The start of the server that was to begin: see `server-start.ts`. */
-  begun_by: z.string().optional(),
-  renewing: z.uuid().optional(),
-  renewed: z.uuid().optional(),
-  led: z.uuid().optional(),
+  bootstrapped_by: z.string().optional(),
+  recloning: z.uuid().optional(),
+  recloned: z.uuid().optional(),
+  made_primary: z.uuid().optional(),
   /** Of an asynchronous cluster: the term in which it was opened last, and, until it is stopped, the boot. */
   opened: z.object({ term: z.int(), boot: z.string().optional() }).optional(),
   /** The last term that it led in and whose end was told: it does not lead in it again. */
@@ -34,14 +34,14 @@ const NodeRecord = z.object({
         id: z.uuid().optional(),
         credentials_version: z.int().optional(),
         /** SHA-256 of the encryption keys that the control plane has a copy of. */
-        keyring_told: z.string().optional(),
+        keyring_sent: z.string().optional(),
         /** Of its newest restore point. */
         verified: LastVerification.optional(),
         /** Of a member: the group that its data were made ready for. */
         group: z.uuid().optional(),
         used: UsedIds.optional(),
         /** The transactions that it alone had (`errant`) and what of them is in the object store. */
-        tail: z.object({ errant: z.string(), saved: SavedTail }).optional(),
+        errant_transactions: z.object({ errant: z.string(), saved: SavedErrantTransactions }).optional(),
       }),
     )
     .default({}),
@@ -109,10 +109,10 @@ export async function forgetOpening(paths: NodePaths): Promise<void> {
 }
 
 /** The control plane keeps the keys that it was told last: a timeline that is wanted again has to tell its own again. */
-export const recordKeyringTold = (paths: NodePaths, fingerprint: string): Promise<void> =>
+export const recordKeyringSent = (paths: NodePaths, fingerprint: string): Promise<void> =>
   updateNodeRecord(paths, ({ timelines }) => {
-    const others = Object.entries(timelines).map(([ordinal, { keyring_told: _, ...rest }]) => [ordinal, rest] as const);
-    const own = { ...timelines[paths.ordinal], keyring_told: fingerprint };
+    const others = Object.entries(timelines).map(([ordinal, { keyring_sent: _, ...rest }]) => [ordinal, rest] as const);
+    const own = { ...timelines[paths.ordinal], keyring_sent: fingerprint };
     return { timelines: { ...Object.fromEntries(others), [paths.ordinal]: own } };
   });
 

@@ -57,9 +57,9 @@ export async function requireSha256(file: string, sha256: string): Promise<void>
 }
 
 /** A missing thing is an answer; any other failure is a failure. */
-export async function isThere<T>(asked: Promise<T>): Promise<T | undefined> {
+export async function isThere<T>(request: Promise<T>): Promise<T | undefined> {
   try {
-    return await asked;
+    return await request;
   } catch (error) {
     if ((error as { statusCode?: number }).statusCode === 404) return undefined;
     throw error;
@@ -67,9 +67,9 @@ export async function isThere<T>(asked: Promise<T>): Promise<T | undefined> {
 }
 
 /** "Already so" (304) and "not there" (404) are success for a step that states what should be. */
-export async function settled(asked: Promise<unknown>): Promise<void> {
+export async function settled(request: Promise<unknown>): Promise<void> {
   try {
-    await asked;
+    await request;
   } catch (error) {
     const { statusCode } = error as { statusCode?: number };
     if (statusCode !== 304 && statusCode !== 404) throw error;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type NodeReport, PROTOCOL, type WantedReply, type WantedRequest } from "@moorage/contract/agent";
+import { type NodeReport, PROTOCOL, type DesiredReply, type DesiredRequest } from "@moorage/contract/agent";
 import type { Logger } from "pino";
 import type { Captures } from "./capture/captures.ts";
 import type { HostRecord, HostRecordFile } from "./host-record.ts";
@@ -9,7 +9,7 @@ import type { Acceptance } from "./spec-acceptance.ts";
 import type { SpecStore } from "./spec-store.ts";
 
 export type PollDeps = {
-  wanted: (message: WantedRequest, signal: AbortSignal) => Promise<WantedReply>;
+  desired: (message: DesiredRequest, signal: AbortSignal) => Promise<DesiredReply>;
   store: SpecStore;
   record: HostRecordFile;
   reporter: Reporter;
@@ -27,7 +27,7 @@ export async function keepPolling(deps: PollDeps, signal: AbortSignal): Promise<
   for (let attempt = 0; !signal.aborted; ) {
     try {
       const { epoch, revision } = deps.record.get();
-      const reply = await deps.wanted(
+      const reply = await deps.desired(
         {
           protocol: PROTOCOL,
           agent: deps.version,
@@ -52,9 +52,9 @@ export async function keepPolling(deps: PollDeps, signal: AbortSignal): Promise<
 }
 
 /** Specs first, then the revision: after a crash between the two the same specs come again, and are not newer. */
-async function take(deps: PollDeps, reply: WantedReply): Promise<"taken" | "set back" | "unreadable"> {
+async function take(deps: PollDeps, reply: DesiredReply): Promise<"taken" | "set back" | "unreadable"> {
   const { store, record, reconciler, reporter, log } = deps;
-  if (reply.digest) reporter.askDigest(reply.epoch);
+  if (reply.digest) reporter.requestDigest(reply.epoch);
   if (isSetBack(reply, record.get())) {
     log.warn({ reply: [reply.epoch, reply.revision] }, "the control plane knows less than this host; nothing is taken");
     return "set back";
@@ -105,5 +105,5 @@ export const goneReport = (record: { spec: { node: string }; epoch: number; gene
   percent: 100,
 });
 
-const isSetBack = (reply: WantedReply, known: HostRecord): boolean =>
+const isSetBack = (reply: DesiredReply, known: HostRecord): boolean =>
   reply.epoch !== known.epoch ? reply.epoch < known.epoch : reply.revision < known.revision;

@@ -1,5 +1,5 @@
-import { endSessions } from "./gate/end-sessions.ts";
-import { applyGate } from "./gate/gate-steps.ts";
+import { endSessions } from "./firewall/end-sessions.ts";
+import { applyFirewall } from "./firewall/firewall-steps.ts";
 import { isInhabited } from "./network.ts";
 import type { NodeContext } from "./node-context.ts";
 import type { StepTable } from "./run-steps.ts";
@@ -12,7 +12,7 @@ export const powerOffSteps: StepTable = {
   name: "power-off",
   steps: [
     // First: what is shipped next is then all that its tenants wrote.
-    { name: "gate", percent: 20, run: closeGate },
+    { name: "firewall", percent: 20, run: closeFirewall },
     { name: "ship", percent: 60, done: hasStopped, run: shipTheRest },
     // Asked of the kernel: a container that only podman believes in cannot be stopped, and need not be.
     { name: "stop", percent: 100, done: hasStopped, run: stopServer },
@@ -20,12 +20,12 @@ export const powerOffSteps: StepTable = {
 };
 
 /** A spec without power has no opening. A server that does not answer has no session to end, and is stopped next. */
-async function closeGate(context: NodeContext): Promise<void> {
-  const { gate, spec, paths, log } = context;
-  if (spec.cluster !== undefined) return applyGate(context);
-  const nobody = await gate.open(spec);
+async function closeFirewall(context: NodeContext): Promise<void> {
+  const { firewall, spec, paths, log } = context;
+  if (spec.cluster !== undefined) return applyFirewall(context);
+  const nobody = await firewall.open(spec);
   await endSessions(paths.socket, nobody).catch((error: unknown) => log.debug({ error: String(error) }, "no sessions"));
-  gate.vouchFor(spec);
+  firewall.vouchFor(spec);
 }
 
 const shipWithinMs = 60_000;

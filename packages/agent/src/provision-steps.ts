@@ -3,16 +3,16 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
 import { baselineStep } from "./baseline-steps.ts";
-import { fenceDeadLeader } from "./cluster/following/fence.ts";
+import { fenceDeadPrimary } from "./cluster/following/fence.ts";
 import { nameServer } from "./cluster/following/server-name.ts";
 import { agreeOnCredentials, isReset, memberSteps, startsClosed } from "./cluster/group-steps.ts";
-import { renewIfLost, wasMember } from "./cluster/lost-data.ts";
+import { recloneIfLost, wasMember } from "./cluster/lost-data.ts";
 import { setStartUp, writeStartUp } from "./disk/start-up.ts";
 import { readIfThere, writeDurably } from "./durable-file.ts";
 import { encryptServer } from "./encryption/encrypt-server.ts";
-import { prepareKeyring, tellKeyring } from "./encryption/keyring.ts";
+import { prepareKeyring, sendKeyring } from "./encryption/keyring.ts";
 import { makeTemporary, temporaryMb } from "./encryption/temporary.ts";
-import { applyGate, isGateRight } from "./gate/gate-steps.ts";
+import { applyFirewall, isFirewallApplied } from "./firewall/firewall-steps.ts";
 import { configOf, containerOf } from "./gather.ts";
 import type { NodePaths } from "./host-paths.ts";
 import { mountedFile } from "./mounts.ts";
@@ -36,11 +36,11 @@ export const provisionSteps: StepTable = {
     {
       name: "peers",
       percent: 2,
-      done: async (context) => context.spec.cluster === undefined || isGateRight(context),
-      run: applyGate,
+      done: async (context) => context.spec.cluster === undefined || isFirewallApplied(context),
+      run: applyFirewall,
     },
     // Before anything that could start it: a leader that died may have to leave that to another.
-    { name: "fence", percent: 3, run: fenceDeadLeader },
+    { name: "fence", percent: 3, run: fenceDeadPrimary },
     {
       name: "image",
       percent: 5,
@@ -76,8 +76,8 @@ export const provisionSteps: StepTable = {
       percent: 65,
       run: ({ podman, spec }) => settled(podman.client.getContainer(containerName(spec.node)).start()),
     },
-    { name: "ready", percent: 90, run: untilItAnswers },
-    { name: "encryption", percent: 91, done: isInClear, run: encryptAndTell },
+    { name: "ready", percent: 90, run: waitUntilReady },
+    { name: "encryption", percent: 91, done: isInClear, run: encryptAndSendKeyring },
     {
       name: "tls",
       percent: 92,
@@ -99,7 +99,7 @@ export const provisionSteps: StepTable = {
       },
     },
     // Last: nobody is let in before the server is whole.
-    { name: "gate", percent: 100, done: isGateRight, run: applyGate },
+    { name: "firewall", percent: 100, done: isFirewallApplied, run: applyFirewall },
   ],
 };
 
@@ -112,9 +112,9 @@ async function makePlaceForTemporaryFiles({ paths, spec }: NodeContext): Promise
 }
 
 /** Before any account can be used: what a tenant writes is encrypted by keys that are known in two places. */
-async function encryptAndTell(context: NodeContext): Promise<void> {
+async function encryptAndSendKeyring(context: NodeContext): Promise<void> {
   await encryptServer(context.paths.socket);
-  await tellKeyring(context);
+  await sendKeyring(context);
 }
 
 export async function ensureEngine({ podman, spec: { engine }, enginesDir }: NodeContext): Promise<void> {
@@ -150,7 +150,7 @@ async function requireData(context: NodeContext): Promise<void> {
 async function mountVolume(context: NodeContext): Promise<void> {
   const { paths, spec } = context;
   await requireData(context);
-  await renewIfLost(context);
+  await recloneIfLost(context);
   await makeVolume(paths, spec.resources.disk_mb);
 }
 
@@ -202,24 +202,24 @@ const startable = new Set(["configured", "created", "exited", "stopped"]);
 
 async function makeContainer(context: NodeContext): Promise<void> {
   const { podman, spec } = context;
-  const wanted = await containerOf(context);
-  if (wanted === undefined) throw new Error("The volume or the network went away.");
+  const desired = await containerOf(context);
+  if (desired === undefined) throw new Error("The volume or the network went away.");
   const container = podman.client.getContainer(containerName(spec.node));
   const found = await isThere(container.inspect());
   // A dead process that podman still believes in can neither be stopped nor started: only a new container helps.
   const alive = await isInhabited(context.network);
   const haunted = found !== undefined && !alive && !startable.has(found.State.Status);
-  if (found?.Config.Labels[specLabel] === wanted.hash && !haunted) return;
+  if (found?.Config.Labels[specLabel] === desired.hash && !haunted) return;
   if (found) {
     if (!haunted) await stopServer(context);
     await settled(container.remove({ force: true }));
   }
-  await podman.client.createContainer(wanted.options);
+  await podman.client.createContainer(desired.options);
 }
 
 const readyWithinMs = 120_000;
 
-export async function untilItAnswers({ podman, paths, spec, network, superseded }: NodeContext): Promise<void> {
+export async function waitUntilReady({ podman, paths, spec, network, superseded }: NodeContext): Promise<void> {
   const container = podman.client.getContainer(containerName(spec.node));
   const started = performance.now();
   for (let tries = 1; !(await answers(paths.socket)); tries++) {

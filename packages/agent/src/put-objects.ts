@@ -12,7 +12,7 @@ export type Body = { bytes: number; md5: string } & ({ buffer: Buffer } | { path
 
 const tries = 6;
 /** Addresses that are asked for at once: names that are then not needed cost nothing. */
-const askedAhead = 8;
+const requestedAhead = 8;
 
 /**
  * Puts objects into the store by addresses that are asked for, name by name. The host has no credentials of the store;
@@ -22,10 +22,10 @@ export function createPuts(addressesOf: (names: string[]) => Promise<string[]>, 
   const dispatcher = new Agent({ connections: 2, connect: { timeout: 5000 }, headersTimeout: 120_000 });
   const known = new Map<string, Promise<string>>();
 
-  function ask(names: readonly string[]): void {
-    const asked = addressesOf([...names]);
+  function requestAddresses(names: readonly string[]): void {
+    const addresses = addressesOf([...names]);
     for (const [index, name] of names.entries()) {
-      const url = asked.then((urls) => urls[index] ?? Promise.reject(new UploadFailed(`No address for ${name}.`)));
+      const url = addresses.then((urls) => urls[index] ?? Promise.reject(new UploadFailed(`No address for ${name}.`)));
       url.catch(() => {}); // of a name that is not used in the end
       known.set(name, url);
     }
@@ -51,7 +51,7 @@ export function createPuts(addressesOf: (names: string[]) => Promise<string[]>, 
       for (let attempt = 0; ; attempt++) {
         try {
           // Asked anew after each failure: the address may have been too old.
-          if (!known.has(name)) ask([name, ...(attempt === 0 ? ahead(askedAhead - 1) : [])]);
+          if (!known.has(name)) requestAddresses([name, ...(attempt === 0 ? ahead(requestedAhead - 1) : [])]);
           return await put(name, body);
         } catch (error) {
           signal.throwIfAborted();

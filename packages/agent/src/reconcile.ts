@@ -10,7 +10,7 @@ import { decide } from "./decide.ts";
 import { guardDeletion, rememberDeletions, type Verdict } from "./deletion-guard.ts";
 import { discardSteps } from "./discard-steps.ts";
 import { failureVerdict } from "./failure-verdict.ts";
-import { gateSteps } from "./gate/gate-steps.ts";
+import { firewallSteps } from "./firewall/firewall-steps.ts";
 import { GatewayAway } from "./gateway.ts";
 import { gather, listContainers, type SeenContainer } from "./gather.ts";
 import type { HostRecordFile } from "./host-record.ts";
@@ -18,7 +18,7 @@ import { type NodeContext, type NodeDeps, nodeContext } from "./node-context.ts"
 import { readNodeRecord, updateNodeRecord, updateTimeline } from "./node-state.ts";
 import { CannotHeal } from "./podman.ts";
 import { powerOffSteps } from "./power-off-steps.ts";
-import { provisionSteps, untilItAnswers } from "./provision-steps.ts";
+import { provisionSteps, waitUntilReady } from "./provision-steps.ts";
 import { renewSteps } from "./renew-steps.ts";
 import type { Reporter } from "./reporter.ts";
 import { stepDelayMs } from "./retry-delay.ts";
@@ -101,7 +101,7 @@ export function createReconciler(deps: ReconcileDeps) {
     if (decision.kind === "bury") await bury(context, decision.guarded);
     else if (decision.kind === "provision") await provision(context, decision.because);
     else if (decision.kind === "group") await serve(context, groupSteps);
-    else if (decision.kind === "gate") await serve(context, gateSteps);
+    else if (decision.kind === "firewall") await serve(context, firewallSteps);
     else if (decision.kind === "baseline") await bringBaseline(context);
     else if (decision.kind === "renew") await renew(context);
     else if (decision.kind === "discard") await discard(context);
@@ -113,7 +113,7 @@ export function createReconciler(deps: ReconcileDeps) {
   /** What is reported is the making of the wanted data; the node serves on by those that it has. */
   async function restore(context: NodeContext, seen: SeenContainer | undefined): Promise<void> {
     const { spec, log, superseded } = context;
-    await restorer.want(spec);
+    await restorer.setDesired(spec);
     const before = await specMeanwhile(context);
     if (before !== undefined) meanwhile.set(spec, before);
     reportMaking(spec);
@@ -167,7 +167,7 @@ export function createReconciler(deps: ReconcileDeps) {
     const { spec, paths, log } = context;
     const { attempt, runningSince } = historyOf(spec);
     // A run that was cut short can have started it: then it runs, and may not answer yet.
-    if (runningSince === undefined) await untilItAnswers(context);
+    if (runningSince === undefined) await waitUntilReady(context);
     const used = await usedDiskMb(paths);
     if (deps.reporter.get(spec.node)?.state !== "running") log.info("running");
     setHistory(spec, { attempt, runningSince: runningSince ?? performance.now() });
@@ -177,7 +177,7 @@ export function createReconciler(deps: ReconcileDeps) {
       state: "running",
       percent: 100,
       ...(used !== undefined && { used_disk_mb: used }),
-      ...lifeOf(spec),
+      ...timelineOf(spec),
     });
   }
 
@@ -289,7 +289,7 @@ export function createReconciler(deps: ReconcileDeps) {
     const at = error instanceof StepFailed ? { step: error.step, percent: error.percent } : { percent: 0 };
     log.debug({ ...at, message }, "waiting");
     waits.set(spec.node, spec);
-    tell(spec, { state: "working", message: message.slice(0, 1000), ...at });
+    reportUnlessFailed(spec, { state: "working", message: message.slice(0, 1000), ...at });
     queue.wakeLater(spec.node, againMs);
   }
 
@@ -318,12 +318,12 @@ export function createReconciler(deps: ReconcileDeps) {
   const report = ({ node, epoch, generation }: NodeSpec, rest: Omit<NodeReport, "node" | "epoch" | "generation">) =>
     deps.reporter.set({ node, epoch, generation, ...rest });
   /** A failure that was told stays the answer for its generation until it is overcome, however often it is tried again. */
-  const tell: typeof report = (spec, rest) => {
-    const told = deps.reporter.get(spec.node);
-    if (told?.state !== "failed" || isNewer(spec, told)) report(spec, rest);
+  const reportUnlessFailed: typeof report = (spec, rest) => {
+    const lastReport = deps.reporter.get(spec.node);
+    if (lastReport?.state !== "failed" || isNewer(spec, lastReport)) report(spec, rest);
   };
   const progressOf = (spec: NodeSpec) => (name: string, percent: number) => {
-    if (waits.get(spec.node) !== spec) tell(spec, { state: "working", step: name, percent });
+    if (waits.get(spec.node) !== spec) reportUnlessFailed(spec, { state: "working", step: name, percent });
   };
 
   /** One listing for all nodes; only those that are not as they should be are converged. */
@@ -373,7 +373,7 @@ export function createReconciler(deps: ReconcileDeps) {
 }
 export type Reconciler = ReturnType<typeof createReconciler>;
 
-const lifeOf = ({ data }: NodeSpec): Pick<NodeReport, "timeline"> =>
+const timelineOf = ({ data }: NodeSpec): Pick<NodeReport, "timeline"> =>
   data === undefined ? {} : { timeline: data.timeline };
 
 const cannotHeal = (cause: unknown): boolean =>

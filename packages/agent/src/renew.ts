@@ -10,7 +10,7 @@ import type { HostPaths } from "./host-paths.ts";
 const dayMs = 86_400_000;
 /** A certificate lasts 90 days: the gateway may be away for a month before a host is locked out, or a node distrusted. */
 const renewDays = 30;
-const lookEveryMs = 6 * 3_600_000;
+const checkEveryMs = 6 * 3_600_000;
 
 export type RenewDeps = {
   identity: Identity;
@@ -32,7 +32,7 @@ export async function keepRenewing(deps: RenewDeps, signal: AbortSignal): Promis
         deps.log.warn({ error: String(error) }, "the certificate could not be renewed");
         return identity;
       });
-    await sleep(lookEveryMs, undefined, { signal }).catch(() => {});
+    await sleep(checkEveryMs, undefined, { signal }).catch(() => {});
   }
 }
 

@@ -17,36 +17,36 @@ test("a job stays in the reports of its node, whatever is said of the node after
     log: pino({ level: "silent" }),
   });
   const node: NodeReport = { node: randomUUID(), epoch: 1, generation: 1, state: "running", percent: 100 };
-  const job = { id: randomUUID(), state: "done", percent: 100 } as const;
+  const task = { id: randomUUID(), state: "done", percent: 100 } as const;
   reporter.set(node);
-  reporter.setJobs(node.node, [job]);
+  reporter.setTasks(node.node, [task]);
   void reporter.start();
   reporter.set({ ...node, generation: 2 });
-  await vi.waitFor(() => expect(sent.at(-1)?.nodes).toEqual([{ ...node, generation: 2, jobs: [job] }]), patient);
-  expect(reporter.get(node.node)?.jobs).toEqual([job]);
-  reporter.setJobs(node.node, []);
+  await vi.waitFor(() => expect(sent.at(-1)?.nodes).toEqual([{ ...node, generation: 2, tasks: [task] }]), patient);
+  expect(reporter.get(node.node)?.tasks).toEqual([task]);
+  reporter.setTasks(node.node, []);
   await vi.waitFor(() => expect(sent.at(-1)?.nodes).toEqual([{ ...node, generation: 2 }]), patient);
   await reporter.close();
 });
 
 test("a change of a primary is told until it was heard, and then no more", async () => {
   const [written, sent]: [PrimaryChange[], ObservedRequest[]] = [[], []];
-  let hears = false;
+  let acknowledges = false;
   const reporter = createReporter({
     send: async (message) => {
       sent.push(message);
-      if (!hears) throw new Error("away");
+      if (!acknowledges) throw new Error("away");
     },
     digest: () => [],
     unknown: async () => [],
-    changes: { read: async () => [...written], remove: async (told) => void written.splice(0, told.length) },
+    changes: { read: async () => [...written], remove: async (reported) => void written.splice(0, reported.length) },
     log: pino({ level: "silent" }),
   });
   void reporter.start();
   const [node, group] = [randomUUID(), randomUUID()];
   written.push({ node, group, view: "1:4", to: node, at: new Date().toISOString(), phases: { led: 6000 } });
   await vi.waitFor(() => expect(sent.at(-1)?.changes).toHaveLength(1), patient);
-  hears = true;
+  acknowledges = true;
   await vi.waitFor(() => expect(written).toEqual([]), patient);
   expect(sent.at(-1)?.changes).toHaveLength(1);
   await reporter.close();

@@ -5,7 +5,7 @@ import {
   type DiskState,
   type GroupReport,
   isNewer,
-  type JobReport,
+  type TaskReport,
   type NodeReport,
   type ObservedRequest,
   type PrimaryChange,
@@ -26,7 +26,7 @@ export type ReporterDeps = {
   digest: () => NodeReport[];
   unknown: () => Promise<string[]>;
   /** What the gatekeeper has written down; it goes when it was heard. */
-  changes: { read: () => Promise<PrimaryChange[]>; remove: (told: PrimaryChange[]) => Promise<void> };
+  changes: { read: () => Promise<PrimaryChange[]>; remove: (reported: PrimaryChange[]) => Promise<void> };
   log: Logger;
 };
 
@@ -37,7 +37,7 @@ export type ReporterDeps = {
 export function createReporter(deps: ReporterDeps) {
   const current = new Map<string, NodeReport>();
   const disks = new Map<string, Disk>();
-  const jobs = new Map<string, JobReport[]>();
+  const tasks = new Map<string, TaskReport[]>();
   const groups = new Map<string, GroupReport>();
   const changed = new Set<string>();
   let captures: CaptureReport[] = [];
@@ -54,8 +54,8 @@ export function createReporter(deps: ReporterDeps) {
 
   /** Jobs and group go with whatever is said of a node: they are told by others, and must not be lost by its next report. */
   function reportOf(node: string): NodeReport | undefined {
-    const [known, ofNode, group] = [current.get(node), jobs.get(node), groups.get(node)];
-    return known && { ...known, ...(ofNode && { jobs: ofNode }), ...(group && { group }) };
+    const [known, ofNode, group] = [current.get(node), tasks.get(node), groups.get(node)];
+    return known && { ...known, ...(ofNode && { tasks: ofNode }), ...(group && { group }) };
   }
 
   async function message(): Promise<ObservedRequest | undefined> {
@@ -81,7 +81,7 @@ export function createReporter(deps: ReporterDeps) {
     };
   }
 
-  async function tell(): Promise<void> {
+  async function sendReport(): Promise<void> {
     const next = await message();
     if (next === undefined) return;
     try {
@@ -101,7 +101,7 @@ export function createReporter(deps: ReporterDeps) {
       wakeUp = Promise.withResolvers();
       urgent = false;
       try {
-        await tell();
+        await sendReport();
         attempt = 0;
       } catch (error) {
         if (stop.signal.aborted) return;
@@ -125,12 +125,12 @@ export function createReporter(deps: ReporterDeps) {
       await running;
     },
     /** Progress waits for the next beat; a state in which a node stays is told at once. */
-    set(told: NodeReport): void {
-      if (told.state === "gone") {
-        disks.delete(told.node);
-        groups.delete(told.node);
+    set(nodeReport: NodeReport): void {
+      if (nodeReport.state === "gone") {
+        disks.delete(nodeReport.node);
+        groups.delete(nodeReport.node);
       }
-      const report = { ...disks.get(told.node), ...told };
+      const report = { ...disks.get(nodeReport.node), ...nodeReport };
       const before = current.get(report.node);
       if (before && (isNewer(before, report) || JSON.stringify(before) === JSON.stringify(report))) return;
       current.set(report.node, report);
@@ -149,14 +149,14 @@ export function createReporter(deps: ReporterDeps) {
       if (before.disk !== disk.disk) wake();
     },
     /** All jobs of the node. Progress waits for the next beat; an end is told at once. */
-    setJobs(node: string, reports: JobReport[]): void {
-      const before = jobs.get(node);
+    setTasks(node: string, reports: TaskReport[]): void {
+      const before = tasks.get(node);
       if (JSON.stringify(before ?? []) === JSON.stringify(reports)) return;
-      if (reports.length === 0) jobs.delete(node);
-      else jobs.set(node, reports);
+      if (reports.length === 0) tasks.delete(node);
+      else tasks.set(node, reports);
       changed.add(node);
-      const hasEnded = ({ id, state }: JobReport) =>
-        state !== "working" && before?.find((job) => job.id === id)?.state !== state;
+      const hasEnded = ({ id, state }: TaskReport) =>
+        state !== "working" && before?.find((task) => task.id === id)?.state !== state;
       if (reports.some(hasEnded)) wake();
     },
     /** Who leads, and who is there, is told at once; figures wait for the next beat. */
@@ -166,8 +166,8 @@ export function createReporter(deps: ReporterDeps) {
       groups.set(node, group);
       if (!current.has(node)) return;
       changed.add(node);
-      const isFigure = isDeepStrictEqual({ ...before, backlog_seconds: 0 }, { ...group, backlog_seconds: 0 });
-      if (!isFigure) wake();
+      const isBacklogOnly = isDeepStrictEqual({ ...before, backlog_seconds: 0 }, { ...group, backlog_seconds: 0 });
+      if (!isBacklogOnly) wake();
     },
     /** All captures of the host. Progress waits for the next beat; an end is told at once. */
     setCaptures(reports: CaptureReport[]): void {
@@ -179,7 +179,7 @@ export function createReporter(deps: ReporterDeps) {
       capturesChanged = true;
       if (isUrgent) wake();
     },
-    askDigest(epoch: number): void {
+    requestDigest(epoch: number): void {
       digestEpoch = epoch;
       wake();
     },

@@ -1,4 +1,4 @@
-import { isFollowing } from "./cluster/following/decide-following.ts";
+import { isAsynchronous } from "./cluster/following/decide-following.ts";
 import { leaveGroup } from "./cluster/group-sql.ts";
 import type { NodeContext } from "./node-context.ts";
 import { forgetOpening } from "./node-state.ts";
@@ -7,7 +7,7 @@ import { containerName, settled } from "./podman.ts";
 /** A member leaves its group first: the others take no writes for as long as they have to miss it. */
 export async function stopServer(context: NodeContext): Promise<void> {
   const { paths, spec, log } = context;
-  if (spec.cluster !== undefined && !isFollowing(spec.cluster))
+  if (spec.cluster !== undefined && !isAsynchronous(spec.cluster))
     // One that does not answer, or is in no group, is stopped all the same.
     await leaveGroup(paths.socket).catch((error: unknown) =>
       log.warn({ error: String(error) }, "the group was not left"),
@@ -20,6 +20,6 @@ export async function stopServer(context: NodeContext): Promise<void> {
  * before that it does not end by itself.
  */
 export async function endServer({ podman, paths, spec }: NodeContext): Promise<void> {
-  if (isFollowing(spec.cluster)) await forgetOpening(paths);
+  if (isAsynchronous(spec.cluster)) await forgetOpening(paths);
   await settled(podman.client.getContainer(containerName(spec.node)).stop({ t: 60 }));
 }

@@ -48,10 +48,10 @@ export async function specMeanwhile({ host, spec }: NodeContext): Promise<NodeSp
   const there = await volumesOf(host, spec.node);
   const ordinal = (await mountedOrdinal(host, spec.node)) ?? spec.data?.keep;
   if (ordinal === undefined || !there.includes(ordinal)) return undefined;
-  const { data: _, ...wanted } = spec;
+  const { data: _, ...withoutData } = spec;
   const { id, group } = await timelineRecord(nodePaths(host, spec.node, ordinal));
   const rest = {
-    ...wanted,
+    ...withoutData,
     ...(spec.cluster && group !== undefined && { cluster: clusterBefore(spec.cluster, group) }),
   };
   // Where its data came from no longer matters: they are there.
@@ -60,8 +60,8 @@ export async function specMeanwhile({ host, spec }: NodeContext): Promise<NodeSp
 }
 
 /** Each timeline has a group of its own, and what is to be done once is to be done in the wanted one. */
-const clusterBefore = ({ replication, members, leader }: Cluster, group: string): Cluster => ({
+const clusterBefore = ({ replication, members, primary }: Cluster, group: string): Cluster => ({
   ...{ replication, group, members },
   // Who leads is not of a timeline, but of the database.
-  ...(leader && { leader }),
+  ...(primary && { primary }),
 });

@@ -1,6 +1,6 @@
 import { rm, rmdir } from "node:fs/promises";
 import { releaseTemporary } from "./encryption/temporary.ts";
-import { gatekeeperForgets } from "./gatekeeper/cluster-file.ts";
+import { removeClusterFile } from "./gatekeeper/cluster-file.ts";
 import { nodePaths } from "./host-paths.ts";
 import { removeNetwork } from "./network.ts";
 import type { NodeContext } from "./node-context.ts";
@@ -17,26 +17,26 @@ const container = ({ podman, spec }: NodeContext) => podman.client.getContainer(
 export const tombstoneSteps: StepTable = {
   name: "tombstone",
   steps: [
-    { name: "gate", percent: 5, run: closeGate },
+    { name: "firewall", percent: 5, run: closeFirewall },
     { name: "stop", percent: 40, run: stopServer },
     { name: "remove", percent: 55, run: (context) => settled(container(context).remove({ force: true })) },
     // What was left of making or trying data, if the agent died over it.
     { name: "leftovers", percent: 60, run: ({ host, podman, spec }) => removeLeftovers({ host, podman }, spec.node) },
-    { name: "network", percent: 65, run: partFromPeers },
+    { name: "network", percent: 65, run: disconnectPeers },
     { name: "unmount", percent: 80, run: unmountAll },
     { name: "trash", percent: 90, run: trashAll },
     { name: "forget", percent: 100, run: forget },
   ],
 };
 
-async function closeGate({ gate, clusterGates, spec }: NodeContext): Promise<void> {
-  await gate.close(spec);
-  if (spec.cluster !== undefined) await clusterGates.end(spec.node);
+async function closeFirewall({ firewall, proxies, spec }: NodeContext): Promise<void> {
+  await firewall.close(spec);
+  if (spec.cluster !== undefined) await proxies.end(spec.node);
 }
 
-async function partFromPeers({ gate, host, network, spec }: NodeContext): Promise<void> {
-  await gate.partPeers(spec);
-  if (spec.cluster !== undefined) await gatekeeperForgets(host, spec.node);
+async function disconnectPeers({ firewall, host, network, spec }: NodeContext): Promise<void> {
+  await firewall.disallowPeers(spec);
+  if (spec.cluster !== undefined) await removeClusterFile(host, spec.node);
   await removeNetwork(network);
 }
 

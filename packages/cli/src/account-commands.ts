@@ -46,7 +46,7 @@ export function accountCommands(program: Command, output: Output): void {
     .requiredOption("--disk-mb <n>", "how much disk in all", wholeNumber)
     .action(async ({ company, email, ...limits }: LimitOptions & { company: string; email: string }) => {
       const saved = await adminClient().post<Account>(ACCOUNTS, { company, email, limits: limitsOf(limits) });
-      output.said(
+      output.printResult(
         saved,
         `Account ${saved.id}, ${company}. Next, a user: moorage user create ${saved.id} <username> --email ${email}`,
       );
@@ -65,17 +65,17 @@ export function accountCommands(program: Command, output: Output): void {
     .description("one account: who it is, what it has, what it owes, and how it was cancelled")
     .action(async (id: string) => {
       const found = await adminClient().get<WholeAccount>(`${ACCOUNTS}/${segment(id)}`);
-      output.said(found, linesOf(found).join("\n"));
+      output.printResult(found, linesOf(found).join("\n"));
     });
 
   account
     .command("availability <account> <on|off>")
     .description("let an account see what each region has, or not")
-    .action(async (id: string, wanted: string) => {
-      if (wanted !== "on" && wanted !== "off") throw new Refused("Say on or off.");
+    .action(async (id: string, setting: string) => {
+      if (setting !== "on" && setting !== "off") throw new Refused("Say on or off.");
       const path = `${ACCOUNTS}/${segment(id)}/availability`;
-      const saved = await adminClient().post(path, { on: wanted === "on" });
-      output.said(saved, `Account ${id} ${wanted === "on" ? "sees" : "does not see"} what each region has.`);
+      const saved = await adminClient().post(path, { on: setting === "on" });
+      output.printResult(saved, `Account ${id} ${setting === "on" ? "sees" : "does not see"} what each region has.`);
     });
 
   account
@@ -83,7 +83,7 @@ export function accountCommands(program: Command, output: Output): void {
     .description("open a cancelled account again, while its data are kept; its databases stay suspended")
     .action(async (id: string) => {
       const saved = await adminClient().post<Account>(`${ACCOUNTS}/${segment(id)}/reopen`, {});
-      output.said(
+      output.printResult(
         saved,
         `Account ${id} is open. Its users sign in as before and need new tokens; its databases are suspended until they are resumed.`,
       );
@@ -100,13 +100,13 @@ export function accountCommands(program: Command, output: Output): void {
       if (Object.keys(options).length === 0)
         throw new Refused("Name at least one limit: --databases, --nodes, --memory-mb or --disk-mb.");
       const saved = await adminClient().post<Account>(`${ACCOUNTS}/${segment(id)}/limits`, limitsOf(options));
-      output.said(saved, `Account ${id} may have ${inWords(saved.limits)}.`);
+      output.printResult(saved, `Account ${id} may have ${inWords(saved.limits)}.`);
     });
 
   const setCapability = async (id: string, capability: string, granted: boolean): Promise<void> => {
     const path = `${ACCOUNTS}/${segment(id)}/capabilities`;
     const saved = await adminClient().post<Account>(path, { capability, granted });
-    output.said(saved, `Account ${id} has: ${saved.capabilities.join(", ") || "no capability"}.`);
+    output.printResult(saved, `Account ${id} has: ${saved.capabilities.join(", ") || "no capability"}.`);
   };
   account
     .command("grant-capability <account> [capability]")

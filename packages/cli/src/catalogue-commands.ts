@@ -34,7 +34,7 @@ function regionCommands(program: Command, output: Output): void {
     .requiredOption("--country <code>", "two letters, such as de")
     .action(async (id: string, options: { label: string; country: string }) => {
       const saved = await adminClient().post<Region>("/admin/regions", { id, ...options });
-      output.said(saved, `Region ${id}. Next, its hosts: moorage host add --help`);
+      output.printResult(saved, `Region ${id}. Next, its hosts: moorage host add --help`);
     });
   region
     .command("outage <id>")
@@ -44,7 +44,7 @@ function regionCommands(program: Command, output: Output): void {
     .action(async (id: string, { message = null, over }: { message?: string | null; over?: true }) => {
       if (message === null && over !== true) throw new Refused("Give --message <text>, or --over.");
       const saved = await adminClient().post<Region>(`/admin/regions/${segment(id)}/outage`, { message });
-      output.said(saved, message === null ? `Region ${id} is up.` : `Region ${id} is down: ${message}`);
+      output.printResult(saved, message === null ? `Region ${id} is up.` : `Region ${id} is down: ${message}`);
     });
   region
     .command("list")
@@ -90,7 +90,10 @@ function planCommands(program: Command, output: Output): void {
         ...{ id, label, class: kind, memory_mb: memoryMb, disk_mb: diskMb, vcpus, deprecated },
         price: priceIn(options),
       });
-      output.said(saved, `Plan ${id}: ${saved.price.hourly} dollars an hour, ${saved.price.monthly} a month at most.`);
+      output.printResult(
+        saved,
+        `Plan ${id}: ${saved.price.hourly} dollars an hour, ${saved.price.monthly} a month at most.`,
+      );
     });
   plan
     .command("list")
@@ -125,7 +128,7 @@ function engineCommands(program: Command, output: Output): void {
     .requiredOption("--prepared <sha256>", "of the prepared data directory that nodes start from")
     .action(async (id: string, options: { image: string; prepared: string }) => {
       const saved = await adminClient().post<EngineVersion>("/admin/engines", { id, ...options });
-      output.said(saved, `Engine version ${id}. Every host needs this image and this prepared directory.`);
+      output.printResult(saved, `Engine version ${id}. Every host needs this image and this prepared directory.`);
     });
   engine
     .command("image <id> <sha256>")
@@ -133,7 +136,7 @@ function engineCommands(program: Command, output: Output): void {
     .action(async (id: string, image: string) => {
       const path = `/admin/engines/${id.split("/").map(segment).join("/")}/image`;
       const saved = await adminClient().post<{ databases: number }>(path, { image });
-      output.said(
+      output.printResult(
         saved,
         `Engine version ${id}. Databases that take the image in their next windows: ${saved.databases}.`,
       );

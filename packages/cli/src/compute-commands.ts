@@ -34,7 +34,7 @@ export function computeCommands(program: Command, output: Output): void {
     .action(async (account: string, label: string, options: { region: string; plan?: string; host?: string }) => {
       const path = `/admin/accounts/${segment(account)}/computes`;
       const saved = await adminClient().post<Shown>(path, { label, ...options });
-      output.said(saved, `Compute ${label} (${saved.id}). Next, its disks: moorage disk add ${saved.id} --help`);
+      output.printResult(saved, `Compute ${label} (${saved.id}). Next, its disks: moorage disk add ${saved.id} --help`);
     });
 
   compute
@@ -52,7 +52,7 @@ export function computeCommands(program: Command, output: Output): void {
     .description("one of them, with its disks")
     .action(async (id: string) => {
       const shown = await adminClient().get<Shown>(pathOf(id));
-      output.said(
+      output.printResult(
         shown,
         [tableOf([rowOf(shown)]), shown.disks.length === 0 ? "No disk." : tableOf(shown.disks.map(rowOfDisk))].join(
           "\n",
@@ -68,13 +68,13 @@ export function computeCommands(program: Command, output: Output): void {
     .option("--no-image", "make no images of its disks")
     .action(async (id: string, { image }: { image: boolean }) => {
       const removed = await adminClient().post<Removed>(`${pathOf(id)}/remove`, { image });
-      output.said(removed, sayRemoved(removed));
+      output.printResult(removed, removedText(removed));
     });
 
   diskCommands(program, output);
 }
 
-function sayRemoved({ id, label, account, images, not_kept }: Removed): string {
+function removedText({ id, label, account, images, not_kept }: Removed): string {
   return [
     `Compute ${label} (${id}) of account ${account} is removed.`,
     ...images.map(
@@ -106,7 +106,7 @@ function diskCommands(program: Command, output: Output): void {
     .action(async (compute: string, label: string, { sizeMb, filesystem, device }: DiskOptions) => {
       const body = { label, size_mb: sizeMb, filesystem, device };
       const saved = await adminClient().post<Disk>(`${pathOf(compute)}/disks`, body);
-      output.said(saved, `Disk ${label} (${saved.id}) of compute ${compute}.`);
+      output.printResult(saved, `Disk ${label} (${saved.id}) of compute ${compute}.`);
     });
 
   disk
@@ -122,7 +122,7 @@ function diskCommands(program: Command, output: Output): void {
     .description("forget a disk")
     .action(async (id: string) => {
       const removed = await adminClient().post<Disk>(`/admin/disks/${segment(id)}/remove`, {});
-      output.said(removed, `Disk ${removed.label} (${removed.id}) of compute ${removed.compute} is removed.`);
+      output.printResult(removed, `Disk ${removed.label} (${removed.id}) of compute ${removed.compute} is removed.`);
     });
 }
 

@@ -22,8 +22,8 @@ type Deleted = {
   data_until: string;
   undelete_until: string;
 };
-type Begun = { id: number; label: string; waits_for: string[]; leads?: number; left_out?: number };
-type Tail = {
+type BootstrapReply = { id: number; label: string; waits_for: string[]; primary?: number; left_out?: number };
+type LostTransactions = {
   name: string;
   timeline: string;
   node: number;
@@ -58,34 +58,36 @@ export function databaseCommands(program: Command, output: Output): void {
     .description("bring a deleted database back, with its last archived data, on new nodes")
     .action(async (id: string) => {
       const reply = await adminClient().post<Undeleted>(`/admin/databases/${segment(id)}/undelete`, {});
-      output.said(reply, inWords(reply));
+      output.printResult(reply, inWords(reply));
     });
 
   database
-    .command("begin <id>")
+    .command("bootstrap <id>")
     .description("have the nodes of a database of three begin their group, when none of them does by itself")
     .option("--accept-loss", "without nodes whose hosts are dead: what only they had is lost")
     .action(async (id: string, { acceptLoss }: { acceptLoss?: true }) => {
-      const reply = await adminClient().post<Begun>(`/admin/databases/${segment(id)}/begin`, {
+      const reply = await adminClient().post<BootstrapReply>(`/admin/databases/${segment(id)}/bootstrap`, {
         accept_loss: acceptLoss === true,
       });
       const next =
-        reply.leads === undefined
+        reply.primary === undefined
           ? `begins with the node that has the most, as soon as ${reply.waits_for.join(", ")} have said what they have.`
-          : `is led by node ${reply.leads} alone, until others follow it.${leftOut(reply)}`;
-      output.said(reply, `Database ${reply.label} (${reply.id}) ${next}`);
+          : `is led by node ${reply.primary} alone, until others follow it.${leftOut(reply)}`;
+      output.printResult(reply, `Database ${reply.label} (${reply.id}) ${next}`);
     });
 
   database
-    .command("tails <id>")
+    .command("lost-transactions <id>")
     .description("what former leaders of an asynchronous database alone had: lost to it, and kept for a week")
     .action(async (id: string) => {
-      const tails = await adminClient().all<Tail>(`/admin/databases/${segment(id)}/tails`);
-      output.list(tails, rowOfTail, "Nothing was lost to it in the last week.");
+      const lostTransactions = await adminClient().all<LostTransactions>(
+        `/admin/databases/${segment(id)}/lost-transactions`,
+      );
+      output.list(lostTransactions, rowOfLostTransactions, "Nothing was lost to it in the last week.");
     });
 }
 
-const leftOut = ({ left_out = 0 }: Begun): string =>
+const leftOut = ({ left_out = 0 }: BootstrapReply): string =>
   left_out === 0
     ? ""
     : ` It goes on without ${left_out} transactions that its backups have: a fork to a time before has them.`;
@@ -107,10 +109,10 @@ const rowOf = ({ id, account, label, region, plan, nodes, engine, status, advice
   nodes,
   engine,
   status,
-  strange: advice ?? "",
+  warnings: advice ?? "",
 });
 
-const rowOfTail = ({ node, transactions, bytes, saved, kept_until, object }: Tail) => ({
+const rowOfLostTransactions = ({ node, transactions, bytes, saved, kept_until, object }: LostTransactions) => ({
   node,
   transactions,
   bytes,

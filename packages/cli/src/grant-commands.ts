@@ -27,7 +27,7 @@ export function grantCommands(user: Command, output: Output): void {
     .description("what a user holds: for the whole account, and on single databases and compute instances")
     .action(async (account: string, username: string) => {
       const held = await adminClient().get<Grants>(pathOf(account, username));
-      output.said(held, inWords(held));
+      output.printResult(held, inWords(held));
     });
 
   grants
@@ -56,7 +56,7 @@ export function grantCommands(user: Command, output: Output): void {
         ...deny.map((grant) => [grant, false] as const),
       ]);
       const held = await adminClient().post<Grants>(pathOf(account, username), { global, database, compute });
-      output.said(held, inWords(held));
+      output.printResult(held, inWords(held));
     });
 }
 type SetOptions = { allow: GlobalGrant[]; deny: GlobalGrant[]; database: EntityGrant[]; compute: EntityGrant[] };

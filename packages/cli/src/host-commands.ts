@@ -56,7 +56,7 @@ export function hostCommands(program: Command, output: Output): void {
         disk_mb: options["diskMb"],
         vcpus: options["vcpus"],
       });
-      output.said(
+      output.printResult(
         reply,
         reply.enrol_token === undefined
           ? `Host ${name} (${reply.id}) is enrolled already.`
@@ -69,7 +69,7 @@ export function hostCommands(program: Command, output: Output): void {
     .description("say that a host never comes back: its nodes are replaced where others have their data")
     .action(async (name: string) => {
       const reply = await adminClient().post<{ name: string; nodes: number }>(`/admin/hosts/${segment(name)}/dead`, {});
-      output.said(
+      output.printResult(
         reply,
         `${reply.name} is dead. It held ${reply.nodes} nodes; those of databases of three are replaced.`,
       );
@@ -88,7 +88,7 @@ export function hostCommands(program: Command, output: Output): void {
         throw new Refused(`No host is called ${name}. There are: ${hosts.map((each) => each.name).join(", ")}.`);
       const allowed = allowance(found.id, options, new Date());
       await client.post(`/admin/hosts/${found.id}/allowance`, allowed);
-      output.said(allowed, `${name} may delete ${options.count} databases within ${options.minutes} minutes.`);
+      output.printResult(allowed, `${name} may delete ${options.count} databases within ${options.minutes} minutes.`);
     });
 }
 
@@ -112,5 +112,5 @@ const rowOf = (host: Host) => ({
   seen: host.silent_seconds === null ? "never" : `${host.silent_seconds} s ago`,
   "memory MB": `${host.memory_mb.reserved} of ${host.memory_mb.total}`,
   "disk MB": `${host.disk_mb.reserved} of ${host.disk_mb.total}, trash ${host.disk_mb.trash}`,
-  strange: [...(host.clock_wrong ? ["clock is off"] : []), ...host.unknown].join(", "),
+  warnings: [...(host.clock_wrong ? ["clock is off"] : []), ...host.unknown].join(", "),
 });

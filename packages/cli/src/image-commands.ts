@@ -54,7 +54,7 @@ export function imageCommands(program: Command, output: Output): void {
     .option("--replace", "retire the image that has this name now")
     .action(async (id: string, publication: Publication) => {
       const published = await adminClient().post<Image>(`${pathOf(id)}/publish`, publication);
-      output.said(published, `${published.label} is ${published.id} now, for everybody.`);
+      output.printResult(published, `${published.label} is ${published.id} now, for everybody.`);
     });
 
   image
@@ -63,7 +63,10 @@ export function imageCommands(program: Command, output: Output): void {
     .option("--eol <time>", "when its end of life is planned")
     .action(async (id: string, { eol }: { eol?: string }) => {
       const saved = await adminClient().post<Image>(`${pathOf(id)}/deprecate`, { eol });
-      output.said(saved, `${saved.id} is deprecated${saved.eol === null ? "" : `; its end of life is ${saved.eol}`}.`);
+      output.printResult(
+        saved,
+        `${saved.id} is deprecated${saved.eol === null ? "" : `; its end of life is ${saved.eol}`}.`,
+      );
     });
 
   image
@@ -71,7 +74,7 @@ export function imageCommands(program: Command, output: Output): void {
     .description("delete a public image, for everybody and for good")
     .action(async (id: string) => {
       const retired = await adminClient().post<Image>(`${pathOf(id)}/retire`, {});
-      output.said(retired, `${retired.id} is retired; its data are being deleted.`);
+      output.printResult(retired, `${retired.id} is retired; its data are being deleted.`);
     });
 
   limitsCommand(image, output);
@@ -93,7 +96,7 @@ function limitsCommand(image: Command, output: Output): void {
         ? await client.get<AccountLimits>(path)
         : await client.put<AccountLimits>(path, named);
       const { limits, used } = found;
-      output.said(
+      output.printResult(
         found,
         `Account ${found.account} has ${used.images} of ${limits.images} images and ${used.total_mb} of ${limits.total_mb} MB; each may have ${limits.raw_mb} MB.`,
       );

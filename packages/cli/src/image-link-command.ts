@@ -14,10 +14,10 @@ export function imageLinkCommand(image: Command, output: Output): void {
       new Option("--format <kind>", "the disk as it is, or compressed").choices(["raw", "gzip"]).default("raw"),
     )
     .option("--hours <n>", "how long the address can be used", positiveNumber, 1)
-    .option("--region <id>", "whose store is read first, if it is not the depot's own")
+    .option("--region <id>", "whose store is read first, if it is not the image server's own")
     .action(async (id: string, options: LinkOptions) => {
       const link = await adminClient().post<ImageLink>(`/admin/images/${segment(id)}/link`, options);
-      output.said(
+      output.printResult(
         link,
         [
           link.url,

@@ -49,7 +49,7 @@ export function invoiceCommands(program: Command, output: Output): void {
     .action(async (id: string) => {
       const found = await adminClient().get<Invoice & { items: Item[] }>(`${INVOICES}/${segment(id)}`);
       const sums = found.tax_summary.map(({ name, tax }) => `${name}: ${dollars(tax)}`);
-      output.said(
+      output.printResult(
         found,
         [
           `Invoice #${found.id} of ${found.date}, for ${found.month}: account ${found.account}, ${found.company}`,
@@ -67,7 +67,10 @@ export function invoiceCommands(program: Command, output: Output): void {
       const { differences, ...found } = await adminClient().get<Invoice & { differences: Difference[] }>(path);
       const lines = differences.map(({ what, invoiced, rated }) => `${what}: invoiced ${invoiced}, rated ${rated}`);
       if (differences.length > 0) throw new Refused(`Invoice #${found.id} differs.\n${lines.join("\n")}`);
-      output.said({ ...found, differences }, `Invoice #${found.id} comes out the same: ${dollars(found.total)}.`);
+      output.printResult(
+        { ...found, differences },
+        `Invoice #${found.id} comes out the same: ${dollars(found.total)}.`,
+      );
     });
 
   invoice
@@ -77,7 +80,7 @@ export function invoiceCommands(program: Command, output: Output): void {
     .requiredOption("--label <text>", "what the line says; of each invoice once")
     .action(async (id: string, adjustment: { amount: string; label: string }) => {
       const saved = await adminClient().post<Written>(`${INVOICES}/${segment(id)}/corrections`, adjustment);
-      output.said(saved, inWords(saved));
+      output.printResult(saved, inWords(saved));
     });
 
   invoice
@@ -87,7 +90,7 @@ export function invoiceCommands(program: Command, output: Output): void {
     .requiredOption("--label <text>", "what the line says; of each account once")
     .action(async (id: string, adjustment: { amount: string; label: string }) => {
       const saved = await adminClient().post<Written>(`/admin/accounts/${segment(id)}/adjustments`, adjustment);
-      output.said(saved, inWords(saved));
+      output.printResult(saved, inWords(saved));
     });
 
   const ledger = program.command("ledger").description("the books");
@@ -98,7 +101,10 @@ export function invoiceCommands(program: Command, output: Output): void {
       const found = await adminClient().get<Ledger>("/admin/ledger");
       const lines = found.faults.map(({ account, fault, micros }) => `account ${account}: ${fault} by ${micros / 1e6}`);
       if (lines.length > 0) throw new Refused(`The books are wrong.\n${lines.join("\n")}`);
-      output.said(found, `The books balance, and agree with invoices, payments and refunds: ${found.rows} rows.`);
+      output.printResult(
+        found,
+        `The books balance, and agree with invoices, payments and refunds: ${found.rows} rows.`,
+      );
     });
 }
 

@@ -23,16 +23,16 @@ export async function moorage(args: readonly string[], terminal: Terminal): Prom
   try {
     if (args.length > 0) await program.parseAsync(args, { from: "user" });
     else {
-      terminal.say(program.helpInformation());
+      terminal.print(program.helpInformation());
       const next = isOperator ? await nextStep(adminClient()) : await tenantNextStep(terminal.env, profileName());
-      terminal.say(`Next: ${next}`);
+      terminal.print(`Next: ${next}`);
     }
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
     const words = inWords(error);
     if (words === undefined) throw error;
-    terminal.tell(words);
+    terminal.printError(words);
     return 1;
   }
 }
@@ -47,15 +47,15 @@ function build(args: readonly string[], terminal: Terminal, endWith: (code: numb
     )
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      writeOut: (text) => terminal.say(text.trimEnd()),
-      writeErr: (text) => terminal.tell(text.trimEnd()),
+      writeOut: (text) => terminal.print(text.trimEnd()),
+      writeErr: (text) => terminal.printError(text.trimEnd()),
     })
     .helpCommand(false)
     .showHelpAfterError()
     .exitOverride();
-  const output = createOutput(program, terminal.say);
+  const output = createOutput(program, terminal.print);
   const profileName = (): string | undefined => program.opts<{ profile?: string }>().profile;
-  const client = () => clientOf(terminal.env, profileName(), (line) => terminal.tell(line));
+  const client = () => clientOf(terminal.env, profileName(), (line) => terminal.printError(line));
 
   const tenant = { heading: "As a tenant:", root: tenantCommands({ terminal, output, client }, endWith) };
   const isOperator = sideOf(args, terminal) === "operator";
@@ -75,6 +75,6 @@ function build(args: readonly string[], terminal: Terminal, endWith: (code: numb
 /** Looked for before anything is parsed: which commands there are depends on it. */
 function sideOf(args: readonly string[], { env }: Terminal): string {
   const flag = args.findIndex((arg) => arg === "--as" || arg.startsWith("--as="));
-  const said = flag === -1 ? undefined : (args[flag]?.split("=")[1] ?? args[flag + 1]);
-  return said ?? (env["MOORAGE_OPERATOR_TOKEN"] ? "operator" : "tenant");
+  const chosen = flag === -1 ? undefined : (args[flag]?.split("=")[1] ?? args[flag + 1]);
+  return chosen ?? (env["MOORAGE_OPERATOR_TOKEN"] ? "operator" : "tenant");
 }

@@ -35,7 +35,10 @@ export function maintenanceCommands(program: Command, output: Output): void {
       const path = `/admin/computes/${segment(compute)}/maintenance`;
       const saved = await adminClient().post<Maintenance>(path, options);
       const next = `When you begin: moorage maintenance start ${saved.id}`;
-      output.said(saved, `Maintenance ${saved.id}: ${saved.type} of ${saved.label} at ${saved.when} UTC. ${next}`);
+      output.printResult(
+        saved,
+        `Maintenance ${saved.id}: ${saved.type} of ${saved.label} at ${saved.when} UTC. ${next}`,
+      );
     });
 
   const step = (verb: string, description: string): void => {
@@ -44,7 +47,10 @@ export function maintenanceCommands(program: Command, output: Output): void {
       .description(description)
       .action(async (id: string) => {
         const saved = await adminClient().post<Maintenance>(`${MAINTENANCE}/${segment(id)}/${verb}`, {});
-        output.said(saved, `Maintenance ${saved.id} (${saved.type} of compute ${saved.compute}) is ${saved.status}.`);
+        output.printResult(
+          saved,
+          `Maintenance ${saved.id} (${saved.type} of compute ${saved.compute}) is ${saved.status}.`,
+        );
       });
   };
   step("start", "it has begun");

@@ -32,7 +32,7 @@ export function oauthClientCommands(program: Command, output: Output): void {
 
   const setStatus = async (id: string, status: string, words: string): Promise<void> => {
     const saved = await adminClient().post<Client>(`${CLIENTS}/${segment(id)}/status`, { status });
-    output.said(saved, `${saved.label} (${saved.id}) of account ${saved.account} is ${saved.status}. ${words}`);
+    output.printResult(saved, `${saved.label} (${saved.id}) of account ${saved.account} is ${saved.status}. ${words}`);
   };
   const closed = "Nobody can sign in to it, and its tokens are dead everywhere within a second.";
   client
@@ -55,7 +55,7 @@ export function oauthClientCommands(program: Command, output: Output): void {
     .action(async (id: string, { query }: { query: "on" | "off" }) => {
       const path = `${CLIENTS}/${segment(id)}/trust`;
       const saved = await adminClient().post<Client>(path, { may_add_query: query === "on" });
-      output.said(
+      output.printResult(
         saved,
         saved.may_add_query
           ? `${saved.label} (${saved.id}) may add a query to ${saved.redirect_uri}.`

@@ -10,7 +10,7 @@ import { maintenanceCommands } from "./maintenance-commands.ts";
 import { oauthClientCommands } from "./oauth-client-commands.ts";
 import type { Output } from "./output.ts";
 import { paymentCommands } from "./payment-commands.ts";
-import { promotionCommands } from "./promotion-commands.ts";
+import { creditCommands } from "./credit-commands.ts";
 import { recoverCommand } from "./recover-command.ts";
 import { taxCommands } from "./tax-commands.ts";
 import { tokenCommands } from "./token-commands.ts";
@@ -26,7 +26,7 @@ export function operatorCommands(output: Output): Command {
   imageCommands(root, output);
   maintenanceCommands(root, output);
   accountCommands(root, output);
-  promotionCommands(root, output);
+  creditCommands(root, output);
   taxCommands(root, output);
   invoiceCommands(root, output);
   paymentCommands(root, output);

@@ -8,19 +8,19 @@ export type Output = {
   /** A list, or what to do when there is nothing in it yet. */
   list<T>(items: readonly T[], rowOf: (item: T) => Row, whenEmpty: string): void;
   /** What came of a command: in words for people, whole for programs. */
-  said(reply: unknown, words: string): void;
+  printResult(reply: unknown, text: string): void;
 };
 
-export function createOutput(program: Command, say: (text: string) => void): Output {
+export function createOutput(program: Command, print: (text: string) => void): Output {
   const isForPrograms = (): boolean => program.opts<{ json?: true }>().json === true;
   return {
     isForPrograms,
     list(items, rowOf, whenEmpty) {
-      if (isForPrograms()) say(JSON.stringify(items, undefined, 2));
-      else say(items.length === 0 ? whenEmpty : tableOf(items.map(rowOf)));
+      if (isForPrograms()) print(JSON.stringify(items, undefined, 2));
+      else print(items.length === 0 ? whenEmpty : tableOf(items.map(rowOf)));
     },
-    said(reply, words) {
-      say(isForPrograms() ? JSON.stringify(reply, undefined, 2) : words);
+    printResult(reply, text) {
+      print(isForPrograms() ? JSON.stringify(reply, undefined, 2) : text);
     },
   };
 }

@@ -18,7 +18,7 @@ export function priceCommands(plan: Command, output: Output): void {
     .option("--from <time>", "a full hour in UTC, such as 2026-12-01T00:00:00; the next one, if left out")
     .action(async (id: string, { from, ...options }: PriceOptions & { from?: string }) => {
       const saved = await adminClient().post<Price>(pathOf(id), { ...priceIn(options), from });
-      output.said(
+      output.printResult(
         saved,
         `Plan ${id} from ${saved.from}: ${saved.hourly} dollars an hour, ${saved.monthly} a month at most.`,
       );

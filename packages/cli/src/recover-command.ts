@@ -24,7 +24,7 @@ export function recoverCommand(program: Command, output: Output): void {
         wait_seconds: options.wait,
         without: options.without,
       });
-      output.said(found, inWords(found));
+      output.printResult(found, inWords(found));
     });
 }
 

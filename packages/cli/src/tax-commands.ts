@@ -32,7 +32,7 @@ export function taxCommands(program: Command, output: Output): void {
       ) => {
         const body = { country, name, ...options, waived_by_tax_id: waivedByTaxId };
         const saved = await adminClient().post<Tax>(TAXES, body);
-        output.said(saved, `${name} in ${placeOf(saved)} from ${saved.from}: ${saved.percent} %.`);
+        output.printResult(saved, `${name} in ${placeOf(saved)} from ${saved.from}: ${saved.percent} %.`);
       },
     );
 
@@ -44,7 +44,7 @@ export function taxCommands(program: Command, output: Output): void {
     .action(async (country: string, name: string, options: { state?: string; at?: string }) => {
       const ended = await adminClient().post<{ data: Tax[] }>(`${TAXES}/end`, { country, name, ...options });
       const last = ended.data.at(-1);
-      output.said(
+      output.printResult(
         ended.data,
         last === undefined ? `${name} is not to come any more.` : `${name} in ${placeOf(last)} ends at ${last.until}.`,
       );

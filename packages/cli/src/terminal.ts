@@ -6,9 +6,9 @@ import { Writable } from "node:stream";
 export type Terminal = {
   env: Readonly<Record<string, string | undefined>>;
   /** A line of the answer. */
-  say(line: string): void;
+  print(line: string): void;
   /** A line beside the answer, which a program that reads the answer does not get. */
-  tell(line: string): void;
+  printError(line: string): void;
   write(bytes: Uint8Array): void;
   /** How far something is. In a terminal each line replaces the one before; undefined ends it. */
   progress(line: string | undefined): void;
@@ -17,7 +17,7 @@ export type Terminal = {
   /** Typed without being shown, or piped in. */
   secret(question: string): Promise<string>;
   /** What a person types in answer. Undefined: nobody is there to ask. */
-  ask(question: string): Promise<string | undefined>;
+  prompt(question: string): Promise<string | undefined>;
 };
 
 export function createTerminal(): Terminal {
@@ -25,10 +25,10 @@ export function createTerminal(): Terminal {
   const beside = (line: string): void => void stderr.write(`${line}\n`);
   return {
     env: process.env,
-    say: (line) => void stdout.write(`${line}\n`),
-    tell: beside,
+    print: (line) => void stdout.write(`${line}\n`),
+    printError: beside,
     write: (bytes) => void stdout.write(bytes),
-    progress: stderr.isTTY ? (line) => void stderr.write(`\r\x1b[K${line ?? ""}`) : onceEach(beside),
+    progress: stderr.isTTY ? (line) => void stderr.write(`\r\x1b[K${line ?? ""}`) : withoutRepeats(beside),
     input: () => text(stdin),
     async secret(question) {
       if (!stdin.isTTY) return (await text(stdin)).trim();
@@ -40,7 +40,7 @@ export function createTerminal(): Terminal {
       stderr.write("\n");
       return answer.trim();
     },
-    async ask(question) {
+    async prompt(question) {
       if (!stdin.isTTY || !stderr.isTTY) return undefined;
       const reader = createInterface({ input: stdin, output: stderr });
       const answer = await reader.question(question);
@@ -51,10 +51,10 @@ export function createTerminal(): Terminal {
 }
 
 /** Where lines cannot be replaced, the same one is not said twice. */
-function onceEach(tell: (line: string) => void): Terminal["progress"] {
+function withoutRepeats(printLine: (line: string) => void): Terminal["progress"] {
   let before: string | undefined;
   return (line) => {
-    if (line !== undefined && line !== before) tell(line);
+    if (line !== undefined && line !== before) printLine(line);
     before = line;
   };
 }

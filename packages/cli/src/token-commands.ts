@@ -28,7 +28,7 @@ export function tokenCommands(program: Command, output: Output): void {
         const path = `/admin/accounts/${segment(account)}/users/${segment(username)}/tokens`;
         const { label, scope: scopes, expires = null } = options;
         const issued = await adminClient().post<Token & { token: string }>(path, { label, scopes, expires });
-        output.said(issued, `Token ${issued.id}. It is shown this once:\n${issued.token}`);
+        output.printResult(issued, `Token ${issued.id}. It is shown this once:\n${issued.token}`);
       },
     );
 
@@ -46,7 +46,7 @@ export function tokenCommands(program: Command, output: Output): void {
     .action(async (account: string, id: string) => {
       const path = `/admin/accounts/${segment(account)}/tokens/${segment(id)}/revoke`;
       const revoked = await adminClient().post<Token>(path, {});
-      output.said(revoked, `Token ${revoked.id} (${revoked.label}, of ${revoked.username}) is revoked.`);
+      output.printResult(revoked, `Token ${revoked.id} (${revoked.label}, of ${revoked.username}) is revoked.`);
     });
 }
 

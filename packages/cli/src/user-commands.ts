@@ -21,7 +21,7 @@ export function userCommands(program: Command, output: Output): void {
       const next = saved.restricted
         ? `Restricted: give grants with: moorage user grants set ${account} ${username} --help`
         : `A token: moorage token create ${account} ${username} --label <name> --scope '*'. A password: moorage user password-link ${account} ${username}`;
-      output.said(saved, `User ${username} of account ${account}. ${next}`);
+      output.printResult(saved, `User ${username} of account ${account}. ${next}`);
     });
 
   user
@@ -43,7 +43,7 @@ export function userCommands(program: Command, output: Output): void {
     .action(async (account: string, username: string) => {
       const path = `/admin/accounts/${segment(account)}/users/${segment(username)}/password-link`;
       const made = await adminClient().post<{ link: string; expires: string }>(path, {});
-      output.said(
+      output.printResult(
         made,
         `Whoever opens it chooses the password of ${username}. It works once, until ${made.expires} UTC:
 ${made.link}`,
@@ -56,7 +56,7 @@ ${made.link}`,
     .action(async (account: string, username: string) => {
       const path = `/admin/accounts/${segment(account)}/users/${segment(username)}/two-factor/off`;
       const done = await adminClient().post<{ username: string }>(path, {});
-      output.said(
+      output.printResult(
         done,
         `${username} signs in by password alone, and was told so by letter. Whoever asked you for this: make sure that it was them.`,
       );

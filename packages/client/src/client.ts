@@ -54,9 +54,9 @@ export function createClient(options: ClientOptions): Client {
     call: (operation, ...[input]) => request(operation, input) as never,
 
     async *items(operation, ...[input]) {
-      const asked = (input ?? {}) as AnyInput;
-      for (let page = Number(asked.query?.["page"] ?? 1); ; page++) {
-        const reply = await request(operation, { ...asked, query: { ...asked.query, page } });
+      const callInput = (input ?? {}) as AnyInput;
+      for (let page = Number(callInput.query?.["page"] ?? 1); ; page++) {
+        const reply = await request(operation, { ...callInput, query: { ...callInput.query, page } });
         const { data, pages } = reply as { data: never[]; pages: number };
         yield* data;
         if (page >= pages) return;
@@ -66,11 +66,11 @@ export function createClient(options: ClientOptions): Client {
     waitFor: (event, how = "action" in event ? event : {}) => waitForEvent(client, event, how),
 
     async callAndWait(operation, input, how = {}) {
-      const asked = (input ?? {}) as AnyInput;
+      const callInput = (input ?? {}) as AnyInput;
       const sending = how.signal === undefined ? {} : { signal: how.signal };
       const after = await newestEventId(client, sending);
-      const reply = await request(operation, { ...sending, ...asked });
-      const id = entityIdOf(operation, asked, reply);
+      const reply = await request(operation, { ...sending, ...callInput });
+      const id = entityIdOf(operation, callInput, reply);
       const waited = { action: operation.emits[0], after, ...(id === undefined ? {} : { entity: { id } }) };
       return { reply: reply as never, event: await waitForEvent(client, waited, how) };
     },

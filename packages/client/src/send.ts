@@ -60,7 +60,7 @@ const mayRepeat = ({ status, headers }: Response): boolean =>
   passing.includes(status) && !headers.has("x-maintenance-mode");
 
 function waitOf(reply: Response | undefined, attempt: number): number {
-  const told = Number(reply?.headers.get("retry-after") ?? Number.NaN);
-  if (Number.isFinite(told)) return Math.min(Math.max(told, 0), LONGEST_WAIT_SECONDS) * 1000;
+  const retryAfter = Number(reply?.headers.get("retry-after") ?? Number.NaN);
+  if (Number.isFinite(retryAfter)) return Math.min(Math.max(retryAfter, 0), LONGEST_WAIT_SECONDS) * 1000;
   return 200 * 2 ** attempt * (0.5 + Math.random() / 2);
 }

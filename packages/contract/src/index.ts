@@ -2,7 +2,7 @@ export * from "./account.ts";
 export * from "./computes.ts";
 export * from "./database-backups.ts";
 export * from "./database-failovers.ts";
-export * from "./database-life.ts";
+export * from "./database-lifecycle.ts";
 export * from "./database-metrics.ts";
 export * from "./databases.ts";
 export * from "./email.ts";

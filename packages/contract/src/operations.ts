@@ -2,7 +2,7 @@ import * as account from "./account.ts";
 import * as computes from "./computes.ts";
 import * as databaseBackups from "./database-backups.ts";
 import * as databaseFailovers from "./database-failovers.ts";
-import * as databaseLife from "./database-life.ts";
+import * as databaseLifecycle from "./database-lifecycle.ts";
 import * as databaseMetrics from "./database-metrics.ts";
 import * as databases from "./databases.ts";
 import * as events from "./events.ts";
@@ -28,7 +28,7 @@ export const operations: readonly Operation[] = [
   databases,
   databaseBackups,
   databaseFailovers,
-  databaseLife,
+  databaseLifecycle,
   databaseMetrics,
   events,
   images,

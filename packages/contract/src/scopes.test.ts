@@ -42,11 +42,11 @@ test("nobody hands on what they do not hold, for every pair of all scopes", () =
         ? [scope, scope.replace("read_write", "read_only")]
         : [scope];
   for (const held of all)
-    for (const wanted of all)
-      expect([held, wanted, covers([held], [wanted])]).toEqual([
+    for (const requested of all)
+      expect([held, requested, covers([held], [requested])]).toEqual([
         held,
-        wanted,
-        opens(wanted).every((opened) => opens(held).includes(opened)),
+        requested,
+        opens(requested).every((opened) => opens(held).includes(opened)),
       ]);
   expect(covers(["databases:read_only", "images:read_only"], ["databases:read_only", "images:read_write"])).toBe(false);
   expect(covers([], [])).toBe(true);

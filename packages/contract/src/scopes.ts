@@ -64,5 +64,5 @@ export function holds(held: readonly string[], needed: Scope): boolean {
 }
 
 /** Whether who holds these may hand these on. */
-export const covers = (held: readonly string[], wanted: readonly string[]): boolean =>
-  wanted.every((scope) => (scope === "*" ? held.includes("*") : holds(held, scope as Scope)));
+export const covers = (held: readonly string[], requested: readonly string[]): boolean =>
+  requested.every((scope) => (scope === "*" ? held.includes("*") : holds(held, scope as Scope)));

@@ -48,10 +48,10 @@ create table nodes (
   memory_mb bigint not null,
   disk_mb bigint not null,
   -- What it should be, as sent to its host.
-  wanted jsonb,
-  wanted_epoch integer not null default 0,
-  wanted_generation integer not null default 0,
-  wanted_revision bigint not null default 0,
+  desired_spec jsonb,
+  desired_epoch integer not null default 0,
+  desired_generation integer not null default 0,
+  desired_revision bigint not null default 0,
   tombstoned boolean not null default false,
   waiting_operation_id bigint,
   -- What its host last said it is.
@@ -69,12 +69,12 @@ create table nodes (
 );
 create unique index nodes_port on nodes (host_id, port) where released_at is null;
 create index nodes_by_database on nodes (account_id, database_id);
-create index nodes_by_host_revision on nodes (host_id, wanted_revision);
+create index nodes_by_host_revision on nodes (host_id, desired_revision);
 create index nodes_to_release on nodes (host_id) where tombstoned and observed_state = 'gone' and released_at is null;
 create index nodes_by_waiting_operation on nodes (waiting_operation_id) where waiting_operation_id is not null;
 
 -- Which generations an operation asked for, by phase. Written once: a repeated `want` returns the same.
-create table wanted_phases (
+create table desired_phases (
   operation_id bigint not null references operations,
   phase text not null,
   -- [{ node, epoch, generation }]

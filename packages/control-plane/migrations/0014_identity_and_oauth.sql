@@ -79,7 +79,7 @@ create sequence mails_seq;
 create table mails (
   id bigint primary key default next_id('mails_seq'),
   -- Sealed: it says who gets it. A link is made when the letter is sent, and stands in none.
-  letter text not null,
+  message text not null,
   created_at timestamptz not null,
   due_at timestamptz not null,
   tries integer not null default 0,

@@ -80,10 +80,10 @@ create table tax_rates (
   primary key (country, state, name, valid_from)
 );
 
-create sequence promotions_seq;
-create table promotions (
+create sequence credits_seq;
+create table credits (
   account_id bigint not null references accounts,
-  id bigint not null default next_id('promotions_seq'),
+  id bigint not null default next_id('credits_seq'),
   description text not null,
   summary text not null,
   service_type text not null default 'all',
@@ -148,12 +148,12 @@ create table invoice_items (
   resource_type text,
   resource_id bigint,
   -- Of a credit: the promotion that it was taken from. Of a correction: the adjustment.
-  promotion_id bigint,
+  credit_id bigint,
   adjustment_id bigint,
   primary key (account_id, invoice_id, ordinal),
   foreign key (account_id, invoice_id) references invoices
 );
-create index invoice_items_by_promotion on invoice_items (account_id, promotion_id) where promotion_id is not null;
+create index invoice_items_by_credit on invoice_items (account_id, credit_id) where credit_id is not null;
 create trigger invoices_are_final before update or delete on invoices for each row execute function refuse_change();
 create trigger invoice_items_are_final before update or delete on invoice_items
   for each row execute function refuse_change();

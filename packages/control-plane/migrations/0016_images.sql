@@ -34,7 +34,7 @@ create table images (
   event_id bigint,
   operation_id bigint,
   -- When the store is next asked whether the data have come.
-  next_look_at timestamptz,
+  next_check_at timestamptz,
   upload_until timestamptz,
   failed_at timestamptz,
   -- Of automatic images: shown to the tenant. `remove_at` is when whatever ends by itself ends.
@@ -52,7 +52,7 @@ create table images (
 );
 create unique index images_name on images (name) where deleted_at is null;
 create index images_by_account on images (account_id, id) where deleted_at is null;
-create index images_to_look_for on images (next_look_at) where next_look_at is not null and deleted_at is null;
+create index images_to_check on images (next_check_at) where next_check_at is not null and deleted_at is null;
 create index images_to_remove on images (remove_at) where remove_at is not null and deleted_at is null;
 create index images_to_clear on images (coalesce(clear_at, deleted_at))
   where deleted_at is not null and cleared_at is null;

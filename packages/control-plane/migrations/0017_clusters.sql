@@ -5,15 +5,15 @@ create table clusters (
   -- Sealed: the password of the members' own account.
   group_password text not null,
   -- When somebody should look at its health again; null while nothing is to be done.
-  look_at timestamptz,
+  check_at timestamptz,
   -- Since when it has had fewer than three healthy members.
   degraded_since timestamptz,
   -- What its tenant, and the operator, were last told of its health; null: it is well.
-  told text,
+  tenant_message text,
   advice text,
   foreign key (account_id, database_id) references databases
 );
-create index clusters_to_look_at on clusters (look_at) where look_at is not null;
+create index clusters_to_check on clusters (check_at) where check_at is not null;
 
 -- What a member's host last said of its group.
 create table members (
@@ -45,7 +45,7 @@ create table primary_changes (
   operation_id bigint references operations,
   at timestamptz not null,
   -- By host that told it: when, and its phases in milliseconds.
-  told jsonb not null default '{}',
+  reports jsonb not null default '{}',
   gtid_before text,
   gtid_after text,
   lost bigint,
@@ -56,14 +56,14 @@ create table primary_changes (
 create index primary_changes_by_database on primary_changes (account_id, database_id, id);
 
 -- Of a cluster's timeline: the member whose logs go to the archive.
-create table keepers (
+create table archivers (
   account_id bigint not null references accounts,
   timeline_id uuid primary key references timelines on delete cascade,
   node_id uuid not null references nodes,
   since timestamptz not null
 );
 -- Members whose logs do not go on from where the archive of a timeline ends.
-create table unfit_keepers (
+create table unfit_archivers (
   timeline_id uuid not null references timelines on delete cascade,
   node_id uuid not null references nodes,
   at timestamptz not null,

@@ -1,19 +1,19 @@
 -- Who takes the writes of a database whose nodes replicate asynchronously.
-create table leaders (
+create table primary_terms (
   account_id bigint not null,
   database_id bigint primary key,
   node_id uuid not null references nodes,
   -- Higher with every change; hosts obey no lower one than they know.
   term int not null,
   -- Why the one before takes no more: see `Leader` of the agent's contract.
-  over text not null,
+  reason text not null,
   from_node uuid references nodes,
   since timestamptz not null,
   foreign key (account_id, database_id) references databases
 );
 
 -- What only a former leader had, kept in the object store for a while after its node was made anew.
-create table tails (
+create table lost_transactions (
   account_id bigint not null,
   database_id bigint not null,
   timeline_id uuid not null references timelines,
@@ -28,4 +28,4 @@ create table tails (
   primary key (timeline_id, name),
   foreign key (account_id, database_id) references databases
 );
-create index tails_by_expiry on tails (expires_at);
+create index lost_transactions_by_expiry on lost_transactions (expires_at);

@@ -6,16 +6,16 @@ import { type DatabaseRouteDeps, databaseRoutes, hasDatabase } from "#databases/
 import { eventRoutes } from "#events/index.ts";
 import { hasImage, type ImageRouteDeps, imageRoutes } from "#images/index.ts";
 import { hasCompute, inventoryRoutes } from "#inventory/index.ts";
-import { createLetters } from "#mail/index.ts";
+import { createMails } from "#mail/index.ts";
 import { notificationRoutes } from "#notifications/index.ts";
 import { type OAuthClientRouteDeps, oauthClientRoutes } from "#oauth-clients/index.ts";
 import { type OperatorDeps, operatorRoutes } from "#operator/index.ts";
 import {
-  type CardDeskDeps,
-  cardDeskRoutes,
+  type CardAdmissionDeps,
+  cardAdmissionRoutes,
   type PaymentRouteDeps,
   paymentRoutes,
-  requireDeskKey,
+  requireAdmissionKey,
 } from "#payments/index.ts";
 import { type ReadinessDeps, readiness } from "#platform/http/readiness.ts";
 import { resourceMetadata } from "#platform/http/resource-metadata.ts";
@@ -33,7 +33,7 @@ import { type UserRouteDeps, userRoutes } from "#users/index.ts";
 
 type TenantDeps = AccountRouteDeps &
   BillingRouteDeps &
-  CardDeskDeps &
+  CardAdmissionDeps &
   DatabaseRouteDeps &
   ImageRouteDeps &
   OAuthClientRouteDeps &
@@ -41,7 +41,7 @@ type TenantDeps = AccountRouteDeps &
   ProfileRouteDeps &
   TransferRouteDeps &
   UserRouteDeps;
-export type GivenDeps = Omit<TenantDeps, "exists" | "letters" | "offers" | "whenSettled"> & {
+export type GivenDeps = Omit<TenantDeps, "exists" | "mails" | "offers" | "whenSettled"> & {
   /** Where people sign in, if they can. */
   authUrl: string | undefined;
 };
@@ -55,7 +55,7 @@ export function createTenantApi(log: Log, given: GivenDeps, serving: Serving): F
   tenantHeaders(app);
   shedLoad(app, serving);
   readiness(app, serving);
-  const deps = wholeOf(given);
+  const deps = completeDeps(given);
   accountRoutes(app, deps);
   billingRoutes(app, deps);
   databaseRoutes(app, deps);
@@ -76,19 +76,23 @@ export function createTenantApi(log: Log, given: GivenDeps, serving: Serving): F
 }
 
 /** What `cards` asks of us, on an address that only it reaches: everything about a card but the card. */
-export function createCardDesk(log: Log, given: GivenDeps, serving: Bounds & { deskKey: string }): FastifyInstance {
+export function createCardAdmission(
+  log: Log,
+  given: GivenDeps,
+  serving: Bounds & { admissionKey: string },
+): FastifyInstance {
   // `cards` says whose address it saw.
   const app = createServer(log, { trustProxy: (_address, hop) => hop === 0 });
-  requireDeskKey(app, serving.deskKey);
+  requireAdmissionKey(app, serving.admissionKey);
   shedLoad(app, serving);
   app.get("/health", async () => ({ status: "ok" }));
-  cardDeskRoutes(app, wholeOf(given));
+  cardAdmissionRoutes(app, completeDeps(given));
   return app;
 }
 
-const wholeOf = (given: GivenDeps): TenantDeps => ({
+const completeDeps = (given: GivenDeps): TenantDeps => ({
   ...given,
-  letters: createLetters(given),
+  mails: createMails(given),
   offers: createOffers(given),
   whenSettled: { cancel: createWhenCancelled(given) },
   exists: {
@@ -102,7 +106,7 @@ const wholeOf = (given: GivenDeps): TenantDeps => ({
 export function createOperatorApi(log: Log, deps: Omit<OperatorDeps, "turnOffTwoFactor">): FastifyInstance {
   const app = createServer(log);
   app.get("/health", async () => ({ status: "ok" }));
-  const turnOffTwoFactor = createTwoFactorRescue({ ...deps, letters: createLetters(deps) });
+  const turnOffTwoFactor = createTwoFactorRescue({ ...deps, mails: createMails(deps) });
   operatorRoutes(app, { ...deps, turnOffTwoFactor });
   return app;
 }

@@ -59,9 +59,9 @@ test("a person signs in on our pages, agrees, and the app gets in", async () => 
   });
   const { verifier, challenge } = newProof();
   const browser = newBrowser(server.url);
-  const asked = { client_id: client.body.id, response_type: "code", scope: "databases:read_only", state: "s" };
+  const query = { client_id: client.body.id, response_type: "code", scope: "databases:read_only", state: "s" };
   const proof = { code_challenge: challenge, code_challenge_method: "S256" };
-  const signIn = await onwards(browser, await browser.get(authorizePath({ ...asked, ...proof })));
+  const signIn = await onwards(browser, await browser.get(authorizePath({ ...query, ...proof })));
   expect(signIn.status).toBe(200);
   const wrong = await submit(browser, signIn.clone(), "sign-in", { name: person.username, password: "wrong" });
   expect(wrong.status).toBe(400);

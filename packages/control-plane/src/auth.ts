@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { type AuthorizationServerDeps, createAuthorizationServer, endSessions } from "#auth/index.ts";
-import { createLetters } from "#mail/index.ts";
+import { createMails } from "#mail/index.ts";
 import type { Log } from "#platform/log.ts";
 import { createLoginTokens, createOwnTokens } from "#profile/index.ts";
 import {
@@ -32,7 +32,7 @@ export async function createAuthServer(log: Log, given: Given, serving: Serving)
   signInPages(app, {
     ...{ db, clock, sealer, throttle, authUrl, publicUrl, interactions, endSessions },
     tokens: createOwnTokens(given),
-    letters: createLetters(given),
+    mails: createMails(given),
     passwords: given.passwords ?? createPasswords(),
     formTokens: createFormTokens(given.keyRing),
   });
@@ -41,7 +41,7 @@ export async function createAuthServer(log: Log, given: Given, serving: Serving)
 
 /** The budgets of passwords and codes, for what a device asks and people type. */
 const deviceLimitsOf = (throttle: Throttle): AuthorizationServerDeps["deviceLimits"] => ({
-  begin: (ip) => throttle.take({ at: "device", ip }),
+  start: (ip) => throttle.take({ at: "device", ip }),
   typeCode: (ip) => throttle.take({ at: "userCode", ip }),
   poll: (ip, deviceCode) => throttle.take({ at: "devicePoll", who: deviceCode, ip }),
 });

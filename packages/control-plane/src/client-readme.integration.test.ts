@@ -23,7 +23,7 @@ const modules: Readonly<Record<string, unknown>> = {
 /** Runs one and gives what it printed. */
 async function run(example: string, given: Record<string, unknown>): Promise<unknown[][]> {
   const printed: unknown[][] = [];
-  const console = { log: (...said: unknown[]) => printed.push(said) };
+  const console = { log: (...values: unknown[]) => printed.push(values) };
   const imported = example.replaceAll(/^import (\{.*?\}) from (".*?");$/gm, "const $1 = modules[$2];");
   const names = { ...given, modules, console };
   const code = `return (async () => {\n${stripTypeScriptTypes(imported)}\n})()`;

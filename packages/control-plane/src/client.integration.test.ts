@@ -29,11 +29,11 @@ import {
 } from "@moorage/contract";
 import sharp from "sharp";
 import { expect, test } from "vitest";
-import { staged } from "./testing/active-database.ts";
+import { databaseFixture } from "./testing/active-database.ts";
 import { served } from "./testing/served.ts";
 import { ENGINE, newWorld, PLAN, REGION, type World } from "./testing/world.ts";
 
-const wanted = (label: string) => ({ label, region: REGION, type: PLAN, engine: ENGINE });
+const newDatabase = (label: string) => ({ label, region: REGION, type: PLAN, engine: ENGINE });
 
 test("operations are called by the table, with ids that hold a slash, and without a token where they are public", async () => {
   await using world = await newWorld();
@@ -41,7 +41,7 @@ test("operations are called by the table, with ids that hold a slash, and withou
   const { token } = await world.customer();
   const client = createClient({ url: api.url, token });
 
-  const created = await client.call(createMysqlDatabase, { body: wanted("by-client") });
+  const created = await client.call(createMysqlDatabase, { body: newDatabase("by-client") });
   const viewed = await client.call(viewMysqlDatabase, { params: { instanceId: created.id } });
   const anonymous = createClient({ url: api.url });
 
@@ -82,7 +82,7 @@ test("a refusal names every field", async () => {
   const client = createClient({ url: api.url, token });
 
   const refused = await client
-    .call(createMysqlDatabase, { body: { ...wanted("x"), cluster_size: 2 as 1 } })
+    .call(createMysqlDatabase, { body: { ...newDatabase("x"), cluster_size: 2 as 1 } })
     .catch((error: unknown) => error as ApiError);
 
   expect(refused).toBeInstanceOf(ApiError);
@@ -103,7 +103,7 @@ test("a request that was refused for want of room is sent again with its key, af
   const { token } = await world.customer();
   const started = performance.now();
 
-  await createClient({ url: api.url, token }).call(createMysqlDatabase, { body: wanted("patient") });
+  await createClient({ url: api.url, token }).call(createMysqlDatabase, { body: newDatabase("patient") });
 
   expect(performance.now() - started).toBeGreaterThan(990);
   expect(api.seen.map(({ method }) => method)).toEqual(["POST", "POST", "POST"]);
@@ -157,7 +157,7 @@ test("an event is waited for until it ends, and its failure is thrown", async ()
 test("a call is waited for by the event that it leaves behind, not by an older one", async () => {
   await using world = await newWorld();
   using api = await served(world);
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   const client = createClient({ url: api.url, token: alice.token });
   const params = { instanceId: database.id };
   const seen: string[] = [];

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AuthServer, newAuthServer, PASSWORD } from "./testing/auth-server.ts";
 import { freePort } from "./testing/free-port.ts";
 import { served } from "./testing/served.ts";
-import { type Desk, terminalWith } from "./testing/terminal.ts";
+import { type TestTerminal, terminalWith } from "./testing/terminal.ts";
 import type { Visitor } from "./testing/visitor.ts";
 import { newWorld, type World } from "./testing/world.ts";
 
@@ -28,12 +28,12 @@ afterAll(async () => {
 type Customer = Awaited<ReturnType<World["customer"]>>;
 async function newPerson(): Promise<Customer> {
   const customer = await world.customer();
-  await auth.givePassword(customer);
+  await auth.setPassword(customer);
   return customer;
 }
 /** The program that the command line opens: it writes down where it was sent. */
-function browserOf(desk: Desk) {
-  const [program, file] = [join(desk.home, "browser"), join(desk.home, "opened")];
+function browserOf(terminal: TestTerminal) {
+  const [program, file] = [join(terminal.home, "browser"), join(terminal.home, "opened")];
   writeFileSync(program, `#!/bin/sh\nprintf %s "$1" > ${file}.new && mv ${file}.new ${file}\n`);
   chmodSync(program, 0o755);
   return {
@@ -54,9 +54,9 @@ const isOfLogin = ({ label }: PersonalToken): boolean => label.startsWith("moora
 
 test("a person signs in with the browser, and logout revokes what came of it", async () => {
   const person = await newPerson();
-  using desk = terminalWith({});
-  const browser = browserOf(desk);
-  const ended = desk.type(`login --url ${api.url}`, "", browser.env);
+  using terminal = terminalWith({});
+  const browser = browserOf(terminal);
+  const ended = terminal.type(`login --url ${api.url}`, "", browser.env);
   const visitor = auth.visitor();
   const consent = await goTo(visitor, await browser.opened(), person);
   expect(consent.html).toContain("Sign in the command line?");
@@ -66,41 +66,41 @@ test("a person signs in with the browser, and logout revokes what came of it", a
   expect((await fetch(new URL("/callback?code=guessed&state=guessed", back))).status).toBe(400);
   expect(await (await fetch(back)).text()).toContain("The command line is signed in");
 
-  const { code, said, told } = await ended;
-  expect({ code, said }).toEqual({
+  const { code, stdout, stderr } = await ended;
+  expect({ code, stdout }).toEqual({
     code: 0,
-    said: expect.stringContaining(`You are ${person.username} at ${api.url}`),
+    stdout: expect.stringContaining(`You are ${person.username} at ${api.url}`),
   });
-  expect(told).toContain("/oauth/authorize?");
-  expect((await desk.type("me show")).said).toContain(person.username);
+  expect(stderr).toContain("/oauth/authorize?");
+  expect((await terminal.type("me show")).stdout).toContain(person.username);
   expect((await tokensOf(person)).filter(isOfLogin)).toHaveLength(1);
 
-  expect((await desk.type("logout")).said).toContain("the token is revoked");
+  expect((await terminal.type("logout")).stdout).toContain("the token is revoked");
   expect((await tokensOf(person)).filter(isOfLogin)).toEqual([]);
-  expect((await desk.type("me show")).told).toContain("You are not signed in. Next: moorage login");
+  expect((await terminal.type("me show")).stderr).toContain("You are not signed in. Next: moorage login");
 });
 
 test("who refuses in the browser is told so in the terminal, and nothing is kept", async () => {
   const person = await newPerson();
-  using desk = terminalWith({});
-  const browser = browserOf(desk);
-  const ended = desk.type(`login --url ${api.url}`, "", browser.env);
+  using terminal = terminalWith({});
+  const browser = browserOf(terminal);
+  const ended = terminal.type(`login --url ${api.url}`, "", browser.env);
   const visitor = auth.visitor();
   await goTo(visitor, await browser.opened(), person);
   const { url: back } = await visitor.submit("/refuse");
   expect((await fetch(back)).status).toBe(400);
 
-  expect(await ended).toMatchObject({ code: 1, told: expect.stringContaining("You refused in the browser") });
-  expect((await desk.type("me show")).told).toContain("You are not signed in");
+  expect(await ended).toMatchObject({ code: 1, stderr: expect.stringContaining("You refused in the browser") });
+  expect((await terminal.type("me show")).stderr).toContain("You are not signed in");
   expect((await tokensOf(person)).filter(isOfLogin)).toEqual([]);
 });
 
 test("without a screen a person types a code elsewhere, and a second login replaces the first", async () => {
   const person = await newPerson();
-  using desk = terminalWith({});
+  using terminal = terminalWith({});
   const signIn = async () => {
     const shown = Promise.withResolvers<string>();
-    const ended = desk.type(`login --url ${api.url}`, "", {}, (line) => {
+    const ended = terminal.type(`login --url ${api.url}`, "", {}, (line) => {
       const userCode = /[B-Z]{4}-[B-Z]{4}/.exec(line)?.[0];
       if (userCode !== undefined) shown.resolve(userCode);
     });
@@ -119,38 +119,38 @@ test("without a screen a person types a code elsewhere, and a second login repla
   const after = (await tokensOf(person)).filter(isOfLogin);
   expect(after.map(({ id }) => id)).toEqual([expect.any(Number)]);
   expect(after[0]?.id).not.toBe(first?.id);
-  expect((await desk.type("me show")).said).toContain(person.username);
+  expect((await terminal.type("me show")).stdout).toContain(person.username);
 }, 60_000);
 
 test("what logout cannot revoke is kept, unless it is only to be forgotten", async () => {
   const person = await newPerson();
-  using desk = terminalWith({});
-  const browser = browserOf(desk);
-  const ended = desk.type(`login --url ${api.url}`, "", browser.env);
+  using terminal = terminalWith({});
+  const browser = browserOf(terminal);
+  const ended = terminal.type(`login --url ${api.url}`, "", browser.env);
   const visitor = auth.visitor();
   await goTo(visitor, await browser.opened(), person);
   await fetch((await visitor.submit("/consent")).url);
   await ended;
-  const file = join(desk.home, ".config/moorage/profiles.json");
+  const file = join(terminal.home, ".config/moorage/profiles.json");
   writeFileSync(file, readFileSync(file, "utf8").replace(auth.authUrl, "http://localhost:9"));
 
-  const refused = await desk.type("logout");
-  expect(refused).toMatchObject({ code: 1, told: expect.stringContaining("you are still signed in") });
-  expect(refused.told).toContain("moorage logout --local");
-  expect((await desk.type("me show")).code).toBe(0);
-  expect((await desk.type("logout --local")).said).toContain("stays valid");
+  const refused = await terminal.type("logout");
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("you are still signed in") });
+  expect(refused.stderr).toContain("moorage logout --local");
+  expect((await terminal.type("me show")).code).toBe(0);
+  expect((await terminal.type("logout --local")).stdout).toContain("stays valid");
 });
 
 test("a pasted token is forgotten by logout and not revoked, and that is said", async () => {
   const { token } = await newPerson();
-  using desk = terminalWith({});
-  await desk.type(`login --token --url ${api.url}`, token);
-  expect((await desk.type("logout")).said).toContain("stays valid");
+  using terminal = terminalWith({});
+  await terminal.type(`login --token --url ${api.url}`, token);
+  expect((await terminal.type("logout")).stdout).toContain("stays valid");
   expect((await world.as(token).get("/v4/profile")).status).toBe(200);
 });
 
 test("an address that is no API of ours is told from one that does not answer", async () => {
-  using desk = terminalWith({});
-  expect((await desk.type(`login --url ${auth.authUrl}`)).told).toContain("does not say where one signs in");
-  expect((await desk.type("login --url http://localhost:9")).told).toContain("does not answer");
+  using terminal = terminalWith({});
+  expect((await terminal.type(`login --url ${auth.authUrl}`)).stderr).toContain("does not say where one signs in");
+  expect((await terminal.type("login --url http://localhost:9")).stderr).toContain("does not answer");
 });

@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "nod
 import { join } from "node:path";
 import type { MysqlDatabase } from "@moorage/contract";
 import { expect, test } from "vitest";
-import { staged } from "./testing/active-database.ts";
-import { hasBackup } from "./testing/past.ts";
+import { databaseFixture } from "./testing/active-database.ts";
+import { hasBackup } from "./testing/archive-records.ts";
 import { served } from "./testing/served.ts";
 import { terminalWith } from "./testing/terminal.ts";
 import { ENGINE, newWorld, PLAN, REGION } from "./testing/world.ts";
@@ -13,57 +13,59 @@ test("a tenant signs in, is told each next step, makes a database, waits for it 
   await using world = await newWorld();
   using api = await served(world);
   const { token, username } = await world.customer();
-  using desk = terminalWith({});
+  using terminal = terminalWith({});
 
-  expect((await desk.type("")).said).toContain("Next: Sign in: moorage login");
-  expect((await desk.type("db list")).told).toContain("moorage login --url");
-  const wrong = await desk.type(`login --token --url ${api.url}`, "0123");
-  expect(wrong).toMatchObject({ code: 1, told: expect.stringContaining("Invalid Token") });
-  const signedIn = await desk.type(`login --token --url ${api.url}`, token);
-  expect(signedIn.said).toContain(`You are ${username} at ${api.url}, as the profile default.`);
-  expect((await desk.type("")).said).toContain("Next: No database yet. Make one: moorage db create");
+  expect((await terminal.type("")).stdout).toContain("Next: Sign in: moorage login");
+  expect((await terminal.type("db list")).stderr).toContain("moorage login --url");
+  const wrong = await terminal.type(`login --token --url ${api.url}`, "0123");
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining("Invalid Token") });
+  const signedIn = await terminal.type(`login --token --url ${api.url}`, token);
+  expect(signedIn.stdout).toContain(`You are ${username} at ${api.url}, as the profile default.`);
+  expect((await terminal.type("")).stdout).toContain("Next: No database yet. Make one: moorage db create");
 
-  const nothing = await desk.type("db create --label shop");
+  const nothing = await terminal.type("db create --label shop");
   expect(nothing.code).toBe(1);
-  expect(nothing.told).toContain("--region  the id of a region; see: moorage region list");
-  const wanted = `--label shop --region ${REGION} --type ${PLAN} --engine ${ENGINE} --allow-list 192.0.2.7`;
-  const made = desk.type(`db create ${wanted} --allow-list 2001:db8::/32 --wait`);
+  expect(nothing.stderr).toContain("--region  the id of a region; see: moorage region list");
+  const createOptions = `--label shop --region ${REGION} --type ${PLAN} --engine ${ENGINE} --allow-list 192.0.2.7`;
+  const made = terminal.type(`db create ${createOptions} --allow-list 2001:db8::/32 --wait`);
   await expect
     .poll(() =>
       world.db.updateTable("events").set({ status: "finished" }).where("status", "=", "started").executeTakeFirst(),
     )
     .toMatchObject({ numUpdatedRows: 1n });
-  expect((await made).said).toMatch(/\nallow_list +192\.0\.2\.7, 2001:db8::\/32\n/);
-  expect((await desk.type("db list --filter label~ho --order-by label")).said).toMatch(/^ID +LABEL .*\n\d+ +shop /);
-  expect((await desk.type("db list --filter status=failed")).said).toBe("None that fits.\n");
-  expect(await desk.json("db show shop")).toMatchObject({ label: "shop", cluster_size: 1, status: "provisioning" });
-  expect((await desk.type("")).said).toContain("Next: shop is being made: moorage db show shop");
+  expect((await made).stdout).toMatch(/\nallow_list +192\.0\.2\.7, 2001:db8::\/32\n/);
+  expect((await terminal.type("db list --filter label~ho --order-by label")).stdout).toMatch(
+    /^ID +LABEL .*\n\d+ +shop /,
+  );
+  expect((await terminal.type("db list --filter status=failed")).stdout).toBe("None that fits.\n");
+  expect(await terminal.json("db show shop")).toMatchObject({ label: "shop", cluster_size: 1, status: "provisioning" });
+  expect((await terminal.type("")).stdout).toContain("Next: shop is being made: moorage db show shop");
 });
 
 test("a refusal names the options that were typed, and a failed event ends a waiting command with its reason", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { token } = await world.customer();
-  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: token });
-  const wanted = `--region ${REGION} --type ${PLAN} --engine ${ENGINE}`;
+  using terminal = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: token });
+  const createOptions = `--region ${REGION} --type ${PLAN} --engine ${ENGINE}`;
 
-  const refused = await desk.type(`db create --label x --cluster-size 2 ${wanted}`);
-  expect(refused).toMatchObject({ code: 1, said: "" });
-  expect(refused.told).toContain("--label: label must be a valid value: 3 to 32 characters");
-  expect(refused.told).toContain("--cluster-size: cluster_size must be a valid value: 1 or 3");
-  expect((await desk.type("db list --filter colour=red")).told).toContain("a field of label, type");
-  expect((await desk.type("db list --order-by colour")).told).toContain("Allowed choices are label");
-  expect((await desk.type("db update nobody --label other")).told).toBe(
+  const refused = await terminal.type(`db create --label x --cluster-size 2 ${createOptions}`);
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toContain("--label: label must be a valid value: 3 to 32 characters");
+  expect(refused.stderr).toContain("--cluster-size: cluster_size must be a valid value: 1 or 3");
+  expect((await terminal.type("db list --filter colour=red")).stderr).toContain("a field of label, type");
+  expect((await terminal.type("db list --order-by colour")).stderr).toContain("Allowed choices are label");
+  expect((await terminal.type("db update nobody --label other")).stderr).toBe(
     "Nothing is called nobody. See: moorage db list\n",
   );
-  expect((await desk.type("db create --cluster-size many")).told).toContain("It must be a number.");
+  expect((await terminal.type("db create --cluster-size many")).stderr).toContain("It must be a number.");
 
-  const failing = desk.type(`db create --label shop ${wanted} --wait`);
+  const failing = terminal.type(`db create --label shop ${createOptions} --wait`);
   const failed = { status: "failed" as const, message: "No host has room." };
   await expect
     .poll(() => world.db.updateTable("events").set(failed).where("status", "=", "started").executeTakeFirst())
     .toMatchObject({ numUpdatedRows: 1n });
-  expect(await failing).toMatchObject({ code: 1, told: "It has failed: No host has room.\n" });
+  expect(await failing).toMatchObject({ code: 1, stderr: "It has failed: No host has room.\n" });
 });
 
 test("every kind of value reaches the API: nested fields, null, empty lists, JSON, and secrets only from a file", async () => {
@@ -71,30 +73,30 @@ test("every kind of value reaches the API: nested fields, null, empty lists, JSO
   using api = await served(world);
   const { token, accountId } = await world.customer();
   const colleague = await world.colleague(accountId, { restricted: true });
-  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: token });
+  using terminal = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: token });
 
-  await desk.type("account update --country DE --zip 20457 --city Hamburg");
-  expect(await desk.json("account show")).toMatchObject({ country: "DE", city: "Hamburg" });
-  const grants = await desk.type([
+  await terminal.type("account update --country DE --zip 20457 --city Hamburg");
+  expect(await terminal.json("account show")).toMatchObject({ country: "DE", city: "Hamburg" });
+  const grants = await terminal.type([
     ...["user", "grants", "update", colleague.username, "--global.add-databases", "--global.account-access", "null"],
     ...["--body", '{"global": {"add_images": true}}', "--json"],
   ]);
-  expect(grants.told).toBe("");
-  expect(JSON.parse(grants.said)).toMatchObject({
+  expect(grants.stderr).toBe("");
+  expect(JSON.parse(grants.stdout)).toMatchObject({
     global: { add_databases: true, add_images: true, account_access: null },
   });
 
   const card = { card_number: "4242424242424242", cvv: "123", expiry_month: 12, expiry_year: 2049 };
-  const typed = await desk.type("payment-method create --type credit_card --is-default");
-  expect(typed.told).toContain("data.card_number  14 to 24 digits");
-  expect(typed.told).toContain("--body @file");
-  expect((await desk.type("payment-method create --data.cvv 123")).told).toContain("unknown option");
-  const piped = await desk.type(
+  const typed = await terminal.type("payment-method create --type credit_card --is-default");
+  expect(typed.stderr).toContain("data.card_number  14 to 24 digits");
+  expect(typed.stderr).toContain("--body @file");
+  expect((await terminal.type("payment-method create --data.cvv 123")).stderr).toContain("unknown option");
+  const piped = await terminal.type(
     "payment-method create --type credit_card --is-default --body -",
     JSON.stringify({ data: card }),
   );
-  expect(piped).toMatchObject({ code: 0, said: "Done.\n" });
-  expect((await desk.type("payment-method list")).said).toMatch(/credit_card/);
+  expect(piped).toMatchObject({ code: 0, stdout: "Done.\n" });
+  expect((await terminal.type("payment-method list")).stdout).toMatch(/credit_card/);
 });
 
 test("a token is kept in the system's keychain, and in a file of its owner alone where there is none", async () => {
@@ -102,25 +104,25 @@ test("a token is kept in the system's keychain, and in a file of its owner alone
   using api = await served(world);
   const [alice, bob] = [await world.customer(), await world.customer()];
   using plain = terminalWith({ PATH: "/nowhere" });
-  const said = (await plain.type(`login --token --url ${api.url}`, alice.token)).said;
+  const stdout = (await plain.type(`login --token --url ${api.url}`, alice.token)).stdout;
   const file = join(plain.home, ".config/moorage/profiles.json");
-  expect(said).toContain(`it is in ${file}, which only you can read.`);
+  expect(stdout).toContain(`it is in ${file}, which only you can read.`);
   expect(statSync(file).mode & 0o777).toBe(0o600);
 
-  using desk = terminalWith({});
-  const tools = join(desk.home, "bin");
+  using terminal = terminalWith({});
+  const tools = join(terminal.home, "bin");
   using kept = terminalWith({ PATH: `${tools}:${process.env["PATH"]}` });
   secretTool(tools);
   await kept.type(`login --token --url ${api.url}`, alice.token);
-  expect((await kept.type(`login --token --url ${api.url} --profile other`, bob.token)).said).toContain("keychain");
+  expect((await kept.type(`login --token --url ${api.url} --profile other`, bob.token)).stdout).toContain("keychain");
   expect(readFileSync(join(kept.home, ".config/moorage/profiles.json"), "utf8")).not.toContain(bob.token);
-  expect((await kept.type("profile list")).said).toMatch(/other .* in the keychain +yes\n/);
+  expect((await kept.type("profile list")).stdout).toMatch(/other .* in the keychain +yes\n/);
   expect(await kept.json("me show")).toMatchObject({ username: bob.username });
   expect(await kept.json("me show --profile default")).toMatchObject({ username: alice.username });
   await kept.type("profile use default");
   expect(await kept.json("me show")).toMatchObject({ username: alice.username });
   await kept.type("logout");
-  expect((await kept.type("me show")).told).toContain("You are not signed in.");
+  expect((await kept.type("me show")).stderr).toContain("You are not signed in.");
 });
 
 /** As libsecret's: a secret comes in by standard input, and is found by its attributes. */
@@ -139,11 +141,11 @@ function secretTool(folder: string): void {
 test("connect opens mysql with the name, port, user and authority, and the password where nobody else sees it", async () => {
   await using world = await newWorld();
   using api = await served(world);
-  const { alice, database } = await staged(world);
-  await world.db.updateTable("databases").set({ named_at: world.clock() }).execute();
-  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
-  const seen = join(desk.home, "seen");
-  const mysql = join(desk.home, "mysql");
+  const { alice, database } = await databaseFixture(world);
+  await world.db.updateTable("databases").set({ dns_published_at: world.clock() }).execute();
+  using terminal = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
+  const seen = join(terminal.home, "seen");
+  const mysql = join(terminal.home, "mysql");
   const script = [
     '[ "$1" = --version ] && echo "mysql  Ver 9.7.4" && exit',
     `{ printf '%s\\n' "$@"; env; for f in "$@"; do case $f in --ssl-ca=*) cat "\${f#*=}" ;; esac; done; } >${seen}`,
@@ -155,18 +157,18 @@ test("connect opens mysql with the name, port, user and authority, and the passw
   const { body: credentials } = await alice.get<{ password: string }>(`${database.url}/credentials`);
   const { body: shown } = await alice.get<MysqlDatabase>(database.url);
 
-  const opened = await desk.type(["db", "connect", database.label, "--mysql", mysql, "--", "-e", "SELECT 1"]);
-  expect(opened).toMatchObject({ code: 7, told: "" });
+  const opened = await terminal.type(["db", "connect", database.label, "--mysql", mysql, "--", "-e", "SELECT 1"]);
+  expect(opened).toMatchObject({ code: 7, stderr: "" });
 
-  const told = readFileSync(seen, "utf8");
-  expect(told).toContain(`--host=${shown.hosts.primary}\n--port=${shown.port}\n--user=dbadmin\n`);
-  expect(told).toContain("--ssl-mode=VERIFY_IDENTITY\n");
-  expect(told).toContain("\n-e\nSELECT 1\n");
-  expect(told).toContain(world.databaseCa.certificate.trim());
-  expect(told).not.toContain(credentials.password);
+  const recorded = readFileSync(seen, "utf8");
+  expect(recorded).toContain(`--host=${shown.hosts.primary}\n--port=${shown.port}\n--user=dbadmin\n`);
+  expect(recorded).toContain("--ssl-mode=VERIFY_IDENTITY\n");
+  expect(recorded).toContain("\n-e\nSELECT 1\n");
+  expect(recorded).toContain(world.databaseCa.certificate.trim());
+  expect(recorded).not.toContain(credentials.password);
   expect(statSync(`${seen}.login`).size).toBeGreaterThan(24);
-  expect(() => statSync(/--ssl-ca=(.*)/.exec(told)?.[1] ?? "")).toThrow("ENOENT");
-  expect((await desk.type(["db", "connect", database.label, "--mysql", "/nowhere"])).told).toContain(
+  expect(() => statSync(/--ssl-ca=(.*)/.exec(recorded)?.[1] ?? "")).toThrow("ENOENT");
+  expect((await terminal.type(["db", "connect", database.label, "--mysql", "/nowhere"])).stderr).toContain(
     "cannot be started",
   );
 });
@@ -174,36 +176,36 @@ test("connect opens mysql with the name, port, user and authority, and the passw
 test("lists and objects show what a person looks for, and only fields that there are can be chosen", async () => {
   await using world = await newWorld();
   using api = await served(world);
-  const { alice, database } = await staged(world);
-  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
-  const firstLine = async (line: string) => (await desk.type(line)).said.split("\n")[0];
+  const { alice, database } = await databaseFixture(world);
+  using terminal = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
+  const firstLine = async (line: string) => (await terminal.type(line)).stdout.split("\n")[0];
 
   expect(await firstLine("db type list")).toMatch(/^ID +LABEL +VCPUS +MEMORY MB +DISK MB +1 NODE A MONTH/);
-  expect((await desk.type("event list")).said).toMatch(
+  expect((await terminal.type("event list")).stdout).toMatch(
     new RegExp(`^ID +CREATED +ACTION +ENTITY.TYPE +ENTITY.LABEL .*\\n.* database_create +database +${database.label} `),
   );
   expect(await firstLine("me token list")).toMatch(/^ID +LABEL +SCOPES +CREATED +EXPIRY +TOKEN$/);
-  expect((await desk.type(`db show ${database.label} --columns label,status,hosts.primary`)).said).toMatch(
+  expect((await terminal.type(`db show ${database.label} --columns label,status,hosts.primary`)).stdout).toMatch(
     new RegExp(`^label +${database.label}\\nstatus +active\\nhosts.primary `),
   );
   for (const line of ["db list --columns nope", `db show ${database.label} --columns label,nope`]) {
-    const refused = await desk.type(line);
-    expect(refused).toMatchObject({ code: 1, said: "" });
-    expect(refused.told).toMatch(/^--columns nope: no such field\. Possible: id, label, .*hosts\.primary/);
+    const refused = await terminal.type(line);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(/^--columns nope: no such field\. Possible: id, label, .*hosts\.primary/);
   }
 });
 
 test("help names what a tenant can do, with true defaults and nothing that never changes", async () => {
-  using desk = terminalWith({});
+  using terminal = terminalWith({});
   using operator = terminalWith({ MOORAGE_OPERATOR_TOKEN: "x" });
 
-  expect((await desk.type("--help")).said).not.toMatch(/\n {2}host |As the operator:/);
-  expect((await desk.type("--help")).said).toContain("moorage --as operator --help");
-  expect((await operator.type("--help")).said).toMatch(/As the operator:\n[\s\S]*\n {2}host /);
-  const create = (await desk.type("db create --help")).said;
+  expect((await terminal.type("--help")).stdout).not.toMatch(/\n {2}host |As the operator:/);
+  expect((await terminal.type("--help")).stdout).toContain("moorage --as operator --help");
+  expect((await operator.type("--help")).stdout).toMatch(/As the operator:\n[\s\S]*\n {2}host /);
+  const create = (await terminal.type("db create --help")).stdout;
   expect(create).toMatch(/--encrypted \[true\|false\] +true or false \(without it: false\)/);
   expect(create).not.toContain("preset");
-  const update = (await desk.type("db update --help")).said;
+  const update = (await terminal.type("db update --help")).stdout;
   expect(update).toContain("--allow-list");
   for (const never of [
     "--engine",
@@ -214,35 +216,37 @@ test("help names what a tenant can do, with true defaults and nothing that never
     "--replication-type",
   ])
     expect(update).not.toContain(`${never} `);
-  expect((await desk.type("db metrics show 1 cpu")).told).toContain("Allowed choices are connections, threads_running");
+  expect((await terminal.type("db metrics show 1 cpu")).stderr).toContain(
+    "Allowed choices are connections, threads_running",
+  );
 });
 
 test("a database is deleted only by somebody who says its label, or --yes", async () => {
   await using world = await newWorld();
   using api = await served(world);
-  const { alice, database } = await staged(world);
-  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
+  const { alice, database } = await databaseFixture(world);
+  using terminal = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
   const isThere = async () => (await alice.get(database.url)).status === 200;
 
-  const alone = await desk.type(`db delete ${database.label}`);
-  expect(alone).toMatchObject({ code: 1, told: expect.stringContaining("say --yes to go on") });
-  expect(await desk.type(`db delete ${database.label}`, "no")).toMatchObject({
+  const unconfirmed = await terminal.type(`db delete ${database.label}`);
+  expect(unconfirmed).toMatchObject({ code: 1, stderr: expect.stringContaining("say --yes to go on") });
+  expect(await terminal.type(`db delete ${database.label}`, "no")).toMatchObject({
     code: 1,
-    told: expect.stringContaining("Nothing was done."),
+    stderr: expect.stringContaining("Nothing was done."),
   });
   expect(await isThere()).toBe(true);
-  const said = await desk.type(`db delete ${database.label}`, database.label);
-  expect(said).toMatchObject({ code: 0, told: expect.stringContaining(`Type ${database.label} to go on`) });
+  const confirmed = await terminal.type(`db delete ${database.label}`, database.label);
+  expect(confirmed).toMatchObject({ code: 0, stderr: expect.stringContaining(`Type ${database.label} to go on`) });
   expect(await isThere()).toBe(false);
 });
 
 test("a backup is called by its label, and one that was waited for is shown with its id", async () => {
   await using world = await newWorld();
   using api = await served(world);
-  const { alice, database } = await staged(world);
-  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
+  const { alice, database } = await databaseFixture(world);
+  using terminal = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
 
-  const made = desk.type(`db backup create ${database.label} --label before-release --wait`);
+  const made = terminal.type(`db backup create ${database.label} --label before-release --wait`);
   const started = () => world.db.selectFrom("events").select("id").where("status", "=", "started").execute();
   await expect.poll(started).toHaveLength(1);
   const { id } = await hasBackup(world, database, "snapshot");
@@ -250,22 +254,27 @@ test("a backup is called by its label, and one that was waited for is shown with
   await world.db.updateTable("databases").set({ status: "active" }).execute();
   await world.db.updateTable("events").set({ status: "finished" }).execute();
 
-  expect((await made).said).toMatch(new RegExp(`^id +${id}\\n[\\s\\S]*label +before-release\\n`));
-  expect(await desk.json(`db backup show ${database.label} before-release`)).toMatchObject({ id });
-  expect((await desk.type(`db backup show ${database.label} nothing`)).told).toContain("Nothing is called nothing.");
-  expect(await desk.type(`db backup restore ${database.label} before-release`)).toMatchObject({ code: 0, told: "" });
+  expect((await made).stdout).toMatch(new RegExp(`^id +${id}\\n[\\s\\S]*label +before-release\\n`));
+  expect(await terminal.json(`db backup show ${database.label} before-release`)).toMatchObject({ id });
+  expect((await terminal.type(`db backup show ${database.label} nothing`)).stderr).toContain(
+    "Nothing is called nothing.",
+  );
+  expect(await terminal.type(`db backup restore ${database.label} before-release`)).toMatchObject({
+    code: 0,
+    stderr: "",
+  });
 });
 
 test("a database that no server runs for is not connected to, and it is said what to do", async () => {
   await using world = await newWorld();
   using api = await served(world);
-  const { alice, database } = await staged(world);
-  await world.db.updateTable("databases").set({ named_at: world.clock(), status: "suspended" }).execute();
-  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
+  const { alice, database } = await databaseFixture(world);
+  await world.db.updateTable("databases").set({ dns_published_at: world.clock(), status: "suspended" }).execute();
+  using terminal = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: alice.token });
 
-  expect(await desk.type(`db connect ${database.label} --mysql /nowhere`)).toMatchObject({
+  expect(await terminal.type(`db connect ${database.label} --mysql /nowhere`)).toMatchObject({
     code: 1,
-    told: `${database.label} is suspended, and nobody can connect to it. Start it: moorage db resume --wait ${database.label}\n`,
+    stderr: `${database.label} is suspended, and nobody can connect to it. Start it: moorage db resume --wait ${database.label}\n`,
   });
 });
 
@@ -273,9 +282,9 @@ test("fields that the server does not know are told beside the answer, and a sli
   await using world = await newWorld();
   using api = await served(world);
   const { token } = await world.customer();
-  using desk = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: token });
+  using terminal = terminalWith({ MOORAGE_URL: api.url, MOORAGE_TOKEN: token });
   const create = (label: string, change: object) =>
-    desk.type([
+    terminal.type([
       "db",
       "create",
       "--body",
@@ -285,7 +294,7 @@ test("fields that the server does not know are told beside the answer, and a sli
   const made = await create("shop", { colour: "red" });
   const refused = await create("other", { encrpyted: true });
 
-  expect(made).toMatchObject({ code: 0, said: expect.stringMatching(/\nlabel +shop\n/) });
-  expect(made.told).toBe("Warning: these fields are not known here and had no effect: colour\n");
-  expect(refused).toMatchObject({ code: 1, told: expect.stringContaining("Did you mean `encrypted`?") });
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nlabel +shop\n/) });
+  expect(made.stderr).toBe("Warning: these fields are not known here and had no effect: colour\n");
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("Did you mean `encrypted`?") });
 });

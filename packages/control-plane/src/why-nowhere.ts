@@ -6,11 +6,11 @@ const otherEngine = /^\/v4\/databases\/(?:postgresql|mongodb|redis)(?:\/|$)/;
 /** What is said of a path that does not exist: what there is near it, and where all of it is described. */
 export const createWhyNowhere =
   (publicUrl: string | undefined) =>
-  (url: string, { begin, next }: { begin: string; next: readonly string[] }): string => {
+  (url: string, { prefix, next }: { prefix: string; next: readonly string[] }): string => {
     const hint = otherEngine.test(url)
       ? "Only MySQL is offered: use /v4/databases/mysql."
-      : begin.startsWith("/v4")
-        ? `After ${begin} may come: ${next.join(", ")}.`
+      : prefix.startsWith("/v4")
+        ? `After ${prefix} may come: ${next.join(", ")}.`
         : "All paths begin with /v4.";
     return `${NOT_FOUND}: there is no such path. ${hint} The interface is described at ${publicUrl ?? ""}/docs.`;
   };

@@ -1,9 +1,9 @@
 /** What the worker bundles: every workflow, by its name, which for most is in `operations.kind`. */
-export { invoiceAccounts } from "./billing/workflows/invoice-accounts.ts";
+export { closeMonth } from "./billing/workflows/close-month.ts";
 export { backUpDatabase } from "./databases/workflows/back-up-database.ts";
 export { deleteDatabase } from "./databases/workflows/delete-database.ts";
 export { forkDatabase } from "./databases/workflows/fork-database.ts";
-export { formGroup } from "./databases/workflows/form-group.ts";
+export { bootstrapGroup } from "./databases/workflows/bootstrap-group.ts";
 export { patchDatabase } from "./databases/workflows/patch-database.ts";
 export { provisionDatabase } from "./databases/workflows/provision-database.ts";
 export { replaceNode } from "./databases/workflows/replace-node.ts";
@@ -13,7 +13,7 @@ export { restoreDatabase } from "./databases/workflows/restore-database.ts";
 export { resumeDatabase } from "./databases/workflows/resume-database.ts";
 export { suspendDatabase } from "./databases/workflows/suspend-database.ts";
 export { switchOver } from "./databases/workflows/switch-primary.ts";
-export { updateDatabase } from "./databases/workflows/update-database.ts";
+export { applyAllowList } from "./databases/workflows/apply-allow-list.ts";
 export { captureImage } from "./images/workflows/capture-image.ts";
 export { importImage } from "./images/workflows/import-image.ts";
 export { moveEntities } from "./transfers/workflows/move-entities.ts";

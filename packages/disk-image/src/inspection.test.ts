@@ -7,7 +7,7 @@ const MB = 1024 * 1024;
 function judge(disk: Buffer, pieceBytes: number): string | undefined {
   const inspection = createInspection();
   for (let from = 0; from < disk.length; from += pieceBytes) {
-    const reason = inspection.look(disk.subarray(from, from + pieceBytes));
+    const reason = inspection.inspect(disk.subarray(from, from + pieceBytes));
     if (reason !== undefined) return reason;
   }
   return inspection.end();
@@ -47,7 +47,7 @@ test.each([1000, 4096, 65_536, 100_001, 4 * MB])("a disk is judged the same when
 
 test("a foreign format is told by its beginning, before the rest has come", () => {
   const inspection = createInspection();
-  expect(inspection.look(withMagic(0, "QFI\xfb\0\0\0\x03", 64 * 1024))).toContain("qemu-img convert -O raw");
+  expect(inspection.inspect(withMagic(0, "QFI\xfb\0\0\0\x03", 64 * 1024))).toContain("qemu-img convert -O raw");
 });
 
 test("a foreign format is told even if little follows", () => {

@@ -8,7 +8,7 @@ export { type ForeignFormat, FORMAT_BYTES, foreignFormat } from "./foreign-forma
 
 export type Inspection = {
   /** The next bytes of what should be a raw disk. Returns why they cannot be, as soon as that is known. */
-  look: (raw: Buffer) => string | undefined;
+  inspect: (raw: Buffer) => string | undefined;
   end: () => string | undefined;
 };
 
@@ -42,16 +42,16 @@ export function createInspection(): Inspection {
   };
 
   return {
-    look(raw) {
+    inspect(raw) {
       if (seen < HEAD_BYTES) raw.copy(head, seen);
       if (chain === undefined && seen + raw.length >= SECTOR_BYTES) {
         const extended = readPartitionTable(head.subarray(0, SECTOR_BYTES))?.extended;
         chain = createLogicalChain(extended);
-        if (seen > 0) chain.look(head.subarray(0, seen), 0);
+        if (seen > 0) chain.inspect(head.subarray(0, seen), 0);
       }
-      chain?.look(raw, seen);
+      chain?.inspect(raw, seen);
       seen += raw.length;
-      tail.look(raw);
+      tail.inspect(raw);
       return !formatIsKnown && seen >= FORMAT_BYTES ? judgeFormat() : undefined;
     },
     end() {
@@ -71,10 +71,10 @@ const refuseForeign = ({ name, remedy }: ForeignFormat): string =>
   `What was compressed is ${name}, and only raw disks are taken. ${remedy}`;
 
 /** The last sector of whatever passed by. */
-function createTail(): { look: (raw: Buffer) => void; sector: () => Buffer } {
+function createTail(): { inspect: (raw: Buffer) => void; sector: () => Buffer } {
   let kept = Buffer.alloc(0);
   return {
-    look(raw) {
+    inspect(raw) {
       if (raw.length >= SECTOR_BYTES) kept = Buffer.from(raw.subarray(raw.length - SECTOR_BYTES));
       else kept = Buffer.concat([kept, raw]).subarray(-SECTOR_BYTES);
     },

@@ -5,7 +5,7 @@ export type LogicalChain = {
   readonly partitions: readonly Partition[];
   readonly fault: string | undefined;
   /** Bytes of the disk, and where they are. They come in their order. */
-  look: (raw: Buffer, offset: number) => void;
+  inspect: (raw: Buffer, offset: number) => void;
 };
 
 /** More than any tool makes. */
@@ -38,7 +38,7 @@ export function createLogicalChain(extended: { first: number; sectors: number } 
     get fault() {
       return fault;
     },
-    look(raw, offset) {
+    inspect(raw, offset) {
       while (link !== undefined) {
         const from = link * SECTOR_BYTES + filled - offset;
         if (from < 0 || from >= raw.length) return;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ask, doorOf, placeA } from "../../kit/client.ts";
+import { runStatement, doorOf, clientA } from "../../kit/client.ts";
 import { makeCluster, untilHealthy } from "../../kit/cluster.ts";
 import { seconds } from "../../kit/cluster-gaps.ts";
 import { hostNumbers } from "../../kit/host.ts";
@@ -9,7 +9,7 @@ import { until } from "../../kit/until.ts";
 import { labelled, removeAll } from "../outages.ts";
 import { type Run, trial } from "../trial.ts";
 import { lessThanItsArchive } from "./less-than-its-archive.ts";
-import { ALL_NOTES, insert, NOTES } from "./three-stage.ts";
+import { ALL_NOTES, insert, NOTES } from "./cluster-fixture.ts";
 
 /** So far apart clocks may be: a time that near to a copy is not restored from it. */
 const CLOCKS_MS = 4000;
@@ -26,32 +26,35 @@ async function goOnWithLess(): Promise<string> {
   const alice = tenant();
   const cluster = await makeCluster(alice, labelled("less", 1));
   const { id } = cluster;
-  await ask(placeA(), cluster.door, `${NOTES}; ${insert("first")}`);
+  await runStatement(clientA(), cluster.door, `${NOTES}; ${insert("first")}`);
   const { gone, between } = await lessThanItsArchive(cluster);
   const calledAt = Date.now();
-  await until("it is begun without them", 120, () => moorage("db", "begin", `${id}`, "--accept-loss"));
+  await until("it is begun without them", 120, () => moorage("db", "bootstrap", `${id}`, "--accept-loss"));
   const healed = await until("it is three again, elsewhere", 300, async () => {
     const healthy = await untilHealthy(alice, id, 60);
     return !healthy.members.some(({ host }) => gone.some((each) => each.host === host)) && healthy;
   });
   const tookMs = Date.now() - calledAt;
-  await ask(placeA(), healed.door, insert("after"));
+  await runStatement(clientA(), healed.door, insert("after"));
   await alice.actAndWait(id, "backups", "database_backup_create", { label: "drill" });
   await sleep(CLOCKS_MS);
 
-  const told = (await alice.events(id)).map(({ action, status, message }) => `${action} ${status}: ${message}`);
-  if (!told.some((event) => /^database_group_form.* without \d+ transactions that its backups have/.test(event)))
-    throw new Error(`its tenant was told: ${told.join("; ")}`);
+  const eventLines = (await alice.events(id)).map(({ action, status, message }) => `${action} ${status}: ${message}`);
+  if (!eventLines.some((event) => /^database_group_form.* without \d+ transactions that its backups have/.test(event)))
+    throw new Error(`its tenant was told: ${eventLines.join("; ")}`);
   await requireNotes(alice, healed.id, {}, "first,after");
   await requireNotes(alice, healed.id, { restore_time: between }, "first,lost");
   await removeAll(alice, [id]);
   return `three again ${seconds(tookMs)} after the word; a fork of now and one of then have each its own rows`;
 }
 
-async function requireNotes(alice: Tenant, source: number, past: object, wanted: string): Promise<void> {
-  const fork = await alice.createSurely(labelled("fork", 1), 60, { type: "m1-medium", fork: { source, ...past } });
+async function requireNotes(alice: Tenant, source: number, forkOptions: object, expected: string): Promise<void> {
+  const fork = await alice.createSurely(labelled("fork", 1), 60, {
+    type: "m1-medium",
+    fork: { source, ...forkOptions },
+  });
   await alice.untilStatus(fork.id, "active", 240);
-  const found = await ask(placeA(), await doorOf(alice, fork.id), ALL_NOTES);
+  const found = await runStatement(clientA(), await doorOf(alice, fork.id), ALL_NOTES);
   await removeAll(alice, [fork.id]);
-  if (found !== wanted) throw new Error(`a fork ${JSON.stringify(past)} has ${found}, not ${wanted}`);
+  if (found !== expected) throw new Error(`a fork ${JSON.stringify(forkOptions)} has ${found}, not ${expected}`);
 }

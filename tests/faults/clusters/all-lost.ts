@@ -4,7 +4,7 @@ import { seconds, timeToRecover } from "../../kit/cluster-gaps.ts";
 import { tenant } from "../../kit/tenant.ts";
 import { type Run, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
-import { countsOf, requireWhole, underLoad } from "./under-load.ts";
+import { countsOf, requireNoLoss, underLoad } from "./under-load.ts";
 
 /** Every server of a database killed at once: nobody is left who knows the group. */
 export async function allLost(run: Run, count: number): Promise<void> {
@@ -19,7 +19,7 @@ export async function allLost(run: Run, count: number): Promise<void> {
         await writers.untilAcceptedAfter(at + 2000, 240);
         return at;
       });
-      await requireWhole(await untilHealthy(alice, cluster.id, 240), seen);
+      await requireNoLoss(await untilHealthy(alice, cluster.id, 240), seen);
       return `${seconds(timeToRecover(seen.times, seen.result))} to the next write; ${countsOf(seen)}`;
     });
 }

@@ -6,9 +6,9 @@ import { without, writesAt } from "../../kit/cluster-writers.ts";
 import { tenant } from "../../kit/tenant.ts";
 import { until } from "../../kit/until.ts";
 import { type Run, trial } from "../trial.ts";
-import { requireAmong, requireToldLoss } from "./lost-with-a-leader.ts";
+import { requireAmong, requireReportedLoss } from "./lost-with-primary.ts";
 import { removeStandingCluster, standingCluster } from "./standing-cluster.ts";
-import { countsOf, requireWhole, sumOfCounts, timesIn, underLoad, untilAnotherLeads } from "./under-load.ts";
+import { countsOf, requireNoLoss, sumOfCounts, timesIn, underLoad, untilNewPrimary } from "./under-load.ts";
 
 const START = "asynchronous leader killed";
 /** For so long a full link keeps followers behind before the server is killed; much longer, and they miss it. */
@@ -43,25 +43,30 @@ async function lose(full: boolean): Promise<string> {
   // Until three are healthy again: the old one must take no writes when it is back either.
   const seen = await underLoad(cluster, async (writers, load) => {
     const { struckAt, next } = await killUnder();
-    const alone = await until("the old leader runs again, and tells what it has", 60, async () =>
+    const onlyAtOld = await until("the old leader runs again, and tells what it has", 60, async () =>
       without(await writesAt(old, load), await writesAt(next, load)),
     );
     const healing = performance.now();
     const healed = await untilHealthy(alice, cluster.id, 240);
-    return { struckAt, next, alone, healed, healedMs: performance.now() - healing };
+    return { struckAt, next, onlyAtOld, healed, healedMs: performance.now() - healing };
 
     async function killUnder(): Promise<{ struckAt: number; next: Member }> {
       await using link = full ? await slowDown(old, othersThan(old, members)) : undefined;
       if (link !== undefined) await writers.untilAcceptedAfter(link.at + BEHIND_MS, 10);
       const deadAt = await killed.strike(old);
-      return { struckAt: deadAt, next: await untilAnotherLeads(old, cluster, writers) };
+      return { struckAt: deadAt, next: await untilNewPrimary(old, cluster, writers) };
     }
   });
-  const { struckAt: at, next, alone, healed, healedMs } = seen.result;
+  const { struckAt: at, next, onlyAtOld, healed, healedMs } = seen.result;
   const lost = without(seen.acknowledged, await writesAt(healed.primary, seen.run));
-  await requireWhole(healed, { ...seen, acknowledged: without(seen.acknowledged, lost) });
-  requireAmong(alone, lost);
-  await requireToldLoss(alice, cluster.id, { at, from: old.ordinal, to: next.ordinal, transactions: alone.length });
+  await requireNoLoss(healed, { ...seen, acknowledged: without(seen.acknowledged, lost) });
+  requireAmong(onlyAtOld, lost);
+  await requireReportedLoss(alice, cluster.id, {
+    at,
+    from: old.ordinal,
+    to: next.ordinal,
+    transactions: onlyAtOld.length,
+  });
   const took = seconds(timeToRecover(seen.times, at));
-  return `${took} to the next write, three again after ${seconds(healedMs)}; ${countsOf(seen, lost.length)}; ${alone.length} transactions only at the old leader, as the receipt says`;
+  return `${took} to the next write, three again after ${seconds(healedMs)}; ${countsOf(seen, lost.length)}; ${onlyAtOld.length} transactions only at the old leader, as the receipt says`;
 }

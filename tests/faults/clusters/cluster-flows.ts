@@ -1,6 +1,6 @@
 import type { Event } from "@moorage/contract";
 import { withRoot } from "../../../packages/agent/src/mysql/node-sql.ts";
-import { ask, placeA } from "../../kit/client.ts";
+import { runStatement, clientA } from "../../kit/client.ts";
 import { type Member, membersOf, othersThan, ownView, socketOf, untilHealthy } from "../../kit/cluster.ts";
 import { serverOf } from "../../kit/cluster-faults.ts";
 import { moorage } from "../../kit/moorage.ts";
@@ -8,162 +8,169 @@ import { query } from "../../kit/records.ts";
 import { imageOf, otherImage } from "../../kit/second-image.ts";
 import { env } from "../../kit/stack-env.ts";
 import { until } from "../../kit/until.ts";
-import { act, type Flow, finished, idOf, owning, type Stage } from "../flow.ts";
+import { act, type Flow, finished, idOf, owning, type Fixture } from "../flow.ts";
 import { asynchFlows } from "./asynch-flows.ts";
-import { aCluster, insert, stillWhole, withARow } from "./three-stage.ts";
+import { aCluster, insert, stillHealthy, withARow } from "./cluster-fixture.ts";
 
 /** Steps that only a database of three passes. */
 const stepsOfThree = [
   "api.switchMysqlPrimary",
   "api.promoteMysqlNode",
-  ...["rollOn", "formOn", "formAgain", "settleForming", "wantLead", "checkLead", "endLead", "settleSwitchover"].map(
-    (name) => `worker.${name}`,
-  ),
-  ...["placeReplacement", "buryReplaced", "whyStuck", "settleReplacing", "checkRenewed"].map(
+  ...[
+    "advanceRoll",
+    "advanceBootstrap",
+    "retryBootstrap",
+    "settleBootstrap",
+    "requestPrimary",
+    "checkPrimary",
+    "endPrimaryRequest",
+    "settleSwitchover",
+  ].map((name) => `worker.${name}`),
+  ...["placeReplacement", "tombstoneReplaced", "whyStuck", "settleReplacing", "checkRecloned"].map(
     (name) => `worker.${name}`,
   ),
 ];
 export const isClusterStep = (step: string): boolean =>
-  /^agent\.(group|tail)\./.test(step) || stepsOfThree.includes(step);
+  /^agent\.(group|errant)\./.test(step) || stepsOfThree.includes(step);
 
 export const clusterFlows = {
   createOfThree: {
     prepare: async () => {},
-    run: async (stage) => void (await aCluster(stage, { encrypted: true })),
+    run: async (fixture) => void (await aCluster(fixture, { encrypted: true })),
     owns: owning("provision", "group"),
   },
   /** Its first member dies when it has begun their group, before another has joined it. */
-  createBegunTwice: {
+  createBootstrappedTwice: {
     prepare: async () => {},
-    run: async (stage) => {
-      await Promise.all([aCluster(stage), firstDies(stage)]);
-      const begun = await query(
-        `select phase from wanted_phases join operations on operations.id = operation_id
-         where entity_id = $1 and kind = 'provisionDatabase' and phase like 'begin %'`,
-        [idOf(stage)],
+    run: async (fixture) => {
+      await Promise.all([aCluster(fixture), firstDies(fixture)]);
+      const bootstraps = await query(
+        `select phase from desired_phases join operations on operations.id = operation_id
+         where entity_id = $1 and kind = 'provisionDatabase' and phase like 'bootstrap %'`,
+        [idOf(fixture)],
       );
-      if (begun.length === 0) throw new Error("it was joined before it died");
+      if (bootstraps.length === 0) throw new Error("it was joined before it died");
     },
     owns: owning("provision", "group"),
   },
   deleteOfThree: {
-    prepare: async (stage) => void (await aCluster(stage)),
-    run: async (stage) => {
-      await stage.alice.deleteSurely(idOf(stage));
-      await stage.alice.untilEvent(idOf(stage), "database_delete", 120);
+    prepare: async (fixture) => void (await aCluster(fixture)),
+    run: async (fixture) => {
+      await fixture.alice.deleteSurely(idOf(fixture));
+      await fixture.alice.untilEvent(idOf(fixture), "database_delete", 120);
     },
     owns: owning("tombstone", "ship"),
   },
   listOfThree: {
     prepare: withARow,
-    run: async (stage) => {
-      const sources = [placeA().address, "192.0.2.7"];
-      const change = () => stage.alice.update(idOf(stage), { allow_list: sources });
-      await finished(stage, idOf(stage), "database_update", change);
-      await stillWhole(stage);
+    run: async (fixture) => {
+      const sources = [clientA().address, "192.0.2.7"];
+      const change = () => fixture.alice.update(idOf(fixture), { allow_list: sources });
+      await finished(fixture, idOf(fixture), "database_update", change);
+      await stillHealthy(fixture);
     },
-    owns: owning("gate"),
+    owns: owning("firewall"),
   },
   switchover: {
     prepare: withARow,
-    run: async (stage) => {
-      const before = await untilHealthy(stage.alice, idOf(stage), 60);
-      await finished(stage, idOf(stage), "database_switchover", act(stage, "switchover"));
-      const { primary } = await stillWhole(stage);
+    run: async (fixture) => {
+      const before = await untilHealthy(fixture.alice, idOf(fixture), 60);
+      await finished(fixture, idOf(fixture), "database_switchover", act(fixture, "switchover"));
+      const { primary } = await stillHealthy(fixture);
       if (primary.node === before.primary.node) throw new Error("the primary is the one from before");
     },
     owns: owning("group"),
   },
   patchOfThree: {
-    prepare: async (stage) => {
-      await withARow(stage);
-      await moorage("engine", "image", env("MOORAGE_ENGINE"), await otherImage(idOf(stage)));
+    prepare: async (fixture) => {
+      await withARow(fixture);
+      await moorage("engine", "image", env("MOORAGE_ENGINE"), await otherImage(idOf(fixture)));
     },
-    run: async (stage) => {
-      const wanted = await otherImage(idOf(stage));
-      await finished(stage, idOf(stage), "database_update", act(stage, "patch"));
-      await stillWhole(stage);
-      if ((await imageOf(idOf(stage))) !== wanted) throw new Error("it has the image from before");
+    run: async (fixture) => {
+      const desiredImage = await otherImage(idOf(fixture));
+      await finished(fixture, idOf(fixture), "database_update", act(fixture, "patch"));
+      await stillHealthy(fixture);
+      if ((await imageOf(idOf(fixture))) !== desiredImage) throw new Error("it has the image from before");
     },
     owns: owning("provision", "group"),
   },
   suspendOfThree: {
     prepare: withARow,
-    run: async (stage) => {
-      await finished(stage, idOf(stage), "database_update", act(stage, "suspend"));
-      await stage.alice.untilStatus(idOf(stage), "suspended");
-      await finished(stage, idOf(stage), "database_update", act(stage, "resume"));
-      await stillWhole(stage);
+    run: async (fixture) => {
+      await finished(fixture, idOf(fixture), "database_update", act(fixture, "suspend"));
+      await fixture.alice.untilStatus(idOf(fixture), "suspended");
+      await finished(fixture, idOf(fixture), "database_update", act(fixture, "resume"));
+      await stillHealthy(fixture);
     },
     owns: owning("power-off", "ship", "provision", "group"),
   },
   backupOfThree: {
     prepare: withARow,
-    run: async (stage) => {
-      const id = idOf(stage);
-      await finished(stage, id, "database_backup_create", act(stage, "backups", { label: "drill" }));
-      await stillWhole(stage);
+    run: async (fixture) => {
+      const id = idOf(fixture);
+      await finished(fixture, id, "database_backup_create", act(fixture, "backups", { label: "drill" }));
+      await stillHealthy(fixture);
     },
     owns: owning("copy"),
   },
   restoreOfThree: {
-    prepare: async (stage) => {
-      await withARow(stage);
-      const id = idOf(stage);
-      await stage.alice.actAndWait(id, "backups", "database_backup_create", { label: "drill" });
-      const { door } = await stillWhole(stage);
-      await ask(placeA(), door, insert("second"));
+    prepare: async (fixture) => {
+      await withARow(fixture);
+      const id = idOf(fixture);
+      await fixture.alice.actAndWait(id, "backups", "database_backup_create", { label: "drill" });
+      const { door } = await stillHealthy(fixture);
+      await runStatement(clientA(), door, insert("second"));
     },
-    run: async (stage) => {
-      const id = idOf(stage);
-      const [backup] = await stage.alice.backups(id);
-      await finished(stage, id, "database_backup_restore", act(stage, `backups/${backup?.id}/restore`));
-      await stillWhole(stage);
+    run: async (fixture) => {
+      const id = idOf(fixture);
+      const [backup] = await fixture.alice.backups(id);
+      await finished(fixture, id, "database_backup_restore", act(fixture, `backups/${backup?.id}/restore`));
+      await stillHealthy(fixture);
     },
     owns: owning("restore", "discard", "provision", "group", "ship"),
   },
   /** Nobody asks for it: every server dies, and a new group is formed of what they have. */
-  formGroup: {
+  bootstrapGroup: {
     prepare: withARow,
-    run: async (stage) => {
-      const { members } = await stillWhole(stage);
+    run: async (fixture) => {
+      const { members } = await stillHealthy(fixture);
       for (const pid of await Promise.all(members.map(serverOf))) process.kill(pid, "SIGKILL");
-      await mended(stage, "database_group_form");
+      await repaired(fixture, "database_group_form");
     },
     owns: owning("provision", "group"),
   },
   /** A member that has something which the others do not have is made anew: elsewhere, or where it is. */
   replaceNode: {
     prepare: withARow,
-    run: async (stage) => {
-      const { primary, members } = await stillWhole(stage);
-      await stray(othersThan(primary, members)[0] as Member);
-      await mended(stage, "database_node_replace");
+    run: async (fixture) => {
+      const { primary, members } = await stillHealthy(fixture);
+      await diverge(othersThan(primary, members)[0] as Member);
+      await repaired(fixture, "database_node_replace");
     },
     owns: owning("provision", "group", "tombstone"),
   },
   ...asynchFlows,
 } satisfies Record<string, Flow>;
 
-async function firstDies(stage: Stage): Promise<void> {
+async function firstDies(fixture: Fixture): Promise<void> {
   const first = await until("its first member has begun", 120, async () => {
-    const [member] = await membersOf(idOf(stage));
+    const [member] = await membersOf(idOf(fixture));
     return member !== undefined && (await ownView(member))?.online === 1 && member;
   });
   process.kill(await serverOf(first), "SIGKILL");
 }
 
 /** Nobody asks for it; an event tells of its beginning and its end. */
-async function mended(stage: Stage, action: Event["action"]): Promise<void> {
+async function repaired(fixture: Fixture, action: Event["action"]): Promise<void> {
   const news = async (): Promise<Event[]> =>
-    (await stage.alice.events(idOf(stage))).filter((event) => event.action === action);
+    (await fixture.alice.events(idOf(fixture))).filter((event) => event.action === action);
   await until("its loss is noticed", 180, async () => (await news()).length > 0);
   await until("it is mended", 300, async () => (await news()).some(({ status }) => status === "finished"));
-  await stillWhole(stage);
+  await stillHealthy(fixture);
 }
 
 /** A transaction of its own, as a person with root on a host could make one by mistake. */
-const stray = (member: Member): Promise<unknown> =>
+const diverge = (member: Member): Promise<unknown> =>
   withRoot(socketOf(member), async (connection) => {
     await connection.query("stop group_replication");
     await connection.query("set global super_read_only = off");

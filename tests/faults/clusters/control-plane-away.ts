@@ -1,5 +1,5 @@
 import { stop } from "../../../tools/stack/control.ts";
-import { ask, placeA } from "../../kit/client.ts";
+import { runStatement, clientA } from "../../kit/client.ts";
 import { rowsAt, untilHealthy } from "../../kit/cluster.ts";
 import { killed } from "../../kit/cluster-faults.ts";
 import { seconds, timeToRecover } from "../../kit/cluster-gaps.ts";
@@ -8,7 +8,7 @@ import { until } from "../../kit/until.ts";
 import { bring, everythingButHosts } from "../outages.ts";
 import { type Run, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
-import { countsOf, requireWhole, underLoad, untilAnotherLeads } from "./under-load.ts";
+import { countsOf, requireNoLoss, underLoad, untilNewPrimary } from "./under-load.ts";
 
 export const controlPlaneAway = (run: Run): Promise<boolean> =>
   trial(
@@ -22,17 +22,17 @@ export const controlPlaneAway = (run: Run): Promise<boolean> =>
         await stop(names);
         try {
           const at = await killed.strike(cluster.primary);
-          const next = await untilAnotherLeads(cluster.primary, cluster, writers);
+          const next = await untilNewPrimary(cluster.primary, cluster, writers);
           const [server] = await rowsAt<{ uuid: string }>(next, "select @@server_uuid as uuid");
           await until("a new client is led to the new primary by name", 30, async () => {
-            return (await ask(placeA(), cluster.door, "select @@server_uuid")) === server?.uuid;
+            return (await runStatement(clientA(), cluster.door, "select @@server_uuid")) === server?.uuid;
           });
           return at;
         } finally {
           await bring(names);
         }
       });
-      await requireWhole(await untilHealthy(alice, cluster.id, 240), seen);
+      await requireNoLoss(await untilHealthy(alice, cluster.id, 240), seen);
       const took = seconds(timeToRecover(seen.times, seen.result));
       return `stopped ${names.join(", ")}: ${took} to the next write; ${countsOf(seen)}`;
     },

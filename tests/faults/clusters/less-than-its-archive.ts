@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { toTimestamp } from "@moorage/contract";
-import { ask, placeA } from "../../kit/client.ts";
+import { runStatement, clientA } from "../../kit/client.ts";
 import { type Cluster, type Member, othersThan } from "../../kit/cluster.ts";
 import { bothWays, cut } from "../../kit/cluster-cuts.ts";
 import { hostNumbers } from "../../kit/host.ts";
@@ -8,14 +8,14 @@ import { query } from "../../kit/records.ts";
 import { until } from "../../kit/until.ts";
 import { powerCut } from "../outages.ts";
 import { callDead } from "./call-dead.ts";
-import { insert } from "./three-stage.ts";
+import { insert } from "./cluster-fixture.ts";
 
 /**
  * Two hosts are dead for ever, and the node that is left lacks two writes that the archive has, 'lost' and 'lost too'.
  * `between`: a time between them.
  */
 export async function lessThanItsArchive(cluster: Cluster): Promise<{ gone: Member[]; between: string }> {
-  const left = await neitherPrimaryNorKeeper(cluster);
+  const left = await neitherPrimaryNorArchiver(cluster);
   const gone = othersThan(left, cluster.members);
   const { heal } = await cut(
     gone.flatMap(({ host }) => bothWays(left.host, host)),
@@ -23,7 +23,9 @@ export async function lessThanItsArchive(cluster: Cluster): Promise<{ gone: Memb
   );
   const atPrimary = { host: cluster.primary.address, tls: ["--ssl-mode=REQUIRED"] };
   const write = (note: string) =>
-    until(`${note} is written`, 60, () => ask(placeA(), cluster.door, `${insert(note)}; select 1`, atPrimary));
+    until(`${note} is written`, 60, () =>
+      runStatement(clientA(), cluster.door, `${insert(note)}; select 1`, atPrimary),
+    );
   await write("lost");
   const wrote = Date.now();
   await sleep(2 * 1000); // times of restores are whole seconds
@@ -42,10 +44,10 @@ export async function lessThanItsArchive(cluster: Cluster): Promise<{ gone: Memb
   return { gone, between: toTimestamp(new Date(wrote + 1000)) };
 }
 
-async function neitherPrimaryNorKeeper({ id, primary, members }: Cluster): Promise<Member> {
-  const [keeper] = await query<{ node_id: string }>(
-    "select node_id from keepers join databases using (timeline_id) where databases.id = $1",
+async function neitherPrimaryNorArchiver({ id, primary, members }: Cluster): Promise<Member> {
+  const [archiver] = await query<{ node_id: string }>(
+    "select node_id from archivers join databases using (timeline_id) where databases.id = $1",
     [id],
   );
-  return members.find(({ node }) => node !== primary.node && node !== keeper?.node_id) as Member;
+  return members.find(({ node }) => node !== primary.node && node !== archiver?.node_id) as Member;
 }

@@ -4,14 +4,14 @@ import { stop } from "../../../tools/stack/control.ts";
 import { run as command } from "../../../tools/stack/run.ts";
 import { type Member, othersThan, untilHealthy } from "../../kit/cluster.ts";
 import { serverOf } from "../../kit/cluster-faults.ts";
-import { gapsToTell, longestGap, seconds } from "../../kit/cluster-gaps.ts";
+import { formatGaps, longestGap, seconds } from "../../kit/cluster-gaps.ts";
 import { hostDir, hostNumbers } from "../../kit/host.ts";
 import { tenant } from "../../kit/tenant.ts";
 import { until } from "../../kit/until.ts";
 import { bring, powerCut, powerOn } from "../outages.ts";
 import { type Run, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
-import { countsOf, requireWhole, underLoad } from "./under-load.ts";
+import { countsOf, requireNoLoss, underLoad } from "./under-load.ts";
 
 /** One failover. */
 const PRIMARY_MISSED_MS = 12_000;
@@ -78,10 +78,10 @@ async function lose(loss: Loss, role: "primary" | "secondary"): Promise<string> 
     }
   });
   const { since, tookMs, replaced } = seen.result;
-  await requireWhole(replaced, seen);
+  await requireNoLoss(replaced, seen);
   const gap = longestGap(seen.times, since);
   if (gap > (role === "primary" ? PRIMARY_MISSED_MS : loss.secondaryMissedMs))
-    throw new Error(`without a write: ${gapsToTell(seen.times, since)}`);
+    throw new Error(`without a write: ${formatGaps(seen.times, since)}`);
   return `three again after ${seconds(tookMs)}, longest time without a write ${seconds(gap)}; ${countsOf(seen)}`;
 }
 

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Cluster, othersThan, rowsAt, untilHealthy } from "../../kit/cluster.ts";
 import { bothWays, CONTROL_PLANE, cut, type Drop, type Party, sureMajority } from "../../kit/cluster-cuts.ts";
-import { gapsToTell, longestGap, seconds, totalGap } from "../../kit/cluster-gaps.ts";
+import { formatGaps, longestGap, seconds, totalGap } from "../../kit/cluster-gaps.ts";
 import { type Read, startReaders } from "../../kit/cluster-writers.ts";
 import { type Tenant, tenant } from "../../kit/tenant.ts";
 import { until } from "../../kit/until.ts";
 import { type Run, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
-import { countsOf, requireWhole, type Seen, underLoad } from "./under-load.ts";
+import { countsOf, requireNoLoss, type Seen, underLoad } from "./under-load.ts";
 
 /** A stale primary may answer reads for 3 s. Twice that, because a busy machine is late with everything. */
 const STALE_READS_MS = 6000;
@@ -118,46 +118,51 @@ export async function partitions(
   const cuts = few === undefined ? [...everyCut(), ...oneWayCuts] : cutsOf(few);
   let passed = 0;
   for (const each of cuts)
-    if (await trial(run, `partition ${each.name}`, () => part(each, holdSeconds * 1000))) passed++;
+    if (await trial(run, `partition ${each.name}`, () => runPartition(each, holdSeconds * 1000))) passed++;
   const long = few === undefined ? linkCuts : [];
   for (const each of long)
-    if (await trial(run, `partition ${each.name}`, () => part(each, LINK_SECONDS * 1000, LINK_GAP_MS))) passed++;
+    if (await trial(run, `partition ${each.name}`, () => runPartition(each, LINK_SECONDS * 1000, LINK_GAP_MS)))
+      passed++;
   console.log(`partitions: ${cuts.length + long.length} cuts, ${passed} of them without a split, a loss or a person`);
 }
 
-type Parted = { at: number; healedAt: number; reads: Read[]; stale: string };
+type PartitionResult = { at: number; healedAt: number; reads: Read[]; stale: string };
 
-async function part({ drops: dropsOf }: Cut, holdMs: number, mostGapMs = Number.POSITIVE_INFINITY): Promise<string> {
+async function runPartition(
+  { drops: dropsOf }: Cut,
+  holdMs: number,
+  mostGapMs = Number.POSITIVE_INFINITY,
+): Promise<string> {
   const alice = tenant();
   const cluster = await standingCluster(alice);
   const hosts = cluster.members.map(({ host }) => host);
   const drops = dropsOf(cluster);
   const majority = sureMajority(drops, hosts);
   const [server] = await rowsAt<{ uuid: string }>(cluster.primary, "select @@server_uuid as uuid");
-  const seen = await underLoad(cluster, async (writers): Promise<Parted> => {
+  const seen = await underLoad(cluster, async (writers): Promise<PartitionResult> => {
     await using readers = startReaders(cluster);
-    await until("every gate is read", 20, async () => new Set(readers.reads().map(({ gate }) => gate)).size === 3);
-    await using parted = await cut(drops, hosts);
+    await until("every gate is read", 20, async () => new Set(readers.reads().map(({ proxy }) => proxy)).size === 3);
+    await using activeCut = await cut(drops, hosts);
     if (majority !== undefined) {
       // What was on its way before the cut does not count.
       const others = majority.length < hosts.length && !majority.includes(cluster.primary.host);
-      await writers.untilAcceptedAfter(parted.at + (others ? STALE_READS_MS : 0), MAJORITY_WRITES_SECONDS);
+      await writers.untilAcceptedAfter(activeCut.at + (others ? STALE_READS_MS : 0), MAJORITY_WRITES_SECONDS);
     }
-    await sleep(Math.max(0, parted.at + holdMs - Date.now()));
+    await sleep(Math.max(0, activeCut.at + holdMs - Date.now()));
     const healedAt = Date.now();
-    await parted.heal();
+    await activeCut.heal();
     await writers.untilAcceptedAfter(healedAt, 180);
-    return { at: parted.at, healedAt, reads: readers.reads(), stale: server?.uuid ?? "" };
+    return { at: activeCut.at, healedAt, reads: readers.reads(), stale: server?.uuid ?? "" };
   });
   if (majority !== undefined && !majority.includes(cluster.primary.host)) requireNoStaleReads(seen.result);
-  const sentence = await told(alice, cluster, seen);
+  const sentence = await summarize(alice, cluster, seen);
   if (totalGap(seen.times, seen.result.at) > mostGapMs)
-    throw new Error(`without a write for ${gapsToTell(seen.times, seen.result.at)}, otherwise well: ${sentence}`);
+    throw new Error(`without a write for ${formatGaps(seen.times, seen.result.at)}, otherwise well: ${sentence}`);
   return sentence;
 }
 
 /** Through whatever gate: clients reach all of them, that of the host which was cut off too. */
-function requireNoStaleReads({ at, healedAt, reads, stale }: Parted): void {
+function requireNoStaleReads({ at, healedAt, reads, stale }: PartitionResult): void {
   const late = reads.filter((read) => read.server === stale && read.at > at + STALE_READS_MS && read.at < healedAt);
   if (late.length > 0)
     throw new Error(
@@ -165,9 +170,9 @@ function requireNoStaleReads({ at, healedAt, reads, stale }: Parted): void {
     );
 }
 
-async function told(alice: Tenant, cluster: Cluster, seen: Seen<Parted>): Promise<string> {
+async function summarize(alice: Tenant, cluster: Cluster, seen: Seen<PartitionResult>): Promise<string> {
   const healed = await untilHealthy(alice, cluster.id, 240);
-  await requireWhole(healed, seen);
+  await requireNoLoss(healed, seen);
   const gap = seconds(longestGap(seen.times, seen.result.at));
   return `longest time without a write ${gap}, whole ${seconds(Date.now() - seen.result.healedAt)} after it; ${countsOf(seen)}`;
 }

@@ -5,7 +5,7 @@ import { type Tenant, tenant } from "../../kit/tenant.ts";
 import { powerCut, powerOn } from "../outages.ts";
 import { type Run, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
-import { countsOf, requireWhole, sumOfCounts, timesIn, underLoad, untilAnotherLeads } from "./under-load.ts";
+import { countsOf, requireNoLoss, sumOfCounts, timesIn, underLoad, untilNewPrimary } from "./under-load.ts";
 
 const hostLost: Fault = {
   name: "its host without power",
@@ -52,17 +52,17 @@ async function lose(fault: Fault): Promise<string> {
     try {
       await writers.untilAcceptedAfter(Date.now() + WRITING_MS, 30);
       const at = await fault.strike(primary);
-      const next = await untilAnotherLeads(primary, cluster, writers);
+      const next = await untilNewPrimary(primary, cluster, writers);
       return { at, next };
     } finally {
       await fault.heal(primary);
     }
   });
   // At the new primary at once; at all of them when they are three again.
-  await requireWhole({ primary: seen.result.next, members: [seen.result.next] }, seen);
+  await requireNoLoss({ primary: seen.result.next, members: [seen.result.next] }, seen);
   const healing = performance.now();
   const healed = await untilHealthy(alice, cluster.id, 240);
-  await requireWhole(healed, seen);
+  await requireNoLoss(healed, seen);
   await requireReceipt(alice, cluster.id, seen.result);
   const took = seconds(timeToRecover(seen.times, seen.result.at));
   return `${took} to the next write, three again after ${seconds(performance.now() - healing)}; ${countsOf(seen)}`;

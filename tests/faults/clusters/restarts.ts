@@ -1,5 +1,5 @@
 import { kill, services, start, stop, waitHealthy } from "../../../tools/stack/control.ts";
-import { hold, placeA } from "../../kit/client.ts";
+import { hold, clientA } from "../../kit/client.ts";
 import { type Cluster, untilHealthy } from "../../kit/cluster.ts";
 import { startReaders } from "../../kit/cluster-writers.ts";
 import { tenant } from "../../kit/tenant.ts";
@@ -19,10 +19,10 @@ export async function restarts(run: Run): Promise<void> {
       const { read_only_port } = (await alice.view(cluster.id)).body;
       await using primary = startReaders(cluster);
       await using secondary = startReaders(cluster, read_only_port ?? 0);
-      await using idle = hold(placeA(), cluster.door);
+      await using idle = hold(clientA(), cluster.door);
       const sessions = [primary, secondary];
       await until("every session is open", 20, async () => {
-        return idle.lines.includes("open") && sessions.every(({ reads }) => new Set(reads().map(gateOf)).size === 3);
+        return idle.lines.includes("open") && sessions.every(({ reads }) => new Set(reads().map(proxyOf)).size === 3);
       });
       const names = await servicesLike(what, cluster);
       for (const name of names) {
@@ -43,7 +43,7 @@ export async function restarts(run: Run): Promise<void> {
         for (const { reads } of sessions)
           await until("every gate answers afterwards", 30, async () => {
             const late = reads().filter(({ at }) => at > restarted + NOTICED_MS);
-            return new Set(late.map(gateOf)).size === 3;
+            return new Set(late.map(proxyOf)).size === 3;
           });
         const moved = sessions.flatMap(({ reads }) => movedOf(reads()));
         if (moved.length > 0) throw new Error(`after a restart of ${name}: ${moved.join("; ")}`);
@@ -52,13 +52,13 @@ export async function restarts(run: Run): Promise<void> {
 }
 
 type Reads = ReturnType<ReturnType<typeof startReaders>["reads"]>;
-const gateOf = ({ gate }: Reads[0]): string => gate;
+const proxyOf = ({ proxy }: Reads[0]): string => proxy;
 
 function movedOf(reads: Reads): string[] {
-  const groups = Object.entries(Object.groupBy(reads, gateOf));
-  return groups.flatMap(([gate, group = []]) => {
+  const groups = Object.entries(Object.groupBy(reads, proxyOf));
+  return groups.flatMap(([proxy, group = []]) => {
     const sessions = new Set(group.map(({ server, session }) => `${session} at ${server}`));
-    return sessions.size === 1 ? [] : [`through ${gate} the sessions ${[...sessions].join(", ")}`];
+    return sessions.size === 1 ? [] : [`through ${proxy} the sessions ${[...sessions].join(", ")}`];
   });
 }
 

@@ -1,4 +1,4 @@
-import { ask, placeA } from "../../kit/client.ts";
+import { runStatement, clientA } from "../../kit/client.ts";
 import { type Cluster, makeCluster, type Member, othersThan, receiptsOf, untilHealthy } from "../../kit/cluster.ts";
 import { unplugged } from "../../kit/cluster-faults.ts";
 import { seconds } from "../../kit/cluster-gaps.ts";
@@ -10,7 +10,7 @@ import { labelled, powerCut, removeAll } from "../outages.ts";
 import { type Run, trial } from "../trial.ts";
 import { callDead } from "./call-dead.ts";
 import { lessThanItsArchive } from "./less-than-its-archive.ts";
-import { ALL_NOTES, insert, NOTES } from "./three-stage.ts";
+import { ALL_NOTES, insert, NOTES } from "./cluster-fixture.ts";
 
 /** Seconds. A host that is away for longer is replaced. */
 const RESTORED_WITHIN = 200;
@@ -22,10 +22,10 @@ export async function restoreDegraded(run: Run): Promise<void> {
   const byOne = "two hosts dead for good: the node that is left is restored, and the others are replaced";
   if (hostNumbers().length < 5) console.log(`left out, because it needs a stack of five hosts: ${byOne}`);
   else await trial(run, byOne, byTheOneThatIsLeft);
-  const leading =
+  const anotherPrimary =
     "an asynchronous leader dead for good, and nobody has all of the archive: another is restored, and leads";
-  if (hostNumbers().length < 7) console.log(`left out, because it needs a stack of seven hosts: ${leading}`);
-  else await trial(run, leading, byAnotherThatLeads);
+  if (hostNumbers().length < 7) console.log(`left out, because it needs a stack of seven hosts: ${anotherPrimary}`);
+  else await trial(run, anotherPrimary, byAnotherPrimary);
 }
 
 /** The others make the data without it, and it takes them from the others when it is back. */
@@ -34,7 +34,7 @@ async function withoutItsMaker(): Promise<string> {
   const cluster = await withABackup(alice);
   const [away, other] = cluster.members as [Member, Member];
   await unplugged.strike(away);
-  return wholeWhenBack(alice, cluster, away, async () => {
+  return healthyWhenBack(alice, cluster, away, async () => {
     await alice.untilStatus(cluster.id, "degraded", 90);
     const restoredMs = await restored(alice, cluster);
     await requireFirst(cluster, [other]);
@@ -47,26 +47,26 @@ async function withoutItsLast(): Promise<string> {
   const alice = tenant();
   const cluster = await withABackup(alice);
   const [, other, away] = cluster.members as [Member, Member, Member];
-  return wholeWhenBack(alice, cluster, away, async () => {
-    const [restoredMs] = await Promise.all([restored(alice, cluster), goesWhenAsked(cluster, away)]);
+  return healthyWhenBack(alice, cluster, away, async () => {
+    const [restoredMs] = await Promise.all([restored(alice, cluster), disconnectsWhenRequested(cluster, away)]);
     await requireFirst(cluster, [other]);
     return restoredMs;
   });
 }
 
-async function goesWhenAsked({ id }: Cluster, away: Member): Promise<void> {
+async function disconnectsWhenRequested({ id }: Cluster, away: Member): Promise<void> {
   await until("the others are asked to take the data", RESTORED_WITHIN, async () => {
-    const asked = await query(
-      `select phase from wanted_phases join operations on operations.id = operation_id
-       where entity_id = $1 and kind = 'restoreDatabase' and phase = 'renewed'`,
+    const requested = await query(
+      `select phase from desired_phases join operations on operations.id = operation_id
+       where entity_id = $1 and kind = 'restoreDatabase' and phase = 'recloned'`,
       [id],
     );
-    return asked.length > 0;
+    return requested.length > 0;
   });
   await unplugged.strike(away);
 }
 
-async function wholeWhenBack(
+async function healthyWhenBack(
   alice: Tenant,
   { id }: Cluster,
   away: Member,
@@ -79,10 +79,10 @@ async function wholeWhenBack(
     await unplugged.heal(away);
   }
   const backAt = Date.now();
-  const whole = await untilHealthy(alice, id, 120);
+  const healed = await untilHealthy(alice, id, 120);
   const tookMs = Date.now() - backAt;
-  if (!whole.members.some(({ node }) => node === away.node)) throw new Error("it was replaced, and not made anew");
-  await requireFirst(whole, whole.members);
+  if (!healed.members.some(({ node }) => node === away.node)) throw new Error("it was replaced, and not made anew");
+  await requireFirst(healed, healed.members);
   await removeAll(alice, [id]);
   return `restored by the two others in ${seconds(restoredMs)}; three healthy ${seconds(tookMs)} after it was back`;
 }
@@ -96,14 +96,14 @@ async function byTheOneThatIsLeft(): Promise<string> {
   const calledAt = Date.now();
   await alice.untilStatus(cluster.id, "degraded", 90);
   const restoredMs = await restored(alice, cluster);
-  const whole = await until("it is three again, elsewhere", 300, () => untilHealthy(alice, cluster.id, 60));
-  await requireFirst(whole, whole.members);
+  const healed = await until("it is three again, elsewhere", 300, () => untilHealthy(alice, cluster.id, 60));
+  await requireFirst(healed, healed.members);
   await removeAll(alice, [cluster.id]);
   return `restored by the one that is left in ${seconds(restoredMs)}; three healthy ${seconds(Date.now() - calledAt)} after they were called dead`;
 }
 
 /** Nobody leads meanwhile: its tenant was told to restore. */
-async function byAnotherThatLeads(): Promise<string> {
+async function byAnotherPrimary(): Promise<string> {
   const alice = tenant();
   const cluster = await withABackup(alice, { replication_type: "asynch" });
   const { gone } = await lessThanItsArchive(cluster);
@@ -112,10 +112,10 @@ async function byAnotherThatLeads(): Promise<string> {
   if ((await receiptsOf(alice, cluster.id)).length > 0)
     throw new Error("another leads, with less than the archive has");
   const restoredMs = await restored(alice, cluster);
-  const whole = await until("it is three again, elsewhere", 300, () => untilHealthy(alice, cluster.id, 60));
-  if (gone.some(({ node }) => node === whole.primary.node)) throw new Error("the one that is dead leads");
-  await requireFirst(whole, whole.members);
-  await ask(placeA(), whole.door, insert("after"));
+  const healed = await until("it is three again, elsewhere", 300, () => untilHealthy(alice, cluster.id, 60));
+  if (gone.some(({ node }) => node === healed.primary.node)) throw new Error("the one that is dead leads");
+  await requireFirst(healed, healed.members);
+  await runStatement(clientA(), healed.door, insert("after"));
   await removeAll(alice, [cluster.id]);
   return `restored in ${seconds(restoredMs)}; three healthy ${seconds(Date.now() - calledAt)} after they were called dead`;
 }
@@ -123,24 +123,24 @@ async function byAnotherThatLeads(): Promise<string> {
 /** With a row from before it, and one from after. */
 async function withABackup(alice: Tenant, more: object = {}): Promise<Cluster> {
   const cluster = await makeCluster(alice, labelled("restored", 1), more);
-  await ask(placeA(), cluster.door, `${NOTES}; ${insert("first")}`);
+  await runStatement(clientA(), cluster.door, `${NOTES}; ${insert("first")}`);
   await alice.actAndWait(cluster.id, "backups", "database_backup_create", { label: "drill" });
-  await ask(placeA(), cluster.door, insert("second"));
+  await runStatement(clientA(), cluster.door, insert("second"));
   return cluster;
 }
 
 async function restored(alice: Tenant, { id }: Cluster): Promise<number> {
   const [backup] = await alice.backups(id);
-  const askedAt = Date.now();
+  const requestedAt = Date.now();
   await alice.actAndWait(id, `backups/${backup?.id}/restore`, "database_backup_restore", undefined, RESTORED_WITHIN);
-  return Date.now() - askedAt;
+  return Date.now() - requestedAt;
 }
 
 /** Through the gates of these, which may hear of the new group a moment after its database is told to be ready. */
 async function requireFirst({ door }: Cluster, members: readonly Member[]): Promise<void> {
   for (const { address: host } of members) {
     const found = await until(`${host} leads to it`, 5, () =>
-      ask(placeA(), door, ALL_NOTES, { host, tls: ["--ssl-mode=REQUIRED"] }),
+      runStatement(clientA(), door, ALL_NOTES, { host, tls: ["--ssl-mode=REQUIRED"] }),
     );
     if (found !== "first") throw new Error(`${host} leads to ${found}`);
   }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ask, placeA } from "../../kit/client.ts";
+import { runStatement, clientA } from "../../kit/client.ts";
 import { ownView, untilHealthy } from "../../kit/cluster.ts";
 import { longestGap, seconds } from "../../kit/cluster-gaps.ts";
 import { startBurners } from "../../kit/cluster-writers.ts";
@@ -7,7 +7,7 @@ import { query } from "../../kit/records.ts";
 import { tenant } from "../../kit/tenant.ts";
 import { type Run, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
-import { countsOf, requireWhole, underLoad } from "./under-load.ts";
+import { countsOf, requireNoLoss, underLoad } from "./under-load.ts";
 
 /** More than a node of three has of processors. */
 const SESSIONS = 3;
@@ -37,7 +37,7 @@ export const soak = (run: Run, minutes: number): Promise<boolean> =>
         let transactions = 0;
         while (Date.now() < endsAt) {
           const next = Date.now() + EVERY_MS;
-          await ask(placeA(), door, LARGE, { seconds: 120 });
+          await runStatement(clientA(), door, LARGE, { seconds: 120 });
           transactions++;
           for (const view of await Promise.all(members.map(ownView))) views.add(JSON.stringify(view));
           await sleep(Math.max(0, Math.min(next, endsAt) - Date.now()));
@@ -50,7 +50,7 @@ export const soak = (run: Run, minutes: number): Promise<boolean> =>
       { probed: false, pauseMs: 100 },
     );
     const after = await untilHealthy(alice, id, 120);
-    await requireWhole(after, seen);
+    await requireNoLoss(after, seen);
     const { since, transactions, views, ended } = seen.result;
     const changes = await query("select 1 from primary_changes where database_id = $1 and at >= $2", [
       id,

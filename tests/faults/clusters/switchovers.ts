@@ -3,7 +3,7 @@ import { longestGap, percentile, seconds } from "../../kit/cluster-gaps.ts";
 import { tenant } from "../../kit/tenant.ts";
 import { type Run, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
-import { countsOf, requireWhole, underLoad } from "./under-load.ts";
+import { countsOf, requireNoLoss, underLoad } from "./under-load.ts";
 
 const GOAL_P95_MS = 3000;
 /** Of a machine that may be busy, in runs too short for a percentile. */
@@ -33,7 +33,7 @@ export const switchovers = (run: Run, count: number): Promise<boolean> =>
       },
       { probed: false },
     );
-    await requireWhole(await untilHealthy(alice, cluster.id, 60), seen);
+    await requireNoLoss(await untilHealthy(alice, cluster.id, 60), seen);
     const [p50, p95] = [percentile(seen.result, 50), percentile(seen.result, 95)];
     if (p95 > (count >= ENOUGH ? GOAL_P95_MS : MOST_MS))
       throw new Error(`the time without a write has p95 ${seconds(p95)}: ${seen.result.join(", ")} ms`);

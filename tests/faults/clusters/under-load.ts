@@ -45,13 +45,13 @@ export async function underLoad<T>(
 }
 
 /** Every acknowledged write is at the primary now, at the others soon, and no two members ever took writes at once. */
-export async function requireWhole(
+export async function requireNoLoss(
   { primary, members }: Pick<Cluster, "primary" | "members">,
   { run, acknowledged, probes }: Seen<unknown>,
 ): Promise<void> {
   const lost = await missingAt(primary, run, acknowledged);
   if (lost.length > 0)
-    throw new Error(`${lost.length} of ${acknowledged.length} acknowledged writes are lost: ${told(lost)}`);
+    throw new Error(`${lost.length} of ${acknowledged.length} acknowledged writes are lost: ${listWrites(lost)}`);
   for (const member of othersThan(primary, members))
     await until(
       `member ${member.ordinal} has every acknowledged write`,
@@ -62,7 +62,7 @@ export async function requireWhole(
   if (split.length > 0) throw new Error(split.slice(0, 5).join("; "));
 }
 
-const told = (writes: readonly Write[]): string =>
+const listWrites = (writes: readonly Write[]): string =>
   writes
     .slice(0, 5)
     .map(({ writer, n }) => `${writer}/${n}`)
@@ -86,7 +86,7 @@ export function sumOfCounts(notes: readonly string[]): string {
 }
 
 /** A member other than this one, elected by those that are left, and writes accepted after it. */
-export async function untilAnotherLeads(lost: Member, { members }: Cluster, writers: Writers): Promise<Member> {
+export async function untilNewPrimary(lost: Member, { members }: Cluster, writers: Writers): Promise<Member> {
   const others = othersThan(lost, members);
   const next = await until("another primary is elected", 60, () => agreedPrimary(others));
   await writers.untilAcceptedAfter(Date.now(), 60);

@@ -1,12 +1,12 @@
 import { untilHealthy } from "../../kit/cluster.ts";
-import { gapsToTell, seconds, totalGap } from "../../kit/cluster-gaps.ts";
+import { formatGaps, seconds, totalGap } from "../../kit/cluster-gaps.ts";
 import { moorage } from "../../kit/moorage.ts";
 import { imageOf, otherImage } from "../../kit/second-image.ts";
 import { env } from "../../kit/stack-env.ts";
 import { tenant } from "../../kit/tenant.ts";
 import { type Run, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
-import { countsOf, requireWhole, underLoad } from "./under-load.ts";
+import { countsOf, requireNoLoss, underLoad } from "./under-load.ts";
 
 const GOAL_MS = 5000;
 
@@ -15,8 +15,8 @@ export const patchOfThree = (run: Run): Promise<boolean> =>
   trial(run, "a patch of three nodes under writers: nothing lost, at most 5 s without a write in all", async () => {
     const alice = tenant();
     const cluster = await standingCluster(alice);
-    const wanted = await otherImage(cluster.id);
-    await moorage("engine", "image", env("MOORAGE_ENGINE"), wanted);
+    const desiredImage = await otherImage(cluster.id);
+    await moorage("engine", "image", env("MOORAGE_ENGINE"), desiredImage);
     const seen = await underLoad(
       cluster,
       async (writers) => {
@@ -28,10 +28,10 @@ export const patchOfThree = (run: Run): Promise<boolean> =>
       },
       { probed: false },
     );
-    await requireWhole(await untilHealthy(alice, cluster.id, 120), seen);
-    if ((await imageOf(cluster.id)) !== wanted) throw new Error("it has the image from before");
+    await requireNoLoss(await untilHealthy(alice, cluster.id, 120), seen);
+    if ((await imageOf(cluster.id)) !== desiredImage) throw new Error("it has the image from before");
     const total = totalGap(seen.times, seen.result.since);
     if (total > GOAL_MS)
-      throw new Error(`${seconds(total)} without a write in all: ${gapsToTell(seen.times, seen.result.since)}`);
+      throw new Error(`${seconds(total)} without a write in all: ${formatGaps(seen.times, seen.result.since)}`);
     return `${seconds(seen.result.tookMs)}, of them ${seconds(total)} without a write; ${countsOf(seen)}`;
   });

@@ -25,7 +25,7 @@ export async function seedMonth(pool: pg.Pool, accounts: number): Promise<void> 
       from generate_series(1, ${accounts}) n;
     insert into billing_runs (month, first_account, last_account, created_at, finished_at)
       select (${month} - interval '1 month') at time zone 'UTC', min(id), max(id), now(), now() from accounts;
-    insert into promotions (account_id, description, summary, credit_micros, monthly_cap_micros, granted_at)
+    insert into credits (account_id, description, summary, credit_micros, monthly_cap_micros, granted_at)
       select id, 'd', 'Welcome', 50000000, 10000000, ${month} from accounts where id / 1024 % 7 = 0;
     insert into adjustments (account_id, at, label, amount_micros)
       select id, ${month} + interval '3 days', 'Goodwill', -1230000 from accounts where id / 1024 % 50 = 0`);

@@ -24,13 +24,14 @@ export async function requireEndedMonth(pool: pg.Pool, accounts: number, rerated
     `select (select count(*) from invoices) as invoices, (select count(distinct account_id) from invoices) as accounts,
       (select count(*) from invoice_items) as items, (select count(*) from ledger) as ledger,
       (select count(*) from accounts where invoiced_through = date_trunc('month', now(), 'UTC')) as through,
-      (select count(*) from notifications) as told,
+      (select count(*) from notifications) as notified,
       (select count(*) from (select from ledger group by account_id having sum(receivable_micros) > 0) owing) as owing,
       (select sum(total_micros) from invoices) as total_micros`,
   );
   for (const each of ["invoices", "accounts", "ledger", "through"])
     if (counts[each] !== accounts) throw new Error(`${each}: ${counts[each]}, not ${accounts}`);
-  if (counts["told"] !== counts["owing"]) throw new Error(`${counts["owing"]} owe, ${counts["told"]} were told`);
+  if (counts["notified"] !== counts["owing"])
+    throw new Error(`${counts["owing"]} owe, ${counts["notified"]} were told`);
   const db = createDb(pool);
   const { faults } = await verifyLedger(db);
   if (faults.length > 0) throw new Error(`the ledger is wrong: ${JSON.stringify(faults.slice(0, 3))}`);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Fault } from "@moorage/crash-points";
 import { freePort } from "../../../packages/control-plane/src/testing/free-port.ts";
-import { inStack, node } from "../../../tools/stack/places.ts";
+import { inStack, node } from "../../../tools/stack/paths.ts";
 import { controlPlaneEnv, controlPlaneProgram } from "../../../tools/stack/services.ts";
 
 /** The worker's own program over a database and a namespace of its own, so that the stack's is left alone. */

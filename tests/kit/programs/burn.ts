@@ -6,10 +6,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openConnection } from "./open-connection.ts";
 
 const input = process.argv[2] as string;
-const { sessions, until, gatePort } = JSON.parse(input) as { sessions: number; until: number; gatePort: number };
+const { sessions, until, proxyPort } = JSON.parse(input) as { sessions: number; until: number; proxyPort: number };
 
 async function burn(): Promise<void> {
-  const connection = await openConnection(input, { port: gatePort });
+  const connection = await openConnection(input, { port: proxyPort });
   connection.on("error", () => {});
   while (Date.now() < until) await connection.query("do benchmark(2000000, sha2('the quick brown fox', 512))");
   await connection.end();

@@ -3,10 +3,10 @@ import { connect } from "node:net";
 
 const [host = "", port = "", patienceMs = ""] = process.argv.slice(2);
 const socket = connect({ host, port: Number(port), timeout: Number(patienceMs) });
-const say = (what: string): void => {
+const printResult = (what: string): void => {
   console.log(what);
   socket.destroy();
 };
-socket.once("connect", () => say("open"));
-socket.once("timeout", () => say("silent"));
-socket.once("error", () => say("refused"));
+socket.once("connect", () => printResult("open"));
+socket.once("timeout", () => printResult("silent"));
+socket.once("error", () => printResult("refused"));

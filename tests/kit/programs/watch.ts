@@ -8,13 +8,13 @@ const PATIENCE_MS = 250;
 setInterval(() => {
   const at = Date.now();
   const socket = connect({ host, port, timeout: PATIENCE_MS });
-  let said = false;
-  const say = (open: boolean): void => {
-    if (!said) console.log(JSON.stringify({ at, open }));
-    said = true;
+  let printed = false;
+  const printResult = (open: boolean): void => {
+    if (!printed) console.log(JSON.stringify({ at, open }));
+    printed = true;
     socket.destroy();
   };
-  socket.once("connect", () => say(true));
-  socket.once("timeout", () => say(false));
-  socket.once("error", () => say(false));
+  socket.once("connect", () => printResult(true));
+  socket.once("timeout", () => printResult(false));
+  socket.once("error", () => printResult(false));
 }, EVERY_MS);

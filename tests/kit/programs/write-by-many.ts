@@ -11,8 +11,8 @@ const PATIENCE_MS = 3000;
 const AGAIN_MS = 50;
 
 const input = process.argv[2] as string;
-const { port, gates, run, writers, pauseMs } = JSON.parse(input) as Door & {
-  gates: string[];
+const { port, proxies, run, writers, pauseMs } = JSON.parse(input) as Door & {
+  proxies: string[];
   run: number;
   writers: number;
   pauseMs: number;
@@ -20,8 +20,8 @@ const { port, gates, run, writers, pauseMs } = JSON.parse(input) as Door & {
 
 async function write(writer: number): Promise<never> {
   for (let [n, tries] = [1, writer]; ; n++, tries++) {
-    const gate = writer % 2 === 0 ? undefined : gates[tries % gates.length];
-    const connection = await openByAddress(input, gate, port).catch((error: unknown) => {
+    const proxy = writer % 2 === 0 ? undefined : proxies[tries % proxies.length];
+    const connection = await openByAddress(input, proxy, port).catch((error: unknown) => {
       console.log(`! ${writer} ${n} ${Date.now()} ${String(error)}`);
       return undefined;
     });

@@ -19,15 +19,15 @@ export const ArchiveState = z.object({
   /** Told and acknowledged. */
   through: z.string().optional(),
   /** The last copies that the gateway acknowledged. */
-  told_copies: z.array(z.uuid()).default([]),
+  reported_copies: z.array(z.uuid()).default([]),
   newest_copy: z.string().optional(),
   /** A nightly copy that was begun: tried again, it writes over what it had left. */
   copying: z.uuid().optional(),
-  untold: z
+  unreported: z
     .object({ copies: z.array(ArchivedCopy.extend(ofTerm)), logs: z.array(ArchivedLog.extend(ofTerm)) })
     .default({ copies: [], logs: [] }),
   /** The jobs of the spec that have ended, by their id. */
-  jobs: z.record(z.string(), Ended).default({}),
+  tasks: z.record(z.string(), Ended).default({}),
 });
 export type ArchiveState = z.output<typeof ArchiveState>;
-export type EndedJob = z.output<typeof Ended>;
+export type EndedTask = z.output<typeof Ended>;

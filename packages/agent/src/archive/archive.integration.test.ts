@@ -14,7 +14,7 @@ import { testSpec } from "../testing/node-spec.ts";
 import { type ObjectStore, startObjectStore } from "../testing/object-store.ts";
 import { makeTestHost, sh, type TestHost, until } from "../testing/test-host.ts";
 import { archivedNode } from "./archived-node.ts";
-import { untilAborted } from "./copy.ts";
+import { runAbortable } from "./copy.ts";
 import { Manifest } from "./manifest.ts";
 import { purgeShipped } from "./ship-logs.ts";
 
@@ -36,11 +36,11 @@ const sql = (node: string, text: string, values: unknown[] = []): Promise<RowDat
   });
 
 /** Wants a node as it was, with a change. */
-function want(node: string, change: Partial<NodeSpec>): NodeSpec {
+function setDesired(node: string, change: Partial<NodeSpec>): NodeSpec {
   const before = specs.get(node) ?? spec(node);
   const after = { ...before, ...change, generation: before.generation + (specs.has(node) ? 1 : 0) };
   specs.set(node, after);
-  gateway.want(...specs.values());
+  gateway.setDesired(...specs.values());
   return after;
 }
 const spec = (node: string): NodeSpec =>
@@ -54,16 +54,16 @@ const spec = (node: string): NodeSpec =>
     data: { timeline: timelines[node] ?? "", ordinal: 0, origin: "prepared" },
     archive: { recipient, log_seconds: 1, copy_hours: { from: 23, to: 24 }, verify_days: 7 },
   });
-const jobOf = (node: string, id: string) => gateway.latest(node)?.jobs?.find((job) => job.id === id);
+const taskOf = (node: string, id: string) => gateway.latest(node)?.tasks?.find((task) => task.id === id);
 const logsOf = (node: string): ArchivedLog[] =>
-  gateway.archived.filter((told) => told.node === node).flatMap((told) => told.logs ?? []);
+  gateway.archived.filter((reported) => reported.node === node).flatMap((reported) => reported.logs ?? []);
 const keyOf = (node: string, name: string) => `${timelines[node]}/${name}`;
 const opened = (bytes: Buffer): Buffer =>
   execFileSync("sh", ["-c", `age -d -i ${identity} | zstd -dc`], { input: bytes, maxBuffer: 1 << 30 });
 const openLog = (node: string, name: string): string =>
   opened(store.read(keyOf(node, `logs/${name}`))).toString("latin1");
 
-async function allTold(node: string): Promise<ArchivedLog[]> {
+async function allReported(node: string): Promise<ArchivedLog[]> {
   const [row] = await sql(node, "SELECT @@GLOBAL.gtid_executed AS gtids");
   const gtids = String(row?.["gtids"]).replaceAll("\n", "");
   await until("the logs to be told", () => logsOf(node).at(-1)?.gtid === gtids);
@@ -80,7 +80,7 @@ async function rounds(count: number): Promise<void> {
 
 /** Nothing is being told of either node, and nothing will be. */
 async function atRest(): Promise<void> {
-  for (const node of [plain, secret]) await allTold(node);
+  for (const node of [plain, secret]) await allReported(node);
   await rounds(4);
 }
 
@@ -111,7 +111,7 @@ beforeAll(async () => {
   environment = { ...agentEnvironment(host, gateway), MOORAGE_CRASH_DIR: host.crash };
   for (const node of [plain, secret]) host.known(node);
   host.startAgent(environment);
-  for (const node of [plain, secret]) want(node, {});
+  for (const node of [plain, secret]) setDesired(node, {});
   for (const node of [plain, secret]) await until("both to run", () => gateway.latest(node)?.state === "running");
   for (const node of [plain, secret]) {
     await sql(node, "CREATE DATABASE shop");
@@ -131,9 +131,9 @@ describe("binary logs", () => {
     async (kind) => {
       const node = kind === "plain" ? plain : secret;
       await sql(node, "INSERT INTO shop.t (a) VALUES ('first'), ('second')");
-      await allTold(node);
+      await allReported(node);
       await sql(node, "INSERT INTO shop.t (a) VALUES ('third')");
-      const logs = await allTold(node);
+      const logs = await allReported(node);
       expect(logs.map(({ sequence }) => sequence)).toEqual(logs.map((_, index) => index + 1));
       expect(logs.length).toBeGreaterThan(1);
       for (const log of logs) {
@@ -151,12 +151,15 @@ describe("binary logs", () => {
     const written = Date.now();
     await sql(plain, "INSERT INTO shop.t (a) VALUES ('before')");
     await atRest();
-    const told = gateway.archived.filter(({ node }) => node === plain).at(-1);
-    expect(Date.parse(told?.through ?? "")).toBeGreaterThanOrEqual(written);
-    const said = () => [gateway.archived.length, gateway.asked.filter((path) => path === "/v1/uploads").length];
-    const before = said();
+    const reported = gateway.archived.filter(({ node }) => node === plain).at(-1);
+    expect(Date.parse(reported?.through ?? "")).toBeGreaterThanOrEqual(written);
+    const counts = () => [
+      gateway.archived.length,
+      gateway.requestedPaths.filter((path) => path === "/v1/uploads").length,
+    ];
+    const before = counts();
     await rounds(6);
-    expect(said()).toEqual(before);
+    expect(counts()).toEqual(before);
   });
 
   test.each(["plain", "encrypted"])(
@@ -169,7 +172,7 @@ describe("binary logs", () => {
         node,
         `INSERT INTO shop.wide (a) SELECT RANDOM_BYTES(1000) FROM (${source}) x, (${source}) y, (${source.slice(0, 180)}) z`,
       );
-      const logs = await allTold(node);
+      const logs = await allReported(node);
       const size = logs.slice(-2).reduce((sum, { name }) => sum + openLog(node, name).length, 0);
       expect(size).toBeGreaterThan(16 * 1024 * 1024);
     },
@@ -180,18 +183,18 @@ describe("binary logs", () => {
     if (node === undefined) throw new Error("no archive");
     const later = () => new Date(Date.now() + 7 * 3_600_000);
     const purge = () => purgeShipped({ clock: later } as Parameters<typeof purgeShipped>[0], node, false);
-    await allTold(plain);
+    await allReported(plain);
     await purge();
     await store.stop();
     await sql(plain, "INSERT INTO shop.t (a) VALUES ('while the store is away')");
-    const told = logsOf(plain).at(-1)?.sequence ?? 0;
+    const reported = logsOf(plain).at(-1)?.sequence ?? 0;
     await until("a log to be closed in vain", async () => {
       const logs = await sql(plain, "SHOW BINARY LOGS");
-      return Number(String(logs.at(-1)?.["Log_name"]).split(".")[1]) > told + 1;
+      return Number(String(logs.at(-1)?.["Log_name"]).split(".")[1]) > reported + 1;
     });
     expect(await purge()).toEqual([]);
     await store.start();
-    const logs = await allTold(plain);
+    const logs = await allReported(plain);
     expect(logs.map(({ sequence }) => sequence)).toEqual(logs.map((_, index) => index + 1));
     // It may go only once the answer to its telling is written down, a moment after it was told.
     await until("it to be purged", async () => (await purge()).includes(logs.at(-1)?.name ?? ""));
@@ -201,15 +204,15 @@ describe("binary logs", () => {
     const node = archivedNode(hostPaths(host.state), specs.get(plain));
     if (node === undefined) throw new Error("no archive");
     const clock = () => new Date(Date.now() + 7 * 3_600_000);
-    gateway.archive.hears = false;
+    gateway.archive.acknowledges = false;
     const before = (await store.list(keyOf(plain, "logs/"))).length;
     await sql(plain, "INSERT INTO shop.t (a) VALUES ('unheard')");
     await until("it to be in the store", async () => (await store.list(keyOf(plain, "logs/"))).length > before);
     await host.stopAgent("SIGKILL");
     expect(await purgeShipped({ clock } as Parameters<typeof purgeShipped>[0], node, false)).toEqual([]);
     host.startAgent(environment);
-    gateway.archive.hears = true;
-    const log = (await allTold(plain)).at(-1);
+    gateway.archive.acknowledges = true;
+    const log = (await allReported(plain)).at(-1);
     const bytes = store.read(keyOf(plain, `logs/${log?.name}`));
     expect(createHash("sha256").update(bytes).digest("hex")).toBe(log?.sha256);
   });
@@ -223,11 +226,11 @@ describe("a copy", () => {
       await sql(node, "INSERT INTO shop.t (a) SELECT RANDOM_BYTES(900) FROM shop.wide LIMIT 12000");
       const [expected] = await sql(node, "CHECKSUM TABLE shop.t");
       const id = randomUUID();
-      want(node, { jobs: [{ id, kind: "copy" }] });
-      await until("the copy", () => jobOf(node, id)?.state === "done");
-      const told = gateway.archived.flatMap(({ copies }) => copies ?? []).find((copy) => copy.id === id);
+      setDesired(node, { tasks: [{ id, kind: "copy" }] });
+      await until("the copy", () => taskOf(node, id)?.state === "done");
+      const reported = gateway.archived.flatMap(({ copies }) => copies ?? []).find((copy) => copy.id === id);
       const text = store.read(keyOf(node, `copies/${id}/manifest.json`));
-      expect(createHash("sha256").update(text).digest("hex")).toBe(told?.manifest_sha256);
+      expect(createHash("sha256").update(text).digest("hex")).toBe(reported?.manifest_sha256);
       const manifest = Manifest.parse(JSON.parse(text.toString()));
       expect(manifest).toMatchObject({ id, timeline: timelines[node], encrypted: node === secret });
       const names = (await store.list(keyOf(node, `copies/${id}/part-`))).sort();
@@ -244,32 +247,32 @@ describe("a copy", () => {
   );
 
   test("and how it ended stay in the node's reports, and it is not made again by a restarted agent", async () => {
-    const id = specs.get(plain)?.jobs?.[0]?.id ?? "";
-    const told = gateway.archived.length;
+    const id = specs.get(plain)?.tasks?.[0]?.id ?? "";
+    const reported = gateway.archived.length;
     await host.stopAgent();
     host.startAgent(environment);
-    const heard = gateway.messages.length;
+    const messagesBefore = gateway.messages.length;
     await until("a complete report", () =>
       gateway.messages
-        .slice(heard)
+        .slice(messagesBefore)
         .some(({ complete, nodes }) => complete && nodes.some(({ state }) => state === "running")),
     );
-    await until("the job in it", () => jobOf(plain, id)?.state === "done");
-    expect(gateway.archived.slice(told).flatMap(({ copies }) => copies ?? [])).toEqual([]);
+    await until("the job in it", () => taskOf(plain, id)?.state === "done");
+    expect(gateway.archived.slice(reported).flatMap(({ copies }) => copies ?? [])).toEqual([]);
   });
 
-  test.each(["agent.copy.clone", "agent.copy.upload", "agent.copy.record", "agent.archive.told"])(
+  test.each(["agent.copy.clone", "agent.copy.upload", "agent.copy.record", "agent.archive.reported"])(
     "that dies with its agent after %s leaves nothing, and is made and told once",
     async (step) => {
       const id = randomUUID();
       await atRest(); // or the step would be that of a log
       writeFileSync(join(host.crash, "armed"), JSON.stringify({ step, mode: "kill-after" }));
-      want(plain, { jobs: [{ id, kind: "copy" }] });
+      setDesired(plain, { tasks: [{ id, kind: "copy" }] });
       await host.agentExit();
       host.startAgent(environment);
-      await until("the copy", () => jobOf(plain, id)?.state === "done");
-      const told = gateway.archived.flatMap(({ copies }) => copies ?? []).filter((copy) => copy.id === id);
-      const manifests = new Set(told.map(({ manifest_sha256 }) => manifest_sha256));
+      await until("the copy", () => taskOf(plain, id)?.state === "done");
+      const reported = gateway.archived.flatMap(({ copies }) => copies ?? []).filter((copy) => copy.id === id);
+      const manifests = new Set(reported.map(({ manifest_sha256 }) => manifest_sha256));
       const manifest = store.read(keyOf(plain, `copies/${id}/manifest.json`));
       expect([...manifests]).toEqual([createHash("sha256").update(manifest).digest("hex")]);
       await until("everything to be away", () => leftovers().length === 0);
@@ -281,20 +284,20 @@ describe("a copy", () => {
     const id = randomUUID();
     const busy = keepBusy(nodePaths(hostPaths(host.state), plain));
     writeFileSync(trace, "");
-    want(plain, { jobs: [{ id, kind: "copy" }] });
+    setDesired(plain, { tasks: [{ id, kind: "copy" }] });
     await until("the place for it", () => readFileSync(trace, "utf8").includes("agent.copy.scratch"));
     await busy.copies(3);
     await busy.end();
     rmSync(trace);
-    await until("the copy", () => jobOf(plain, id)?.state === "done");
-    const told = gateway.messages.flatMap(({ nodes }) => nodes).flatMap(({ jobs }) => jobs ?? []);
-    expect(told.filter((job) => job.id === id && job.message !== undefined)).toEqual([]);
+    await until("the copy", () => taskOf(plain, id)?.state === "done");
+    const reported = gateway.messages.flatMap(({ nodes }) => nodes).flatMap(({ tasks }) => tasks ?? []);
+    expect(reported.filter((task) => task.id === id && task.message !== undefined)).toEqual([]);
   });
 
   test("that is to end is ended by its server, which answers", async () => {
     const order = new AbortController();
     const long = withRoot(socketOf(plain), (connection) =>
-      untilAborted(socketOf(plain), connection, order.signal, () =>
+      runAbortable(socketOf(plain), connection, order.signal, () =>
         connection.query("SELECT BENCHMARK(1000000000000, 1 + 1)"),
       ),
     );
@@ -311,11 +314,11 @@ describe("a copy", () => {
     const record = JSON.parse(readFileSync(file, "utf8"));
     const daysAgo = new Date(Date.now() - 2 * 86_400_000).toISOString();
     writeFileSync(file, JSON.stringify({ ...record, archive: { ...record.archive, newest_copy: daysAgo } }));
-    const told = gateway.archived.length;
+    const reported = gateway.archived.length;
     const started = Date.now();
     host.startAgent(environment);
     const copiesOf = () =>
-      gateway.archived.slice(told).flatMap(({ node, copies }) => (node === secret ? (copies ?? []) : []));
+      gateway.archived.slice(reported).flatMap(({ node, copies }) => (node === secret ? (copies ?? []) : []));
     await until("the copy", () => copiesOf().length > 0);
     expect(Date.parse(copiesOf()[0]?.ended_at ?? "")).toBeGreaterThanOrEqual(Math.floor(started / 1000) * 1000);
   });
@@ -325,9 +328,9 @@ describe("a copy", () => {
     const filled = join(host.state, "scratch");
     sh(`mount -t tmpfs -o size=900m tmpfs ${filled}`);
     try {
-      want(plain, { jobs: [{ id, kind: "copy" }] });
-      await until("its end", () => jobOf(plain, id)?.state === "failed");
-      expect(jobOf(plain, id)?.message).toMatch(/^The host's disk has \d+ MB free, and a copy of this database needs/);
+      setDesired(plain, { tasks: [{ id, kind: "copy" }] });
+      await until("its end", () => taskOf(plain, id)?.state === "failed");
+      expect(taskOf(plain, id)?.message).toMatch(/^The host's disk has \d+ MB free, and a copy of this database needs/);
     } finally {
       sh(`umount ${filled}`);
     }
@@ -336,7 +339,7 @@ describe("a copy", () => {
   test("is not begun on a node without power, whose last logs went before it stopped", async () => {
     await sql(secret, "INSERT INTO shop.t (a) VALUES ('the last')");
     const [row] = await sql(secret, "SELECT @@GLOBAL.gtid_executed AS gtids");
-    want(secret, { power: "off", jobs: [] });
+    setDesired(secret, { power: "off", tasks: [] });
     await until("it to rest", () => gateway.latest(secret)?.state === "stopped");
     expect(logsOf(secret).at(-1)?.gtid).toBe(String(row?.["gtids"]).replaceAll("\n", ""));
   });
@@ -344,9 +347,9 @@ describe("a copy", () => {
   test("ends when its node is to go, and leaves nothing", async () => {
     const id = randomUUID();
     await store.stop(); // so that it is under way for as long as it takes
-    want(plain, { jobs: [{ id, kind: "copy" }] });
+    setDesired(plain, { tasks: [{ id, kind: "copy" }] });
     await until("the copy to be under way", () => existsSync(join(host.state, "scratch", `${id}.img`)));
-    want(plain, { jobs: [], tombstone: { operation: 1 } });
+    setDesired(plain, { tasks: [], tombstone: { operation: 1 } });
     await until("its end", () => gateway.latest(plain)?.state === "gone");
     await until("everything to be away", () => !existsSync(join(host.state, "scratch", plain)));
     expect(leftovers()).toEqual([]);
@@ -400,17 +403,17 @@ async function startedOn(tar: Buffer, uid: number, question: string): Promise<st
     "--mysqlx=OFF",
     "--disable-log-bin",
   );
-  const ask = () =>
+  const runQuery = () =>
     host.podman("exec", "--user", `0:${uid}`, "try", "mysql", "-S", "/copy/run/s", "-BNe", question).trim();
   try {
     await until("the copy's server", () => {
       try {
-        return ask() !== "";
+        return runQuery() !== "";
       } catch {
         return false;
       }
     });
-    return ask();
+    return runQuery();
   } catch (error) {
     throw new Error(
       readFileSync(host.podman("inspect", "--format", "{{.HostConfig.LogConfig.Path}}", "try").trim(), "utf8").slice(

@@ -19,7 +19,7 @@ export function archivedNode(host: HostPaths, spec: NodeSpec | undefined): Archi
 }
 
 /** Of a cluster one member's logs and nightly copies are its past; what jobs ask for can come from any. */
-export const keepsArchive = ({ archive }: Pick<ArchivedNode, "archive">): boolean => archive.keeper !== false;
+export const isArchiver = ({ archive }: Pick<ArchivedNode, "archive">): boolean => archive.archiver !== false;
 
 export const isMember = ({ spec }: Pick<ArchivedNode, "spec">): boolean => spec.cluster !== undefined;
 
@@ -36,7 +36,7 @@ export function overtaken(
   if (now === undefined) return "The database is to go.";
   if (now.spec.power === "off" && work === "heavy") return "The database is to rest.";
   if (now.data.timeline !== before.data.timeline) return "The database is to go on from another past.";
-  if (work === "logs" && !keepsArchive(now)) return "Another member keeps the archive.";
+  if (work === "logs" && !isArchiver(now)) return "Another member keeps the archive.";
   return undefined;
 }
 
@@ -65,4 +65,4 @@ export const updateArchiveState = (
 const stateOf = (timeline: string, known: ArchiveState | undefined, now: Date): ArchiveState =>
   known?.timeline === timeline
     ? known
-    : ArchiveState.parse({ timeline, since: now.toISOString(), ...(known && { jobs: known.jobs }) });
+    : ArchiveState.parse({ timeline, since: now.toISOString(), ...(known && { tasks: known.tasks }) });

@@ -2,27 +2,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
 import type { Logger } from "pino";
 import type { SpecStore } from "../spec-store.ts";
-import {
-  type ArchivedNode,
-  archivedNode,
-  isMember,
-  isOnItsTimeline,
-  keepsArchive,
-  overtaken,
-} from "./archived-node.ts";
+import { type ArchivedNode, archivedNode, isMember, isOnItsTimeline, isArchiver, overtaken } from "./archived-node.ts";
 import { type CopyOrder, copyOnce } from "./copy.ts";
 import { createHeavyWork, type HeavyDeps } from "./heavy-work.ts";
-import { createJobs, type JobDeps } from "./jobs.ts";
+import { createTasks, type TaskDeps } from "./tasks.ts";
 import { prepareScratch, sweepScratch } from "./scratch.ts";
 import { purgeShipped, type ShipDeps, shipLogs } from "./ship-logs.ts";
 import { purgeMemberLogs, shipMemberLogs } from "./ship-member-logs.ts";
-import { tellArchived } from "./tell-archived.ts";
-import { createTurns } from "./turns.ts";
+import { reportArchived } from "./report-archived.ts";
+import { createLimiter } from "./limiter.ts";
 
 export type ArchiverDeps = ShipDeps & {
   store: Pick<SpecStore, "all" | "get">;
-  reporter: JobDeps["reporter"];
-  inTurn?: HeavyDeps["inTurn"];
+  reporter: TaskDeps["reporter"];
+  oneAtATime?: HeavyDeps["oneAtATime"];
   /** The trying of restores, which shares the place of the nightly copies. */
   verification?: {
     isDue: (spec: NodeSpec) => Promise<boolean>;
@@ -33,7 +26,7 @@ export type ArchiverDeps = ShipDeps & {
 
 const tickMs = 500;
 const shipsAtOnce = 4;
-const lookForWorkMs = 10_000;
+const checkForWorkMs = 10_000;
 const makeRoomEveryMs = 10_000;
 
 /**
@@ -42,28 +35,28 @@ const makeRoomEveryMs = 10_000;
  */
 export function createArchiver(deps: ArchiverDeps) {
   const stop = new AbortController();
-  const ships = createTurns(shipsAtOnce);
+  const ships = createLimiter(shipsAtOnce);
   // A server makes one copy of itself at a time.
-  const copies = createTurns(Number.POSITIVE_INFINITY);
+  const copies = createLimiter(Number.POSITIVE_INFINITY);
   const [shipAfter, makeRoomAfter] = [new Map<string, number>(), new Map<string, number>()];
   const running = new Set<Promise<void>>();
   const watched = new Set<{ node: ArchivedNode; kind: "logs" | "heavy"; end: AbortController }>();
-  const jobs = createJobs({
+  const tasks = createTasks({
     ...deps,
-    ship: (node) => ship(node, { asked: true }),
+    ship: (node) => ship(node, { requested: true }),
     copy: (node, order) => copy(node, order),
   });
   const heavyWork = createHeavyWork({
-    nodes: () => awake().filter(keepsArchive),
+    nodes: () => awake().filter(isArchiver),
     copy: (node, order) => copy(node, order),
     verify: (node) => watch(node, "heavy", async (signal) => deps.verification?.run(node.spec, signal)),
     verifyIsDue: async (spec) => (await deps.verification?.isDue(spec)) ?? false,
-    inTurn: deps.inTurn ?? ((_key, work) => work()),
+    oneAtATime: deps.oneAtATime ?? ((_key, work) => work()),
     clock: deps.clock,
     log: deps.log,
   });
   let heavy: Promise<void> | undefined;
-  let lookAfter = 0;
+  let checkAfter = 0;
   const current = (node: string) => archivedNode(deps.host, deps.store.get(node));
   const awake = (): ArchivedNode[] =>
     deps.store.all().flatMap((spec) => (spec.power === "off" ? [] : (archivedNode(deps.host, spec) ?? [])));
@@ -84,9 +77,14 @@ export function createArchiver(deps: ArchiverDeps) {
     }
   }
 
-  const ship = (node: ArchivedNode, { asked = false } = {}, ...also: AbortSignal[]): Promise<void> =>
+  const ship = (node: ArchivedNode, { requested = false } = {}, ...also: AbortSignal[]): Promise<void> =>
     ships.run(node.spec.node, () =>
-      watch(node, "logs", (signal) => (isMember(node) ? shipMemberLogs : shipLogs)(deps, node, signal, asked), also),
+      watch(
+        node,
+        "logs",
+        (signal) => (isMember(node) ? shipMemberLogs : shipLogs)(deps, node, signal, requested),
+        also,
+      ),
     );
 
   const purge = (node: ArchivedNode, all: boolean): Promise<string[]> =>
@@ -96,15 +94,15 @@ export function createArchiver(deps: ArchiverDeps) {
     copies.run(node.spec.node, () =>
       watch(node, "heavy", async (signal) => {
         await copyOnce(deps, node, { ...order, signal });
-        await tellArchived(deps, node, { at: undefined }, signal);
+        await reportArchived(deps, node, { at: undefined }, signal);
       }),
     );
 
-  async function shipInTurn(node: ArchivedNode): Promise<void> {
+  async function shipScheduled(node: ArchivedNode): Promise<void> {
     const log = deps.log.child({ node: node.spec.node });
     try {
       if (!(await isOnItsTimeline(node))) return;
-      if (keepsArchive(node)) await ship(node);
+      if (isArchiver(node)) await ship(node);
       const purged = await purge(node, false);
       if (purged.length > 0) log.info({ purged }, "binary logs that are in the archive were purged");
     } catch (error) {
@@ -112,10 +110,10 @@ export function createArchiver(deps: ArchiverDeps) {
     }
   }
 
-  async function lookForWork(): Promise<void> {
+  async function checkForWork(): Promise<void> {
     try {
       await sweepScratch(deps.host, (node) => deps.store.get(node) !== undefined);
-      if (await heavyWork.next()) lookAfter = 0;
+      if (await heavyWork.next()) checkAfter = 0;
     } catch (error) {
       deps.log.warn({ error: String(error) }, "the schedule failed");
     }
@@ -139,12 +137,12 @@ export function createArchiver(deps: ArchiverDeps) {
       // The first time somewhere in the minute, so that a host's nodes do not go at once.
       const due = shipAfter.get(id) ?? now + Math.random() * everyMs;
       shipAfter.set(id, now >= due ? now + everyMs : due);
-      if (now >= due) track(shipInTurn(node));
-      for (const job of jobs.begin(node)) track(job);
+      if (now >= due) track(shipScheduled(node));
+      for (const task of tasks.begin(node)) track(task);
     }
-    if (heavy !== undefined || now < lookAfter) return;
-    lookAfter = now + lookForWorkMs;
-    heavy = lookForWork();
+    if (heavy !== undefined || now < checkAfter) return;
+    checkAfter = now + checkForWorkMs;
+    heavy = checkForWork();
   }
 
   async function run(): Promise<void> {
@@ -162,7 +160,7 @@ export function createArchiver(deps: ArchiverDeps) {
     /** Everything that was committed until now is in the archive when this returns. */
     async shipNow(id: string, signal: AbortSignal): Promise<void> {
       const node = current(id);
-      if (node !== undefined && keepsArchive(node)) await ship(node, {}, signal);
+      if (node !== undefined && isArchiver(node)) await ship(node, {}, signal);
     },
     /** For a node whose disk is nearly full: all logs go to the archive, and then from the disk. */
     async makeRoom(id: string): Promise<void> {
@@ -170,7 +168,7 @@ export function createArchiver(deps: ArchiverDeps) {
       const now = deps.clock().getTime();
       if (node === undefined || now < (makeRoomAfter.get(id) ?? 0)) return;
       makeRoomAfter.set(id, now + makeRoomEveryMs);
-      if (keepsArchive(node)) await ship(node);
+      if (isArchiver(node)) await ship(node);
       await purge(node, true);
     },
     async close(): Promise<void> {

@@ -16,7 +16,7 @@ import { copyContents, type Manifest, manifestName } from "./manifest.ts";
 import { makeScratch, removeScratch, type Scratch } from "./scratch.ts";
 import { outputOf, sealTo } from "./sealed-output.ts";
 import { serverTime } from "./server-time.ts";
-import { termOf } from "./tell-archived.ts";
+import { termOf } from "./report-archived.ts";
 import { createUpload, type UploadDeps } from "./upload.ts";
 import { uploadParts } from "./upload-parts.ts";
 
@@ -35,10 +35,10 @@ const clonedPercent = 20;
 
 /** Made, and written down, once for each id: see `untold`. */
 export async function copyOnce(deps: CopyDeps, node: ArchivedNode, order: CopyOrder): Promise<void> {
-  const { untold, told_copies } = await readArchiveState(node, deps.clock());
+  const { unreported, reported_copies } = await readArchiveState(node, deps.clock());
   if (
-    told_copies.includes(order.id) ||
-    untold.copies.some(({ id, term }) => id === order.id && term === termOf(node).term)
+    reported_copies.includes(order.id) ||
+    unreported.copies.some(({ id, term }) => id === order.id && term === termOf(node).term)
   )
     return;
   if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the wanted timeline.");
@@ -47,9 +47,9 @@ export async function copyOnce(deps: CopyDeps, node: ArchivedNode, order: CopyOr
     updateArchiveState(node, deps.clock(), (before) => ({
       newest_copy: made.ended_at,
       copying: before.copying === made.id ? undefined : before.copying,
-      untold: {
-        ...before.untold,
-        copies: [...before.untold.copies.filter(({ id }) => id !== made.id), { ...made, ...termOf(node) }],
+      unreported: {
+        ...before.unreported,
+        copies: [...before.unreported.copies.filter(({ id }) => id !== made.id), { ...made, ...termOf(node) }],
       },
     })),
   );
@@ -123,8 +123,8 @@ async function clone(deps: TimeDeps, node: ArchivedNode, scratch: Scratch, { id,
       const started =
         spec.cluster === undefined ? await serverTime(connection) : await memberTime(deps, node, connection);
       const gtid = await executedGtids(connection);
-      await untilAborted(paths.socket, connection, signal, () =>
-        cloneInTurn(connection, `/scratch/${id}/${copyContents.data}`, signal),
+      await runAbortable(paths.socket, connection, signal, () =>
+        cloneWhenFree(connection, `/scratch/${id}/${copyContents.data}`, signal),
       );
       const ended = await serverTime(connection, "after");
       // What a member has was stamped by another host's clock.
@@ -144,29 +144,29 @@ async function clone(deps: TimeDeps, node: ArchivedNode, scratch: Scratch, { id,
  * connection would not do: the driver never answers a question whose connection was given up. A server that cannot be told
  * has ended, or will be.
  */
-export async function untilAborted<T>(
+export async function runAbortable<T>(
   socket: string,
   { threadId }: Connection,
   signal: AbortSignal,
   work: () => Promise<T>,
 ): Promise<T> {
-  const untold = Promise.withResolvers<never>();
+  const killFailure = Promise.withResolvers<never>();
   const end = (): void => {
-    withRoot(socket, (other) => other.query("KILL QUERY ?", [threadId])).catch(untold.reject);
+    withRoot(socket, (other) => other.query("KILL QUERY ?", [threadId])).catch(killFailure.reject);
   };
   signal.throwIfAborted();
   signal.addEventListener("abort", end, { once: true });
   try {
-    return await Promise.race([work(), untold.promise]);
+    return await Promise.race([work(), killFailure.promise]);
   } finally {
     signal.removeEventListener("abort", end);
   }
 }
 
-const askAgainMs = 1000;
+const retryMs = 1000;
 
 /** Another member may be taking this server's data, for as long as that lasts. */
-async function cloneInTurn(connection: Connection, folder: string, signal: AbortSignal): Promise<void> {
+async function cloneWhenFree(connection: Connection, folder: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
     try {
@@ -174,7 +174,7 @@ async function cloneInTurn(connection: Connection, folder: string, signal: Abort
       return;
     } catch (error) {
       if ((error as { errno?: number }).errno !== copyUnderWay) throw error;
-      await sleep(askAgainMs, undefined, { signal });
+      await sleep(retryMs, undefined, { signal });
     }
   }
 }

@@ -11,29 +11,29 @@ const withinSeconds = 30;
 
 /** A time before which nothing was acknowledged in its cluster that this member has not executed. */
 export const memberTime = (deps: TimeDeps, node: ArchivedNode, connection: Connection): Promise<string> =>
-  node.spec.cluster?.leader === undefined ? groupTime(connection) : followingTime(deps, node, connection);
+  node.spec.cluster?.primary === undefined ? groupTime(connection) : followingTime(deps, node, connection);
 
 /**
  * In an asynchronous cluster the leader has everything. A follower has what its leader was heard to have, once it has
  * executed that; the leader stamps its commits by another host's clock.
  */
 async function followingTime({ viewsOf }: TimeDeps, { spec }: ArchivedNode, connection: Connection): Promise<string> {
-  const { leader } = spec.cluster ?? {};
+  const { primary } = spec.cluster ?? {};
   const time = await serverTime(connection);
   const { own, others = [] } = (await viewsOf(spec.node)) ?? {};
-  const isOfTerm = own?.state === "online" && own.term === leader?.term;
+  const isOfTerm = own?.state === "online" && own.term === primary?.term;
   if (isOfTerm && own.role === "primary") return time;
-  const leading = others.find(
-    ({ node, state, role }) => node === leader?.node && state === "online" && role === "primary",
+  const primaryView = others.find(
+    ({ node, state, role }) => node === primary?.node && state === "online" && role === "primary",
   );
-  if (!isOfTerm || leading?.gtid === undefined || leading.view !== own.view)
+  if (!isOfTerm || primaryView?.gtid === undefined || primaryView.view !== own.view)
     throw new Error("It does not follow a leader that takes writes.");
   const [rows] = await connection.query<RowDataPacket[]>("SELECT WAIT_FOR_EXECUTED_GTID_SET(?, ?) AS late", [
-    leading.gtid,
+    primaryView.gtid,
     withinSeconds,
   ]);
   if (rows[0]?.["late"] !== 0) throw new Error(`It did not reach its leader within ${withinSeconds} s.`);
-  return shifted(time, -leading.ageMs - clocksDifferMs);
+  return shifted(time, -primaryView.ageMs - clocksDifferMs);
 }
 
 /**
@@ -41,10 +41,10 @@ async function followingTime({ viewsOf }: TimeDeps, { spec }: ArchivedNode, conn
  * may have some that are lost.
  */
 export async function isInLine({ spec }: ArchivedNode, connection: Connection): Promise<boolean> {
-  const { leader, members = [] } = spec.cluster ?? {};
-  if (leader === undefined || leader.node === spec.node) return true;
+  const { primary, members = [] } = spec.cluster ?? {};
+  if (primary === undefined || primary.node === spec.node) return true;
   const [rows] = await connection.query<RowDataPacket[]>(
     "SELECT host FROM performance_schema.replication_connection_configuration WHERE channel_name = ''",
   );
-  return members.some(({ node, address }) => node === leader.node && address === rows[0]?.["host"]);
+  return members.some(({ node, address }) => node === primary.node && address === rows[0]?.["host"]);
 }

@@ -18,7 +18,7 @@ export type HeavyDeps = {
   verify: (node: ArchivedNode) => Promise<void>;
   verifyIsDue: (spec: NodeSpec) => Promise<boolean>;
   /** The host's one place for heavy work, which is not of nodes alone. */
-  inTurn: <T>(key: string, work: () => Promise<T>) => Promise<T>;
+  oneAtATime: <T>(key: string, work: () => Promise<T>) => Promise<T>;
   clock: () => Date;
   log: Logger;
 };
@@ -77,7 +77,7 @@ export function createHeavyWork(deps: HeavyDeps) {
       const [work] = dueWork(deps.clock(), await Promise.all(ready.map(factsOf)));
       const node = ready.find(({ spec }) => spec.node === work?.node);
       if (work === undefined || node === undefined) return false;
-      await deps.inTurn(keyOf(work), () => attempt(work, node));
+      await deps.oneAtATime(keyOf(work), () => attempt(work, node));
       return true;
     },
   };

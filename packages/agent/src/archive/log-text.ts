@@ -122,13 +122,13 @@ async function writeText(
   const end = () => void exec.inspect().then(({ Running, Pid }) => Running && Pid > 0 && process.kill(Pid, "SIGKILL"));
   signal.addEventListener("abort", end, { once: true });
   if (signal.aborted) end();
-  let said = "";
+  let errorOutput = "";
   for await (const chunk of stream as AsyncIterable<Buffer>)
-    if (said.length < keptOfErrors) said += chunk.toString("utf8");
+    if (errorOutput.length < keptOfErrors) errorOutput += chunk.toString("utf8");
   signal.removeEventListener("abort", end);
   const { ExitCode: code } = await exec.inspect();
   // Frames of podman's stream begin with a header that is no text.
-  const text = said.replaceAll(/[^\x20-\x7e\n]+/g, "").trim();
+  const text = errorOutput.replaceAll(/[^\x20-\x7e\n]+/g, "").trim();
   if (code !== 0 || text !== "") throw new Error(`mysqlbinlog of ${name} ended with ${code}: ${text.slice(0, 500)}`);
 }
 

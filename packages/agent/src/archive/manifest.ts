@@ -32,4 +32,4 @@ export const partName = (id: string, number: number): string => `copies/${id}/pa
 export const logName = (file: string): string => `logs/${file}`;
 
 /** What a former leader alone had: the text of those transactions, as of a log. */
-export const tailName = (term: number, mark: string): string => `tails/${term}.${mark}`;
+export const lostTransactionsName = (term: number, mark: string): string => `lost/${term}.${mark}`;

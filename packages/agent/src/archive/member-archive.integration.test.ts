@@ -30,11 +30,11 @@ beforeAll(async () => {
   three = await makeThreeHosts("moor-t-mar", { subnets: [40, 41, 42], lan: 43, port: 20_041 });
   kept = await keepArchive(three);
   timeline = kept.timeline;
-  three.want((index) => ({
-    gate: { sources: ["0.0.0.0/0"] },
+  three.setDesired((index) => ({
+    firewall: { sources: ["0.0.0.0/0"] },
     data: { timeline, ordinal: 0, origin: "prepared" },
     archive: kept.archiveOf(index === 2),
-    cluster: { ...(three.spec(index).cluster as Cluster), ...(index === 0 && { begin: timeline }) },
+    cluster: { ...(three.spec(index).cluster as Cluster), ...(index === 0 && { bootstrap: timeline }) },
   }));
   await allWell();
   await write("CREATE DATABASE shop", "CREATE TABLE shop.t (a INT PRIMARY KEY)");
@@ -44,7 +44,8 @@ afterAll(async () => {
   await kept?.close();
 });
 
-const keeper = (index: number | undefined) => three.want((each) => ({ archive: kept.archiveOf(each === index) }));
+const setArchiver = (index: number | undefined) =>
+  three.setDesired((each) => ({ archive: kept.archiveOf(each === index) }));
 const group = (index: number) => three.latest(index)?.group;
 const allWell = () =>
   until("three healthy members", () =>
@@ -63,7 +64,7 @@ async function allArchived(): Promise<void> {
   const gtids = parseGtidSet(await executed(primary()));
   await until("everything in the archive", () => countMissing(gtids, kept.archived()) === 0);
 }
-const lastKeeper = (): number => three.hosts.findIndex(({ node }) => node === kept.logs.at(-1)?.node);
+const lastArchiver = (): number => three.hosts.findIndex(({ node }) => node === kept.logs.at(-1)?.node);
 const rows = async (index: number) =>
   (await three.sql<{ a: number }>(index, "SELECT a FROM shop.t ORDER BY a")).map(({ a }) => a);
 
@@ -83,34 +84,34 @@ test("the keeper archives everything that the primary has, and nobody else does"
 
 test("another keeper goes on where the archive ends, with logs of its own", async () => {
   const before = kept.logs.length;
-  keeper(undefined);
+  setArchiver(undefined);
   await allWell();
   await write("INSERT INTO shop.t VALUES (3)");
-  keeper(1);
+  setArchiver(1);
   await allArchived();
   await write("INSERT INTO shop.t VALUES (4)");
   await allArchived();
 
-  expect(lastKeeper()).toBe(1);
+  expect(lastArchiver()).toBe(1);
   expect(kept.logs.length).toBeGreaterThan(before);
   expect(kept.refused).toEqual([]);
 });
 
 test("a member that took another's data has no logs of before: it says so, and who has them goes on", async () => {
-  keeper(undefined);
+  setArchiver(undefined);
   await allWell();
   await write("INSERT INTO shop.t VALUES (5)");
-  three.cluster((index) => (index === 1 ? { renew: { id: randomUUID() } } : {}));
+  three.cluster((index) => (index === 1 ? { reclone: { id: randomUUID() } } : {}));
   await until("the renewal", () => !three.isReached(1) && group(1)?.state !== "online");
   await allWell();
   await write("INSERT INTO shop.t VALUES (6)");
 
-  keeper(1);
+  setArchiver(1);
   await until("the gap to be seen", () => kept.refused.length > 0);
-  keeper(2);
+  setArchiver(2);
   await allArchived();
 
-  expect(lastKeeper()).toBe(2);
+  expect(lastArchiver()).toBe(2);
 });
 
 test("a copy that a job asks for has all that was committed before it, of whichever member", async () => {
@@ -118,16 +119,16 @@ test("a copy that a job asks for has all that was committed before it, of whiche
   const before = await executed(primary());
   const id = randomUUID();
   const secondary = all.findIndex((index) => group(index)?.role === "secondary");
-  three.want((index) => (index === secondary ? { jobs: [{ id, kind: "copy" }] } : {}));
+  three.setDesired((index) => (index === secondary ? { tasks: [{ id, kind: "copy" }] } : {}));
   await until("the copy", () => kept.copies.some((copy) => copy.id === id));
 
   snapshot = kept.copies.find((each) => each.id === id) as ArchivedCopy;
   expect(countMissing(parseGtidSet(before), parseGtidSet(snapshot.gtid))).toBe(0);
-  three.want(() => ({ jobs: [] }));
+  three.setDesired(() => ({ tasks: [] }));
   await allWell();
 });
 
-test("a restored cluster: one makes the data from the logs of all keepers while the group serves, the others take them", async () => {
+test("a restored cluster: one makes the data from the logs of all archivers while the group serves, the others take them", async () => {
   await write("INSERT INTO shop.t VALUES (8)");
   await allArchived();
   const expected = await rows(primary());
@@ -150,13 +151,13 @@ test("a restored cluster: one makes the data from the logs of all keepers while 
     };
   };
 
-  three.want((index) => (index === 0 ? on(0, "archive", { begin: next }) : {}));
+  three.setDesired((index) => (index === 0 ? on(0, "archive", { bootstrap: next }) : {}));
   await until("the new data", () => three.isReached(0) && three.latest(0)?.timeline === next);
   expect(await rows(0)).toEqual(expected);
   expect(await rows(1)).toContain(99);
 
-  three.want((index) =>
-    index === 0 ? on(0, "cluster", {}) : on(index, "cluster", { renew: { id: next, donor: maker.node } }),
+  three.setDesired((index) =>
+    index === 0 ? on(0, "cluster", {}) : on(index, "cluster", { reclone: { id: next, donor: maker.node } }),
   );
   await allWell();
   for (const index of all) expect(await rows(index)).toEqual(expected);
@@ -183,7 +184,7 @@ test("a fork to one node from a member's copy has its rows, and nothing of the g
     network: { address: host.address(7), port: 20_047 },
     data: { timeline: randomUUID(), ordinal: 0, origin: "archive" },
   };
-  host.gateway.want(three.spec(1), fork);
+  host.gateway.setDesired(three.spec(1), fork);
   await until("the fork", () => host.gateway.latest(node)?.state === "running");
 
   const socket = join(host.state, "nodes", node, "run", "mysqld.sock");

@@ -11,12 +11,14 @@ import type { TimeDeps } from "./following-time.ts";
 import { removeSealedLog, type SealedLog, sealLog } from "./log-text.ts";
 import { logName } from "./manifest.ts";
 import { serverTime } from "./server-time.ts";
-import { type TellDeps, tellArchived, termOf } from "./tell-archived.ts";
+import { type ReportArchivedDeps, reportArchived, termOf } from "./report-archived.ts";
 import { createUpload, type Upload, type UploadDeps } from "./upload.ts";
 
 export const shipSteps = ["close", "upload", "record", "purge"].map((name) => `agent.ship.${name}`);
 
-export type ShipDeps = UploadDeps & TellDeps & TimeDeps & { host: HostPaths; podman: Podman; clock: () => Date };
+export type ShipDeps = UploadDeps &
+  ReportArchivedDeps &
+  TimeDeps & { host: HostPaths; podman: Podman; clock: () => Date };
 
 const keptMs = 6 * 3_600_000;
 
@@ -24,7 +26,12 @@ const keptMs = 6 * 3_600_000;
  * Everything that was committed until now goes to the archive: the log that is being written is closed, if there is
  * anything in it, and every closed one that is not in the store yet follows in order. Then the gateway is told.
  */
-export async function shipLogs(deps: ShipDeps, node: ArchivedNode, signal: AbortSignal, asked = false): Promise<void> {
+export async function shipLogs(
+  deps: ShipDeps,
+  node: ArchivedNode,
+  signal: AbortSignal,
+  requested = false,
+): Promise<void> {
   if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the wanted timeline.");
   const { logs, through } = await withRoot(node.paths.socket, async (connection) => {
     const { shipped } = await readArchiveState(node, deps.clock());
@@ -39,7 +46,7 @@ export async function shipLogs(deps: ShipDeps, node: ArchivedNode, signal: Abort
   } finally {
     await upload.close();
   }
-  await tellArchived(deps, node, { at: through, asked }, signal);
+  await reportArchived(deps, node, { at: through, requested }, signal);
 }
 
 export async function closeActive(connection: Connection): Promise<void> {
@@ -80,11 +87,11 @@ export async function uploadSealed(upload: Upload, name: string, sealed: SealedL
 /** Before it is told: see `untold`. */
 export const recordShipped = (deps: ShipDeps, node: ArchivedNode, stored: ArchivedLog): Promise<void> =>
   step("agent.ship.record", () =>
-    updateArchiveState(node, deps.clock(), ({ untold, shipped }) => ({
+    updateArchiveState(node, deps.clock(), ({ unreported, shipped }) => ({
       shipped: Math.max(shipped, stored.sequence),
-      untold: {
-        ...untold,
-        logs: [...untold.logs.filter(({ name }) => name !== stored.name), { ...stored, ...termOf(node) }],
+      unreported: {
+        ...unreported,
+        logs: [...unreported.logs.filter(({ name }) => name !== stored.name), { ...stored, ...termOf(node) }],
       },
     })),
   );
@@ -92,8 +99,8 @@ export const recordShipped = (deps: ShipDeps, node: ArchivedNode, stored: Archiv
 /** Only what is in the store, and known there. `all`: also the youngest, because the disk is needed. */
 export async function purgeShipped(deps: ShipDeps, node: ArchivedNode, all: boolean): Promise<string[]> {
   if (!(await isOnItsTimeline(node))) return [];
-  const { shipped, untold } = await readArchiveState(node, deps.clock());
-  const last = Math.min(shipped, ...untold.logs.map(({ sequence }) => sequence - 1));
+  const { shipped, unreported } = await readArchiveState(node, deps.clock());
+  const last = Math.min(shipped, ...unreported.logs.map(({ sequence }) => sequence - 1));
   const mayGo = async ({ number }: OldLog): Promise<boolean> => number <= last;
   return step("agent.ship.purge", () =>
     withRoot(node.paths.socket, (connection) =>

@@ -19,7 +19,7 @@ import { hasLogsBefore, logsBeyond, type MemberLog, type OldLog, purgeLogs } fro
 import { isInLine, memberTime } from "./following-time.ts";
 import { removeSealedLog, sealLog } from "./log-text.ts";
 import { closeActive, purgedUntil, recordShipped, type ShipDeps, uploadSealed } from "./ship-logs.ts";
-import { type TellDeps, tellArchived } from "./tell-archived.ts";
+import { type ReportArchivedDeps, reportArchived } from "./report-archived.ts";
 import { createUpload, type Upload } from "./upload.ts";
 
 /**
@@ -30,11 +30,11 @@ export async function shipMemberLogs(
   deps: ShipDeps,
   node: ArchivedNode,
   signal: AbortSignal,
-  asked: boolean,
+  requested: boolean,
 ): Promise<void> {
   if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the wanted timeline.");
-  await tellLeftOver(deps, node, signal);
-  const time = await completeUntil(deps, node, asked);
+  await reportLeftOver(deps, node, signal);
+  const time = await completeUntil(deps, node, requested);
   const { beyond, hasGap, ...begun } = await withRoot(node.paths.socket, (connection) =>
     closeAndList(deps, node, connection, signal),
   );
@@ -50,13 +50,13 @@ export async function shipMemberLogs(
   } finally {
     await upload.close();
   }
-  await tellArchived(deps, node, { at: time, asked }, signal);
+  await reportArchived(deps, node, { at: time, requested }, signal);
 }
 
 /** A member that its group does not answer has logs that can go all the same. */
-async function completeUntil(deps: ShipDeps, node: ArchivedNode, asked: boolean): Promise<string | undefined> {
+async function completeUntil(deps: ShipDeps, node: ArchivedNode, requested: boolean): Promise<string | undefined> {
   const time = withRoot(node.paths.socket, (connection) => memberTime(deps, node, connection));
-  return asked ? time : time.catch(() => undefined);
+  return requested ? time : time.catch(() => undefined);
 }
 
 async function closeAndList(deps: ShipDeps, node: ArchivedNode, connection: Connection, signal: AbortSignal) {
@@ -74,29 +74,29 @@ const ofGroup = ({ spec, data }: ArchivedNode, gtids: string): GtidSet =>
   gtidsOfGroup(parseGtidSet(gtids), spec.cluster?.group ?? data.timeline);
 
 /** What was uploaded by an agent that died before it was told. If it does not fit any more, it is looked at anew. */
-async function tellLeftOver(deps: ShipDeps, node: ArchivedNode, signal: AbortSignal): Promise<void> {
-  if ((await readArchiveState(node, deps.clock())).untold.logs.length === 0) return;
+async function reportLeftOver(deps: ShipDeps, node: ArchivedNode, signal: AbortSignal): Promise<void> {
+  if ((await readArchiveState(node, deps.clock())).unreported.logs.length === 0) return;
   try {
-    await tellArchived(deps, node, { at: undefined }, signal);
+    await reportArchived(deps, node, { at: undefined }, signal);
   } catch (error) {
     if (error instanceof GatewayRefused)
-      await updateArchiveState(node, deps.clock(), ({ untold }) => ({ untold: { ...untold, logs: [] } }));
+      await updateArchiveState(node, deps.clock(), ({ unreported }) => ({ unreported: { ...unreported, logs: [] } }));
     throw error;
   }
 }
 
 /** Where the archive of the timeline ends; whoever archived last. */
-async function archiveEnd(deps: TellDeps, node: ArchivedNode, signal: AbortSignal): Promise<ArchiveEnd> {
+async function archiveEnd(deps: ReportArchivedDeps, node: ArchivedNode, signal: AbortSignal): Promise<ArchiveEnd> {
   const { node: id } = node.spec;
   const { timeline } = node.data;
   const { nodes = [] } = await deps.archived({ protocol: PROTOCOL, nodes: [{ node: id, timeline }] }, signal);
   const end = nodes.find((each) => each.node === id && each.timeline === timeline);
   if (end === undefined) throw new GatewayRefused("The gateway does not say where the archive ends.");
-  const { newest_copy, untold } = await readArchiveState(node, deps.clock());
+  const { newest_copy, unreported } = await readArchiveState(node, deps.clock());
   const isNewer = end.newest_copy !== undefined && (newest_copy === undefined || end.newest_copy > newest_copy);
   // None: the archive parted since, and what was copied before is of another past. What is not told yet is not known.
-  const isParted = end.newest_copy === undefined && newest_copy !== undefined && untold.copies.length === 0;
-  if (isNewer || isParted) await updateArchiveState(node, deps.clock(), () => ({ newest_copy: end.newest_copy }));
+  const isBranched = end.newest_copy === undefined && newest_copy !== undefined && unreported.copies.length === 0;
+  if (isNewer || isBranched) await updateArchiveState(node, deps.clock(), () => ({ newest_copy: end.newest_copy }));
   return end;
 }
 

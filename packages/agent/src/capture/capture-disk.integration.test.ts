@@ -46,12 +46,12 @@ const refusal = (path: string, maxBytes = 100 * mb, folders = [folder]): Promise
     (error: Error) => `${error.name}: ${error.message}`,
   );
 
-type Order = { device: string; signal?: AbortSignal; folders?: string[]; asked?: (names: string[]) => void };
-function capture({ device, signal = new AbortController().signal, folders = [folder], asked }: Order) {
+type Order = { device: string; signal?: AbortSignal; folders?: string[]; onRequest?: (names: string[]) => void };
+function capture({ device, signal = new AbortController().signal, folders = [folder], onRequest }: Order) {
   const id = randomUUID();
   const percents: number[] = [];
   const imageUploads = async ({ protocol, content, names }: ImageUploadsRequest) => {
-    asked?.(names);
+    onRequest?.(names);
     return { protocol, urls: await Promise.all(names.map((name) => store.presignPut(`${id}/${content}/${name}`))) };
   };
   const done = captureDisk(
@@ -159,7 +159,7 @@ test.each([
   let resized = false;
   const { id, done } = capture({
     device,
-    asked: () => {
+    onRequest: () => {
       if (!resized) resize(device);
       resized = true;
     },
@@ -174,7 +174,7 @@ test("a capture that is not wanted any more ends in the middle, and leaves no ma
   const { id, done } = capture({
     device: place("dropped.img", randomBytes(4 * CHUNK_BYTES)),
     signal: end.signal,
-    asked: () => end.abort(new Error("dropped")),
+    onRequest: () => end.abort(new Error("dropped")),
   });
 
   await expect(done).rejects.toThrow("dropped");
@@ -186,7 +186,7 @@ test("a store that was away for a moment costs time alone", async () => {
   let away: Promise<void> | undefined;
   const { id, done } = capture({
     device: place("patient.img", raw),
-    asked: () => {
+    onRequest: () => {
       away ??= (async () => {
         await store.stop();
         await store.start();

@@ -21,7 +21,7 @@ beforeAll(async () => {
   gateway = await startFakeGateway(host.outside, 14_450, enrolToken);
   store = await startObjectStore(host.outside);
   gateway.archive.store = store;
-  gateway.captures.wanted = [];
+  gateway.captures.desired = [];
   environment = {
     ...agentEnvironment(host, gateway),
     ...{ MOORAGE_AGENT_DISKS: `/dev:${host.dir}`, MOORAGE_CRASH_DIR: host.crash },
@@ -54,7 +54,7 @@ test("an agent captures the disks that its gateway wants, tells how far it is, a
   const raw = Buffer.concat([randomBytes(3 * CHUNK_BYTES), Buffer.alloc(CHUNK_BYTES), randomBytes(mb)]);
   const [good, absent] = [newCapture(raw), newCapture(Buffer.alloc(0))];
   rmSync(absent.device);
-  gateway.captures.wanted = [absent, good];
+  gateway.captures.desired = [absent, good];
 
   await ended(good.id);
   expect(latest(absent.id)).toMatchObject({
@@ -64,19 +64,19 @@ test("an agent captures the disks that its gateway wants, tells how far it is, a
   expect(latest(good.id)).toMatchObject({ state: "done", percent: 100 });
   expect((await rawOf(latest(good.id) as CaptureReport)).equals(raw)).toBe(true);
 
-  gateway.captures.wanted = [];
-  const told = gateway.captures.reports.length;
-  const asked = (): number => gateway.asked.filter((path) => path === "/v1/wanted").length;
-  const before = asked();
-  await until("two more polls", () => asked() > before + 1);
-  expect(gateway.captures.reports.slice(told).filter(({ state }) => state === "working")).toEqual([]);
+  gateway.captures.desired = [];
+  const reportedBefore = gateway.captures.reports.length;
+  const pollCount = (): number => gateway.requestedPaths.filter((path) => path === "/v1/desired").length;
+  const before = pollCount();
+  await until("two more polls", () => pollCount() > before + 1);
+  expect(gateway.captures.reports.slice(reportedBefore).filter(({ state }) => state === "working")).toEqual([]);
 });
 
 test("an agent that is killed in the middle begins again in another folder, and ends with the whole disk", async () => {
   const raw = randomBytes(4 * CHUNK_BYTES + 512);
   const capture = newCapture(raw);
   writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: "agent.capture.chunk", mode: "kill-after" }));
-  gateway.captures.wanted = [capture];
+  gateway.captures.desired = [capture];
   await host.agentExit();
   const left = await store.list(capture.id);
   expect(left.length).toBeGreaterThan(0);
@@ -89,12 +89,12 @@ test("an agent that is killed in the middle begins again in another folder, and 
   expect(report.state).toBe("done");
   expect((await rawOf(report)).equals(raw)).toBe(true);
   expect(left.some((key) => key.includes(report.content as string))).toBe(false);
-  gateway.captures.wanted = [];
+  gateway.captures.desired = [];
 });
 
 test("an agent that is killed after its end was told does it again, for as long as it is wanted", async () => {
   const capture = newCapture(randomBytes(mb));
-  gateway.captures.wanted = [capture];
+  gateway.captures.desired = [capture];
   await ended(capture.id);
   const first = latest(capture.id);
   await host.stopAgent("SIGKILL");
@@ -105,24 +105,24 @@ test("an agent that is killed after its end was told does it again, for as long 
     () => latest(capture.id)?.state === "done" && latest(capture.id)?.content !== first?.content,
   );
   expect(await store.list(capture.id)).toContain(`${capture.id}/${latest(capture.id)?.content}/${MANIFEST}`);
-  gateway.captures.wanted = [];
+  gateway.captures.desired = [];
 });
 
 test("with a gateway of before, an agent polls and reports as ever", async () => {
   const capture = newCapture(randomBytes(mb));
-  gateway.captures.wanted = [capture];
+  gateway.captures.desired = [capture];
   await ended(capture.id);
-  gateway.captures.wanted = undefined;
+  gateway.captures.desired = undefined;
   const since = gateway.messages.length;
-  const asked = (): number => gateway.asked.filter((path) => path === "/v1/wanted").length;
-  const before = asked();
+  const pollCount = (): number => gateway.requestedPaths.filter((path) => path === "/v1/desired").length;
+  const before = pollCount();
 
-  await until("more polls", () => asked() > before + 2);
+  await until("more polls", () => pollCount() > before + 2);
   await host.stopAgent();
   host.startAgent(environment);
   await until("a complete report", () => gateway.messages.slice(since).some(({ complete }) => complete));
   expect(gateway.messages.at(-1)).not.toHaveProperty("captures");
-  gateway.captures.wanted = [];
+  gateway.captures.desired = [];
 });
 
 test("however large a disk is, what an agent needs for it stays the same", async () => {
@@ -134,7 +134,7 @@ test("however large a disk is, what an agent needs for it stays the same", async
   const peakAfter = async (pieces: number): Promise<number> => {
     const capture = newCapture(Buffer.alloc(0));
     for (let n = 0; n < pieces; n++) writeFileSync(capture.device, randomBytes(64 * mb), { flag: "a" });
-    gateway.captures.wanted = [capture];
+    gateway.captures.desired = [capture];
     await ended(capture.id);
     expect(latest(capture.id)?.state).toBe("done");
     rmSync(capture.device);

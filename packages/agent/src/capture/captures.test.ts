@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Capture, CaptureReport } from "@moorage/contract/agent";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { createTurns } from "../archive/turns.ts";
+import { createLimiter } from "../archive/limiter.ts";
 import { GatewayAway } from "../gateway.ts";
 import { createCaptures } from "./captures.ts";
 import { CannotCapture } from "./open-device.ts";
@@ -15,9 +15,9 @@ type Work = {
 };
 
 /** Captures whose work the test ends by hand. */
-function staged() {
+function createFixture() {
   const begun: Work[] = [];
-  let told: CaptureReport[] = [];
+  let reported: CaptureReport[] = [];
   const captures = createCaptures({
     captureOnce: (capture, { signal, progress }) =>
       new Promise((resolve, reject) => {
@@ -25,9 +25,9 @@ function staged() {
         const end = (how: string | Error) => (typeof how === "string" ? resolve({ content: how }) : reject(how));
         begun.push({ capture, signal, progress, end });
       }),
-    inTurn: createTurns(1).run,
+    oneAtATime: createLimiter(1).run,
     report: (reports) => {
-      told = reports;
+      reported = reports;
     },
     log: pino({ level: "silent" }),
   });
@@ -38,34 +38,34 @@ function staged() {
     captures,
     begun,
     until,
-    told: () => told,
-    stateOf: (id: string) => told.find((each) => each.id === id)?.state,
+    reported: () => reported,
+    stateOf: (id: string) => reported.find((each) => each.id === id)?.state,
   };
 }
 const newCapture = (): Capture => ({ id: randomUUID(), device: "/dev/x", max_bytes: 1024 });
 
 test("what is wanted is begun once, however often it is said, and told until it is dropped", async () => {
-  const { captures, begun, until, told } = staged();
+  const { captures, begun, until, reported } = createFixture();
   const capture = newCapture();
   for (let n = 0; n < 3; n++) expect(captures.take([capture])).toBe("taken");
   await until(() => begun.length === 1);
   begun[0]?.progress(30);
-  expect(told()).toEqual([{ id: capture.id, state: "working", percent: 30 }]);
+  expect(reported()).toEqual([{ id: capture.id, state: "working", percent: 30 }]);
 
   begun[0]?.end("the folder");
-  await until(() => told()[0]?.state === "done");
+  await until(() => reported()[0]?.state === "done");
   captures.take([capture]);
   captures.take(undefined);
 
-  expect(told()).toEqual([{ id: capture.id, state: "done", percent: 100, content: "the folder" }]);
+  expect(reported()).toEqual([{ id: capture.id, state: "done", percent: 100, content: "the folder" }]);
   expect(captures.known()).toEqual([capture.id]);
   captures.take([]);
-  expect([told(), captures.known()]).toEqual([[], []]);
+  expect([reported(), captures.known()]).toEqual([[], []]);
   expect(begun).toHaveLength(1);
 });
 
 test("of several captures one is under way; what is dropped ends, and the next begins", async () => {
-  const { captures, begun, until, stateOf } = staged();
+  const { captures, begun, until, stateOf } = createFixture();
   const [first, second, third] = [newCapture(), newCapture(), newCapture()];
   captures.take([first, second, third]);
   await until(() => begun.length === 1);
@@ -86,13 +86,13 @@ test("of several captures one is under way; what is dropped ends, and the next b
 test("what cannot be captured fails with its sentence at once; what the network did is tried again", {
   timeout: 60_000,
 }, async () => {
-  const { captures, begun, until, told } = staged();
+  const { captures, begun, until, reported } = createFixture();
   const [hopeless, unlucky] = [newCapture(), newCapture()];
   captures.take([hopeless]);
   await until(() => begun.length === 1);
   begun[0]?.end(new CannotCapture("The disk is empty."));
-  await until(() => told()[0]?.state === "failed");
-  expect(told()[0]).toMatchObject({ message: "The disk is empty." });
+  await until(() => reported()[0]?.state === "failed");
+  expect(reported()[0]).toMatchObject({ message: "The disk is empty." });
 
   captures.take([unlucky]);
   for (const [n, fault] of [new Error("ECONNRESET"), new GatewayAway("away")].entries()) {
@@ -101,21 +101,21 @@ test("what cannot be captured fails with its sentence at once; what the network 
   }
   await until(() => begun.length === 4);
   begun.at(-1)?.end("folder");
-  await until(() => told()[0]?.state === "done");
+  await until(() => reported()[0]?.state === "done");
 });
 
 test("a capture that this agent does not understand fails by its name, one without a name is left out", async () => {
-  const { captures, told } = staged();
+  const { captures, reported } = createFixture();
   const id = randomUUID();
 
   expect(captures.take([{ id, device: 7 }])).toBe("taken");
-  expect(told()).toMatchObject([{ id, state: "failed", message: expect.stringContaining("too old") }]);
+  expect(reported()).toMatchObject([{ id, state: "failed", message: expect.stringContaining("too old") }]);
   expect(captures.known()).toEqual([id]);
   expect(captures.take([{ device: "/dev/x" }])).toBe("unreadable");
 });
 
 test("closing ends what is under way and what waits", async () => {
-  const { captures, begun, until } = staged();
+  const { captures, begun, until } = createFixture();
   captures.take([newCapture(), newCapture()]);
   await until(() => begun.length === 1);
 

@@ -12,7 +12,7 @@ export type CapturesDeps = {
     order: { signal: AbortSignal; progress: (percent: number) => void },
   ) => Promise<{ content: string }>;
   /** The place of heavy work, which a host does one after the other. */
-  inTurn: <T>(key: string, work: () => Promise<T>) => Promise<T>;
+  oneAtATime: <T>(key: string, work: () => Promise<T>) => Promise<T>;
   /** All of them, whenever something about one has changed. */
   report: (reports: CaptureReport[]) => void;
   log: Logger;
@@ -32,19 +32,19 @@ export function createCaptures(deps: CapturesDeps) {
   const all = new Map<string, Known>();
   const running = new Set<Promise<void>>();
   const stop = new AbortController();
-  const tell = (): void => deps.report([...all.values()].map(({ report }) => report));
+  const reportAll = (): void => deps.report([...all.values()].map(({ report }) => report));
 
   function change(id: string, to: Partial<CaptureReport>): void {
     const known = all.get(id);
     if (known === undefined) return;
     known.report = { ...known.report, ...to };
-    tell();
+    reportAll();
   }
 
   async function attempts(capture: Capture, signal: AbortSignal): Promise<{ content: string }> {
     for (let count = 1; ; count++) {
       try {
-        return await deps.inTurn(`capture ${capture.id}`, async () => {
+        return await deps.oneAtATime(`capture ${capture.id}`, async () => {
           signal.throwIfAborted();
           return deps.captureOnce(capture, { signal, progress: (percent) => change(capture.id, { percent }) });
         });
@@ -89,17 +89,17 @@ export function createCaptures(deps: CapturesDeps) {
   return {
     known: (): string[] => [...all.keys()],
     /** All that are wanted now: what is missing is dropped, what is new begins. Undefined: nothing has changed. */
-    take(wanted: readonly unknown[] | undefined): "taken" | "unreadable" {
-      if (wanted === undefined) return "taken";
-      const ids = wanted.flatMap((raw) => Named.safeParse(raw).data?.id ?? []);
+    take(desired: readonly unknown[] | undefined): "taken" | "unreadable" {
+      if (desired === undefined) return "taken";
+      const ids = desired.flatMap((raw) => Named.safeParse(raw).data?.id ?? []);
       for (const [id, { end }] of all) {
         if (ids.includes(id)) continue;
         all.delete(id);
         end.abort(new Error("The capture is not wanted any more."));
       }
-      for (const raw of wanted) begin(raw);
-      tell();
-      return ids.length === wanted.length ? "taken" : "unreadable";
+      for (const raw of desired) begin(raw);
+      reportAll();
+      return ids.length === desired.length ? "taken" : "unreadable";
     },
     async close(): Promise<void> {
       stop.abort(new Error("The agent is closing."));

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { MemberView } from "../gatekeeper/views.ts";
 import type { UsedIds } from "../node-state.ts";
 import { memberSpec } from "../testing/node-spec.ts";
-import { decideGroup, dueRenewal, type GroupFacts, isBetweenData } from "./decide-group.ts";
+import { decideGroup, dueReclone, type GroupFacts, isBetweenData } from "./decide-group.ts";
 
 const [own, second, third] = [0, 1, 2].map((ordinal) => memberSpec(ordinal).node) as [string, string, string];
 const [id, other] = ["00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"];
@@ -36,36 +36,41 @@ const view = (node: string, change: Partial<MemberView> = {}): MemberView => ({
   ...change,
 });
 const group = [view(second), view(third)];
-const apart = [view(second, { state: "offline", online: [] }), view(third, { state: "away", online: [] })];
+const outOfGroup = [view(second, { state: "offline", online: [] }), view(third, { state: "away", online: [] })];
 
 const lone: [string, Partial<Cluster>, Partial<GroupFacts>, object][] = [
   ["without a permission it waits", {}, {}, { kind: "wait" }],
-  ["with a permission it begins", { begin: id }, {}, { kind: "begin", id }],
+  ["with a permission it begins", { bootstrap: id }, {}, { kind: "bootstrap", id }],
   [
     "with a permission it begins beside members that are in no group",
-    { begin: id },
-    { others: apart },
-    { kind: "begin", id },
+    { bootstrap: id },
+    { others: outOfGroup },
+    { kind: "bootstrap", id },
   ],
   [
     "with a permission, but nobody to ask for a group, it waits",
-    { begin: id },
+    { bootstrap: id },
     { others: undefined },
     { kind: "wait" },
   ],
-  ["with a permission that was used it waits", { begin: id }, { used: { begun: id } }, { kind: "wait" }],
-  ["with another permission it begins", { begin: other }, { used: { begun: id } }, { kind: "begin", id: other }],
-  ["beside a group its permission is not used", { begin: id }, { others: group }, { kind: "join" }],
+  ["with a permission that was used it waits", { bootstrap: id }, { used: { bootstrapped: id } }, { kind: "wait" }],
+  [
+    "with another permission it begins",
+    { bootstrap: other },
+    { used: { bootstrapped: id } },
+    { kind: "bootstrap", id: other },
+  ],
+  ["beside a group its permission is not used", { bootstrap: id }, { others: group }, { kind: "join" }],
   [
     "beside a member that is on its way into one its permission is not used",
-    { begin: id },
+    { bootstrap: id },
     { others: [view(third, { state: "recovering" })] },
     { kind: "wait" },
   ],
   [
     "with a permission it does not begin with data that were given up",
-    { begin: id },
-    { used: { renewing: other } },
+    { bootstrap: id },
+    { used: { recloning: other } },
     { kind: "wait" },
   ],
 ];
@@ -117,19 +122,23 @@ test.each(joining)("%s", (_, change, decision) => {
 
 /** The last of three, beside a group of the second alone. */
 const last = { node: third, cluster: spec().cluster };
-const alone = view(second, { online: [second], listed: [second] });
+const soleMember = view(second, { online: [second], listed: [second] });
 const cutOff: [string, MemberView[]][] = [
   ["the group has one that it does not hear", [view(second, { listed: [own, second] })]],
-  ["an earlier one that it does not hear may join again", [alone, view(own, { ageMs: 8000 })]],
+  ["an earlier one that it does not hear may join again", [soleMember, view(own, { ageMs: 8000 })]],
 ];
 test.each(cutOff)("it does not join, only to be expelled again, while %s", (_, others) => {
   expect(decideGroup(last, facts({ others }))).toMatchObject({ kind: "wait" });
 });
 
 const joinsAllTheSame: [string, typeof last, MemberView[]][] = [
-  ["the first, although it does not hear a later one", { ...last, node: own }, [alone, view(third, { ageMs: 8000 })]],
-  ["when an earlier one was not heard for long", last, [alone, view(own, { ageMs: 21_000 })]],
-  ["when the earlier one was never heard", last, [alone]],
+  [
+    "the first, although it does not hear a later one",
+    { ...last, node: own },
+    [soleMember, view(third, { ageMs: 8000 })],
+  ],
+  ["when an earlier one was not heard for long", last, [soleMember, view(own, { ageMs: 21_000 })]],
+  ["when the earlier one was never heard", last, [soleMember]],
   [
     "when the host of one in the group answers, and only its gatekeeper does not",
     last,
@@ -141,60 +150,70 @@ test.each(joinsAllTheSame)("it joins %s", (_, member, others) => {
 });
 
 const open = being("offline", { readOnly: false });
-const renewing: [string, Partial<Cluster>, Partial<GroupFacts>, object][] = [
-  ["it takes a secondary's data", { renew: { id } }, { others: group, own: open }, { kind: "renew", id, donor: third }],
-  ["it takes the wanted one's", { renew: { id, donor: second } }, { others: group, own: open }, { donor: second }],
+const recloning: [string, Partial<Cluster>, Partial<GroupFacts>, object][] = [
+  [
+    "it takes a secondary's data",
+    { reclone: { id } },
+    { others: group, own: open },
+    { kind: "reclone", id, donor: third },
+  ],
+  ["it takes the wanted one's", { reclone: { id, donor: second } }, { others: group, own: open }, { donor: second }],
   [
     "it takes the primary's if there is nobody else",
-    { renew: { id, donor: third } },
+    { reclone: { id, donor: third } },
     { others: [view(second)], own: open },
     { donor: second },
   ],
-  ["without a donor it waits", { renew: { id } }, { others: apart, own: open }, { kind: "wait" }],
-  ["closed to writes, it is started anew", { renew: { id } }, { others: group }, { kind: "restart" }],
-  ["in the group, it leaves", { renew: { id } }, { others: group, own: being("online") }, { kind: "leave" }],
-  ["errant, it is renewed", { renew: { id } }, { others: group, own: open, errant: `${own}:1` }, { kind: "renew" }],
+  ["without a donor it waits", { reclone: { id } }, { others: outOfGroup, own: open }, { kind: "wait" }],
+  ["closed to writes, it is started anew", { reclone: { id } }, { others: group }, { kind: "restart" }],
+  ["in the group, it leaves", { reclone: { id } }, { others: group, own: being("online") }, { kind: "leave" }],
+  ["errant, it is renewed", { reclone: { id } }, { others: group, own: open, errant: `${own}:1` }, { kind: "reclone" }],
   [
     "begun and cut short, it is done again",
-    { renew: { id } },
-    { others: group, own: open, used: { renewing: id } },
-    { kind: "renew", id },
+    { reclone: { id } },
+    { others: group, own: open, used: { recloning: id } },
+    { kind: "reclone", id },
   ],
   [
     "begun, cut short and no longer wanted, it is done all the same",
     {},
-    { others: group, own: open, used: { renewing: id } },
-    { kind: "renew", id },
+    { others: group, own: open, used: { recloning: id } },
+    { kind: "reclone", id },
   ],
   [
     "done, it is not done again",
-    { renew: { id } },
-    { others: group, used: { renewing: id, renewed: id } },
+    { reclone: { id } },
+    { others: group, used: { recloning: id, recloned: id } },
     { kind: "join" },
   ],
   [
     "done before, another one is",
-    { renew: { id: other } },
-    { others: group, own: open, used: { renewing: id, renewed: id } },
+    { reclone: { id: other } },
+    { others: group, own: open, used: { recloning: id, recloned: id } },
     { id: other },
   ],
 ];
-test.each(renewing)("renewal: %s", (_, cluster, change, decision) => {
+test.each(recloning)("renewal: %s", (_, cluster, change, decision) => {
   expect(decideGroup(spec(cluster), facts(change))).toMatchObject(decision);
 });
 
 test("a member has no past to tell of between the giving up of its data and the coming of others", () => {
-  expect(isBetweenData({ renewing: id })).toBe(true);
-  expect(isBetweenData({ renewing: other, renewed: id })).toBe(true);
+  expect(isBetweenData({ recloning: id })).toBe(true);
+  expect(isBetweenData({ recloning: other, recloned: id })).toBe(true);
   expect(isBetweenData({})).toBe(false);
-  expect(isBetweenData({ renewing: id, renewed: id })).toBe(false);
+  expect(isBetweenData({ recloning: id, recloned: id })).toBe(false);
 });
 
 const online = being("online");
 test("it is made the primary once, and only while it is in the group", () => {
-  expect(decideGroup(spec({ lead: id }), facts({ own: online, others: group }))).toEqual({ kind: "lead", id });
-  expect(decideGroup(spec({ lead: id }), facts({ own: online, others: group, used: { led: id } })).kind).toBe("stay");
-  expect(decideGroup(spec({ lead: id }), facts({ others: group })).kind).toBe("join");
+  expect(decideGroup(spec({ make_primary: id }), facts({ own: online, others: group }))).toEqual({
+    kind: "make_primary",
+    id,
+  });
+  expect(
+    decideGroup(spec({ make_primary: id }), facts({ own: online, others: group, used: { made_primary: id } })).kind,
+  ).toBe("stay");
+  expect(decideGroup(spec({ make_primary: id }), facts({ others: group })).kind).toBe("join");
 });
 
 test("a node of one is in no group, whatever is there", () => {
@@ -204,7 +223,9 @@ test("a node of one is in no group, whatever is there", () => {
 const ids = fc.option(fc.constantFrom(id, other), { nil: undefined });
 const present = <T extends object>(value: T): Partial<{ [K in keyof T]: NonNullable<T[K]> }> =>
   Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as never;
-const anyUsed = fc.record({ begun: ids, renewing: ids, renewed: ids, led: ids }).map((used): UsedIds => present(used));
+const anyUsed = fc
+  .record({ bootstrapped: ids, recloning: ids, recloned: ids, made_primary: ids })
+  .map((used): UsedIds => present(used));
 const anyView = fc.record({
   node: fc.constantFrom(second, third),
   ageMs: fc.constantFrom(100, 5000),
@@ -224,20 +245,25 @@ const anyFacts = fc.record({
   errant: fc.constantFrom("", `${own}:1`),
 });
 const anyOrder = fc
-  .record({ begin: ids, lead: ids, renew: ids.map((each) => (each === undefined ? undefined : { id: each })) })
+  .record({
+    bootstrap: ids,
+    make_primary: ids,
+    reclone: ids.map((each) => (each === undefined ? undefined : { id: each })),
+  })
   .map((order): Partial<Cluster> => present(order));
 
 /** By what is to be done: what must be so, whatever else is. */
 const conditions: Record<string, (order: Partial<Cluster>, seen: GroupFacts, done: string) => boolean> = {
-  begin: (order, { own: self, others = [], used }, done) =>
-    order.begin === done &&
-    used.begun !== done &&
+  bootstrap: (order, { own: self, others = [], used }, done) =>
+    order.bootstrap === done &&
+    used.bootstrapped !== done &&
     self.state === "offline" &&
-    dueRenewal(spec(order), used) === undefined &&
+    dueReclone(spec(order), used) === undefined &&
     !others.some(({ ageMs, state }) => ageMs < 3000 && ["online", "recovering"].includes(state)),
-  renew: (_, { own: self }) => self.state === "offline" && !self.readOnly,
+  reclone: (_, { own: self }) => self.state === "offline" && !self.readOnly,
   join: (_, { own: self, errant }) => self.state === "offline" && errant === "",
-  lead: (order, { own: self, used }, done) => order.lead === done && used.led !== done && self.state === "online",
+  make_primary: (order, { own: self, used }, done) =>
+    order.make_primary === done && used.made_primary !== done && self.state === "online",
 };
 
 test("whatever is there, nothing is done twice, and nothing to a member that is not ready for it", () => {

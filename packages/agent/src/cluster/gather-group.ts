@@ -5,17 +5,17 @@ import { ownMember } from "../member.ts";
 import { serverStart } from "../mysql/server-start.ts";
 import type { NodeContext } from "../node-context.ts";
 import { type UsedIds, usedIds } from "../node-state.ts";
-import { areHeard, decideGroup, type GroupDecision, type GroupFacts, isBetweenData } from "./decide-group.ts";
-import { decideFollowing, type FollowingDecision, isFollowing } from "./following/decide-following.ts";
-import { gatherFollowing, seeFollowing } from "./following/gather-following.ts";
-import { gtidSubtract, lookAtGroup, type OwnGroup, wasToldToStart } from "./group-sql.ts";
+import { reachableMembers, decideGroup, type GroupDecision, type GroupFacts, isBetweenData } from "./decide-group.ts";
+import { decideFollowing, type FollowingDecision, isAsynchronous } from "./following/decide-following.ts";
+import { gatherFollowing, observeFollowing } from "./following/gather-following.ts";
+import { gtidSubtract, readGroupState, type OwnGroup, wasGroupStarted } from "./group-sql.ts";
 
 type Context = Pick<NodeContext, "spec" | "paths" | "viewsOf">;
 
-export type SeenGroup = { own: OwnGroup; views: ClusterViews | undefined; facts: GroupFacts };
+export type ObservedGroup = { own: OwnGroup; views: ClusterViews | undefined; facts: GroupFacts };
 
-export async function gatherGroup({ spec, paths, viewsOf }: Context): Promise<SeenGroup> {
-  const [own, views, recorded] = await Promise.all([lookAtGroup(paths.socket), viewsOf(spec.node), usedIds(paths)]);
+export async function gatherGroup({ spec, paths, viewsOf }: Context): Promise<ObservedGroup> {
+  const [own, views, recorded] = await Promise.all([readGroupState(paths.socket), viewsOf(spec.node), usedIds(paths)]);
   const used = own.state === "offline" ? await trulyUsed(paths, recorded) : recorded;
   // Who is still on the timeline before is in another group, which is none of its business.
   const others = views?.others.filter(({ group = spec.cluster?.group }) => group === spec.cluster?.group);
@@ -27,16 +27,16 @@ export async function gatherGroup({ spec, paths, viewsOf }: Context): Promise<Se
  * on, and knows that nobody told it.
  */
 async function trulyUsed({ socket }: NodePaths, used: UsedIds): Promise<UsedIds> {
-  if (used.begun_by === undefined || used.begun_by !== (await serverStart(socket))) return used;
-  if (await wasToldToStart(socket)) return used;
-  const { begun: _, ...others } = used;
+  if (used.bootstrapped_by === undefined || used.bootstrapped_by !== (await serverStart(socket))) return used;
+  if (await wasGroupStarted(socket)) return used;
+  const { bootstrapped: _, ...others } = used;
   return others;
 }
 
 /** While it is in no group, and others are. */
 async function errantOf(socket: string, own: OwnGroup, others: ClusterViews["others"]): Promise<string> {
   if (own.state === "online" || own.state === "recovering") return "";
-  const group = areHeard(others).filter(({ state }) => state === "online");
+  const group = reachableMembers(others).filter(({ state }) => state === "online");
   const gtids = group.flatMap(({ gtid, received }) => (gtid === undefined ? [] : [gtid, received ?? ""]));
   return gtids.length === 0 ? "" : gtidSubtract(socket, own.gtid, gtids);
 }
@@ -46,7 +46,7 @@ export async function takesPart(context: Context): Promise<boolean> {
   const member = ownMember(context.spec);
   if (member === undefined) return true;
   try {
-    if (isFollowing(member.cluster))
+    if (isAsynchronous(member.cluster))
       return decideFollowing(context.spec, (await gatherFollowing(context)).facts).kind === "stay";
     return decideGroup(context.spec, (await gatherGroup(context)).facts).kind === "stay";
   } catch {
@@ -55,26 +55,26 @@ export async function takesPart(context: Context): Promise<boolean> {
 }
 
 /** Of a member whose server does not answer, too: then there is nothing to decide. */
-export async function seeMember(
+export async function observeMember(
   context: Context,
 ): Promise<{ report: GroupReport; decision?: GroupDecision | FollowingDecision }> {
-  return isFollowing(context.spec.cluster) ? seeFollowing(context) : seeGroup(context);
+  return isAsynchronous(context.spec.cluster) ? observeFollowing(context) : observeGroup(context);
 }
 
-async function seeGroup(context: Context): Promise<{ report: GroupReport; decision?: GroupDecision }> {
+async function observeGroup(context: Context): Promise<{ report: GroupReport; decision?: GroupDecision }> {
   const seen = await gatherGroup(context).catch(() => undefined);
-  const { begun } = seen?.facts.used ?? (await usedIds(context.paths));
-  const began = begun === undefined ? {} : { began: begun };
-  if (seen === undefined) return { report: { state: "away", online: 0, shared: false, ...began } };
+  const { bootstrapped } = seen?.facts.used ?? (await usedIds(context.paths));
+  const bootstrapReport = bootstrapped === undefined ? {} : { bootstrapped: bootstrapped };
+  if (seen === undefined) return { report: { state: "away", online: 0, shared: false, ...bootstrapReport } };
   const { own, facts } = seen;
   const decision = decideGroup(context.spec, facts);
-  const report = { ...placeOf(context.spec, seen), ...pastOf(own, facts, decision), ...began };
+  const report = { ...placeOf(context.spec, seen), ...transactionsOf(own, facts, decision), ...bootstrapReport };
   return { report, decision };
 }
 
-function placeOf({ cluster }: NodeSpec, { own, views }: SeenGroup): Omit<GroupReport, "gtid"> {
+function placeOf({ cluster }: NodeSpec, { own, views }: ObservedGroup): Omit<GroupReport, "gtid"> {
   const primary = cluster?.members.find(({ address }) => address === own.primary)?.node;
-  const shared = areHeard(views?.others ?? []).some(
+  const shared = reachableMembers(views?.others ?? []).some(
     (other) => own.view !== undefined && other.view === own.view && other.primary === primary,
   );
   return {
@@ -88,7 +88,7 @@ function placeOf({ cluster }: NodeSpec, { own, views }: SeenGroup): Omit<GroupRe
   };
 }
 
-function pastOf({ state, gtid }: OwnGroup, { used }: GroupFacts, decision: GroupDecision) {
+function transactionsOf({ state, gtid }: OwnGroup, { used }: GroupFacts, decision: GroupDecision) {
   if (state === "online" || state === "recovering" || isBetweenData(used)) return {};
   return { gtid, ...(decision.kind === "errant" && { errant: decision.transactions }) };
 }

@@ -19,7 +19,7 @@ test("a member that is replaced, a permission or an order does not change the ot
     member.ordinal === 2 ? { ...member, address: "198.18.77.9" } : member,
   );
   const id = "33333333-3333-4333-8333-333333333333";
-  const after = { ...before, cluster: { ...cluster, members, begin: id, renew: { id }, lead: id } };
+  const after = { ...before, cluster: { ...cluster, members, bootstrap: id, reclone: { id }, make_primary: id } };
   expect(configFile("", after)).toBe(configFile("", before));
 });
 

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { readIfThere, writeDurably } from "../durable-file.ts";
 import type { NodeContext } from "../node-context.ts";
-import { isFollowing } from "./following/decide-following.ts";
+import { isAsynchronous } from "./following/decide-following.ts";
 
 /**
  * Of the members' account. Another one on every timeline of an asynchronous cluster: whoever is on an earlier one can
@@ -10,7 +10,7 @@ import { isFollowing } from "./following/decide-following.ts";
  */
 export async function membersPassword(context: NodeContext): Promise<string> {
   const [password, { cluster }] = [await groupPassword(context), context.spec];
-  if (cluster === undefined || !isFollowing(cluster)) return password;
+  if (cluster === undefined || !isAsynchronous(cluster)) return password;
   return createHmac("sha256", password).update(cluster.group).digest("hex").slice(0, longestPassword);
 }
 
@@ -18,10 +18,10 @@ export async function membersPassword(context: NodeContext): Promise<string> {
 const longestPassword = 32;
 
 /** Asked of the gateway once: a host that boots without a control plane must be able to rejoin. */
-async function groupPassword({ paths, spec, groupPassword: ask }: NodeContext): Promise<string> {
+async function groupPassword({ paths, spec, groupPassword: requestPassword }: NodeContext): Promise<string> {
   const kept = await readIfThere(paths.groupPassword);
   if (kept !== undefined && kept !== "") return kept;
-  const password = await ask(spec.node);
+  const password = await requestPassword(spec.node);
   await mkdir(paths.folder, { recursive: true });
   await writeDurably(paths.groupPassword, password);
   return password;

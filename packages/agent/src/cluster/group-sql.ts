@@ -24,10 +24,10 @@ export type OwnGroup = {
   backlogSeconds: number;
 };
 
-const look = `SELECT
+const groupStateQuery = `SELECT
   LOWER(COALESCE(own.member_state, 'OFFLINE')) AS state, LOWER(own.member_role) AS role,
   (SELECT view_id FROM performance_schema.replication_group_member_stats WHERE member_id = @@server_uuid) AS view,
-  (SELECT MAX(member_host) FROM performance_schema.replication_group_members WHERE member_role = 'PRIMARY') AS lead_host,
+  (SELECT MAX(member_host) FROM performance_schema.replication_group_members WHERE member_role = 'PRIMARY') AS primary_host,
   (SELECT JSON_ARRAYAGG(member_host) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE')
     AS online,
   EXISTS (SELECT 1 FROM performance_schema.replication_group_members WHERE member_state IN ('ONLINE', 'UNREACHABLE'))
@@ -42,15 +42,15 @@ const look = `SELECT
 FROM (SELECT 1) AS one
 LEFT JOIN performance_schema.replication_group_members AS own ON own.member_id = @@server_uuid`;
 
-export const lookAtGroup = (socket: string): Promise<OwnGroup> =>
+export const readGroupState = (socket: string): Promise<OwnGroup> =>
   withRoot(socket, async (connection) => {
-    const [[row]] = await connection.query<RowDataPacket[]>({ sql: look, timeout: 5000 });
+    const [[row]] = await connection.query<RowDataPacket[]>({ sql: groupStateQuery, timeout: 5000 });
     if (row === undefined) throw new Error("The server says nothing of its group.");
     return {
       state: row["state"],
       role: row["role"] || undefined,
       view: row["view"] || undefined,
-      primary: row["lead_host"] ?? undefined,
+      primary: row["primary_host"] ?? undefined,
       online: row["online"] ?? [],
       readOnly: row["read_only"] === 1,
       isPatient: row["patience"] > 0,
@@ -74,7 +74,7 @@ export const gtidSubtract = (socket: string, gtids: string, others: readonly str
   });
 
 /** Since this server was started. */
-export const wasToldToStart = (socket: string): Promise<boolean> =>
+export const wasGroupStarted = (socket: string): Promise<boolean> =>
   withRoot(socket, async (connection) => {
     const [[row]] = await connection.query<RowDataPacket[]>({
       sql: "SHOW GLOBAL STATUS LIKE 'Com_group_replication_start'",
@@ -87,7 +87,7 @@ export const wasToldToStart = (socket: string): Promise<boolean> =>
  * Alone, as the first member. One message to the server: it ends with the setting off whatever becomes of the agent,
  * and a member that joins again must never find it on.
  */
-export const beginGroup = (socket: string, password: string): Promise<void> =>
+export const bootstrapGroup = (socket: string, password: string): Promise<void> =>
   withRoot(
     socket,
     async (connection) => {

@@ -1,7 +1,7 @@
 import { step } from "@moorage/crash-points";
 import { baselineStep } from "../baseline-steps.ts";
 import { setStartUp } from "../disk/start-up.ts";
-import { applyGate, isGateRight } from "../gate/gate-steps.ts";
+import { applyFirewall, isFirewallApplied } from "../firewall/firewall-steps.ts";
 import { type OwnMember, ownMember } from "../member.ts";
 import type { NodeContext } from "../node-context.ts";
 import { repairAdmin } from "../mysql/baseline.ts";
@@ -9,15 +9,15 @@ import { isAnswer } from "../mysql/node-sql.ts";
 import { serverStart } from "../mysql/server-start.ts";
 import { recordUsed, timelineRecord, updateTimeline, usedIds } from "../node-state.ts";
 import type { Step, StepTable } from "../run-steps.ts";
-import { decideGroup, dueRenewal, type GroupDecision } from "./decide-group.ts";
-import { isFollowing } from "./following/decide-following.ts";
+import { decideGroup, dueReclone, type GroupDecision } from "./decide-group.ts";
+import { isAsynchronous } from "./following/decide-following.ts";
 import { endGroupSessions } from "./following/following-sql.ts";
 import { takePartInFollowing } from "./following/following-steps.ts";
 import { gatherGroup } from "./gather-group.ts";
 import { membersPassword } from "./group-secret.ts";
 import {
   becomePrimary,
-  beginGroup,
+  bootstrapGroup,
   closeForTheGroup,
   credentialsOf,
   endPatience,
@@ -29,22 +29,22 @@ import {
 } from "./group-sql.ts";
 import { NotYet, quietMs } from "./not-yet.ts";
 import { recordSteps } from "./record-steps.ts";
-import { renewData, restartToTake } from "./renew-data.ts";
+import { recloneData, restartForClone } from "./reclone-data.ts";
 import { takesWrites } from "./takes-writes.ts";
 
-const isAlone = async ({ spec }: NodeContext): Promise<boolean> => spec.cluster === undefined;
+const isSingleNode = async ({ spec }: NodeContext): Promise<boolean> => spec.cluster === undefined;
 
 /** Between the server's answering and its tenants' coming in. */
 export const memberSteps: readonly Step[] = [
   { name: "account", percent: 93, done: needsNoAccount, run: prepareForGroup },
-  { name: "group", percent: 94, done: isAlone, run: takePart },
+  { name: "group", percent: 94, done: isSingleNode, run: takePart },
 ];
 
 /** For a member that runs, and is not in its group as it should be. The gate first: who is thrown out does not wait. */
 export const groupSteps: StepTable = {
   name: "group",
   steps: [
-    { name: "gate", percent: 20, done: isGateRight, run: applyGate },
+    { name: "firewall", percent: 20, done: isFirewallApplied, run: applyFirewall },
     ...memberSteps,
     baselineStep,
     { name: "credentials", percent: 100, run: agreeOnCredentials },
@@ -53,13 +53,13 @@ export const groupSteps: StepTable = {
 
 /** Whatever it has on its disk is a member's: it starts closed to writes, and the group alone opens it. */
 export async function startsClosed({ spec, paths }: NodeContext): Promise<boolean> {
-  if (spec.cluster === undefined || dueRenewal(spec, await usedIds(paths)) !== undefined) return false;
+  if (spec.cluster === undefined || dueReclone(spec, await usedIds(paths)) !== undefined) return false;
   return (await timelineRecord(paths)).group !== undefined;
 }
 
 /** Data that come from another member bring the account with them. */
 async function needsNoAccount({ spec, paths }: NodeContext): Promise<boolean> {
-  if (spec.cluster === undefined || dueRenewal(spec, await usedIds(paths)) !== undefined) return true;
+  if (spec.cluster === undefined || dueReclone(spec, await usedIds(paths)) !== undefined) return true;
   return (await timelineRecord(paths)).group !== undefined;
 }
 
@@ -71,29 +71,29 @@ async function prepareForGroup(context: NodeContext): Promise<void> {
   const { spec, paths } = context;
   const password = await membersPassword(context);
   if (spec.data?.origin !== "archive") await forgetHistory(paths.socket);
-  await makeGroupAccount(paths.socket, password, { isGroup: !isFollowing(spec.cluster) });
-  if (isFollowing(spec.cluster)) await endGroupSessions(paths.socket);
+  await makeGroupAccount(paths.socket, password, { isGroup: !isAsynchronous(spec.cluster) });
+  if (isAsynchronous(spec.cluster)) await endGroupSessions(paths.socket);
   await setStartUp(paths, "group");
   await closeForTheGroup(paths.socket);
-  const { group, leader } = spec.cluster ?? {};
+  const { group, primary } = spec.cluster ?? {};
   // The timeline begins here: nobody led on it before, so that nobody has to give over.
-  if (leader?.node === spec.node && spec.data?.origin === "archive")
-    await recordUsed(paths, { opened: { term: leader.term } });
+  if (primary?.node === spec.node && spec.data?.origin === "archive")
+    await recordUsed(paths, { opened: { term: primary.term } });
   await updateTimeline(paths, { group });
 }
 
 async function takePart(context: NodeContext): Promise<void> {
   const member = ownMember(context.spec);
   if (member === undefined) return;
-  await (isFollowing(member.cluster) ? takePartInFollowing(context, member) : takePartInGroup(context, member));
+  await (isAsynchronous(member.cluster) ? takePartInFollowing(context, member) : takePartInGroup(context, member));
 }
 
 /** Leaving and joining again, or beginning, takes a few turns; whoever has to wait for others gives the turn back. */
-const turns = 5;
+const maxRounds = 5;
 
 async function takePartInGroup(context: NodeContext, member: OwnMember): Promise<void> {
   const { spec, log, superseded } = context;
-  for (let turn = 0; turn < turns; turn++) {
+  for (let round = 0; round < maxRounds; round++) {
     const decision = decideGroup(spec, (await gatherGroup(context)).facts);
     if (decision.kind === "stay") return;
     if (superseded()) throw new NotYet("what a newer spec says");
@@ -115,30 +115,30 @@ async function act(
       `other data: it has transactions that its group does not have (${decision.transactions})`,
       quietMs,
     );
-  if (decision.kind === "restart") return restartToTake(context);
-  if (decision.kind === "renew") return renewData(context, member, decision);
+  if (decision.kind === "restart") return restartForClone(context);
+  if (decision.kind === "reclone") return recloneData(context, member, decision);
   if (decision.kind === "leave") return leaveGroup(socket);
   if (decision.kind === "arrive") return endPatience(socket);
-  if (decision.kind === "lead") {
-    await step(recordSteps.lead, () => recordUsed(context.paths, { led: decision.id }));
+  if (decision.kind === "make_primary") {
+    await step(recordSteps.makePrimary, () => recordUsed(context.paths, { made_primary: decision.id }));
     return becomePrimary(socket);
   }
   // Before anything is used up: a gateway that is away must not cost a permission.
   const password = await membersPassword(context);
   if (decision.kind === "join") return join(socket, seedsOf(member, decision.through), password);
-  return begin(context, decision.id, password);
+  return bootstrap(context, decision.id, password);
 }
 
 /** A server that answers with an error was never alone in a group: its permission is as good as before. */
-async function begin({ paths }: NodeContext, id: string, password: string): Promise<void> {
+async function bootstrap({ paths }: NodeContext, id: string, password: string): Promise<void> {
   const { socket } = paths;
-  const begun = { begun: id, begun_by: await serverStart(socket) };
-  await step(recordSteps.begin, () => recordUsed(paths, begun));
+  const bootstrapped = { bootstrapped: id, bootstrapped_by: await serverStart(socket) };
+  await step(recordSteps.bootstrap, () => recordUsed(paths, bootstrapped));
   try {
-    await beginGroup(socket, password);
+    await bootstrapGroup(socket, password);
   } catch (error) {
     if (!isAnswer(error)) throw error;
-    await recordUsed(paths, { begun: undefined, begun_by: undefined });
+    await recordUsed(paths, { bootstrapped: undefined, bootstrapped_by: undefined });
     throw new NotYet(`its server to begin a group (${error.message})`, joinAgainMs);
   }
 }

@@ -24,9 +24,9 @@ const primary = (): number =>
 const secondary = (): number => all.findIndex((index) => group(index)?.role === "secondary");
 const areWell = (): boolean =>
   all.every((index) => three.isReached(index) && group(index)?.shared && group(index)?.online === 3);
-const areApart = (): boolean =>
+const areOutOfGroup = (): boolean =>
   all.every((index) => group(index)?.state === "offline" && group(index)?.gtid !== undefined);
-const leaderless = { begin: undefined, renew: undefined, lead: undefined };
+const noOrders = { bootstrap: undefined, reclone: undefined, make_primary: undefined };
 
 async function measured(what: string, awaited: () => Promise<void>): Promise<void> {
   const started = performance.now();
@@ -56,45 +56,45 @@ async function mostAdvanced(): Promise<number> {
   throw new Error("There is no most advanced member.");
 }
 
-async function giveBegin(index: number): Promise<string> {
-  const begin = randomUUID();
-  three.cluster((each) => ({ ...leaderless, ...(each === index && { begin }) }));
-  return begin;
+async function grantBootstrap(index: number): Promise<string> {
+  const bootstrap = randomUUID();
+  three.cluster((each) => ({ ...noOrders, ...(each === index && { bootstrap }) }));
+  return bootstrap;
 }
 
 test("without a permission nobody begins; by one permission three members are one group", async () => {
-  three.want(() => ({ gate: { sources: ["0.0.0.0/0"] } }));
-  await until("three that wait", areApart);
+  three.setDesired(() => ({ firewall: { sources: ["0.0.0.0/0"] } }));
+  await until("three that wait", areOutOfGroup);
   expect(all.map((index) => three.latest(index)?.state)).toEqual(["working", "working", "working"]);
 
-  let began = "";
+  let bootstrapped = "";
   await measured("the group, from the permission to three healthy members", async () => {
-    began = await giveBegin(0);
+    bootstrapped = await grantBootstrap(0);
     await allWell();
   });
-  expect(group(0)).toMatchObject({ began, role: "primary", primary: three.hosts[0]?.node });
+  expect(group(0)).toMatchObject({ bootstrapped, role: "primary", primary: three.hosts[0]?.node });
   expect(new Set(all.map((index) => group(index)?.view)).size).toBe(1);
-  three.cluster(() => leaderless);
+  three.cluster(() => noOrders);
   await allWell();
 });
 
 test("a permission that the server could not use is used when it can", async () => {
   for (const index of all) three.killServer(index);
-  await until("three apart", areApart);
+  await until("three apart", areOutOfGroup);
   const most = await mostAdvanced();
   const [row] = await three.sql<{ address: string }>(most, "SELECT @@group_replication_local_address AS address");
   await three.sql(most, "SET GLOBAL group_replication_local_address = '203.0.113.1:33061'");
-  const begin = await giveBegin(most);
-  const wasTold = async (): Promise<boolean> => {
-    const [told] = await three.sql<{ Value: string }>(most, "SHOW GLOBAL STATUS LIKE 'Com_group_replication_start'");
-    return Number(told?.Value) > 0;
+  const bootstrap = await grantBootstrap(most);
+  const wasStarted = async (): Promise<boolean> => {
+    const [status] = await three.sql<{ Value: string }>(most, "SHOW GLOBAL STATUS LIKE 'Com_group_replication_start'");
+    return Number(status?.Value) > 0;
   };
-  await until("it was told to", wasTold);
+  await until("it was told to", wasStarted);
   await three.sql(most, `SET GLOBAL group_replication_local_address = '${row?.address}'`);
 
   await allWell();
-  expect(group(most)).toMatchObject({ began: begin });
-  three.cluster(() => leaderless);
+  expect(group(most)).toMatchObject({ bootstrapped: bootstrap });
+  three.cluster(() => noOrders);
   await allWell();
 });
 
@@ -156,7 +156,7 @@ test("secondaries take no writes, not even their own host's", async () => {
 
 test("a new password is set once, and reaches all members", async () => {
   for (const { gateway } of three.hosts) gateway.secrets.password = "another horse";
-  three.want(() => ({ credentials: { username: "dbadmin", version: 2 } }));
+  three.setDesired(() => ({ credentials: { username: "dbadmin", version: 2 } }));
   await allWell();
   for (const index of all) {
     const [row] = await three.sql<{ version: number }>(
@@ -172,18 +172,18 @@ test("a new password is set once, and reaches all members", async () => {
 
 test("a member that is asked to leads, once: not again when another does, nor when its agent was restarted", async () => {
   const [first, next] = [primary(), secondary()];
-  const lead = randomUUID();
-  three.cluster((index) => (index === next ? { lead } : {}));
+  const makePrimary = randomUUID();
+  three.cluster((index) => (index === next ? { make_primary: makePrimary } : {}));
   await measured("the switch", () => until("the new primary", () => primary() === next && areWell()));
 
-  three.cluster((index) => (index === first ? { lead: randomUUID() } : {}));
+  three.cluster((index) => (index === first ? { make_primary: randomUUID() } : {}));
   await until("the first again", () => primary() === first && areWell());
   await three.hosts[next]?.stopAgent();
   three.hosts[next]?.startAgent();
-  three.want();
+  three.setDesired();
   await allWell();
   expect(primary()).toBe(first);
-  three.cluster(() => leaderless);
+  three.cluster(() => noOrders);
   await allWell();
 });
 
@@ -212,10 +212,10 @@ test("a member that was cut off comes back when the cut is healed", async () => 
 
 test("a member without power leaves the group, and joins it again with power", async () => {
   const rests = secondary();
-  three.want((index) => (index === rests ? { power: "off" } : {}));
+  three.setDesired((index) => (index === rests ? { power: "off" } : {}));
   await until("its rest", () => three.latest(rests)?.state === "stopped");
   await until("a group of two", () => all.every((index) => index === rests || group(index)?.online === 2));
-  three.want(() => ({ power: undefined }));
+  three.setDesired(() => ({ power: undefined }));
   await measured("power, until three healthy members", allWell);
   await expect.poll(rows, soon).toEqual([1, 2]);
 });
@@ -223,30 +223,33 @@ test("a member without power leaves the group, and joins it again with power", a
 test("all three killed: nobody begins without a permission, and one that may have been used is not used again", async () => {
   await write("INSERT INTO shop.t VALUES (3)");
   for (const index of all) three.killServer(index);
-  await until("three apart", areApart);
+  await until("three apart", areOutOfGroup);
   await sleep(3000); // that nobody does something has no end
-  expect(areApart()).toBe(true);
+  expect(areOutOfGroup()).toBe(true);
 
   const most = await mostAdvanced();
   const host = three.hosts[most] as (typeof three.hosts)[number];
   await host.stopAgent();
   host.startAgent({ MOORAGE_CRASH_DIR: host.crash });
-  const giveAndDie = async (): Promise<string> => {
-    writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: recordSteps.begin, mode: "kill-after" }));
-    const given = await giveBegin(most);
+  const grantAndDie = async (): Promise<string> => {
+    writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: recordSteps.bootstrap, mode: "kill-after" }));
+    const given = await grantBootstrap(most);
     await host.agentExit();
     return given;
   };
-  const used = await giveAndDie();
+  const used = await grantAndDie();
   three.killServer(most);
   host.startAgent({ MOORAGE_CRASH_DIR: host.crash });
-  await until("it to say that it was used", () => group(most)?.began === used && three.latest(most)?.step === "group");
+  await until(
+    "it to say that it was used",
+    () => group(most)?.bootstrapped === used && three.latest(most)?.step === "group",
+  );
   await sleep(3000);
-  expect(areApart()).toBe(true);
+  expect(areOutOfGroup()).toBe(true);
 
   const started = performance.now();
   // The server that was to begin runs on, and was never told to.
-  await giveAndDie();
+  await grantAndDie();
   host.startAgent();
   await allWell();
   console.log(
@@ -256,14 +259,14 @@ test("all three killed: nobody begins without a permission, and one that may hav
 });
 
 test("all without power, and with power again: every write is there", async () => {
-  three.cluster(() => leaderless);
+  three.cluster(() => noOrders);
   await allWell();
   await write("INSERT INTO shop.t VALUES (4)");
-  three.want(() => ({ power: "off" }));
+  three.setDesired(() => ({ power: "off" }));
   await until("their rest", () => all.every((index) => three.latest(index)?.state === "stopped"));
-  three.want(() => ({ power: undefined }));
-  await until("three apart", areApart);
-  await giveBegin(await mostAdvanced());
+  three.setDesired(() => ({ power: undefined }));
+  await until("three apart", areOutOfGroup);
+  await grantBootstrap(await mostAdvanced());
   await allWell();
   await expect.poll(rows, soon).toEqual([1, 2, 3, 4]);
 });
@@ -272,7 +275,7 @@ test("a member whose place another took while its host was away goes, and its ho
   const { node, podman, stopAgent, startAgent } = three.hosts[2] as (typeof three.hosts)[number];
   await stopAgent();
   const members = three.members.map((member) => (member.node === node ? { ...member, node: randomUUID() } : member));
-  three.want((index) =>
+  three.setDesired((index) =>
     index === 2 ? { tombstone: { operation: 7 }, cluster: { ...(three.spec(2).cluster as Cluster), members } } : {},
   );
   startAgent();

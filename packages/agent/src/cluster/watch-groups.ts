@@ -5,14 +5,14 @@ import { type NodeDeps, nodeContext } from "../node-context.ts";
 import type { Reporter } from "../reporter.ts";
 import type { GroupDecision } from "./decide-group.ts";
 import type { FollowingDecision } from "./following/decide-following.ts";
-import { seeMember } from "./gather-group.ts";
+import { observeMember } from "./gather-group.ts";
 
 export type WatchGroupsDeps = NodeDeps & {
   reporter: Pick<Reporter, "setGroup" | "get">;
   wake: (node: string) => void;
 };
 
-const lookEveryMs = 500;
+const checkEveryMs = 500;
 
 /**
  * What a group does, it does by itself: this tells of it, and wakes whoever has to act. A hint only: the reconciler
@@ -21,8 +21,8 @@ const lookEveryMs = 500;
 export async function watchGroups(deps: WatchGroupsDeps, signal: AbortSignal): Promise<void> {
   const before = new Map<string, GroupDecision | FollowingDecision | undefined>();
 
-  async function look(spec: NodeSpec): Promise<void> {
-    const { report, decision } = await seeMember(nodeContext(deps, spec, () => false));
+  async function checkMember(spec: NodeSpec): Promise<void> {
+    const { report, decision } = await observeMember(nodeContext(deps, spec, () => false));
     deps.reporter.setGroup(spec.node, report);
     const changed = !isDeepStrictEqual(before.get(spec.node), decision);
     before.set(spec.node, decision);
@@ -32,10 +32,12 @@ export async function watchGroups(deps: WatchGroupsDeps, signal: AbortSignal): P
 
   while (!signal.aborted) {
     const members = deps.store.all().filter(({ cluster, tombstone }) => cluster !== undefined && !tombstone);
-    const looks = members.map((spec) =>
-      look(spec).catch((error: unknown) => deps.log.warn({ node: spec.node, error: String(error) }, "group not seen")),
+    const checks = members.map((spec) =>
+      checkMember(spec).catch((error: unknown) =>
+        deps.log.warn({ node: spec.node, error: String(error) }, "group not seen"),
+      ),
     );
-    await Promise.all(looks);
-    await sleep(lookEveryMs, undefined, { signal }).catch(() => {});
+    await Promise.all(checks);
+    await sleep(checkEveryMs, undefined, { signal }).catch(() => {});
   }
 }

@@ -1,7 +1,14 @@
 import type { DiskState } from "@moorage/contract/agent";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type DiskDecision, type DiskFacts, diskDecision, emergencyMb, imageMb, lookAgainMs } from "./disk-decision.ts";
+import {
+  type DiskDecision,
+  type DiskFacts,
+  diskDecision,
+  emergencyMb,
+  imageMb,
+  checkAgainMs,
+} from "./disk-decision.ts";
 
 const [open, closed] = [
   { readOnly: false, groupMember: false },
@@ -30,8 +37,8 @@ const table: [number, DiskFacts["server"], DiskState, DiskDecision["server"]][] 
   [990, member, "read_only", "leave"],
   [990, { readOnly: false, groupMember: true }, "read_only", "close"],
   // A primary that was closed for its disk stays so until there is room, and then leaves the writing to another.
-  [960, { ...member, leads: true }, "read_only", "leave"],
-  [940, { ...member, leads: true }, "low", "hand over"],
+  [960, { ...member, isPrimary: true }, "read_only", "leave"],
+  [940, { ...member, isPrimary: true }, "low", "hand over"],
 ];
 test.each(table)("%i MB of 1000, server %o: %s, %s", (usedMb, server, state, change) => {
   expect(diskDecision({ planMb: 1000, usedMb, freeMb: 10_000, totalMb: 2000, server })).toEqual({
@@ -99,5 +106,5 @@ test.each([
   [10, "low", 100],
   [10, "read_only", 500],
 ] as const)("with %i MB free and %s the next look is after %i ms", (freeMb, state, ms) => {
-  expect(lookAgainMs(freeMb, state)).toBe(ms);
+  expect(checkAgainMs(freeMb, state)).toBe(ms);
 });

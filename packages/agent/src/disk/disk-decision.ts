@@ -8,7 +8,7 @@ export type DiskFacts = {
   /** All of the file system. */
   totalMb: number;
   /** Undefined while it does not answer. `leads`: its group wants it writable, so only we can have closed it. */
-  server: { readOnly: boolean; groupMember: boolean; leads?: boolean } | undefined;
+  server: { readOnly: boolean; groupMember: boolean; isPrimary?: boolean } | undefined;
 };
 
 export type DiskDecision = {
@@ -32,7 +32,7 @@ export function diskDecision({ planMb, usedMb, freeMb, totalMb, server }: DiskFa
   // A volume that has not grown to its new plan yet is full where it was.
   const roomMb = Math.min(planMb, totalMb - neverThePlansMb);
   // Of a group's secondary read-only says nothing about its disk.
-  const closedByUs = server?.readOnly === true && (!server.groupMember || server.leads === true);
+  const closedByUs = server?.readOnly === true && (!server.groupMember || server.isPrimary === true);
   const full = usedMb >= roomMb * readOnlyAt || (closedByUs && usedMb >= roomMb * writableBelow);
   const again = server?.groupMember === true ? "hand over" : "open";
   const change = full && server?.readOnly === false ? "close" : !full && closedByUs ? again : "leave";
@@ -62,5 +62,5 @@ export const emergencyLimitMb = (planMb: number): number => imageMb(planMb) + Ma
 const fastestMbPerMs = 1;
 
 /** Soon enough that a writer cannot use up half of what is left before the next look. */
-export const lookAgainMs = (freeMb: number, state: DiskState): number =>
+export const checkAgainMs = (freeMb: number, state: DiskState): number =>
   state === "read_only" ? 500 : Math.min(Math.max(100, freeMb / 2 / fastestMbPerMs), 5000);

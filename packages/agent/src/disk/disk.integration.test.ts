@@ -24,7 +24,7 @@ const spec = (change: Partial<NodeSpec> = {}): NodeSpec =>
     node,
     engine: builtEngine,
     network: { address: host.address(1), port },
-    gate: { sources: [`${host.outside}/32`] },
+    firewall: { sources: [`${host.outside}/32`] },
     resources,
     ...change,
   });
@@ -32,7 +32,7 @@ const volume = () => join(host.state, "nodes", node, "volume");
 const socket = () => join(host.state, "nodes", node, "run", "mysqld.sock");
 const duMb = () => Number(sh(`du --summarize --block-size=1M ${volume()}`).split("\t")[0]);
 const disk = () => gateway.latest(node)?.disk;
-const told = () =>
+const reportedStates = () =>
   gateway.reports.flatMap((report) => report.disk ?? []).filter((state, index, all) => state !== all[index - 1]);
 
 const logIn = (): Promise<Connection> =>
@@ -57,7 +57,7 @@ const serves = (sql: string) =>
     () => true,
     () => false,
   );
-const ask = (sql: string) => withRoot(socket(), async (root) => (await root.query(sql))[0] as unknown);
+const rootQuery = (sql: string) => withRoot(socket(), async (root) => (await root.query(sql))[0] as unknown);
 const startedAt = () => host.podman("inspect", "--format", "{{.State.StartedAt}}", `moorage-${node}`);
 
 beforeAll(async () => {
@@ -66,7 +66,7 @@ beforeAll(async () => {
   environment = agentEnvironment(host, gateway);
   host.known(node);
   host.startAgent(environment);
-  gateway.want(spec());
+  gateway.setDesired(spec());
   await until("the node", () => gateway.latest(node)?.state === "running");
 });
 afterAll(async () => {
@@ -107,7 +107,7 @@ test("a writer that fills the disk: told as low, then read-only before the plan'
   rows = acknowledged;
   expect(refusal.message).toContain("read-only");
   await until("the report", () => disk() === "read_only");
-  expect(told()).toEqual(["ok", "low", "read_only"]);
+  expect(reportedStates()).toEqual(["ok", "low", "read_only"]);
   const used = duMb();
   process.stdout.write(`refused with ${used} MB of ${planMb} used, after ${acknowledged.length} rows\n`);
   expect(used).toBeGreaterThan(planMb * 0.94);
@@ -142,14 +142,14 @@ test("it stays so over a restart of the agent, and over one of the server not on
 });
 
 test("the password of a full database can be changed", async () => {
-  gateway.want(spec({ generation: 2, credentials: { username: "dbadmin", version: 2 } }));
+  gateway.setDesired(spec({ generation: 2, credentials: { username: "dbadmin", version: 2 } }));
   await until("the change", () => gateway.latest(node)?.generation === 2 && gateway.latest(node)?.state === "running");
-  expect(await ask("SELECT @@GLOBAL.read_only AS readOnly")).toEqual([{ readOnly: 1 }]);
+  expect(await rootQuery("SELECT @@GLOBAL.read_only AS readOnly")).toEqual([{ readOnly: 1 }]);
 });
 
 test("a plan with more disk: the volume grows and writes work again, with every row there", async () => {
   const started = performance.now();
-  gateway.want(
+  gateway.setDesired(
     spec({
       generation: 3,
       credentials: { username: "dbadmin", version: 2 },

@@ -6,11 +6,17 @@ export const serverWrites = (socket: string): Promise<DiskFacts["server"]> =>
   withRoot(socket, async (connection) => {
     const [[row]] = await connection.query<RowDataPacket[]>({
       sql: `SELECT @@GLOBAL.read_only AS readOnly, COALESCE(MAX(member_state <> 'OFFLINE'), 0) AS groupMember,
-          COALESCE(MAX(member_state = 'ONLINE' AND member_role = 'PRIMARY'), 0) AND NOT @@GLOBAL.super_read_only AS leads
+          COALESCE(MAX(member_state = 'ONLINE' AND member_role = 'PRIMARY'), 0) AND NOT @@GLOBAL.super_read_only AS isPrimary
         FROM performance_schema.replication_group_members WHERE member_id = @@server_uuid`,
       timeout: 5000,
     });
-    return row && { readOnly: row["readOnly"] === 1, groupMember: row["groupMember"] === 1, leads: row["leads"] === 1 };
+    return (
+      row && {
+        readOnly: row["readOnly"] === 1,
+        groupMember: row["groupMember"] === 1,
+        isPrimary: row["isPrimary"] === 1,
+      }
+    );
   }).catch(() => undefined);
 
 /**

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { type HostPaths, type NodePaths, nodePaths } from "../host-paths.ts";
 import { mountedFile } from "../mounts.ts";
 import type { Reporter } from "../reporter.ts";
-import { type DiskFacts, diskDecision, emergencyLimitMb, lookAgainMs, reserveMb } from "./disk-decision.ts";
+import { type DiskFacts, diskDecision, emergencyLimitMb, checkAgainMs, reserveMb } from "./disk-decision.ts";
 import { growVolume, mb } from "./grow-volume.ts";
 import { closeToWrites, handOver, openToWrites, serverWrites } from "./server-writes.ts";
 import { type Space, spaceOf } from "./space-of.ts";
@@ -25,7 +25,7 @@ export const diskSteps = ["agent.disk.close", "agent.disk.open", "agent.disk.gro
 
 const tickMs = 100;
 /** A server that was writable when last asked is asked again after this, in case it was restarted meanwhile. */
-const askAgainMs = 30_000;
+const queryAgainMs = 30_000;
 
 /**
  * Looks at every mounted volume, without a process, as often as a fast writer makes it necessary. Nothing is
@@ -36,19 +36,19 @@ export async function watchDisks(deps: WatchDeps, signal: AbortSignal): Promise<
   const busy = new Set<string>();
   const writable = new Map<string, number>();
 
-  async function look(spec: NodeSpec): Promise<void> {
+  async function checkDisk(spec: NodeSpec): Promise<void> {
     const { node, resources } = spec;
     const paths = nodePaths(deps.host, node);
     const space = await spaceOf(paths);
     if (space === undefined) return void due.set(node, performance.now() + 1000);
     const planMb = resources.disk_mb;
-    const asked = diskDecision({ planMb, ...space, server: undefined });
-    const known = asked.state !== "read_only" && performance.now() < (writable.get(node) ?? 0);
+    const withoutServer = diskDecision({ planMb, ...space, server: undefined });
+    const known = withoutServer.state !== "read_only" && performance.now() < (writable.get(node) ?? 0);
     const server = known || spec.power === "off" ? undefined : await writesOf(spec, paths);
-    if (server !== undefined && !server.readOnly) writable.set(node, performance.now() + askAgainMs);
+    if (server !== undefined && !server.readOnly) writable.set(node, performance.now() + queryAgainMs);
     const decision = diskDecision({ planMb, ...space, server });
     deps.reporter.setDisk(node, { used_disk_mb: space.usedMb, disk: decision.state });
-    due.set(node, performance.now() + lookAgainMs(space.freeMb, decision.state));
+    due.set(node, performance.now() + checkAgainMs(space.freeMb, decision.state));
     if (decision.grow) act(spec, "grow", () => grow(spec, space));
     if (decision.state !== "ok") act(spec, "makeRoom", async () => deps.makeRoom?.(node));
     if (decision.server === "close") act(spec, "close", () => step(diskSteps[0], () => close(spec, paths)));
@@ -89,20 +89,20 @@ export async function watchDisks(deps: WatchDeps, signal: AbortSignal): Promise<
     const { volume } = nodePaths(deps.host, node);
     const image = await mountedFile(volume);
     if (image === undefined) return "not mounted";
-    const wantedMb = Math.ceil(totalMb + reserveMb(resources.disk_mb));
+    const targetMb = Math.ceil(totalMb + reserveMb(resources.disk_mb));
     const host = await statfs(deps.host.volumes);
     const hostFreeMb = (host.bavail * host.bsize) / mb;
-    if (wantedMb > emergencyLimitMb(resources.disk_mb) || hostFreeMb < 4 * reserveMb(resources.disk_mb))
+    if (targetMb > emergencyLimitMb(resources.disk_mb) || hostFreeMb < 4 * reserveMb(resources.disk_mb))
       throw new Error(`${freeMb} MB are left for a server that goes on writing, and the volume may not grow further.`);
-    await step(diskSteps[2], () => growVolume({ image, volume }, wantedMb));
-    return `grown to ${wantedMb} MB`;
+    await step(diskSteps[2], () => growVolume({ image, volume }, targetMb));
+    return `grown to ${targetMb} MB`;
   }
 
   while (!signal.aborted) {
     const specs = deps.specs().filter((spec) => spec.tombstone === undefined);
     for (const spec of specs) {
       if (performance.now() < (due.get(spec.node) ?? 0)) continue;
-      await look(spec).catch((error: unknown) => {
+      await checkDisk(spec).catch((error: unknown) => {
         due.set(spec.node, performance.now() + 1000);
         deps.log.warn({ node: spec.node, error: String(error) }, "disk not looked at");
       });

@@ -24,7 +24,7 @@ const spec = (node: string, change: Partial<NodeSpec> = {}): NodeSpec =>
     database: { ...testSpec().database, encrypted: node === encrypted },
     network: { address: host.address(node === encrypted ? 1 : 2), port: ports[node] ?? 0 },
     uid: node === encrypted ? 200_001 : 200_002,
-    gate: { sources: [`${host.outside}/32`] },
+    firewall: { sources: [`${host.outside}/32`] },
     ...change,
   });
 const image = (node: string) => join(host.state, "volumes", `${node}.img`);
@@ -62,7 +62,7 @@ beforeAll(async () => {
   environment = agentEnvironment(host, gateway);
   for (const node of [encrypted, inClear]) host.known(node);
   host.startAgent(environment);
-  gateway.want(spec(encrypted), spec(inClear));
+  gateway.setDesired(spec(encrypted), spec(inClear));
   for (const node of [encrypted, inClear]) await until("the node", isRunning(node));
 });
 afterAll(async () => {
@@ -124,9 +124,9 @@ function hits(...files: string[]): Record<string, number> {
 test("the control plane has the keys before it is asked for the tenant's password", () => {
   expect(gateway.keyrings.get(encrypted)).toBe(readFileSync(keyring(), "base64"));
   expect(gateway.keyrings.has(inClear)).toBe(false);
-  const sealed = gateway.asked.indexOf("/v1/keyring");
+  const sealed = gateway.requestedPaths.indexOf("/v1/keyring");
   expect(sealed).toBeGreaterThan(-1);
-  expect(gateway.asked.slice(sealed)).toContain("/v1/secrets");
+  expect(gateway.requestedPaths.slice(sealed)).toContain("/v1/secrets");
 });
 
 test("the keys are not on the volume, and belong to the node alone", () => {
@@ -261,14 +261,14 @@ test("a copied volume starts with its keys, and without them it does not", async
 
 test("a plan with more disk has more room for temporary files too", async () => {
   const resources = { memory_mb: 640, vcpus: 1, disk_mb: 8192 };
-  gateway.want(spec(encrypted, { generation: 2, resources }), spec(inClear));
+  gateway.setDesired(spec(encrypted, { generation: 2, resources }), spec(inClear));
   await until("the plan", () => isRunning(encrypted)() && gateway.latest(encrypted)?.generation === 2);
   expect(statSync(folder(encrypted, "temporary.img")).size).toBe(2048 * 1024 * 1024);
   expect(await query(encrypted, "SELECT COUNT(*) AS n FROM shop.t")).toEqual([{ n: 20_000 }]);
 });
 
 test("a tombstone leaves neither keys nor a place for temporary files", async () => {
-  gateway.want(spec(encrypted, { generation: 3, tombstone: { operation: 1 } }), spec(inClear));
+  gateway.setDesired(spec(encrypted, { generation: 3, tombstone: { operation: 1 } }), spec(inClear));
   await until("the end", () => gateway.latest(encrypted)?.state === "gone");
   expect(existsSync(folder(encrypted))).toBe(false);
   expect(sh("losetup -a")).not.toContain(encrypted);

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { writeDurably } from "../durable-file.ts";
 import type { NodePaths } from "../host-paths.ts";
 import type { NodeContext } from "../node-context.ts";
-import { recordKeyringTold, timelineRecord, updateTimeline } from "../node-state.ts";
+import { recordKeyringSent, timelineRecord, updateTimeline } from "../node-state.ts";
 import { CannotHeal } from "../podman.ts";
 import { exists } from "../volume.ts";
 
 /** Whether the keys of an encrypted node are where they should be: on the host's own disk, and in the control plane. */
-export type KeyringState = "absent" | "untold" | "right";
+export type KeyringState = "absent" | "unsent" | "right";
 
 export const keyringFile = ({ keyring }: Pick<NodePaths, "keyring">): string => join(keyring, "keyring");
 
@@ -17,7 +17,7 @@ export async function keyringState({ spec, paths }: NodeContext): Promise<Keyrin
   if (!spec.database.encrypted) return "right";
   const keys = await readKeys(paths);
   if (keys === undefined) return "absent";
-  return (await timelineRecord(paths)).keyring_told === fingerprint(keys) ? "right" : "untold";
+  return (await timelineRecord(paths)).keyring_sent === fingerprint(keys) ? "right" : "unsent";
 }
 
 /**
@@ -33,20 +33,20 @@ export async function prepareKeyring({ spec, paths, keyringOf }: NodeContext): P
   if (keys === undefined)
     throw new CannotHeal(`The encryption keys of this node are lost: neither ${keyringFile(paths)} nor a copy exists.`);
   await writeDurably(keyringFile(paths), keys, 0o600, spec.uid);
-  await updateTimeline(paths, { keyring_told: fingerprint(keys) });
+  await updateTimeline(paths, { keyring_sent: fingerprint(keys) });
 }
 
 /** Before a tenant writes anything with them: from then on the loss of this host's disk alone loses no data. */
-export async function tellKeyring({ spec, paths, tellKeyring: tell }: NodeContext): Promise<void> {
+export async function sendKeyring({ spec, paths, sendKeyring: send }: NodeContext): Promise<void> {
   // Left by a server that died while it wrote its keys; it puts them right when it starts.
   if (await exists(`${keyringFile(paths)}.backup`)) throw new Error("The server is writing its encryption keys.");
   await sync(keyringFile(paths));
   await sync(paths.keyring);
   const keys = await readKeys(paths);
   if (keys === undefined) throw new Error("The server made no encryption keys.");
-  if ((await timelineRecord(paths)).keyring_told === fingerprint(keys)) return;
-  await tell(spec.node, keys);
-  await recordKeyringTold(paths, fingerprint(keys));
+  if ((await timelineRecord(paths)).keyring_sent === fingerprint(keys)) return;
+  await send(spec.node, keys);
+  await recordKeyringSent(paths, fingerprint(keys));
 }
 
 /** An empty file is one that a server began to write, or that somebody emptied: no keys. */

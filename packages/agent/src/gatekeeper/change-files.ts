@@ -29,16 +29,20 @@ export async function removeChanges(host: HostPaths, changes: readonly PrimaryCh
   for (const change of changes) await removeDurably(fileOf(host, change));
 }
 
-type Led = Pick<Note, "group" | "primary" | "view" | "changes">;
-const ledFile = (host: HostPaths, node: string): string => join(host.gatekeeper.led, `${node}.json`);
+type LastPrimary = Pick<Note, "group" | "primary" | "view" | "changes">;
+const lastPrimaryFile = (host: HostPaths, node: string): string => join(host.gatekeeper.lastPrimary, `${node}.json`);
 
 /** So that a gatekeeper which was started anew knows a change that it did not see. */
-export async function readLed(host: HostPaths, node: string): Promise<Note | undefined> {
-  const text = await readIfThere(ledFile(host, node));
-  return text === undefined ? undefined : (JSON.parse(text) as Led);
+export async function readLastPrimary(host: HostPaths, node: string): Promise<Note | undefined> {
+  const text = await readIfThere(lastPrimaryFile(host, node));
+  return text === undefined ? undefined : (JSON.parse(text) as LastPrimary);
 }
 
-export const writeLed = (host: HostPaths, node: string, { group, primary, view, changes }: Note): Promise<void> =>
-  writeDurably(ledFile(host, node), JSON.stringify({ group, primary, view, changes }));
+export const writeLastPrimary = (
+  host: HostPaths,
+  node: string,
+  { group, primary, view, changes }: Note,
+): Promise<void> => writeDurably(lastPrimaryFile(host, node), JSON.stringify({ group, primary, view, changes }));
 
-export const forgetLed = (host: HostPaths, node: string): Promise<void> => removeDurably(ledFile(host, node));
+export const removeLastPrimary = (host: HostPaths, node: string): Promise<void> =>
+  removeDurably(lastPrimaryFile(host, node));

@@ -14,7 +14,7 @@ export const ClusterFile = z.object({
   socket: z.string(),
   members: z.array(Member),
   /** Of an asynchronous cluster: a group elects its own. */
-  leader: z.object({ node: z.uuid(), term: z.int() }).optional(),
+  primary: z.object({ node: z.uuid(), term: z.int() }).optional(),
   /** The database's own; those of peers and readers go with it. */
   port: z.int(),
 });
@@ -22,27 +22,27 @@ export type ClusterFile = z.output<typeof ClusterFile>;
 
 const fileOf = (host: HostPaths, node: string): string => join(host.gatekeeper.clusters, `${node}.json`);
 
-function wantedFile(host: HostPaths, { node, cluster, network }: NodeSpec): ClusterFile | undefined {
+function desiredFile(host: HostPaths, { node, cluster, network }: NodeSpec): ClusterFile | undefined {
   if (cluster === undefined) return undefined;
-  const { group, members, leader } = cluster;
+  const { group, members, primary } = cluster;
   const socket = nodePaths(host, node).socket;
-  const led = leader && { leader: { node: leader.node, term: leader.term } };
-  return { node, group, socket, members, ...led, port: network.port };
+  const withPrimary = primary && { primary: { node: primary.node, term: primary.term } };
+  return { node, group, socket, members, ...withPrimary, port: network.port };
 }
 
 /** Nothing, for a node that is no member. */
-export async function tellGatekeeper(host: HostPaths, spec: NodeSpec): Promise<void> {
-  const file = wantedFile(host, spec);
-  if (file !== undefined && !(await gatekeeperKnows(host, spec)))
+export async function writeClusterFile(host: HostPaths, spec: NodeSpec): Promise<void> {
+  const file = desiredFile(host, spec);
+  if (file !== undefined && !(await isClusterFileCurrent(host, spec)))
     await writeDurably(fileOf(host, spec.node), JSON.stringify(file));
 }
 
-export async function gatekeeperKnows(host: HostPaths, spec: NodeSpec): Promise<boolean> {
-  const wanted = wantedFile(host, spec);
-  return wanted === undefined || isDeepStrictEqual(await readClusterFile(fileOf(host, spec.node)), wanted);
+export async function isClusterFileCurrent(host: HostPaths, spec: NodeSpec): Promise<boolean> {
+  const desired = desiredFile(host, spec);
+  return desired === undefined || isDeepStrictEqual(await readClusterFile(fileOf(host, spec.node)), desired);
 }
 
-export const gatekeeperForgets = (host: HostPaths, node: string): Promise<void> => removeDurably(fileOf(host, node));
+export const removeClusterFile = (host: HostPaths, node: string): Promise<void> => removeDurably(fileOf(host, node));
 
 /** Undefined if there is none, or it cannot be read: it is written whole, so that is somebody's hand. */
 async function readClusterFile(path: string): Promise<ClusterFile | undefined> {

@@ -22,7 +22,7 @@ export type GatekeeperConfig = {
   logLevel: string;
 };
 
-export const wordPortOf = (check: number): number => check + 1;
+export const agentCheckPortOf = (check: number): number => check + 1;
 
 export function readGatekeeperConfig(environment: NodeJS.ProcessEnv = process.env): GatekeeperConfig {
   const read = Environment.safeParse(environment);

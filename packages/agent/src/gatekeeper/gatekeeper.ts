@@ -2,18 +2,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import { hostPaths, makeHostFolders } from "../host-paths.ts";
-import { forgetLed } from "./change-files.ts";
+import { removeLastPrimary } from "./change-files.ts";
 import { type ClusterFile, readClusterFiles } from "./cluster-file.ts";
-import { type GatekeeperConfig, wordPortOf } from "./config.ts";
+import { type GatekeeperConfig, agentCheckPortOf } from "./config.ts";
 import { firstIdentity, followIdentity, readIdentity } from "./identity.ts";
 import { connectPeer, isRefusal, type Peer, servePeers } from "./peer-views.ts";
-import { serveGates } from "./serve-gates.ts";
+import { serveProxyChecks } from "./serve-proxy-checks.ts";
 import { type WatchedCluster, watchCluster } from "./watched-cluster.ts";
 
 export type RunningGatekeeper = { close: () => Promise<void> };
 
-const askEveryMs = 250;
-const lookEveryMs = 250;
+const queryEveryMs = 250;
+const checkEveryMs = 250;
 /** As long as a first round may take before gates are answered with what is known. */
 const firstRoundMs = 1500;
 
@@ -25,20 +25,20 @@ export async function startGatekeeper(config: GatekeeperConfig, log: Logger): Pr
   let identity = await firstIdentity(host, config.fleetCa, stop.signal);
   const clusters = new Map<string, WatchedCluster>();
   /** By the host's name and address: one link for all clusters that are shared with it. */
-  const links = new Map<string, { peer: Peer; asking: Promise<void>; end: AbortController; round: Promise<void> }>();
+  const links = new Map<string, { peer: Peer; querying: Promise<void>; end: AbortController; round: Promise<void> }>();
 
   let sure = false;
   const isSure = (): boolean => sure;
 
-  async function look(): Promise<void> {
+  async function checkClusters(): Promise<void> {
     const files = await readClusterFiles(host);
-    const wanted = new Map(files.map((file) => [file.node, file]));
+    const desired = new Map(files.map((file) => [file.node, file]));
     for (const [node, cluster] of clusters) {
-      const file = wanted.get(node);
+      const file = desired.get(node);
       if (file !== undefined && file.socket === cluster.file().socket) continue;
       clusters.delete(node);
       void cluster.close();
-      if (file === undefined) await forgetLed(host, node).catch(() => {});
+      if (file === undefined) await removeLastPrimary(host, node).catch(() => {});
     }
     for (const file of files) {
       const watched = clusters.get(file.node);
@@ -53,11 +53,11 @@ export async function startGatekeeper(config: GatekeeperConfig, log: Logger): Pr
   const othersOf = ({ node, members }: ClusterFile) => members.filter((member) => member.node !== node);
 
   function relink(): void {
-    const wanted = new Map(
+    const desired = new Map(
       [...clusters.values()].flatMap((each) => othersOf(each.file())).map((each) => [keyOf(each), each]),
     );
-    for (const [key, each] of links) if (!wanted.has(key)) unlink(key, each);
-    for (const [key, member] of wanted) if (!links.has(key)) links.set(key, link(key, member));
+    for (const [key, each] of links) if (!desired.has(key)) unlink(key, each);
+    for (const [key, member] of desired) if (!links.has(key)) links.set(key, link(key, member));
   }
 
   function unlink(key: string, { peer, end }: { peer: Peer; end: AbortController }): void {
@@ -70,21 +70,21 @@ export async function startGatekeeper(config: GatekeeperConfig, log: Logger): Pr
     const peer = connectPeer(identity, member, config.ports.peers);
     const end = new AbortController();
     const round = Promise.withResolvers<void>();
-    const keepAsking = async (): Promise<void> => {
+    const keepQuerying = async (): Promise<void> => {
       while (!end.signal.aborted) {
         const started = performance.now();
-        await ask(key, peer).then(round.resolve, (error: unknown) => {
+        await queryPeer(key, peer).then(round.resolve, (error: unknown) => {
           log.debug({ error: String(error), peer: key }, "no views");
           if (isRefusal(error)) round.resolve();
         });
-        const rest = Math.max(0, askEveryMs - (performance.now() - started));
+        const rest = Math.max(0, queryEveryMs - (performance.now() - started));
         await sleep(rest, undefined, { signal: end.signal }).catch(() => {});
       }
     };
-    return { peer, asking: keepAsking(), end, round: round.promise };
+    return { peer, querying: keepQuerying(), end, round: round.promise };
   }
 
-  async function ask(key: string, peer: Peer): Promise<void> {
+  async function queryPeer(key: string, peer: Peer): Promise<void> {
     const shared = [...clusters.values()].flatMap((cluster) =>
       othersOf(cluster.file())
         .filter((member) => keyOf(member) === key)
@@ -107,26 +107,28 @@ export async function startGatekeeper(config: GatekeeperConfig, log: Logger): Pr
 
   const peers = servePeers(identity, viewFor, config.ports.peers);
   await peers.listen();
-  await look();
+  await checkClusters();
   const firstRound = [...clusters.values()]
     .map(({ sampled }) => sampled)
     .concat([...links.values()].map(({ round }) => round));
   // Gates that hear nothing stay as they are: better than to tell them no before anybody was asked.
   await Promise.race([Promise.all(firstRound), sleep(firstRoundMs)]);
   sure = true;
-  const gates = await serveGates(
+  const proxyChecks = await serveProxyChecks(
     {
-      mayLead: (node, ordinal) => clusters.get(node)?.mayLead(ordinal) ?? false,
-      mayRead: (node, ordinal) => clusters.get(node)?.mayRead(ordinal) ?? false,
+      mayBePrimary: (node, ordinal) => clusters.get(node)?.mayBePrimary(ordinal) ?? false,
+      mayServeReads: (node, ordinal) => clusters.get(node)?.mayServeReads(ordinal) ?? false,
       views: (node) => clusters.get(node)?.views(),
     },
-    { http: config.ports.check, word: wordPortOf(config.ports.check) },
+    { http: config.ports.check, agentCheck: agentCheckPortOf(config.ports.check) },
   );
 
-  async function keepLooking(): Promise<void> {
+  async function keepChecking(): Promise<void> {
     while (!stop.signal.aborted) {
-      await sleep(lookEveryMs, undefined, { signal: stop.signal }).catch(() => {});
-      await look().catch((error: unknown) => log.error({ error: String(error) }, "the clusters could not be read"));
+      await sleep(checkEveryMs, undefined, { signal: stop.signal }).catch(() => {});
+      await checkClusters().catch((error: unknown) =>
+        log.error({ error: String(error) }, "the clusters could not be read"),
+      );
     }
   }
   const following = followIdentity(
@@ -141,12 +143,12 @@ export async function startGatekeeper(config: GatekeeperConfig, log: Logger): Pr
     },
     stop.signal,
   );
-  const background = [keepLooking(), following];
+  const background = [keepChecking(), following];
 
   return {
     async close(): Promise<void> {
       stop.abort();
-      gates.close();
+      proxyChecks.close();
       peers.close();
       await Promise.all(background);
       for (const [key, each] of links) unlink(key, each);

@@ -5,7 +5,7 @@ import type { HostPaths } from "../host-paths.ts";
 /** The host's own key and certificate, and whom it trusts. The agent has them made and renewed. */
 export type HostIdentity = { key: string; cert: string; ca: string };
 
-const lookEveryMs = 5000;
+const checkEveryMs = 5000;
 const enrolledEveryMs = 500;
 
 export async function readIdentity(paths: HostPaths, caFile: string): Promise<HostIdentity | undefined> {
@@ -31,7 +31,7 @@ export async function followIdentity(
 ): Promise<void> {
   let last = first;
   while (!signal.aborted) {
-    await sleep(lookEveryMs, undefined, { signal }).catch(() => {});
+    await sleep(checkEveryMs, undefined, { signal }).catch(() => {});
     const found = await read().catch(() => undefined);
     if (found === undefined || (found.cert === last.cert && found.key === last.key && found.ca === last.ca)) continue;
     last = found;

@@ -1,6 +1,6 @@
 import type { PrimaryChange } from "@moorage/contract/agent";
 import type { ClusterFile } from "./cluster-file.ts";
-import { newest, primaryOf, type Views } from "./may-lead.ts";
+import { newest, primaryOf, type Views } from "./may-be-primary.ts";
 
 /** Where a gate leads, and what was seen since its primary was last well. Times are of the wall clock, in ms. */
 export type Note = {

@@ -29,7 +29,7 @@ async function identityOf(name: string, by = authority): Promise<HostIdentity> {
   const key = await newPrivateKey();
   return { key, cert: await signRequest(by, name, await requestFor(key)), ca: authority.pem };
 }
-async function ask(as: HostIdentity, host = "host-1"): Promise<MemberView[]> {
+async function queryViews(as: HostIdentity, host = "host-1"): Promise<MemberView[]> {
   const peer = connectPeer(as, { host, address }, port);
   try {
     return (await peer.views([view.node])).views;
@@ -56,13 +56,13 @@ beforeAll(async () => {
 afterAll(() => server?.close());
 
 test("a host of the cluster hears its views, another host of the fleet nothing, and a stranger is not let in", async () => {
-  expect(await ask(identities.two)).toEqual([view]);
-  expect(await ask(identities.three)).toEqual([]);
-  await expect(ask(identities.stranger)).rejects.toThrow(/closed|ECONNRESET|alert/);
+  expect(await queryViews(identities.two)).toEqual([view]);
+  expect(await queryViews(identities.three)).toEqual([]);
+  await expect(queryViews(identities.stranger)).rejects.toThrow(/closed|ECONNRESET|alert/);
 });
 
 test("a host that is not the one that was asked for is not believed", async () => {
-  await expect(ask(identities.two, "host-3")).rejects.toThrow("is host-1, not host-3");
+  await expect(queryViews(identities.two, "host-3")).rejects.toThrow("is host-1, not host-3");
 });
 
 test("a gatekeeper that is not there refuses, which is more than one that is cut off says", async () => {
@@ -93,7 +93,7 @@ test("a renewed certificate is used without being started again", async () => {
   write(renewed);
   expect(await used.promise).toEqual(renewed);
   server.use(renewed);
-  expect(await ask(identities.two)).toEqual([view]);
+  expect(await queryViews(identities.two)).toEqual([view]);
   stop.abort();
   await following;
   rmSync(dir, { recursive: true, force: true });

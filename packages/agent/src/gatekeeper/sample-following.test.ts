@@ -1,6 +1,6 @@
 import { serverUuidOf } from "@moorage/contract/agent";
 import { describe, expect, test } from "vitest";
-import { mayLead, mayRead } from "./may-lead.ts";
+import { mayBePrimary, mayServeReads } from "./may-be-primary.ts";
 import { type FollowingRow, readFollowing } from "./sample-following.ts";
 import type { MemberView } from "./views.ts";
 
@@ -22,9 +22,9 @@ const following = (source: string, change: Partial<FollowingRow> = {}): Followin
   },
 ];
 /** What the host of a member tells of it, that knows this leader in this term. */
-const view = (node: string, rows: FollowingRow[], leader = a, term = 3): MemberView => ({
+const view = (node: string, rows: FollowingRow[], primaryNode = a, term = 3): MemberView => ({
   ...{ node, ageMs: 100 },
-  ...readFollowing(rows, { node, group, members, leader: { node: leader, term } }),
+  ...readFollowing(rows, { node, group, members, primary: { node: primaryNode, term } }),
 });
 
 test("an open leader is a primary, with those that take its transactions", () => {
@@ -84,41 +84,41 @@ test("a server of the timeline before does not call itself one of this", () => {
 
 test("clients are led to the open leader of a term that another host's member follows in the same term", () => {
   const views = [view(a, open(b, c)), view(b, following(a)), view(c, following(a, { receiving: "CONNECTING" }))];
-  expect([a, b, c].map((node) => mayLead(node, views))).toEqual([true, false, false]);
-  expect([a, b, c].map((node) => mayRead(node, views))).toEqual([false, true, false]);
+  expect([a, b, c].map((node) => mayBePrimary(node, views))).toEqual([true, false, false]);
+  expect([a, b, c].map((node) => mayServeReads(node, views))).toEqual([false, true, false]);
 });
 
 describe("clients are not led to a leader", () => {
-  const [oldLeader, follower] = [view(a, open(b, c)), view(b, following(a))];
+  const [oldPrimary, follower] = [view(a, open(b, c)), view(b, following(a))];
   test.each<[string, MemberView[]]>([
     ["that nobody follows", [view(a, open()), view(b, following(a, { receiving: "CONNECTING" }))]],
     ["whose followers were lost", [view(a, open(b, c)), view(b, following(a, { receiving: "CONNECTING" }))]],
-    ["that is cut off from its followers", [oldLeader, { ...follower, ageMs: 2001 }]],
-    ["whose own host was last heard two seconds ago", [{ ...oldLeader, ageMs: 2001 }, follower]],
+    ["that is cut off from its followers", [oldPrimary, { ...follower, ageMs: 2001 }]],
+    ["whose own host was last heard two seconds ago", [{ ...oldPrimary, ageMs: 2001 }, follower]],
     ["that is closed", [view(a, following(b, { source: null })), follower]],
     [
       "of a former term, when others know the next one",
-      [oldLeader, view(b, following(a), b, 4), view(c, following(a), b, 4)],
+      [oldPrimary, view(b, following(a), b, 4), view(c, following(a), b, 4)],
     ],
     [
       "of a former term, when others follow the next one, which is not open",
-      [oldLeader, view(b, following(a), b, 4), view(c, following(b), b, 4)],
+      [oldPrimary, view(b, following(a), b, 4), view(c, following(b), b, 4)],
     ],
     [
       "of a former term, whose follower learned of the next one a moment ago",
-      [oldLeader, { ...follower, ageMs: 400 }, view(b, following(a), b, 4)],
+      [oldPrimary, { ...follower, ageMs: 400 }, view(b, following(a), b, 4)],
     ],
-    ["of a former term, in which it leads again", [oldLeader, view(b, following(a), a, 4)]],
+    ["of a former term, in which it leads again", [oldPrimary, view(b, following(a), a, 4)]],
     [
       "whose followers are of another timeline",
-      [oldLeader, view(b, following(a, { uuid: "9e000000-1111-4111-8111-111111111111" }))],
+      [oldPrimary, view(b, following(a, { uuid: "9e000000-1111-4111-8111-111111111111" }))],
     ],
   ])("%s", (_, views) => {
-    expect(mayLead(a, views)).toBe(false);
+    expect(mayBePrimary(a, views)).toBe(false);
   });
 });
 
 test("beside a former leader that is alone, the one of the next term is led to", () => {
   const views = [view(a, open(b, c)), view(b, open(c), b, 4), view(c, following(b), b, 4)];
-  expect([a, b, c].map((node) => mayLead(node, views))).toEqual([false, true, false]);
+  expect([a, b, c].map((node) => mayBePrimary(node, views))).toEqual([false, true, false]);
 });

@@ -15,11 +15,13 @@ export type FollowingRow = {
   /** One row for each that takes its transactions, or one without. */
   follower: string | null;
 };
-type LedFile = Pick<ClusterFile, "node" | "group" | "members"> & { leader: NonNullable<ClusterFile["leader"]> };
+type AsyncClusterFile = Pick<ClusterFile, "node" | "group" | "members"> & {
+  primary: NonNullable<ClusterFile["primary"]>;
+};
 export type FollowingPacket = RowDataPacket & FollowingRow;
 
 // `closed` before `gtid`: what a server has that said it is closed is all that it will have.
-export const followingQuestion = `SELECT @@server_uuid AS uuid,
+export const followingQuery = `SELECT @@server_uuid AS uuid,
   @@GLOBAL.super_read_only OR @@GLOBAL.offline_mode AS closed, @@GLOBAL.gtid_executed AS gtid,
   c.RECEIVED_TRANSACTION_SET AS received, s.HOST AS source, c.SERVICE_STATE AS receiving, a.SERVICE_STATE AS applying,
   t.PROCESSLIST_HOST AS follower
@@ -33,7 +35,10 @@ export const followingQuestion = `SELECT @@server_uuid AS uuid,
  * A member of an asynchronous cluster says what a member of a group would. Its view is the timeline and the term, so that
  * those of different terms are in no view together.
  */
-export function readFollowing(rows: readonly FollowingRow[], file: LedFile): Omit<MemberView, "node" | "ageMs"> {
+export function readFollowing(
+  rows: readonly FollowingRow[],
+  file: AsyncClusterFile,
+): Omit<MemberView, "node" | "ageMs"> {
   const [row] = rows;
   if (row === undefined) throw new Error("The server says nothing of itself.");
   const isOfTimeline = row.uuid === serverUuidOf(file.group, markOf(row.uuid));
@@ -44,7 +49,7 @@ export function readFollowing(rows: readonly FollowingRow[], file: LedFile): Omi
     group: isOfTimeline ? file.group : row.uuid,
     gtid: row.gtid,
     ...(row.received && { received: row.received }),
-    term: file.leader.term,
+    term: file.primary.term,
   };
 }
 
@@ -55,18 +60,24 @@ type Place = Pick<MemberView, "state" | "role" | "view" | "primary" | "online">;
 function placeOf(
   { closed, source, receiving, applying }: FollowingRow,
   rows: readonly FollowingRow[],
-  { node, group, members, leader }: LedFile,
+  { node, group, members, primary }: AsyncClusterFile,
 ): Place {
   const nodeAt = (host: string | null): string | undefined => members.find(({ address }) => address === host)?.node;
-  const [view, primary] = [viewOf(group, leader.term), leader.node];
-  if (node === leader.node) {
+  const [view, primaryNode] = [viewOf(group, primary.term), primary.node];
+  if (node === primary.node) {
     if (closed === 1) return { state: "offline", online: [] };
     const followers = rows.flatMap(({ follower }) => nodeAt(follower) ?? []);
-    return { state: "online", role: "primary", view, primary, online: [...new Set([node, ...followers])] };
+    return { state: "online", role: "primary", view, primary: primaryNode, online: [...new Set([node, ...followers])] };
   }
-  if (closed === 0 || nodeAt(source) !== leader.node) return { state: "offline", online: [] };
+  if (closed === 0 || nodeAt(source) !== primary.node) return { state: "offline", online: [] };
   const isWell = receiving === "ON" && applying === "ON";
-  return { state: isWell ? "online" : "recovering", role: "secondary", view, primary, online: [node, leader.node] };
+  return {
+    state: isWell ? "online" : "recovering",
+    role: "secondary",
+    view,
+    primary: primaryNode,
+    online: [node, primary.node],
+  };
 }
 
 /** Short, and another one on every timeline and in every term. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection, RowDataPacket } from "mysql2/promise";
 import { connect } from "../mysql/node-sql.ts";
 import type { ClusterFile } from "./cluster-file.ts";
-import { type FollowingPacket, followingQuestion, readFollowing } from "./sample-following.ts";
+import { type FollowingPacket, followingQuery, readFollowing } from "./sample-following.ts";
 import type { MemberView } from "./views.ts";
 
 export const sampleEveryMs = 250;
@@ -25,7 +25,7 @@ type Row = RowDataPacket & {
 };
 
 // One statement: the group as it was at one moment, or nearly so. A server without a group has a row all the same.
-const question = `SELECT m.MEMBER_HOST AS host, m.MEMBER_STATE AS state, m.MEMBER_ROLE AS role,
+const memberQuery = `SELECT m.MEMBER_HOST AS host, m.MEMBER_STATE AS state, m.MEMBER_ROLE AS role,
   m.MEMBER_ID = @@server_uuid AS own,
   (SELECT s.VIEW_ID FROM performance_schema.replication_group_member_stats s WHERE s.MEMBER_ID = @@server_uuid) AS view,
   @@GLOBAL.super_read_only OR @@GLOBAL.offline_mode AS closed, @@GLOBAL.gtid_executed AS gtid,
@@ -48,7 +48,7 @@ export async function keepSampling(
     const { node, socket } = known;
     try {
       connection ??= await open(socket);
-      take({ at, view: { node, ...(await ask(connection, known)) } });
+      take({ at, view: { node, ...(await queryMember(connection, known)) } });
     } catch {
       connection?.destroy();
       connection = undefined;
@@ -60,20 +60,20 @@ export async function keepSampling(
   connection?.destroy();
 }
 
-async function ask(connection: Connection, file: ClusterFile): Promise<Omit<Sample["view"], "node">> {
-  const { leader } = file;
-  if (leader === undefined) {
-    const [rows] = await connection.query<Row[]>({ sql: question, timeout: answerWithinMs });
+async function queryMember(connection: Connection, file: ClusterFile): Promise<Omit<Sample["view"], "node">> {
+  const { primary } = file;
+  if (primary === undefined) {
+    const [rows] = await connection.query<Row[]>({ sql: memberQuery, timeout: answerWithinMs });
     return readView(rows, file.members);
   }
-  const [rows] = await connection.query<FollowingPacket[]>({ sql: followingQuestion, timeout: answerWithinMs });
-  return readFollowing(rows, { ...file, leader });
+  const [rows] = await connection.query<FollowingPacket[]>({ sql: followingQuery, timeout: answerWithinMs });
+  return readFollowing(rows, { ...file, primary });
 }
 
 /** Of a server that does not answer, its host still knows the term. */
-export const awayView = ({ node, leader }: Pick<ClusterFile, "node" | "leader">): Sample["view"] => ({
+export const awayView = ({ node, primary }: Pick<ClusterFile, "node" | "primary">): Sample["view"] => ({
   ...{ node, state: "away", online: [], writable: false },
-  ...(leader && { term: leader.term }),
+  ...(primary && { term: primary.term }),
 });
 
 async function open(socket: string): Promise<Connection> {

@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { gatePaths } from "../cluster-gate/gate-process.ts";
+import { proxyPaths } from "../proxy/haproxy-process.ts";
 import type { HostPaths } from "../host-paths.ts";
-import { readLed, writeChange, writeLed } from "./change-files.ts";
+import { readLastPrimary, writeChange, writeLastPrimary } from "./change-files.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import { createKnownViews } from "./known-views.ts";
-import { mayLead, mayRead, newest, primaryOf, type Views } from "./may-lead.ts";
+import { mayBePrimary, mayServeReads, newest, primaryOf, type Views } from "./may-be-primary.ts";
 import { type Note, noteChange } from "./note-change.ts";
 import { awayView, keepSampling } from "./sample-member.ts";
-import { tellChange, type Verdicts, verdictsOf } from "./tell-gate.ts";
+import { applyVerdicts, type Verdicts, verdictsOf } from "./apply-verdicts.ts";
 import type { ClusterViews, MemberView } from "./views.ts";
 
 const noteEveryMs = 100;
 
 /** Sessions end by a verdict: whoever asks why finds who was not heard of for how long, and what it said last. */
-function lastHeard({ node, ordinal }: ClusterFile["members"][number], views: Views): object {
+function lastSeen({ node, ordinal }: ClusterFile["members"][number], views: Views): object {
   const { state, role, ageMs } = newest(node, views) ?? {};
   return { ordinal, state, role, ageMs };
 }
@@ -42,17 +42,17 @@ export function watchCluster(
   ];
 
   async function keepNoting(): Promise<void> {
-    let note = await readLed(host, first.node).catch(() => undefined);
-    let told: Verdicts = new Map();
+    let note = await readLastPrimary(host, first.node).catch(() => undefined);
+    let appliedVerdicts: Verdicts = new Map();
     while (!stop.signal.aborted) {
       const before: Note | undefined = note;
       const views = known.all();
       if (isSure()) {
         const verdicts = verdictsOf(file, views);
-        const said = await tellChange(gatePaths(host, first.node).socket, told, verdicts);
-        if (said !== "")
-          log.info({ said, because: file.members.map((member) => lastHeard(member, views)) }, "gate told");
-        told = verdicts;
+        const command = await applyVerdicts(proxyPaths(host, first.node).socket, appliedVerdicts, verdicts);
+        if (command !== "")
+          log.info({ command, because: file.members.map((member) => lastSeen(member, views)) }, "gate told");
+        appliedVerdicts = verdicts;
       }
       const next = noteChange(file, before, views, Date.now());
       note = next.note;
@@ -62,7 +62,7 @@ export function watchCluster(
           await writeChange(host, next.change);
         }
         const isOther = note.primary !== before?.primary || note.view !== before?.view || note.group !== before?.group;
-        if (note.primary !== undefined && isOther) await writeLed(host, first.node, note);
+        if (note.primary !== undefined && isOther) await writeLastPrimary(host, first.node, note);
       } catch (error) {
         log.error({ error: String(error) }, "a change of the primary was not written down");
       }
@@ -86,8 +86,8 @@ export function watchCluster(
     own,
     /** Its own member was asked once, whatever came of it. */
     sampled: sampled.promise,
-    mayLead: (ordinal: number) => mayLead(nodeAt(ordinal), known.all()),
-    mayRead: (ordinal: number) => mayRead(nodeAt(ordinal), known.all()),
+    mayBePrimary: (ordinal: number) => mayBePrimary(nodeAt(ordinal), known.all()),
+    mayServeReads: (ordinal: number) => mayServeReads(nodeAt(ordinal), known.all()),
     views(): ClusterViews {
       const all = known.all();
       const primary = primaryOf(file.members, all);

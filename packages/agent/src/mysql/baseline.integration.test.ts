@@ -5,7 +5,7 @@ import type { NodeSpec } from "@moorage/contract/agent";
 import { type Connection, createConnection, type RowDataPacket } from "mysql2/promise";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeGroupAccount } from "../cluster/group-sql.ts";
-import { giveKeys } from "../restore/give-keys.ts";
+import { addPrimaryKeys } from "../restore/add-primary-keys.ts";
 import { agentEnvironment, builtEngine, enrolToken } from "../testing/agent-environment.ts";
 import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
 import { testSpec } from "../testing/node-spec.ts";
@@ -37,8 +37,8 @@ afterAll(async () => {
 async function apply(change: Partial<NodeSpec>): Promise<void> {
   generation += 1;
   const network = { address: host.address(1), port };
-  const gate = { sources: [`${host.outside}/32`] };
-  gateway.want(testSpec({ node, engine: builtEngine, generation, network, gate, ...change }));
+  const firewall = { sources: [`${host.outside}/32`] };
+  gateway.setDesired(testSpec({ node, engine: builtEngine, generation, network, firewall, ...change }));
   await until(
     `running at ${generation}`,
     () => {
@@ -312,14 +312,14 @@ test("data that become a cluster's get keys where there are none, and a table th
     CREATE TABLE nullable (a INT UNIQUE);
     CREATE TABLE equivalent (a INT NOT NULL UNIQUE); CREATE TABLE own (a INT PRIMARY KEY)`);
   await asRoot("DROP TABLE IF EXISTS shop.keyless");
-  expect(await giveKeys(socket())).toBe(2);
+  expect(await addPrimaryKeys(socket())).toBe(2);
   expect(await query("SELECT a, my_row_id FROM keys_of.none")).toEqual([
     { a: 7, my_row_id: 1 },
     { a: 7, my_row_id: 2 },
   ]);
   await query(`CALL sys.generate_invisible_primary_keys(FALSE);
     CREATE TABLE keys_of.counted (id INT AUTO_INCREMENT, KEY (id))`);
-  await expect(giveKeys(socket())).rejects.toThrow("keys_of.counted cannot be given one");
+  await expect(addPrimaryKeys(socket())).rejects.toThrow("keys_of.counted cannot be given one");
 });
 
 test("a server that starts again has its settings from the first session on", async () => {

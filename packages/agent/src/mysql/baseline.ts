@@ -19,7 +19,8 @@ const statements = ({ enginesDir, spec }: Engine, name: string): Promise<string 
 const levelIn = (text: string | null | undefined): number => Number(/\bbaseline (\d+)/.exec(text ?? "")?.[1] ?? 0);
 
 /** Of the engine's files on this host; 0 if they are of a release that had none. */
-export const wantedBaseline = async (engine: Engine): Promise<number> => levelIn(await statements(engine, "tools.sql"));
+export const desiredBaseline = async (engine: Engine): Promise<number> =>
+  levelIn(await statements(engine, "tools.sql"));
 
 export const baselineOf = (socket: string): Promise<number> =>
   withRoot(socket, async (connection) => {

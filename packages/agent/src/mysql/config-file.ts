@@ -1,7 +1,7 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import { encryptionSettings } from "../encryption/keyring-component.ts";
 import { temporarySettings } from "../encryption/temporary.ts";
-import { isFollowing } from "../cluster/following/decide-following.ts";
+import { isAsynchronous } from "../cluster/following/decide-following.ts";
 import { followingSettings } from "../cluster/following/following-config.ts";
 import { groupSettings } from "../cluster/group-config.ts";
 import { reservedConnections } from "./settings.ts";
@@ -35,7 +35,7 @@ const cloneSettings = ({ archive, cluster }: NodeSpec): string =>
   archive === undefined && cluster === undefined ? "" : "plugin_load_add = mysql_clone.so\n";
 
 const memberSettings = (member: OwnMember): string =>
-  isFollowing(member.cluster) ? followingSettings : groupSettings(member);
+  isAsynchronous(member.cluster) ? followingSettings : groupSettings(member);
 
 /** Only a restart gives its room back, so it may not take all of it. */
 const temporaryOnVolume = ({ disk_mb }: NodeSpec["resources"]): string => `tmpdir = /volume/tmp

@@ -62,7 +62,7 @@ function requireHash({ name, sha256 }: StoredObject, found: string): void {
 async function fetchBytes(object: StoredObject, signal: AbortSignal, range?: string): Promise<Buffer> {
   let refused = 0;
   for (let attempt = 0; ; attempt++) {
-    const answer = await ask(await object.url(), signal, range);
+    const answer = await fetchRange(await object.url(), signal, range);
     signal.throwIfAborted();
     if (answer.kind === "bytes") return answer.bytes;
     if (answer.status === 404) throw new BrokenArchive(`${object.name} is missing from the object store.`);
@@ -78,7 +78,7 @@ async function fetchBytes(object: StoredObject, signal: AbortSignal, range?: str
 
 type Answer = { kind: "bytes"; bytes: Buffer } | { kind: "none"; status?: number; why: string };
 
-async function ask(url: string, signal: AbortSignal, range?: string): Promise<Answer> {
+async function fetchRange(url: string, signal: AbortSignal, range?: string): Promise<Answer> {
   try {
     const { statusCode, body } = await request(url, {
       headers: range === undefined ? {} : { range },

@@ -7,7 +7,7 @@ import type { NodeContext } from "../node-context.ts";
 import { makeVolume } from "../volume.ts";
 import { applyLogs } from "./apply-logs.ts";
 import type { RecipeSource } from "./recipe-source.ts";
-import { startServer, untilServerAnswers } from "./throw-away-server.ts";
+import { startServer, waitUntilServerReady } from "./throw-away-server.ts";
 import { unpackBase } from "./unpack-base.ts";
 import { clearWorkplace, type Workplace } from "./workplace.ts";
 
@@ -58,7 +58,7 @@ export const fetchBase = (context: MakeContext): Promise<void> =>
 export async function replayLogs(context: MakeContext): Promise<void> {
   const { work, source, signal, progress, spec } = context;
   await startServer(context, work);
-  await untilServerAnswers(context, work, signal);
+  await waitUntilServerReady(context, work, signal);
   // Of a copy all is encrypted already; of the prepared directory it is done before the first row of a tenant comes.
   if (spec.database.encrypted) await encryptServer(work.socket);
   await applyLogs(context, work, source, signal, progress);

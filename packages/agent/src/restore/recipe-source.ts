@@ -1,15 +1,15 @@
 import type { Recipe } from "@moorage/contract/agent";
 
 /** Its addresses end sooner than a long restore: then it is asked for again. It leads to the same data each time. */
-export function recipeSource(ask: () => Promise<Recipe>) {
+export function recipeSource(requestRecipe: () => Promise<Recipe>) {
   let known: Promise<Recipe> | undefined;
   const get = (): Promise<Recipe> => {
-    const asked = known ?? ask();
-    known = asked;
-    asked.catch(() => {
-      if (known === asked) known = undefined;
+    const pending = known ?? requestRecipe();
+    known = pending;
+    pending.catch(() => {
+      if (known === pending) known = undefined;
     });
-    return asked;
+    return pending;
   };
   return {
     get,

@@ -47,9 +47,9 @@ export async function openReplayClient(
   signal.addEventListener("abort", () => output.destroy(), { once: true });
   const [answers, errors] = [new PassThrough(), new PassThrough()];
   podman.client.modem.demuxStream(output, answers, errors);
-  let said = "";
+  let errorOutput = "";
   errors.setEncoding("utf8").on("data", (text: string) => {
-    said = (said + text).slice(-2000);
+    errorOutput = (errorOutput + text).slice(-2000);
   });
   // Opening the pipe waits for its reader: in a process of its own, so that nothing else waits with it.
   const pipe = runPipe('exec cat >"$1"', [work.replay], signal);
@@ -57,17 +57,17 @@ export async function openReplayClient(
     pipe.end();
     signal.throwIfAborted();
     const { ExitCode } = await exec.inspect();
-    if (ExitCode !== 0) throw new ReplayRefused(said.trim() || `mysql ended with ${ExitCode}.`);
+    if (ExitCode !== 0) throw new ReplayRefused(errorOutput.trim() || `mysql ended with ${ExitCode}.`);
   });
   ended.catch(() => {}); // told to whoever asks next
 
-  let asked = 0;
+  let marksSent = 0;
   const waiting = new Map<string, () => void>();
   createInterface({ input: answers }).on("line", (line) => waiting.get(line)?.());
   return {
     input: pipe.stdin,
     async executed() {
-      const mark = `moorage ${++asked}`;
+      const mark = `moorage ${++marksSent}`;
       const seen = new Promise<void>((resolve) => waiting.set(mark, resolve));
       // A log that was cut has left its own delimiter, and the number of its last transaction, behind.
       pipe.stdin.write(`\nDELIMITER ;\nSET @@SESSION.GTID_NEXT = 'AUTOMATIC';\nSELECT '${mark}';\n`);

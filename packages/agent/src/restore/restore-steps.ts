@@ -11,7 +11,7 @@ import { exists, releaseVolume } from "../volume.ts";
 import { openTables } from "./check-tables.ts";
 import { beginAfresh, fetchBase, type MakeContext, replayLogs } from "./make-data.ts";
 import { forgetGroup } from "./forget-group.ts";
-import { giveKeys } from "./give-keys.ts";
+import { addPrimaryKeys } from "./add-primary-keys.ts";
 import { requireTenantRights } from "./require-tenant-rights.ts";
 import { stopServer } from "./throw-away-server.ts";
 import { clearWorkplace } from "./workplace.ts";
@@ -38,7 +38,7 @@ export const restoreSteps: StepTable<MakeContext> = {
 async function check({ work, signal, log, spec }: MakeContext): Promise<void> {
   await forgetGroup(work.socket);
   await requireTenantRights(work.socket);
-  const keys = spec.cluster === undefined ? 0 : await giveKeys(work.socket);
+  const keys = spec.cluster === undefined ? 0 : await addPrimaryKeys(work.socket);
   const { tables } = await openTables(work.socket, signal);
   log.info({ tables, keys }, "the new data are readable");
 }

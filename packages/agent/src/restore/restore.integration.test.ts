@@ -33,7 +33,7 @@ const spec = (change: Partial<NodeSpec> = {}): NodeSpec =>
     generation: ++generation,
     engine: builtEngine,
     network: networkOf(1),
-    gate: { sources: [`${host.outside}/32`] },
+    firewall: { sources: [`${host.outside}/32`] },
     data: { timeline: timelineOf(0), ordinal: 0, origin: "prepared" },
     ...change,
   });
@@ -46,11 +46,11 @@ const restored = (ordinal: number, keep?: number): NodeSpec["data"] => ({
   origin: "archive",
   ...(keep !== undefined && { keep }),
 });
-async function want(wanted: NodeSpec, state = "running"): Promise<void> {
-  gateway.want(...gateway.wanted.nodes.filter((each) => (each as NodeSpec).node !== wanted.node), wanted);
-  await until(`${state} at ${wanted.generation}`, () => {
-    const report = gateway.latest(wanted.node);
-    return report?.state === state && report.generation === wanted.generation;
+async function setDesired(desired: NodeSpec, state = "running"): Promise<void> {
+  gateway.setDesired(...gateway.desired.nodes.filter((each) => (each as NodeSpec).node !== desired.node), desired);
+  await until(`${state} at ${desired.generation}`, () => {
+    const report = gateway.latest(desired.node);
+    return report?.state === state && report.generation === desired.generation;
   });
 }
 
@@ -128,7 +128,7 @@ afterAll(async () => {
 
 describe("data from the archive", () => {
   test("a copy and the logs after it give every row back, on a server of its own, and the old data stay until then", async () => {
-    await want(spec());
+    await setDesired(spec());
     await query(1, "CREATE DATABASE shop; CREATE TABLE shop.t (id INT AUTO_INCREMENT PRIMARY KEY, text TEXT)");
     for (let i = 0; i < 8; i++) await grow();
     base = await archive.copy();
@@ -143,7 +143,7 @@ describe("data from the archive", () => {
     expect(whole.n).toBeGreaterThan(1000);
 
     recipe(node, base, archive.logs);
-    await want(spec({ data: restored(1, 0) }));
+    await setDesired(spec({ data: restored(1, 0) }));
     expect(await checksum()).toEqual(whole);
     expect(await query(1, "SELECT user FROM mysql.user WHERE user = 'app'")).toHaveLength(1);
     expect(await serverUuid()).not.toBe(before);
@@ -153,19 +153,19 @@ describe("data from the archive", () => {
   });
 
   test("the way back is open while it is kept, and then the old volume is in the trash", async () => {
-    await want(spec({ data: { timeline: timelineOf(0), ordinal: 0, origin: "prepared", keep: 1 } }));
+    await setDesired(spec({ data: { timeline: timelineOf(0), ordinal: 0, origin: "prepared", keep: 1 } }));
     await expect(query(1, "SELECT 1 FROM shop.t LIMIT 1")).rejects.toThrow("doesn't exist");
-    await want(spec({ data: restored(1, 0) }));
+    await setDesired(spec({ data: restored(1, 0) }));
     expect(await checksum()).toEqual(whole);
-    await want(spec({ data: restored(1) }));
+    await setDesired(spec({ data: restored(1) }));
     await until("the trash", () => volumes().length === 1);
     expect(volumes()).toEqual([`${node}.1.img`]);
     expect(readdirSync(join(host.state, "trash"))).toEqual([expect.stringMatching(new RegExp(`Z-${node}$`))]);
     // An empty volume in its place would be taken for the tenant's data.
-    await want(spec(), "failed");
+    await setDesired(spec(), "failed");
     expect(gateway.latest(node)?.message).toContain("no longer has timeline 0");
     expect(await checksum()).toEqual(whole);
-    await want(spec({ data: restored(1) }));
+    await setDesired(spec({ data: restored(1) }));
   });
 
   test("of two rows that were written a second apart, a fork to a time between them has the first one only", async () => {
@@ -179,7 +179,7 @@ describe("data from the archive", () => {
     await present.ship();
     // From the prepared directory, through the past of the timeline before, into the present one.
     recipe(fork, prepared(), [...archive.logs, ...present.logs.map((log) => ({ ...log, before: between }))]);
-    await want(forked(0));
+    await setDesired(forked(0));
     expect(await query(2, "SELECT name FROM shop.moments")).toEqual([{ name: "first" }]);
     // Of an older baseline when they were made, the data have today's now.
     const level = "SELECT attribute->>'$.comment' <> 'baseline 0' AS newer FROM information_schema.user_attributes";
@@ -228,7 +228,7 @@ describe("data from the archive", () => {
       copy,
       present.logs.map((log) => ({ ...log, before: new Date(midnight).toISOString() })),
     );
-    await want(forked(1));
+    await setDesired(forked(1));
     const names = await query(2, "SELECT name FROM shop.moments ORDER BY name");
     expect(names).toEqual([{ name: "2033" }, { name: "23:59:59" }]);
     await query(1, "DROP TABLE shop.moments");
@@ -239,14 +239,14 @@ describe("data from the archive", () => {
     const started = startedAt();
     recipe(node, base, archive.logs);
     store.flipByte(archive.keyOfPart(1), 100);
-    const wanted = spec({ data: restored(2, 1) });
-    await want(wanted, "failed");
+    const desired = spec({ data: restored(2, 1) });
+    await setDesired(desired, "failed");
     store.flipByte(archive.keyOfPart(1), 100);
     expect(gateway.latest(node)).toMatchObject({ state: "failed", timeline: timelineOf(1) });
     expect(gateway.latest(node)?.message).toMatch(/Part 1 of 1 is damaged/);
     expect(await checksum()).toEqual(whole);
     nothingLeft();
-    await want(spec({ data: restored(1) }));
+    await setDesired(spec({ data: restored(1) }));
     expect(startedAt()).toBe(started);
   });
 
@@ -268,15 +268,15 @@ describe("data from the archive", () => {
   ];
   test.each(broken)(
     "a log that %s fails, and the old server serves on, restarted if it dies",
-    async (how, logs, says) => {
+    async (how, logs, expectedMessage) => {
       const key = archive.keyOfLog("binlog.000002");
       const bytes = store.read(key);
       if (how === "is damaged") store.flipByte(key, bytes.length - 1);
       if (how === "is not in the store") await store.delete(key);
       recipe(node, prepared(), logs());
-      await want(spec({ data: restored(2, 1) }), "failed");
+      await setDesired(spec({ data: restored(2, 1) }), "failed");
       await store.put(key, bytes);
-      expect(gateway.latest(node)?.message).toMatch(says);
+      expect(gateway.latest(node)?.message).toMatch(expectedMessage);
       nothingLeft();
       host.podman("kill", "--signal", "KILL", `moorage-${node}`);
       await until("SQL", () =>
@@ -291,16 +291,16 @@ describe("data from the archive", () => {
 
   test("the password of today opens the restored server, and the one of the copy's day does not", async () => {
     const old = gateway.secrets.password;
-    await want(spec({ data: restored(1) }));
+    await setDesired(spec({ data: restored(1) }));
     gateway.secrets.password = "another ' horse";
     const credentials = { username: "dbadmin", version: 2 };
-    await want(spec({ data: restored(1), credentials }));
+    await setDesired(spec({ data: restored(1), credentials }));
     recipe(node, base, archive.logs);
-    await want(spec({ data: restored(2, 1), credentials }));
+    await setDesired(spec({ data: restored(2, 1), credentials }));
     expect(await checksum()).toEqual(whole);
     await expect(query(1, "SELECT 1", old)).rejects.toThrow("Access denied");
     // Back there, the password is the one that was set there.
-    await want(spec({ data: restored(1, 2), credentials: { ...credentials, version: 3 } }));
+    await setDesired(spec({ data: restored(1, 2), credentials: { ...credentials, version: 3 } }));
     expect(await checksum()).toEqual(whole);
     await expect(query(1, "SELECT 1", old)).rejects.toThrow("Access denied");
   });
@@ -313,13 +313,13 @@ describe("data from the archive", () => {
       const credentials = { username: "dbadmin", version: 3 };
       recipe(node, base, archive.logs);
       writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: point, mode: "kill-after" }));
-      const wanted = spec({ data: restored(ordinal), credentials });
-      gateway.want(...gateway.wanted.nodes.filter((each) => (each as NodeSpec).node !== node), wanted);
+      const desired = spec({ data: restored(ordinal), credentials });
+      gateway.setDesired(...gateway.desired.nodes.filter((each) => (each as NodeSpec).node !== node), desired);
       await host.agentExit();
       host.startAgent(environment);
       await until("running", () => {
         const report = gateway.latest(node);
-        return report?.state === "running" && report.generation === wanted.generation;
+        return report?.state === "running" && report.generation === desired.generation;
       });
       await until("one volume", () => volumes().length === 1);
       expect(volumes()).toEqual([`${node}.${ordinal}.img`]);
@@ -330,15 +330,15 @@ describe("data from the archive", () => {
   );
 
   test("a tombstone ends a restore, and all volumes of the node are in the trash", async () => {
-    const gate = Promise.withResolvers<void>();
+    const latch = Promise.withResolvers<void>();
     gateway.recipes.set(`${node} data`, async () => {
-      await gate.promise;
+      await latch.promise;
       throw new Error("too late");
     });
-    gateway.want(...gateway.wanted.nodes, spec({ data: restored(30, 9) }));
+    gateway.setDesired(...gateway.desired.nodes, spec({ data: restored(30, 9) }));
     await until("the restore", () => gateway.latest(node)?.step?.startsWith("restore") === true);
-    const buried = want(spec({ data: restored(30, 9), tombstone: { operation: 1 } }), "gone");
-    gate.resolve();
+    const buried = setDesired(spec({ data: restored(30, 9), tombstone: { operation: 1 } }), "gone");
+    latch.resolve();
     await buried;
     expect(volumes()).toEqual([]);
     nothingLeft();
@@ -358,7 +358,7 @@ describe("verification", () => {
     const others = await Promise.all(archive.logs.map(async ({ url, sha256, bytes }) => ({ url, sha256, bytes })));
     const answer = async (scrub: Recipe["scrub"]): Promise<Recipe> => ({ point, base, logs: archive.logs, scrub });
     gateway.recipes.set(`${verified} verify`, () => answer(others));
-    await want(its());
+    await setDesired(its());
     await until("a verification", () => gateway.verified.length === 1);
     expect(gateway.verified[0]).toMatchObject({ node: verified, timeline: timelineOf(0), point, ok: true });
     expect(gateway.verified[0]?.message).toContain(`1 tables with ${whole.n} rows`);
@@ -389,7 +389,7 @@ describe("encrypted data", () => {
     const encrypted = { ...testSpec().database, encrypted: true };
     const its = (change: Partial<NodeSpec> = {}) =>
       spec({ node: secret, network: networkOf(3), uid: 200_003, database: encrypted, ...change });
-    await want(its());
+    await setDesired(its());
     const vault = handMadeArchive(host, store, secret, { encrypted: true });
     await query(3, "CREATE DATABASE shop; CREATE TABLE shop.t (id INT AUTO_INCREMENT PRIMARY KEY, text TEXT)");
     await query(3, `INSERT INTO shop.t (text) VALUES ('${marker}')`);
@@ -401,7 +401,7 @@ describe("encrypted data", () => {
 
     for (const [ordinal, from] of [copy, prepared()].entries()) {
       recipe(secret, from, vault.logs);
-      await want(its({ data: restored(ordinal + 1, ordinal) }));
+      await setDesired(its({ data: restored(ordinal + 1, ordinal) }));
       expect(await checksum(3)).toEqual(before);
       const [table] = await query(3, "SHOW CREATE TABLE shop.t");
       expect(table?.["Create Table"]).toContain("ENCRYPTION='Y'");

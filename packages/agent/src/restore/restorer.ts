@@ -43,7 +43,7 @@ export function createRestorer(deps: RestorerDeps) {
     const base = nodeContext({ ...deps, log }, spec, () => signal.aborted);
     const work = workplace(deps.host, node, "restore");
     const source = recipeSource(() => deps.recipeFor(node, "data"));
-    const told = (step: string, percent: number): void => {
+    const reportStep = (step: string, percent: number): void => {
       const { message } = making.state;
       making.state = { state: "working", step: `restore ${step}`, percent, ...(message && { message }) };
       deps.changed(making.spec);
@@ -53,13 +53,13 @@ export function createRestorer(deps: RestorerDeps) {
       const name = step?.replace("restore ", "");
       const here = restoreSteps.steps.find((each) => each.name === name)?.percent ?? percent;
       const before = restoreSteps.steps.findLast((each) => each.percent < here)?.percent ?? 0;
-      told(name ?? "", Math.floor(before + (here - before) * done));
+      reportStep(name ?? "", Math.floor(before + (here - before) * done));
     };
     let failure: unknown;
     try {
       // The last step may have been done, and yet reported as failed.
       if (!(await exists(base.paths.image)))
-        await runSteps(restoreSteps, { ...base, work, source, signal, progress }, told);
+        await runSteps(restoreSteps, { ...base, work, source, signal, progress }, reportStep);
     } catch (error) {
       failure = error;
     }
@@ -95,7 +95,7 @@ export function createRestorer(deps: RestorerDeps) {
 
   return {
     /** Level-triggered: asked again and again while the wanted volume is not there. */
-    async want(spec: NodeSpec): Promise<void> {
+    async setDesired(spec: NodeSpec): Promise<void> {
       const known = makings.get(spec.node);
       const same = known?.spec.data?.timeline === spec.data?.timeline;
       if (known !== undefined && same && !(known.state.state === "failed" && isNewer(spec, known.spec))) {

@@ -10,16 +10,16 @@ export function runPipe(script: string, args: readonly string[], signal: AbortSi
   });
   const end = (): void => endGroup(child);
   signal.addEventListener("abort", end, { once: true });
-  let said = "";
+  let errorOutput = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    said = (said + text).slice(-2000);
+    errorOutput = (errorOutput + text).slice(-2000);
   });
   const ended = new Promise<void>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (code, killedBy) => {
       signal.removeEventListener("abort", end);
       if (code === 0) resolve();
-      else reject(new PipeFailed(said.trim() || `it ended with ${code ?? killedBy}`));
+      else reject(new PipeFailed(errorOutput.trim() || `it ended with ${code ?? killedBy}`));
     });
   });
   // Awaited later, and then it tells; until then it must not count as unhandled.

@@ -1,6 +1,6 @@
 import { decide } from "../decide.ts";
 import { groupSteps } from "../cluster/group-steps.ts";
-import { gateSteps } from "../gate/gate-steps.ts";
+import { firewallSteps } from "../firewall/firewall-steps.ts";
 import { gather, type SeenContainer } from "../gather.ts";
 import type { NodeContext } from "../node-context.ts";
 import { powerOffSteps } from "../power-off-steps.ts";
@@ -10,7 +10,7 @@ import { runSteps, type StepTable } from "../run-steps.ts";
 /** The old timeline's server is kept as it should be while the data of the next one are being made. */
 export async function serveMeanwhile(context: NodeContext, seen: SeenContainer | undefined): Promise<void> {
   const { kind } = decide(context.spec, await gather(context, seen));
-  const tables = { provision: provisionSteps, group: groupSteps, gate: gateSteps, "power-off": powerOffSteps };
+  const tables = { provision: provisionSteps, group: groupSteps, firewall: firewallSteps, "power-off": powerOffSteps };
   const table = tables[kind as keyof typeof tables] as StepTable | undefined;
   if (table === undefined) return;
   context.log.info({ kind, ordinal: context.paths.ordinal }, "serving on from the timeline before");

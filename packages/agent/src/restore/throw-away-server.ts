@@ -86,7 +86,11 @@ const containerOptions = (
 const readyWithinMs = 600_000;
 
 /** Long, because a base copy of a busy server begins with a recovery. */
-export async function untilServerAnswers({ podman }: NodeContext, work: Workplace, signal: AbortSignal): Promise<void> {
+export async function waitUntilServerReady(
+  { podman }: NodeContext,
+  work: Workplace,
+  signal: AbortSignal,
+): Promise<void> {
   const container = podman.client.getContainer(work.container);
   const started = performance.now();
   for (let tries = 1; !(await answers(work.socket)); tries++) {

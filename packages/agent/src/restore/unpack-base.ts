@@ -69,13 +69,13 @@ async function unpackCopy(
   await rm(temporary, { recursive: true, force: true });
   await mkdir(scratch, { recursive: true });
   // The keys of an encrypted copy lie beside the volume, never on it.
-  const places = [
+  const transforms = [
     `s,^${copyContents.data},volume/data.tmp,`,
     `s,^${copyContents.fixedConfig}$,volume/fixed.cnf,`,
     `s,^${copyContents.keyring}$,keyring/keyring,`,
   ].join(";");
   const tar = `tar -x --no-same-owner --transform "$1" -C "$2"`;
-  const pipe = runPipe(`${decrypt} | ${tar}`, [places, work.folder], signal);
+  const pipe = runPipe(`${decrypt} | ${tar}`, [transforms, work.folder], signal);
   pipe.stdout.resume();
   await settlePipe(pipe, pipeline(Readable.from(ahead(bytes())), pipe.stdin, { signal }));
 

@@ -11,11 +11,11 @@ import { endServerWith, workplace } from "./workplace.ts";
 
 export type VerificationDeps = NodeDeps & {
   agentVersion: string;
-  tellVerified: (message: VerifiedRequest) => Promise<unknown>;
+  reportVerified: (message: VerifiedRequest) => Promise<unknown>;
 };
 
 /** A database that is a few hours old has no restore point yet. */
-const askAgainMs = 3_600_000;
+const retryMs = 3_600_000;
 
 /** For the host's schedule, which has one place for all heavy work. */
 export function createVerification(deps: VerificationDeps) {
@@ -34,7 +34,7 @@ export function createVerification(deps: VerificationDeps) {
         await source.get();
       } catch (error) {
         if (!(error instanceof GatewayRefused)) throw error;
-        notBefore.set(spec.node, deps.clock().getTime() + askAgainMs);
+        notBefore.set(spec.node, deps.clock().getTime() + retryMs);
         return log.info({ error: error.message }, "there is no restore point to verify");
       }
       notBefore.delete(spec.node);
@@ -47,7 +47,7 @@ export function createVerification(deps: VerificationDeps) {
         signal,
         progress: () => {},
         agentVersion: deps.agentVersion,
-        tell: deps.tellVerified,
+        report: deps.reportVerified,
         found: { scrubbed: 0 },
       });
     },

@@ -14,7 +14,7 @@ import { clearWorkplace } from "./workplace.ts";
 
 export type VerifyContext = MakeContext & {
   agentVersion: string;
-  tell: (message: VerifiedRequest) => Promise<unknown>;
+  report: (message: VerifiedRequest) => Promise<unknown>;
   /** Filled by the steps. */
   found: { checks?: Checks; scrubbed: number };
 };
@@ -31,7 +31,7 @@ export const verifySteps: StepTable<VerifyContext> = {
     { name: "scrub", percent: 100, run: scrub },
   ],
 };
-export const tellVerifiedStep = "agent.verify.tell";
+export const reportVerifiedStep = "agent.verify.report";
 
 async function check(context: VerifyContext): Promise<void> {
   context.found.checks = await checkTables(context.work.socket, context.signal);
@@ -52,7 +52,7 @@ async function scrub({ source, signal, found }: VerifyContext): Promise<void> {
 
 /** Tells what came of it. Throws when nothing did: the store, the gateway or this host were not able to try. */
 export async function verifyPoint(context: VerifyContext): Promise<void> {
-  const { spec, paths, source, signal, clock, log, work, podman, agentVersion, tell } = context;
+  const { spec, paths, source, signal, clock, log, work, podman, agentVersion, report } = context;
   const { node, data, engine } = spec;
   if (data === undefined) return;
   const { point } = await source.get();
@@ -71,8 +71,8 @@ export async function verifyPoint(context: VerifyContext): Promise<void> {
   const ok = fault === undefined;
   const checked = `${checks?.tables ?? 0} tables with ${checks?.rows ?? 0} rows were restored and checked`;
   const message = (fault ?? `${checked}, and ${scrubbed} objects of other backups were read.`).slice(0, 1000);
-  await step(tellVerifiedStep, async () => {
-    await tell({ protocol: PROTOCOL, node, timeline: data.timeline, point, ok, message });
+  await step(reportVerifiedStep, async () => {
+    await report({ protocol: PROTOCOL, node, timeline: data.timeline, point, ok, message });
     await updateTimeline(paths, {
       verified: { at: clock().toISOString(), ok, image: engine.image, agent: agentVersion },
     });

@@ -42,13 +42,13 @@ export async function benchBackup(dataMb = 2048): Promise<boolean> {
     });
     const environment = agentEnvironment(host, gateway);
     host.startAgent(environment);
-    gateway.want(spec);
+    gateway.setDesired(spec);
     await until("the node", () => gateway.latest(node)?.state === "running");
     await fill(paths.socket, dataMb);
 
     const first = await copyByHand(store, host.dir, paths.volume);
     const id = randomUUID();
-    const job = () => gateway.latest(node)?.jobs?.find((each) => each.id === id);
+    const task = () => gateway.latest(node)?.tasks?.find((each) => each.id === id);
     // Afresh: what the making of the node left to the collector would hide what the copy takes.
     await host.stopAgent();
     host.startAgent(environment);
@@ -57,11 +57,11 @@ export async function benchBackup(dataMb = 2048): Promise<boolean> {
     let peak = before;
     const sampling = setInterval(() => (peak = Math.max(peak, treeMemory(agent))), 50);
     const started = performance.now();
-    gateway.want({ ...spec, generation: 2, jobs: [{ id, kind: "copy" }] });
-    await until("the copy", () => job()?.state === "done" || job()?.state === "failed", 1_800_000);
+    gateway.setDesired({ ...spec, generation: 2, tasks: [{ id, kind: "copy" }] });
+    await until("the copy", () => task()?.state === "done" || task()?.state === "failed", 1_800_000);
     const ours = performance.now() - started;
     clearInterval(sampling);
-    if (job()?.state !== "done") throw new Error(job()?.message);
+    if (task()?.state !== "done") throw new Error(task()?.message);
 
     // Before and after: on a busy machine neither alone is fair.
     const byHand = (first + (await copyByHand(store, host.dir, paths.volume))) / 2;

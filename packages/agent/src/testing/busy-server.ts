@@ -9,7 +9,7 @@ import { until } from "./test-host.ts";
  *   const busy = keepBusy({ socket, volume });  await busy.copies(3);  await busy.end();
  */
 export function keepBusy({ socket, volume }: { socket: string; volume: string }) {
-  let isWanted = true;
+  let isActive = true;
   let made = 0;
   const copy = () =>
     withRoot(socket, (connection) => connection.query("CLONE LOCAL DATA DIRECTORY = '/volume/tmp/busy'")).then(
@@ -19,7 +19,7 @@ export function keepBusy({ socket, volume }: { socket: string; volume: string })
       },
     );
   const done = (async () => {
-    while (isWanted) {
+    while (isActive) {
       await copy();
       rmSync(join(volume, "tmp", "busy"), { recursive: true, force: true });
     }
@@ -30,7 +30,7 @@ export function keepBusy({ socket, volume }: { socket: string; volume: string })
       return until(`${count} copies more`, () => made >= enough);
     },
     end(): Promise<void> {
-      isWanted = false;
+      isActive = false;
       return done;
     },
   };

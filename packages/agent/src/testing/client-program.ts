@@ -30,7 +30,7 @@ async function tryOn(places: Place[], everyMs: number): Promise<void> {
 }
 
 const sessions: { connection: Connection; endedAt?: number }[] = [];
-const sockets: { socket: Socket; heard: string; endedAt?: number }[] = [];
+const sockets: { socket: Socket; received: string; endedAt?: number }[] = [];
 
 const login = (place: Place, password: string): Promise<Connection> =>
   createConnection({
@@ -87,25 +87,25 @@ export const functions = {
     return sessions.push(held) - 1;
   },
   endedAt: (session: number) => sessions[session]?.endedAt ?? null,
-  ask: async (session: number, sql: string): Promise<unknown> =>
+  querySession: async (session: number, sql: string): Promise<unknown> =>
     (await sessions[session]?.connection.query({ sql, timeout: 1000 }))?.[0],
   /** A plain connection that can speak later. */
   dial: async (place: Place): Promise<number> => {
     const { outcome, socket } = await knock(place, 1000);
     if (outcome !== "open") throw new Error(outcome);
-    const held: (typeof sockets)[number] = { socket: socket.setTimeout(0).setEncoding("utf8"), heard: "" };
+    const held: (typeof sockets)[number] = { socket: socket.setTimeout(0).setEncoding("utf8"), received: "" };
     socket.on("data", (text: string) => {
-      held.heard += text;
+      held.received += text;
     });
     return sockets.push(held) - 1;
   },
-  say: async (number: number, text: string): Promise<string> => {
+  send: async (number: number, text: string): Promise<string> => {
     const held = sockets[number];
     if (held === undefined) throw new Error("no such connection");
-    held.heard = "";
+    held.received = "";
     held.socket.write(text);
     await new Promise((resolve) => setTimeout(resolve, 300));
-    return held.heard;
+    return held.received;
   },
   /** Tells every caller the address that it sees, and repeats what it hears. */
   listen: async (port: number): Promise<number> => {

@@ -24,7 +24,7 @@ import {
   SecretsRequest,
   UploadsRequest,
   VerifiedRequest,
-  WantedRequest,
+  DesiredRequest,
 } from "@moorage/contract/agent";
 import "reflect-metadata"; // must come before x509
 import * as x509 from "@peculiar/x509";
@@ -55,7 +55,7 @@ export async function startFakeGateway(
   /** How the next certificates of nodes are given, if not as usual. */
   const certificateTerms: { days: number; after?: Promise<unknown> }[] = [];
   const server = await makeServerIdentity(authority, address);
-  const wanted = {
+  const desired = {
     epoch: 1,
     revision: 0,
     nodes: [] as unknown[],
@@ -63,16 +63,16 @@ export async function startFakeGateway(
     allowance: undefined as DeletionAllowance | undefined,
   };
   /** All that are wanted. Undefined: a gateway of before, which knows nothing of them. */
-  const captures = { wanted: undefined as Capture[] | undefined, reports: [] as CaptureReport[] };
+  const captures = { desired: undefined as Capture[] | undefined, reports: [] as CaptureReport[] };
   const reports: NodeReport[] = [];
   const messages: ObservedRequest[] = [];
-  const asked: string[] = [];
+  const requestedPaths: string[] = [];
   const archived: ArchivedRequest["nodes"] = [];
   /** Where uploads go, below their timeline, whether `archived` is answered, and where a cluster's archive ends then. */
   const archive = {
     store: undefined as ObjectStore | undefined,
-    hears: true,
-    endOf: undefined as ((told: ArchivedRequest["nodes"]) => ArchivedReply["nodes"]) | undefined,
+    acknowledges: true,
+    endOf: undefined as ((reported: ArchivedRequest["nodes"]) => ArchivedReply["nodes"]) | undefined,
   };
   const keyrings = new Map<string, string>();
   const samples: SamplesRequest["nodes"] = [];
@@ -83,7 +83,7 @@ export async function startFakeGateway(
   const hostName = `host-${host}`;
 
   async function reply(path: string, body: unknown): Promise<object> {
-    asked.push(path);
+    requestedPaths.push(path);
     if (path === "/v1/enrol") {
       const request = EnrolRequest.parse(body);
       if (request.token !== token) throw new Error("wrong token");
@@ -91,28 +91,28 @@ export async function startFakeGateway(
     }
     if (path === "/v1/renew")
       return { certificate: await signRequest(authority, hostName, RenewRequest.parse(body).csr) };
-    if (path === "/v1/wanted") {
-      const { epoch, revision, captures: known = [] } = WantedRequest.parse(body);
+    if (path === "/v1/desired") {
+      const { epoch, revision, captures: known = [] } = DesiredRequest.parse(body);
       const until = Date.now() + pollMs;
-      const isNews = () => wanted.revision !== revision || wanted.epoch !== epoch;
+      const isNews = () => desired.revision !== revision || desired.epoch !== epoch;
       const areOther = () =>
-        captures.wanted !== undefined &&
-        new Set(captures.wanted.map(({ id }) => id)).symmetricDifference(new Set(known)).size > 0;
-      while (Date.now() < until && !isNews() && !areOther() && !wanted.digest)
+        captures.desired !== undefined &&
+        new Set(captures.desired.map(({ id }) => id)).symmetricDifference(new Set(known)).size > 0;
+      while (Date.now() < until && !isNews() && !areOther() && !desired.digest)
         await new Promise((resolve) => setTimeout(resolve, 10));
-      const { nodes, ...rest } = wanted;
-      return { ...rest, ...(isNews() && { nodes }), ...(areOther() && { captures: captures.wanted }) };
+      const { nodes, ...rest } = desired;
+      return { ...rest, ...(isNews() && { nodes }), ...(areOther() && { captures: captures.desired }) };
     }
     if (path === "/v1/observed") {
       const message = ObservedRequest.parse(body);
       messages.push(message);
       reports.push(...message.nodes);
-      if (captures.wanted !== undefined) captures.reports.push(...(message.captures ?? []));
+      if (captures.desired !== undefined) captures.reports.push(...(message.captures ?? []));
       return {};
     }
     if (path === "/v1/image-uploads") {
       const { capture, content, names } = ImageUploadsRequest.parse(body);
-      if (!captures.wanted?.some(({ id }) => id === capture)) throw new Error("nobody wants that");
+      if (!captures.desired?.some(({ id }) => id === capture)) throw new Error("nobody wants that");
       if (archive.store === undefined) throw new Error("there is no object store");
       const { presignPut } = archive.store;
       return { urls: await Promise.all(names.map((name) => presignPut(`${capture}/${content}/${name}`))) };
@@ -124,7 +124,7 @@ export async function startFakeGateway(
       return { urls: await Promise.all(names.map((name) => presignPut(`${timeline}/${name}`))) };
     }
     if (path === "/v1/archived") {
-      if (!archive.hears) throw new Error("not now");
+      if (!archive.acknowledges) throw new Error("not now");
       const { nodes } = ArchivedRequest.parse(body);
       const ends = archive.endOf?.(nodes);
       archived.push(...nodes);
@@ -134,7 +134,7 @@ export async function startFakeGateway(
       const { node, csr } = CertificateRequest.parse(body);
       const { days, after } = certificateTerms.shift() ?? { days: nodeDays };
       await after;
-      const spec = (wanted.nodes as NodeSpec[]).find((each) => each.node === node);
+      const spec = (desired.nodes as NodeSpec[]).find((each) => each.node === node);
       const names = (spec?.tls?.names ?? []).map((value) => ({ type: "dns", value }) as const);
       const extensions = [new x509.SubjectAlternativeNameExtension(names)];
       return {
@@ -192,7 +192,7 @@ export async function startFakeGateway(
     ca: authority.pem,
     databaseCa: databaseAuthority.pem,
     certificateTerms,
-    asked,
+    requestedPaths,
     archive,
     archived,
     captures,
@@ -203,10 +203,10 @@ export async function startFakeGateway(
     samples,
     secrets,
     verified,
-    wanted,
-    want(...nodes: unknown[]): void {
-      wanted.nodes = nodes;
-      wanted.revision += 1;
+    desired,
+    setDesired(...nodes: unknown[]): void {
+      desired.nodes = nodes;
+      desired.revision += 1;
     },
     latest: (node: string): NodeReport | undefined => reports.findLast((report) => report.node === node),
     open,

@@ -32,10 +32,10 @@ export async function keepArchive(three: ThreeHosts) {
   const refused: string[] = [];
 
   function record(nodes: ArchivedRequest["nodes"]) {
-    return nodes.map(({ node, timeline: of, logs: told = [], copies: made = [] }) => {
+    return nodes.map(({ node, timeline: of, logs: reported = [], copies: made = [] }) => {
       if (of !== timeline) return { node, timeline: of, gtid: "" };
       copies.push(...made);
-      for (const log of told) {
+      for (const log of reported) {
         if (countMissing(parseGtidSet(log.previous ?? ""), archived) > 0) {
           refused.push(log.name);
           throw new Error("something is missing");
@@ -62,9 +62,9 @@ export async function keepArchive(three: ThreeHosts) {
   return {
     ...{ store, identity, timeline, logs, copies, refused },
     archived: (): GtidSet => archived,
-    archiveOf: (keeps: boolean): NodeSpec["archive"] => ({
+    archiveOf: (isArchiver: boolean): NodeSpec["archive"] => ({
       ...{ recipient, log_seconds: 1, copy_hours: { from: 0, to: 24 }, verify_days: 1000 },
-      ...(keeps ? {} : { keeper: false as const }),
+      ...(isArchiver ? {} : { archiver: false as const }),
     }),
     urlOf: (name: string): Promise<string> => store.presignGet(`${timeline}/${name}`),
     /** What a log or a tail says, opened as a restore opens it. */

@@ -31,20 +31,20 @@ export function startProgram<F extends Functions>(
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let count = 0;
   child.on("message", ({ id, value, error }: Answer) => {
-    const asked = waiting.get(id);
+    const pending = waiting.get(id);
     waiting.delete(id);
-    if (error === undefined) asked?.resolve(value);
-    else asked?.reject(new Error(error));
+    if (error === undefined) pending?.resolve(value);
+    else pending?.reject(new Error(error));
   });
   child.once("exit", () => {
     for (const { reject } of waiting.values()) reject(new Error(`${file} ended.`));
   });
   return {
     call<N extends keyof F & string>(name: N, ...args: Parameters<F[N]>): Promise<Awaited<ReturnType<F[N]>>> {
-      const asked = Promise.withResolvers<unknown>();
-      waiting.set(++count, asked);
+      const pending = Promise.withResolvers<unknown>();
+      waiting.set(++count, pending);
       child.send({ id: count, name, args } satisfies Call);
-      return asked.promise as Promise<Awaited<ReturnType<F[N]>>>;
+      return pending.promise as Promise<Awaited<ReturnType<F[N]>>>;
     },
     async end(): Promise<void> {
       if (child.exitCode !== null || child.signalCode !== null) return;

@@ -91,8 +91,8 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
   }
 
   /** Gates outlive their agent. */
-  function endGates(): void {
-    sh(`cat ${join(state, "gates", "*", "haproxy.pid")} 2>/dev/null | xargs -r kill -9 || true`);
+  function endProxies(): void {
+    sh(`cat ${join(state, "proxies", "*", "haproxy.pid")} 2>/dev/null | xargs -r kill -9 || true`);
   }
 
   return {
@@ -114,7 +114,7 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
     async reboot(atBoot: (namespace: string) => void): Promise<void> {
       await stopAgent("SIGKILL");
       await stopGatekeeper("SIGKILL");
-      endGates();
+      endProxies();
       podman("kill", "--all");
       for (const node of nodes) {
         sh(`ip netns delete moor-n-${node.slice(0, 8)}; umount ${join(state, "nodes", node, "volume")}
@@ -136,11 +136,11 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
       gatekeeper = start("gatekeeper", environment);
     },
     gatekeeperPid: () => gatekeeper?.pid,
-    endGates,
+    endProxies,
     async close(): Promise<void> {
       await stopAgent("SIGKILL");
       await stopGatekeeper("SIGKILL");
-      endGates();
+      endProxies();
       const tidy = (command: string) => {
         try {
           sh(command);
@@ -157,8 +157,10 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
       service.kill();
       await ended;
       // Also of nodes that a test did not name: the agent may have been killed between any two steps.
-      const places = ["specs", "nodes", "tombstones"].map((folder) => join(state, folder)).filter(existsSync);
-      const spaces = [...nodes, ...places.flatMap((folder) => readdirSync(folder))].map((each) => each.slice(0, 8));
+      const stateFolders = ["specs", "nodes", "tombstones"].map((folder) => join(state, folder)).filter(existsSync);
+      const spaces = [...nodes, ...stateFolders.flatMap((folder) => readdirSync(folder))].map((each) =>
+        each.slice(0, 8),
+      );
       for (const space of new Set(spaces)) tidy(`ip netns delete moor-n-${space}`);
       if (existsSync(join(state, "nodes")))
         for (const node of readdirSync(join(state, "nodes"))) tidy(`umount ${join(state, "nodes", node, "volume")}`);

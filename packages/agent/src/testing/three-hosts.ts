@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { type Cluster, type Member, type NodeReport, type NodeSpec } from "@moorage/contract/agent";
 import { type Connection, createConnection, type RowDataPacket } from "mysql2/promise";
-import { askGate } from "../cluster-gate/runtime-socket.ts";
+import { queryProxy } from "../proxy/runtime-socket.ts";
 import { ClusterViews } from "../gatekeeper/views.ts";
 import { withRoot } from "../mysql/node-sql.ts";
 import { agentEnvironment, builtEngine, enrolToken } from "./agent-environment.ts";
@@ -76,13 +76,13 @@ export async function makeThreeHosts(
   );
   const at = (index: number) => hosts[index] as (typeof hosts)[number];
   const socketOf = (index: number): string => join(at(index).state, "nodes", at(index).node, "run", "mysqld.sock");
-  const gateOf = (index: number): string => join(at(index).state, "gates", at(index).node.slice(0, 8));
+  const proxyFolderOf = (index: number): string => join(at(index).state, "proxies", at(index).node.slice(0, 8));
 
-  function want(change: (index: number) => Partial<NodeSpec> = () => ({})): void {
+  function setDesired(change: (index: number) => Partial<NodeSpec> = () => ({})): void {
     generation += 1;
     hosts.forEach(({ gateway }, index) => {
       specs[index] = { ...(specs[index] as NodeSpec), ...change(index), generation };
-      gateway.want(specs[index]);
+      gateway.setDesired(specs[index]);
     });
   }
   const latest = (index: number): NodeReport | undefined => at(index).gateway.latest(at(index).node);
@@ -92,9 +92,9 @@ export async function makeThreeHosts(
     members,
     lan,
     port,
-    want,
+    setDesired,
     cluster: (change: (index: number) => Partial<Cluster>) =>
-      want((index) => ({ cluster: { ...((specs[index] as NodeSpec).cluster as Cluster), ...change(index) } })),
+      setDesired((index) => ({ cluster: { ...((specs[index] as NodeSpec).cluster as Cluster), ...change(index) } })),
     spec: (index: number) => specs[index] as NodeSpec,
     latest,
     isReached: (index: number): boolean =>
@@ -120,8 +120,8 @@ export async function makeThreeHosts(
         ssl: { rejectUnauthorized: false },
         connectTimeout: 2000,
       }),
-    gatePid: (index: number): number => Number(readFileSync(join(gateOf(index), "haproxy.pid"), "utf8")),
-    askGate: (index: number, command: string) => askGate(join(gateOf(index), "haproxy.sock"), command),
+    proxyPid: (index: number): number => Number(readFileSync(join(proxyFolderOf(index), "haproxy.pid"), "utf8")),
+    queryProxy: (index: number, command: string) => queryProxy(join(proxyFolderOf(index), "haproxy.sock"), command),
     cut: lan.cut,
     heal: lan.heal,
     serverPid: (index: number): number =>

@@ -9,4 +9,4 @@ export const completionCommand = (program: Command, terminal: Terminal): Command
       "print what makes your shell complete the commands of this program; its first line says where to put it",
     )
     .addArgument(new Argument("<shell>").choices(Object.keys(scripts)))
-    .action((shell: keyof typeof scripts) => terminal.say(scripts[shell](nodesOf(program))));
+    .action((shell: keyof typeof scripts) => terminal.print(scripts[shell](nodesOf(program))));

@@ -3,24 +3,30 @@ import { expect, test } from "vitest";
 import { moorage } from "../main.ts";
 
 async function scriptFor(shell: string): Promise<string> {
-  let said = "";
+  let printed = "";
   const nothing = (): void => {};
-  const terminal = { env: {}, say: (text: string) => (said += text), tell: nothing, write: nothing, progress: nothing };
+  const terminal = {
+    env: {},
+    print: (text: string) => (printed += text),
+    printError: nothing,
+    write: nothing,
+    progress: nothing,
+  };
   await moorage(["completion", shell], {
     ...terminal,
     input: async () => "",
     secret: async () => "",
-    ask: async () => undefined,
+    prompt: async () => undefined,
   });
-  return said;
+  return printed;
 }
 
 const bash = await scriptFor("bash");
 /** What bash offers after these words; the last one is being typed. */
 function offered(...words: string[]): string[] {
   const line = words.map((word) => `'${word}'`).join(" ");
-  const ask = `COMP_WORDS=(moorage ${line}); COMP_CWORD=${words.length}; _moorage; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  return execFileSync("bash", ["-c", `${bash}\n${ask}`], { encoding: "utf8" })
+  const completionScript = `COMP_WORDS=(moorage ${line}); COMP_CWORD=${words.length}; _moorage; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  return execFileSync("bash", ["-c", `${bash}\n${completionScript}`], { encoding: "utf8" })
     .split("\n")
     .filter(Boolean);
 }

@@ -20,14 +20,14 @@ export const connectCommand = ({ terminal, client }: TenantDeps, endWith: (code:
     .option("--mysql <command>", "the client; without it MOORAGE_MYSQL, or mysql")
     .option("--read-only", "reach the secondaries of a database of three nodes")
     .option("--private", "by its name on the private network")
-    .action(async (said: string, more: string[], options: { mysql?: string; readOnly?: true; private?: true }) => {
+    .action(async (labelOrId: string, more: string[], options: { mysql?: string; readOnly?: true; private?: true }) => {
       const command = options.mysql ?? terminal.env["MOORAGE_MYSQL"] ?? "mysql";
-      const reached = await find(await client(), said, options);
+      const reached = await find(await client(), labelOrId, options);
       endWith(await openMysql(command, reached, more, terminal.env));
     });
 
-async function find(client: Client, said: string, how: { readOnly?: true; private?: true }): Promise<Reached> {
-  const instanceId = Number(await idOf(client, listMysqlDatabases, said, { listCommand: "moorage db list" }));
+async function find(client: Client, labelOrId: string, how: { readOnly?: true; private?: true }): Promise<Reached> {
+  const instanceId = Number(await idOf(client, listMysqlDatabases, labelOrId, { listCommand: "moorage db list" }));
   const params = { instanceId };
   const database = await client.call(viewMysqlDatabase, { params });
   const host = how.private === true ? database.hosts.secondary : database.hosts.primary;

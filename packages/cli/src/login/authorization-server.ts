@@ -15,7 +15,7 @@ export const oauth = () => import("openid-client");
 
 /** Where people sign in for this API. */
 export async function issuerOf(apiUrl: string): Promise<string> {
-  const reply = await ask(new URL("/.well-known/oauth-protected-resource", apiUrl));
+  const reply = await request(new URL("/.well-known/oauth-protected-resource", apiUrl));
   const found = Resource.safeParse(reply.ok ? await reply.json().catch(() => undefined) : undefined);
   const issuer = found.data?.authorization_servers[0];
   if (issuer === undefined)
@@ -40,7 +40,7 @@ export async function serverAt(issuer: string): Promise<Configuration> {
 
 const TIMEOUT_MS = 30_000;
 
-const ask = (url: URL): Promise<Response> =>
+const request = (url: URL): Promise<Response> =>
   inWords(url.origin, () => fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }));
 
 /** What the server refuses, and a server that does not answer, said to a person. */
@@ -49,11 +49,11 @@ export async function inWords<T>(whom: string, run: () => Promise<T>): Promise<T
     return await run();
   } catch (error) {
     if (error instanceof Refused || !(error instanceof Error)) throw error;
-    const { error: code, error_description: said } = error as { error?: unknown; error_description?: unknown };
+    const { error: code, error_description: description } = error as { error?: unknown; error_description?: unknown };
     if (code === "access_denied") throw new Refused("You refused in the browser: nothing was signed in.");
     if (code === "expired_token") throw new Refused("The code has expired. Run moorage login again.");
     if (typeof code === "string")
-      throw new Refused(`${whom} refused the sign-in: ${typeof said === "string" ? said : code}.`);
+      throw new Refused(`${whom} refused the sign-in: ${typeof description === "string" ? description : code}.`);
     const { cause } = error as { cause?: { code?: unknown } };
     const reason = typeof cause?.code === "string" ? cause.code : error.message;
     throw new Refused(`${whom} does not answer as it should (${reason}).`);

@@ -21,7 +21,7 @@ export async function signInByBrowser({ issuer, scope, machine, terminal }: Logi
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: "S256",
     });
-    terminal.tell(`Sign in with your browser. If it does not open, go to:\n\n  ${address.href}\n`);
+    terminal.printError(`Sign in with your browser. If it does not open, go to:\n\n  ${address.href}\n`);
     openBrowser(terminal.env, address.href);
     const { url, show } = await redirect.came;
     try {
@@ -46,12 +46,12 @@ async function listen(state: string) {
   const { promise: came, resolve, reject } = Promise.withResolvers<Came>();
   let url = "";
   const server = createServer((request, reply) => {
-    const asked = new URL(request.url ?? "/", url);
-    if (request.method !== "GET" || asked.pathname !== PATH)
+    const requested = new URL(request.url ?? "/", url);
+    if (request.method !== "GET" || requested.pathname !== PATH)
       return answer(reply, 404, "There is nothing here", "Go back to your terminal.");
-    if (asked.searchParams.get("state") !== state)
+    if (requested.searchParams.get("state") !== state)
       return answer(reply, 400, "This is not the sign-in that your terminal waits for", "Run moorage login again.");
-    resolve({ url: asked, show: (...said) => answer(reply, ...said) });
+    resolve({ url: requested, show: (...shown) => answer(reply, ...shown) });
   });
   const timer = setTimeout(
     () => reject(new Refused(`Nobody signed in for ${MINUTES} minutes. Run moorage login again.`)),

@@ -6,12 +6,12 @@ export async function signInByDeviceCode({ issuer, scope, machine, terminal }: L
   const config = await serverAt(issuer);
   const client = await oauth();
   return inWords(issuer, async () => {
-    const begun = await client.initiateDeviceAuthorization(config, { scope, device_name: machine });
-    const minutes = Math.floor(begun.expires_in / 60);
-    terminal.tell(
-      `In a browser, on any computer or phone, open\n\n  ${begun.verification_uri}\n\nand type this code within ${minutes} minutes:\n\n  ${begun.user_code}\n`,
+    const device = await client.initiateDeviceAuthorization(config, { scope, device_name: machine });
+    const minutes = Math.floor(device.expires_in / 60);
+    terminal.printError(
+      `In a browser, on any computer or phone, open\n\n  ${device.verification_uri}\n\nand type this code within ${minutes} minutes:\n\n  ${device.user_code}\n`,
     );
-    const tokens = await client.pollDeviceAuthorizationGrant(config, begun);
+    const tokens = await client.pollDeviceAuthorizationGrant(config, device);
     return tokens.access_token;
   });
 }

@@ -46,14 +46,14 @@ export function loginCommand({ terminal, output, profileName }: ProfileDeps): Co
       writeProfiles(env, { current: name, profiles: { ...profiles, [name]: saved } });
       if (former?.issuer !== undefined && formerToken !== undefined && formerToken !== token)
         await revokeLogin(former.issuer, formerToken).catch(() => {
-          terminal.tell(
+          terminal.printError(
             "The token of the login before could not be revoked: see Sign-in and security in your browser.",
           );
         });
       const place = isKept
         ? `The token is in ${keychain.name}.`
         : `This system has no keychain that would take the token: it is in ${profilesFile(env)}, which only you can read.`;
-      output.said(
+      output.printResult(
         { profile: name, url, username, in_keychain: isKept },
         `You are ${username} at ${url}, as the profile ${name}. ${place}\nNext: moorage`,
       );

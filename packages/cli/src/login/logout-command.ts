@@ -33,9 +33,9 @@ export function logoutCommand({ terminal, output, profileName }: ProfileDeps): C
       await keychainOf(env).forget(name);
       const { [name]: _, ...rest } = profiles;
       writeProfiles(env, { ...(current === name || current === undefined ? {} : { current }), profiles: rest });
-      const said = isRevoked
+      const text = isRevoked
         ? `You are signed out: the token is revoked, and the profile ${name} is forgotten.`
         : `The profile ${name} is forgotten. Its token stays valid: revoke it under Sign-in and security in your browser.`;
-      output.said({ profile: name, revoked: isRevoked }, said);
+      output.printResult({ profile: name, revoked: isRevoked }, text);
     });
 }

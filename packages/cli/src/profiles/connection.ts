@@ -38,11 +38,11 @@ const tokenIf = (token: string | undefined): { token?: string } =>
 export const clientOf = async (
   env: Environment,
   named: string | undefined,
-  tell: (line: string) => void = () => {},
+  warn: (line: string) => void = () => {},
 ): Promise<Client> =>
   createClient({
     ...(await connection(env, named)),
-    onIgnored: (fields) => tell(`Warning: these fields are not known here and had no effect: ${fields}`),
+    onIgnored: (fields) => warn(`Warning: these fields are not known here and had no effect: ${fields}`),
   });
 
 /** Besides those that are trusted anyway. */

@@ -45,17 +45,17 @@ const macOs = (env: Environment): Keychain => {
 
 const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
 
-type Ended = { code: number | null; said: string };
-const foundIn = ({ code, said }: Ended): string | undefined => (code === 0 ? said.trim() || undefined : undefined);
+type Ended = { code: number | null; stdout: string };
+const foundIn = ({ code, stdout }: Ended): string | undefined => (code === 0 ? stdout.trim() || undefined : undefined);
 
 /** A program that is not there has ended with null. */
 const run = (env: Environment, program: string, args: readonly string[], input: string): Promise<Ended> =>
   new Promise((resolve) => {
     const child = spawn(program, args, { env, stdio: ["pipe", "pipe", "ignore"] });
-    let said = "";
-    child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
-    child.on("error", () => resolve({ code: null, said: "" }));
-    child.on("close", (code) => resolve({ code, said }));
+    let stdout = "";
+    child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+    child.on("error", () => resolve({ code: null, stdout: "" }));
+    child.on("close", (code) => resolve({ code, stdout }));
     child.stdin.on("error", () => {});
     child.stdin.end(input);
   });

@@ -34,7 +34,7 @@ function profile({ terminal, output }: ProfileDeps): Command {
       if (known.profiles[name] === undefined)
         throw new Refused(`No profile is called ${name}. See: moorage profile list`);
       writeProfiles(terminal.env, { ...known, current: name });
-      output.said({ profile: name }, `The profile ${name} is in use.`);
+      output.printResult({ profile: name }, `The profile ${name} is in use.`);
     });
   return group;
 }

@@ -63,8 +63,8 @@ const literal = (values: readonly unknown[]): Pick<Field, "kind" | "choices"> =>
 
 /** The contract's reason for a refusal says what would be valid. */
 function helpOf(schema: z.ZodType): string {
-  const said = schema.safeParse(undefined).error?.issues[0]?.message ?? "";
-  return said.startsWith("Invalid ") ? "" : said;
+  const message = schema.safeParse(undefined).error?.issues[0]?.message ?? "";
+  return message.startsWith("Invalid ") ? "" : message;
 }
 
 const shapes: Readonly<Record<Field["kind"], string>> = {
@@ -81,8 +81,8 @@ export function optionOf(field: Field): Option {
   const isList = kind === "list" || kind === "numbers";
   const otherwise = preset === undefined || isList ? "" : `(without it: ${JSON.stringify(preset)})`;
   const needed = isRequired ? "(needed)" : otherwise;
-  const said = [help || choices.join(", "), needed, isList ? "(repeat it for more)" : ""];
-  const option = new Option(`${flagOf(path)} ${shapes[kind]}`, said.filter(Boolean).join(" "));
+  const descriptions = [help || choices.join(", "), needed, isList ? "(repeat it for more)" : ""];
+  const option = new Option(`${flagOf(path)} ${shapes[kind]}`, descriptions.filter(Boolean).join(" "));
   // For completion alone: what is valid the API says, in its own words.
   if (choices.length > 0) option.argChoices = [...choices];
   return option.argParser((text: string, before: unknown) => valueOf(field, text, before));

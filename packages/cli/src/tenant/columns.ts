@@ -18,9 +18,9 @@ function namesIn(schema: z.ZodType, prefix: string): string[] {
 }
 
 /** What `--columns` says, if every one of them is a field. Refused before anything is asked for. */
-export function chosenColumns(operation: Operation, said: unknown): string[] | undefined {
-  if (typeof said !== "string") return undefined;
-  const [columns, known] = [said.split(",").map((name) => name.trim()), fieldNames(operation)];
+export function chosenColumns(operation: Operation, columnsOption: unknown): string[] | undefined {
+  if (typeof columnsOption !== "string") return undefined;
+  const [columns, known] = [columnsOption.split(",").map((name) => name.trim()), fieldNames(operation)];
   const wrong = columns.filter((name) => !known.includes(name));
   if (wrong.length > 0)
     throw new Refused(`--columns ${wrong.join(",")}: no such field. Possible: ${known.join(", ")}.`);

@@ -32,8 +32,8 @@ function conditionOf({ filterable = {} }: Operation, text: string): object {
       `--filter ${text}: say <field><sign><value>, with a field of ${Object.keys(filterable).join(", ")}, and a sign of ${Object.keys(signs).join(" ")}.`,
     );
   const operator = signs[sign as keyof typeof signs];
-  const wanted = valueOf(kind, value);
-  return { [field]: operator === undefined ? wanted : { [operator]: wanted } };
+  const expected = valueOf(kind, value);
+  return { [field]: operator === undefined ? expected : { [operator]: expected } };
 }
 
 function valueOf(kind: FilterKind, text: string): string | number | boolean | null {

@@ -26,19 +26,19 @@ export function collectionOf(
 export async function idOf(
   client: Client,
   collection: Collection,
-  said: string,
+  labelOrId: string,
   /** `params`: of the path to the list. */
   { listCommand, params = {} }: { listCommand: string; params?: Readonly<Record<string, unknown>> },
 ): Promise<string | number> {
-  if (/^\d+$/.test(said)) return said;
-  const filter = collection.filterable?.["label"] === undefined ? {} : { filter: { label: said } };
+  if (/^\d+$/.test(labelOrId)) return labelOrId;
+  const filter = collection.filterable?.["label"] === undefined ? {} : { filter: { label: labelOrId } };
   const ids: number[] = [];
   for await (const item of client.items(collection, { params, ...filter } as never)) {
     const { id, label } = item as { id: number; label: string };
-    if (label === said) ids.push(id);
+    if (label === labelOrId) ids.push(id);
   }
   const [found] = ids;
-  if (found === undefined) throw new Refused(`Nothing is called ${said}. See: ${listCommand}`);
-  if (ids.length > 1) throw new Refused(`Several are called ${said}: say which, by its id: ${ids.join(", ")}.`);
+  if (found === undefined) throw new Refused(`Nothing is called ${labelOrId}. See: ${listCommand}`);
+  if (ids.length > 1) throw new Refused(`Several are called ${labelOrId}: say which, by its id: ${ids.join(", ")}.`);
   return found;
 }

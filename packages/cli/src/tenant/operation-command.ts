@@ -10,7 +10,7 @@ import type { Terminal } from "../terminal.ts";
 import { fieldsOf, optionOf } from "./body-field.ts";
 import { chosenColumns } from "./columns.ts";
 import type { CommandName } from "./command-name.ts";
-import { asksFirst, confirm } from "./confirm.ts";
+import { needsConfirmation, confirm } from "./confirm.ts";
 import { FILTER_HELP, filterOf } from "./filter-option.ts";
 import { freshOf } from "./fresh.ts";
 import { collectionOf, idOf } from "./named-object.ts";
@@ -71,7 +71,7 @@ function optionsOf(operation: Operation): Option[] {
     ...(download === undefined ? [] : [new Option("--output <path>", "where to put it; without it, it is printed")]),
     ...(emits === undefined ? [] : [new Option("--wait", "until it is done")]),
     ...(isShow ? [columnsOption] : []),
-    ...(asksFirst(operation) ? [new Option("--yes", "without being asked again")] : []),
+    ...(needsConfirmation(operation) ? [new Option("--yes", "without being asked again")] : []),
   ];
 }
 
@@ -98,12 +98,12 @@ async function paramsOf(
   client: Client,
   operation: Operation,
   { params }: CommandName,
-  said: readonly string[],
+  typedArguments: readonly string[],
   { names }: TenantDeps,
 ): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
   for (const [index, param] of params.entries()) {
-    const value = said[index] ?? "";
+    const value = typedArguments[index] ?? "";
     const collection = collectionOf(operation, param, [...names.keys()]);
     const listCommand = collection === undefined ? "" : `moorage ${names.get(collection)?.words.join(" ")}`;
     found[param] =
@@ -150,7 +150,7 @@ async function call(client: Client, operation: Operation, input: Input, given: G
     given["wait"] === true ? await andWait(client, operation, input, deps) : await client.call(operation, input);
   if (reply instanceof Uint8Array) return keepFile(reply, given, deps.terminal);
   const object = reply ?? {};
-  deps.output.said(object, wordsOf(operation, object, given["columns"] as string[] | undefined));
+  deps.output.printResult(object, wordsOf(operation, object, given["columns"] as string[] | undefined));
 }
 
 function wordsOf({ id }: Operation, object: object, columns: readonly string[] | undefined): string {
@@ -181,5 +181,5 @@ function keepFile(bytes: Uint8Array, { output }: Given, terminal: Terminal): voi
   } catch (error) {
     throw new Refused(`${output} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
   }
-  terminal.tell(`${bytes.length} bytes are in ${output}.`);
+  terminal.printError(`${bytes.length} bytes are in ${output}.`);
 }

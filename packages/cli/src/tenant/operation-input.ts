@@ -24,7 +24,7 @@ export async function bodyOf(operation: Operation, given: Given, terminal: Termi
   if (operation.body === undefined) return undefined;
   const fields = fieldsOf(operation.body);
   const changeable = fields.filter(({ path }) => !operation.fixed?.includes(path[0] ?? ""));
-  const body = gather(fields, given, await wholeBody(given["body"], terminal));
+  const body = gather(fields, given, await readBody(given["body"], terminal));
   const missing = missingFrom(fields, body);
   if (missing.length > 0) throw new Refused(["Still needed:", ...missing.map(needed)].join("\n"));
   if (operation.method === "PUT" && Object.keys(body).length === 0)
@@ -42,9 +42,14 @@ function needed(field: Field): string {
   return `  ${flagOf(path)}  ${help || choices.join(", ")}${source}`;
 }
 
-async function wholeBody(said: unknown, terminal: Terminal): Promise<object> {
-  if (typeof said !== "string") return {};
-  const text = said === "-" ? await terminal.input() : said.startsWith("@") ? contents(said.slice(1)) : said;
+async function readBody(bodyOption: unknown, terminal: Terminal): Promise<object> {
+  if (typeof bodyOption !== "string") return {};
+  const text =
+    bodyOption === "-"
+      ? await terminal.input()
+      : bodyOption.startsWith("@")
+        ? contents(bodyOption.slice(1))
+        : bodyOption;
   try {
     return JSON.parse(text.toString()) as object;
   } catch {

@@ -45,17 +45,17 @@ export function countMissing(one: GtidSet, other: GtidSet): number {
  * lead in turns by names that begin as it does (`serverUuidOf`).
  */
 export const gtidsOfGroup = (set: GtidSet, group: string): GtidSet =>
-  new Map([...set].filter(([source]) => source.startsWith(beginningOf(group))));
+  new Map([...set].filter(([source]) => source.startsWith(groupPrefix(group))));
 
 /** Long enough to tell the timelines of one database apart. */
-const beginningOf = (group: string): string => group.toLowerCase().slice(0, "xxxxxxxx-xxxx-xxxx-".length);
+const groupPrefix = (group: string): string => group.toLowerCase().slice(0, "xxxxxxxx-xxxx-xxxx-".length);
 
 /**
  * What a server calls itself, and so its transactions, in an asynchronous cluster. `mark` are 16 hexadecimal digits, other
  * ones after each renewal: a server whose transactions were lost must never give their names to others.
  */
 export const serverUuidOf = (group: string, mark: string): string =>
-  `${beginningOf(group)}${mark.slice(0, 4)}-${mark.slice(4, 16)}`;
+  `${groupPrefix(group)}${mark.slice(0, 4)}-${mark.slice(4, 16)}`;
 
 /** In order, without overlap or neighbours. */
 function joined(ranges: readonly Range[]): Range[] {

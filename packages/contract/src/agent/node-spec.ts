@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** `copy`: a base copy, for a snapshot. `ship`: everything that was committed until now is in the archive. */
-const JobKind = z.enum(["copy", "ship"]);
+const TaskKind = z.enum(["copy", "ship"]);
 
 /** A node of a cluster, as the hosts of the others reach it. */
 export const Member = z.strictObject({
@@ -22,14 +22,14 @@ export type Member = z.output<typeof Member>;
  * - `word`: a person said so. It may be alive, so that its gates have to miss its followers first.
  * - `alone`: a person said so, and that this one is all that is left.
  */
-const Leader = z.strictObject({
+const PrimaryTerm = z.strictObject({
   node: z.uuid(),
   term: z.int().positive(),
-  over: z.enum(["fence", "hand", "word", "alone"]),
+  reason: z.enum(["fenced", "handover", "forced", "sole_survivor"]),
   /** Of `hand`: who gives over. */
   from: z.uuid().optional(),
 });
-export type Leader = z.output<typeof Leader>;
+export type PrimaryTerm = z.output<typeof PrimaryTerm>;
 
 /**
  * How a node belongs to a database of three. Everything that may be done once is named by an id: the host writes down
@@ -40,15 +40,15 @@ const Cluster = z.strictObject({
   /** The name of its group: every timeline of a database has another. */
   group: z.uuid(),
   /** Of an asynchronous cluster, and of no other: a group elects its own. */
-  leader: Leader.optional(),
+  primary: PrimaryTerm.optional(),
   /** All of them, this one too, by their ordinals. */
   members: z.array(Member).length(3),
   /** Permission to begin the group alone, for this node. Two groups of one name would be two truths: it is used once. */
-  begin: z.uuid().optional(),
+  bootstrap: z.uuid().optional(),
   /** Its data are to come from another member before it joins, whatever it has. */
-  renew: z.strictObject({ id: z.uuid(), donor: z.uuid().optional() }).optional(),
+  reclone: z.strictObject({ id: z.uuid(), donor: z.uuid().optional() }).optional(),
   /** It is to lead now: the member that has this asks the group to make it the primary. */
-  lead: z.uuid().optional(),
+  make_primary: z.uuid().optional(),
 });
 export type Cluster = z.output<typeof Cluster>;
 
@@ -98,7 +98,7 @@ export const NodeSpec = z.strictObject({
    * Who may reach the node on `network.port` of its host: canonical CIDRs of both families. Absent means nobody.
    * The agent reads them again strictly; what it cannot read is not applied.
    */
-  gate: z.strictObject({ sources: z.array(z.string()) }).optional(),
+  firewall: z.strictObject({ sources: z.array(z.string()) }).optional(),
   /** The user id of the node's process on its host, its own. */
   uid: z.int(),
   server_id: z.int().positive(),
@@ -135,13 +135,13 @@ export const NodeSpec = z.strictObject({
       /** A restore of the newest point is tried this often, and after the image or the agent changed. */
       verify_days: z.number().positive(),
       /** Another member of the cluster keeps the past: nothing is archived from here but what `jobs` ask for. */
-      keeper: z.literal(false).optional(),
+      archiver: z.literal(false).optional(),
     })
     .optional(),
   /** Absent: it is a database of one node. */
   cluster: Cluster.optional(),
   /** Long work, by name: begun if this id is new to the host, reported otherwise. */
-  jobs: z.array(z.strictObject({ id: z.uuid(), kind: JobKind })).optional(),
+  tasks: z.array(z.strictObject({ id: z.uuid(), kind: TaskKind })).optional(),
 });
 export type NodeSpec = z.output<typeof NodeSpec>;
 

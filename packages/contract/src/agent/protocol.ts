@@ -3,7 +3,7 @@
  *
  *   POST /v1/enrol     one-time token and CSR in, certificate out (the only call without a client certificate)
  *   POST /v1/renew     CSR in, certificate out, well before the old one ends
- *   POST /v1/wanted    long poll and lease: what this host should run
+ *   POST /v1/desired    long poll and lease: what this host should run
  *   POST /v1/observed  what it runs
  *   POST /v1/secrets   the secrets of one node of this host, asked for when they are used, never stored there
  *   POST /v1/certificate  CSR of one node of this host in, the certificate that its clients see out
@@ -50,7 +50,7 @@ export type DeletionAllowance = z.output<typeof DeletionAllowance>;
 export const signedText = ({ host, count, from, until }: Omit<DeletionAllowance, "signature">): string =>
   JSON.stringify([host, count, from, until]);
 
-export const WantedRequest = z.object({
+export const DesiredRequest = z.object({
   protocol: Protocol,
   agent: z.string(),
   /** The host revision that the agent has applied to its disk. A gateway that knows less was set back in time. */
@@ -63,7 +63,7 @@ export const WantedRequest = z.object({
   /** The captures that it knows of: an agent that was started anew knows none. Absent: it cannot capture. */
   captures: z.array(z.uuid()).optional(),
 });
-export type WantedRequest = z.output<typeof WantedRequest>;
+export type DesiredRequest = z.output<typeof DesiredRequest>;
 
 /** A disk of the host to be kept as an image. Asked for until its end was heard. */
 export const Capture = z.object({ id: z.uuid(), device: z.string(), max_bytes: z.int().positive() });
@@ -73,7 +73,7 @@ export type Capture = z.output<typeof Capture>;
  * The whole wanted state of a host. A node that is missing here is left as it is: absence never deletes.
  * `nodes` is undefined when nothing changed before the poll ended.
  */
-export const WantedReply = z.object({
+export const DesiredReply = z.object({
   protocol: Protocol,
   epoch: z.int(),
   revision: z.int(),
@@ -84,7 +84,7 @@ export const WantedReply = z.object({
   /** Asks for a report of every node with its spec, for `moorage recover`. */
   digest: z.boolean(),
 });
-export type WantedReply = z.output<typeof WantedReply>;
+export type DesiredReply = z.output<typeof DesiredReply>;
 
 export const NodeState = z.enum([
   "working", // on the way; `step` says where
@@ -97,16 +97,16 @@ export const NodeState = z.enum([
 ]);
 export type NodeState = z.output<typeof NodeState>;
 
-export const JobReport = z.object({
+export const TaskReport = z.object({
   id: z.uuid(),
   state: z.enum(["working", "done", "failed"]),
   percent: z.int().min(0).max(100),
   message: z.string().max(1000).optional(),
 });
-export type JobReport = z.output<typeof JobReport>;
+export type TaskReport = z.output<typeof TaskReport>;
 
 /** `content`, when it is done: the folder that holds the disk, its manifest last. */
-export const CaptureReport = JobReport.extend({ content: z.uuid().optional() });
+export const CaptureReport = TaskReport.extend({ content: z.uuid().optional() });
 export type CaptureReport = z.output<typeof CaptureReport>;
 
 export const DiskState = z.enum([
@@ -117,13 +117,13 @@ export const DiskState = z.enum([
 export type DiskState = z.output<typeof DiskState>;
 
 /** Transactions of a former leader that nobody else has, as text, sealed; `name` is among the objects of its timeline. */
-export const SavedTail = z.object({
+export const SavedErrantTransactions = z.object({
   name: z.string().max(200),
   gtid: z.string().max(100_000),
   bytes: z.int().nonnegative(),
   sha256: z.hex().length(64),
 });
-export type SavedTail = z.output<typeof SavedTail>;
+export type SavedErrantTransactions = z.output<typeof SavedErrantTransactions>;
 
 /** What a member says of its group, as its host saw it last. A cut member's own view is stale: only a shared one counts. */
 export const GroupReport = z.object({
@@ -140,7 +140,7 @@ export const GroupReport = z.object({
   /** Everything that it has executed or received: told while it is in no group. */
   gtid: z.string().max(100_000).optional(),
   /** The permission to begin that it used last. */
-  began: z.uuid().optional(),
+  bootstrapped: z.uuid().optional(),
   /** Has transactions that its group does not have; it waits to be renewed. */
   errant: z.string().max(100_000).optional(),
   /** What still has to be applied before it could lead, in seconds. */
@@ -150,9 +150,9 @@ export const GroupReport = z.object({
   /** Its server led in this term and has ended; its host will not start it to lead in that term again. */
   fenced: z.int().optional(),
   /** Why it can never follow with the data that it has, in a sentence. */
-  stray: z.string().max(1000).optional(),
+  unusable: z.string().max(1000).optional(),
   /** The transactions that it alone has are in the object store. */
-  tail: SavedTail.optional(),
+  saved_errant: SavedErrantTransactions.optional(),
 });
 export type GroupReport = z.output<typeof GroupReport>;
 
@@ -185,7 +185,7 @@ export const NodeReport = z.object({
   disk: DiskState.optional(),
   /** The timeline that its server runs on. */
   timeline: z.uuid().optional(),
-  jobs: z.array(JobReport).optional(),
+  tasks: z.array(TaskReport).optional(),
   /** Of a member of a cluster. */
   group: GroupReport.optional(),
   /** Only in a digest: the spec as it is on the host's disk. */
@@ -231,12 +231,12 @@ export type CertificateReply = z.output<typeof CertificateReply>;
 /**
  * Of a base copy: `copies/<id>/manifest.json` and `copies/<id>/part-000001`, …; of the binary logs: `logs/<name>`. Those
  * of a cluster's member end with a mark of its own, so that members never write over each other. What only a former leader
- * had: `tails/<term>.<mark>`.
+ * had: `lost/<term>.<mark>`.
  */
 export const ObjectName = z
   .string()
   .regex(
-    /^(copies\/[0-9a-f-]{36}\/(manifest\.json|part-\d{6})|logs\/binlog\.\d{6,}(\.[0-9a-f]{16})?|tails\/\d+\.[0-9a-f]{16})$/,
+    /^(copies\/[0-9a-f-]{36}\/(manifest\.json|part-\d{6})|logs\/binlog\.\d{6,}(\.[0-9a-f]{16})?|lost\/\d+\.[0-9a-f]{16})$/,
   );
 
 /** `timeline` must be the one that is wanted of the node: a host that is behind cannot write into another past. */

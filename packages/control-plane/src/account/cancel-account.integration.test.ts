@@ -2,11 +2,11 @@ import type { Account } from "@moorage/contract";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { verifyLedger } from "#billing/index.ts";
-import { createChargeChore } from "#payments/index.ts";
+import { createChargeJob } from "#payments/index.ts";
 import { listen } from "#platform/db/notifications.ts";
 import { createLog } from "#platform/log.ts";
-import { wantedSpec } from "#testing/active-database.ts";
-import { DECLINING, GOOD, giveCard, later, owing } from "#testing/cancelling.ts";
+import { desiredSpec } from "#testing/active-database.ts";
+import { DECLINING, GOOD, addCard, later, owing } from "#testing/cancelling.ts";
 import { countWaiting } from "#testing/count-waiting.ts";
 import { CLOSED_ACCOUNT_DAYS, newWorld, SURVEY_URL, type World } from "#testing/world.ts";
 import { createWhenCancelled } from "./close-account.ts";
@@ -30,10 +30,10 @@ const chargesOf = (world: World) =>
   world.db.selectFrom("charges").select(["purpose", "status", "amount_micros"]).orderBy("id").execute();
 const invoicesOf = (world: World, accountId: number) =>
   world.db.selectFrom("invoices").selectAll().where("account_id", "=", accountId).execute();
-const chargeChore = async (world: World) => {
+const chargeJob = async (world: World) => {
   const provider = world.chargeProvider;
   const whenSettled = { cancel: createWhenCancelled({ closedAccountDays: CLOSED_ACCOUNT_DAYS }) };
-  return createChargeChore({
+  return createChargeJob({
     db: world.db,
     clock: world.clock,
     log: createLog("test", "silent"),
@@ -45,7 +45,7 @@ const chargeChore = async (world: World) => {
 test("with a declining card it is 409 with only a reason, and nothing has changed", async () => {
   await using world = await newWorld();
   const { alice, database } = await owing(world);
-  await giveCard(alice, DECLINING);
+  await addCard(alice, DECLINING);
   const before = await everythingOf(world);
 
   const reply = await alice.post<{ errors: object[] }>(CANCEL, { comments: "too expensive" });
@@ -58,7 +58,7 @@ test("with a declining card it is 409 with only a reason, and nothing has change
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
   expect((await world.payments()).charged().length).toBe(0);
 
-  await giveCard(alice, GOOD);
+  await addCard(alice, GOOD);
   expect((await alice.post(CANCEL, {})).status).toBe(200);
 });
 
@@ -66,7 +66,7 @@ test("with a good card what is owed and what was used is charged once, and then 
   await using world = await newWorld();
   const { alice, host, database } = await owing(world);
   const bob = await world.colleague(alice.accountId);
-  await giveCard(alice, GOOD);
+  await addCard(alice, GOOD);
   const cutoff = world.time.now;
 
   const reply = await alice.post(CANCEL, { comments: "moving house" });
@@ -89,9 +89,9 @@ test("with a good card what is owed and what was used is charged once, and then 
   expect((await factsOf(world)).at(-1)).toBe(`ended ${cutoff.toISOString()}`);
   // The database stops, and its data are kept.
   const { id } = await world.lastOperation();
-  await world.activities.wantChange(id);
-  expect(await wantedSpec(world)).toMatchObject({ power: "off" });
-  await host.report(await wantedSpec(world), "stopped");
+  await world.activities.applyChange(id);
+  expect(await desiredSpec(world)).toMatchObject({ power: "off" });
+  await host.report(await desiredSpec(world), "stopped");
   await world.activities.settleChange(id, { done: true });
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "suspended", powered: false, deleted_at: null });
   expect(await factsOf(world)).toHaveLength(2);
@@ -115,7 +115,7 @@ test("what earlier invoices left to pay is in the same charge", async () => {
     })
     .execute();
   const { balance, balance_uninvoiced } = (await alice.get<Account>(ACCOUNT)).body;
-  await giveCard(alice, GOOD);
+  await addCard(alice, GOOD);
 
   expect((await alice.post(CANCEL)).status).toBe(200);
 
@@ -171,7 +171,7 @@ test("owing without a card is 409, and changes nothing", async () => {
 test("an outcome that is not known leaves the account open, and closes it when it comes", async () => {
   await using world = await newWorld();
   const { alice, database } = await owing(world);
-  await giveCard(alice, GOOD);
+  await addCard(alice, GOOD);
   const cutoff = world.time.now;
   (await world.payments()).fail("break after");
 
@@ -184,20 +184,20 @@ test("an outcome that is not known leaves the account open, and closes it when i
   // A second try does not charge a second time.
   expect((await alice.post(CANCEL)).status).toBe(400);
   later(world, 1);
-  await chargeChore(world);
+  await chargeJob(world);
 
   expect((await alice.get(ACCOUNT)).status).toBe(401);
   expect((await world.payments()).charged()).toMatchObject([{ cents: 300 }]);
   // The hour in which nobody answered is not on it.
   expect(await invoicesOf(world, alice.accountId)).toMatchObject([{ total_micros: 3_000_000, until: cutoff }]);
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "suspending", powered: false });
 });
 
 test("while a payment is being made an account is not cancelled, also if it owes nothing", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
-  await giveCard(alice, GOOD);
+  await addCard(alice, GOOD);
   (await world.payments()).fail("break after");
   expect((await alice.post("/v4/account/payments", { usd: "5.00" })).status).toBe(503);
 
@@ -211,7 +211,7 @@ test("while a payment is being made an account is not cancelled, also if it owes
 test("the same request twenty times at once is one charge, and one of them closes the account", async () => {
   await using world = await newWorld();
   const { alice } = await owing(world);
-  await giveCard(alice, GOOD);
+  await addCard(alice, GOOD);
 
   const replies = await Promise.all(Array.from({ length: 20 }, () => alice.post(CANCEL)));
 
@@ -238,37 +238,41 @@ test("a restricted user cannot cancel, whatever they were granted", async () => 
 test("every process hears that the tokens are dead", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
-  let heard = 0;
-  const began = Promise.withResolvers<void>();
-  const told = Promise.withResolvers<void>();
+  let notifications = 0;
+  const connected = Promise.withResolvers<void>();
+  const notified = Promise.withResolvers<void>();
   const listening = listen(world.databaseUrl, "identity", createLog("test", "silent"), {
-    began: began.resolve,
-    heard: () => {
-      heard++;
-      told.resolve();
+    onConnect: connected.resolve,
+    onNotification: () => {
+      notifications++;
+      notified.resolve();
     },
   });
-  await began.promise;
-  heard = 0;
+  await connected.promise;
+  notifications = 0;
 
   await alice.post(CANCEL);
 
-  await told.promise;
+  await notified.promise;
   await listening.close();
-  expect(heard).toBeGreaterThan(0);
+  expect(notifications).toBeGreaterThan(0);
 });
 
 type Customer = Awaited<ReturnType<World["customer"]>>;
 
 /** What becomes of a request that waits for the account's row while that is closed. */
-async function askedWhileClosing(world: World, alice: Customer, ask: (alice: Customer) => Promise<{ status: number }>) {
-  const asked = await world.db.transaction().execute(async (tx) => {
+async function requestedWhileClosing(
+  world: World,
+  alice: Customer,
+  request: (alice: Customer) => Promise<{ status: number }>,
+) {
+  const waiting = await world.db.transaction().execute(async (tx) => {
     await tx.updateTable("accounts").set({ closed_at: world.time.now }).where("id", "=", alice.accountId).execute();
-    const reply = ask(alice);
+    const reply = request(alice);
     await expect.poll(() => countWaiting(world)).toBe(1);
     return { reply };
   });
-  return asked.reply;
+  return waiting.reply;
 }
 const countOf = async (world: World, table: string): Promise<number> =>
   (await sql`select from ${sql.table(table)}`.execute(world.db)).rows.length;
@@ -289,7 +293,7 @@ test.each(racing)("%s that is being made while the account closes is not made", 
   const alice = await world.customer();
   const before = await countOf(world, table);
 
-  expect((await askedWhileClosing(world, alice, make)).status).toBe(401);
+  expect((await requestedWhileClosing(world, alice, make)).status).toBe(401);
 
   expect(await countOf(world, table)).toBe(before);
 });
@@ -297,10 +301,10 @@ test.each(racing)("%s that is being made while the account closes is not made", 
 test("a payment that is being made while the account closes takes no money", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
-  await giveCard(alice, GOOD);
+  await addCard(alice, GOOD);
 
   const pay = () => alice.post("/v4/account/payments", { usd: "5.00" });
-  expect((await askedWhileClosing(world, alice, pay)).status).toBe(401);
+  expect((await requestedWhileClosing(world, alice, pay)).status).toBe(401);
 
   expect(await chargesOf(world)).toEqual([]);
 });
@@ -309,7 +313,7 @@ test("an account that a partner bills is cancelled with what it owes in the book
   await using world = await newWorld();
   const { alice, database } = await owing(world);
   const other = await owing(world);
-  await giveCard(other.alice, GOOD);
+  await addCard(other.alice, GOOD);
   await world.db.updateTable("accounts").set({ billing_source: "partner" }).execute();
 
   for (const customer of [alice, other.alice])
@@ -334,7 +338,7 @@ test.each(["something", "nothing"])(
     await using world = await newWorld();
     const alice = owed === "something" ? (await owing(world)).alice : await world.customer();
     const bob = await world.colleague(alice.accountId);
-    if (owed === "something") await giveCard(alice, GOOD);
+    if (owed === "something") await addCard(alice, GOOD);
 
     const first = await sendCancel(world, alice.token, "once");
     const charged = (await world.payments()).charged().length;

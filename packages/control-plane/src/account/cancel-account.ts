@@ -17,7 +17,7 @@ import type { Tx } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
 import { transact } from "#platform/db/transact.ts";
 import { DomainError } from "#platform/errors.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import { lockAccount } from "./account-store.ts";
 import { type CancelInput, type CloseSettings, closeAccount } from "./close-account.ts";
 import { requireOpen } from "./open.ts";
@@ -41,14 +41,14 @@ export async function cancelAccount(
   deps: CancelDeps,
   by: Principal,
   { comments = "" }: Cancellation,
-  once: Once,
+  idempotency: Idempotency,
 ): Promise<{ survey_link: string }> {
   const reply = { survey_link: deps.surveyUrl };
   const keep = async (tx: Tx): Promise<void> => {
-    await once.claim(tx);
-    await once.keep(tx, reply);
+    await idempotency.claim(tx);
+    await idempotency.keep(tx, reply);
   };
-  const charge = await begin(deps, by, comments, once, keep);
+  const charge = await startCancellation(deps, by, comments, idempotency, keep);
   if (charge !== undefined) {
     await requirePaid(deps, charge);
     await deps.db.transaction().execute(keep);
@@ -60,18 +60,18 @@ export async function cancelAccount(
 }
 
 /** Undefined: nothing is owed that could be charged, and the account is closed. */
-const begin = (
+const startCancellation = (
   deps: CancelDeps,
   by: Principal,
   comments: string,
-  once: Once,
+  idempotency: Idempotency,
   keep: (tx: Tx) => Promise<void>,
 ): Promise<ChargeRow | undefined> =>
   transact(deps.db, "api.cancelAccount", async (tx) => {
     const at = deps.clock();
     const { accountId, username } = by;
     const account = await lockAccount(tx, accountId);
-    await once.requireNotDone(tx);
+    await idempotency.requireNotDone(tx);
     const { billing_source } = requireOpen(account);
     const pending = await findPending(tx, accountId);
     if (pending !== undefined) throw beingMade(pending);

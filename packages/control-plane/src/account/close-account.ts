@@ -1,4 +1,4 @@
-import { closeBooks } from "#billing/index.ts";
+import { closeBilling } from "#billing/index.ts";
 import { endMetering } from "#databases/index.ts";
 import type { ChargeRow } from "#payments/index.ts";
 import { audit } from "#platform/audit.ts";
@@ -33,7 +33,7 @@ export async function closeAccount(tx: Tx, settings: CloseSettings, closing: Clo
   const account = await lockAccount(tx, accountId);
   if (account === undefined || account.closed_at !== null) return;
   await endMetering(tx, accountId, cutoff);
-  const invoice = await closeBooks(tx, accountId, cutoff, at);
+  const invoice = await closeBilling(tx, accountId, cutoff, at);
   const dataUntil = new Date(at.getTime() + settings.closedAccountDays * DAY_MS);
   await saveAccountColumns(tx, accountId, { closed_at: at, data_until: dataUntil });
   await audit(tx, {

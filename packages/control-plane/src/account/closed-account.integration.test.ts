@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { activeDatabase, INSTANCES, wantedSpec } from "#testing/active-database.ts";
-import { GOOD, giveCard, later, owing } from "#testing/cancelling.ts";
+import { activeDatabase, INSTANCES, desiredSpec } from "#testing/active-database.ts";
+import { GOOD, addCard, later, owing } from "#testing/cancelling.ts";
 import { countWaiting } from "#testing/count-waiting.ts";
 import { CLOSED_ACCOUNT_DAYS, newWorld, type World } from "#testing/world.ts";
 
@@ -20,8 +20,8 @@ const close = (world: World, accountId: number): Promise<unknown> =>
 /** The host follows the newest change, and the worker hears of it. */
 async function followed(world: World, host: Host, state: "stopped" | "running"): Promise<void> {
   const { id } = await world.lastOperation();
-  await world.activities.wantChange(id);
-  await host.report(await wantedSpec(world), state);
+  await world.activities.applyChange(id);
+  await host.report(await desiredSpec(world), state);
   await world.activities.settleChange(id, { done: true });
 }
 const reopen = (world: World, accountId: number) => world.operator.post(`/admin/accounts/${accountId}/reopen`, {});
@@ -41,19 +41,19 @@ test("whatever runs in a closed account is stopped, and tried again until it is"
   const database = await activeDatabase(world, alice, host);
   await close(world, alice.accountId);
 
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
   const first = await world.lastOperation();
   expect(first).toMatchObject({ kind: "suspendDatabase", entity_id: database.id });
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
   expect((await world.lastOperation()).id).toBe(first.id);
   // Its host did not come back in time: it runs again, so it is stopped again.
   await world.activities.settleChange(first.id, { done: false });
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "active", powered: true });
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
   expect((await world.lastOperation()).id).not.toBe(first.id);
   await followed(world, host, "stopped");
 
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
   expect(await world.openOperations()).toEqual([]);
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "suspended", powered: false, deleted_at: null });
 });
@@ -63,16 +63,16 @@ test("a database that is busy while its account closes is stopped when it no lon
   const [alice, host] = [await world.customer(), await world.host()];
   const { body } = await alice.create();
   const making = await world.lastOperation();
-  await world.activities.wantNodes(making.id);
+  await world.activities.setDesiredNodes(making.id);
   await close(world, alice.accountId);
 
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
   expect(await world.openOperations()).toEqual(["provisionDatabase"]);
-  await host.report(await wantedSpec(world), "running");
+  await host.report(await desiredSpec(world), "running");
   await world.activities.settleProvision(making.id, { done: true });
   // What was ready only after the end costs nothing.
   expect(await factsOf(world)).toEqual([]);
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
   await followed(world, host, "stopped");
   expect(await world.databaseRow(body.id)).toMatchObject({ status: "suspended", powered: false });
 });
@@ -82,15 +82,15 @@ test("what is left of a database that could not be made is stopped too, and stay
   const [alice, host] = [await world.customer(), await world.host()];
   const { body } = await alice.create();
   const making = await world.lastOperation();
-  await world.activities.wantNodes(making.id);
+  await world.activities.setDesiredNodes(making.id);
   await world.activities.settleProvision(making.id, { done: false, message: "late" });
   await close(world, alice.accountId);
 
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
   await followed(world, host, "stopped");
 
   expect(await world.databaseRow(body.id)).toMatchObject({ status: "failed", powered: false });
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
   expect(await world.openOperations()).toEqual([]);
 });
 
@@ -100,14 +100,14 @@ test("a database whose account is opened again at that moment goes on", async ()
   const database = await activeDatabase(world, alice, host);
   await close(world, alice.accountId);
 
-  const { chore } = await world.db.transaction().execute(async (tx) => {
+  const { job } = await world.db.transaction().execute(async (tx) => {
     await tx.selectFrom("databases").select("id").where("id", "=", database.id).forUpdate().execute();
-    const stopping = world.closedAccountsChore();
+    const stopping = world.closedAccountsJob();
     await expect.poll(() => countWaiting(world)).toBe(1);
     await tx.updateTable("accounts").set({ closed_at: null, data_until: null }).execute();
-    return { chore: stopping };
+    return { job: stopping };
   });
-  await chore;
+  await job;
 
   expect(await world.openOperations()).toEqual([]);
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "active", powered: true });
@@ -120,7 +120,7 @@ test("databases of open accounts are left alone", async () => {
   await close(world, bob.accountId);
 
   later(world, (CLOSED_ACCOUNT_DAYS + 1) * 24);
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
 
   expect(await world.openOperations()).toEqual([]);
 });
@@ -130,20 +130,20 @@ test("when their time is over data are deleted as by a tenant, and not before", 
   const [alice, host] = [await world.customer(), await world.host()];
   const database = await activeDatabase(world, alice, host);
   await close(world, alice.accountId);
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
   await followed(world, host, "stopped");
 
   later(world, CLOSED_ACCOUNT_DAYS * 24 - 1);
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
   expect((await world.databaseRow(database.id)).deleted_at).toBeNull();
   later(world, 1);
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
 
   const row = await world.databaseRow(database.id);
   expect(row.deleted_at).toEqual(world.time.now);
   expect(row.purge_at).toEqual(new Date(world.time.now.getTime() + 7 * 86_400_000));
   expect(await world.openOperations()).toEqual(["deleteDatabase"]);
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
   expect(await world.account(alice.accountId)).toMatchObject({ closed_at: expect.any(Date), data_until: null });
   expect((await world.audit()).at(-1)).toMatchObject({ action: "delete_account_data" });
   const back = await world.operator.post(`/admin/databases/${database.id}/undelete`, {});
@@ -156,7 +156,7 @@ test("when their time is over data are deleted as by a tenant, and not before", 
 test("opened again, people sign in anew, databases stay suspended, and old tokens stay dead", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await owing(world);
-  await giveCard(alice, GOOD);
+  await addCard(alice, GOOD);
   await alice.post("/v4/account/cancel");
   await followed(world, host, "stopped");
 
@@ -166,7 +166,7 @@ test("opened again, people sign in anew, databases stay suspended, and old token
   expect((await alice.get("/v4/account")).status).toBe(401);
   const again = await newToken(world, alice);
   expect((await again.get(database.url)).body).toMatchObject({ status: "suspended" });
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
   expect(await world.openOperations()).toEqual([]);
   expect((await again.post(`${database.url}/resume`)).status).toBe(200);
   await followed(world, host, "running");
@@ -176,7 +176,7 @@ test("opened again, people sign in anew, databases stay suspended, and old token
 test("opened again, an account is metered from the next month on: the one it left is paid", async () => {
   await using world = await newWorld();
   const { alice, host } = await owing(world);
-  await giveCard(alice, GOOD);
+  await addCard(alice, GOOD);
   await alice.post("/v4/account/cancel");
   await followed(world, host, "stopped");
   const { now } = world.time;
@@ -213,7 +213,7 @@ test("an account that is open, unknown, or whose data are being deleted cannot b
 test("the operator sees all of an account, also of one that is closed", async () => {
   await using world = await newWorld();
   const { alice } = await owing(world);
-  await giveCard(alice, GOOD);
+  await addCard(alice, GOOD);
   await alice.put("/v4/account", { email: "bills@harbour.example", city: "Hamburg", country: "DE" });
   const show = () => world.operator.get(`/admin/accounts/${alice.accountId}`);
 

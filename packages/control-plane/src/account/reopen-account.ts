@@ -1,4 +1,4 @@
-import { reopenBooks } from "#billing/index.ts";
+import { reopenBilling } from "#billing/index.ts";
 import { meterAgain } from "#databases/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
@@ -27,7 +27,7 @@ export async function reopenAccount(tx: Tx, accountId: number, at: Date): Promis
       reason: `The data of account ${accountId} are being deleted: their time is over. Try again when that is done; the account is empty then.`,
     });
   await endOldAccess(tx, accountId, at);
-  await reopenBooks(tx, account);
+  await reopenBilling(tx, account);
   const reopened = await saveAccountColumns(tx, accountId, { closed_at: null, data_until: null });
   await meterAgain(tx, accountId, at);
   return reopened;

@@ -39,5 +39,5 @@ export function accountRoutes(app: FastifyInstance, deps: AccountRouteDeps): voi
 
   route(app, deps, viewAccountTransfer, () => viewTransfer(db));
 
-  route(app, deps, cancel, ({ principal, body, once }) => cancelAccount(deps, principal, body, once));
+  route(app, deps, cancel, ({ principal, body, idempotency }) => cancelAccount(deps, principal, body, idempotency));
 }

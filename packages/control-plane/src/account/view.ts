@@ -1,5 +1,5 @@
 import { type Account, toTimestamp } from "@moorage/contract";
-import { balanceOf, estimate, toDollars, viewPromotions } from "#billing/index.ts";
+import { balanceOf, estimate, toDollars, viewCredits } from "#billing/index.ts";
 import { expiryOf, findDefaultMethod } from "#payments/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
@@ -18,7 +18,7 @@ export async function viewAccount({ db, clock, existingCustomersOnly }: ViewDeps
   const card = await findDefaultMethod(db, accountId);
   const uninvoiced = await estimate(db, accountId, now);
   return {
-    active_promotions: await viewPromotions(db, accountId, now, uninvoiced),
+    active_promotions: await viewCredits(db, accountId, now, uninvoiced),
     active_since: toTimestamp(row.created_at),
     address_1: row.address_1,
     address_2: row.address_2,

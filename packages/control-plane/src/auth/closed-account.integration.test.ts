@@ -7,7 +7,7 @@ const close = (world: World, { accountId }: { accountId: number }): Promise<unkn
 const SCOPE = { scope: "databases:read_only" };
 
 /** Somebody's app, and somebody of another account who let it in. */
-async function stagedApp(world: World) {
+async function appFixture(world: World) {
   const auth = await startAuth(world);
   const [owner, person] = [await world.customer(), await world.customer()];
   const app = await auth.newApp(owner);
@@ -17,8 +17,8 @@ async function stagedApp(world: World) {
 
 test("what an app was given in an account ends when that account closes", async () => {
   await using world = await newWorld();
-  await using stage = await stagedApp(world);
-  const { auth, app, person, tokens } = stage;
+  await using fixture = await appFixture(world);
+  const { auth, app, person, tokens } = fixture;
   const code = await codeFor(auth, app, person, SCOPE);
   expect((await world.as(tokens.access_token).get("/v4/databases/mysql/instances")).status).toBe(200);
 
@@ -33,27 +33,27 @@ test("what an app was given in an account ends when that account closes", async 
 
 test("an app whose own account closes ends for everybody who let it in", async () => {
   await using world = await newWorld();
-  await using stage = await stagedApp(world);
-  const { auth, app, owner, person, tokens } = stage;
+  await using fixture = await appFixture(world);
+  const { auth, app, owner, person, tokens } = fixture;
 
   await close(world, owner);
 
   expect((await world.as(tokens.access_token).get("/v4/databases/mysql/instances")).status).toBe(401);
   expect((await refresh(auth, app, tokens.refresh_token)).status).toBe(401);
-  const asked = { client_id: app.id, response_type: "code", redirect_uri: app.redirectUri, state: "s", ...SCOPE };
-  expect((await authorize(auth.browser(), person, asked)).back).toBeUndefined();
+  const query = { client_id: app.id, response_type: "code", redirect_uri: app.redirectUri, state: "s", ...SCOPE };
+  expect((await authorize(auth.browser(), person, query)).back).toBeUndefined();
 });
 
 test("a session of a closed account lets nobody through: signing in is asked for again", async () => {
   await using world = await newWorld();
-  await using stage = await stagedApp(world);
-  const { auth, app, person } = stage;
+  await using fixture = await appFixture(world);
+  const { auth, app, person } = fixture;
   const { browser } = await codeFor(auth, app, person, SCOPE);
   await close(world, person);
 
-  const asked = { client_id: app.id, response_type: "code", redirect_uri: app.redirectUri, state: "s", ...SCOPE };
-  const { back, shown } = await authorize(browser, person, asked);
+  const query = { client_id: app.id, response_type: "code", redirect_uri: app.redirectUri, state: "s", ...SCOPE };
+  const { back, shown } = await authorize(browser, person, query);
 
-  expect(shown[0]?.wants).toBe("sign-in");
+  expect(shown[0]?.prompt).toBe("sign-in");
   expect(back?.searchParams.get("code") ?? undefined).toBeUndefined();
 });

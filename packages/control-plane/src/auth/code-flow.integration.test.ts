@@ -46,7 +46,7 @@ test("a certified client completes discovery, code with proof, refresh and revoc
     ...{ state, nonce },
   });
   const { back, shown } = await authorize(auth.browser(), person, Object.fromEntries(url.searchParams));
-  expect(shown.map(({ wants, scopes }) => [wants, scopes])).toEqual([
+  expect(shown.map(({ prompt, scopes }) => [prompt, scopes])).toEqual([
     ["sign-in", ["databases:read_only"]],
     ["consent", ["databases:read_only"]],
   ]);
@@ -155,12 +155,12 @@ test("the redirect address may be left out, and the loopback port of the request
 test("state and issuer come back, also with an error", async () => {
   const person = await world.customer();
   const app = await auth.newApp(person);
-  const asked = { client_id: app.id, response_type: "code", scope: "images:read_only", state: "a b&c=d/é" };
-  const { back } = await authorize(auth.browser(), person, asked);
-  expect(Object.fromEntries(back?.searchParams ?? [])).toMatchObject({ state: asked.state, iss: auth.url });
-  const refused = await authorize(auth.browser(), person, asked, "refuse");
+  const query = { client_id: app.id, response_type: "code", scope: "images:read_only", state: "a b&c=d/é" };
+  const { back } = await authorize(auth.browser(), person, query);
+  expect(Object.fromEntries(back?.searchParams ?? [])).toMatchObject({ state: query.state, iss: auth.url });
+  const refused = await authorize(auth.browser(), person, query, "refuse");
   expect(Object.fromEntries(refused.back?.searchParams ?? [])).toMatchObject({
-    ...{ error: "access_denied", state: asked.state, iss: auth.url },
+    ...{ error: "access_denied", state: query.state, iss: auth.url },
   });
 });
 
@@ -176,17 +176,17 @@ describe("what is asked in a wrong way", () => {
   ] as const)("%j is told to the app as %s", async (change, error, where) => {
     const person = await world.customer();
     const app = await auth.newApp(person);
-    const asked = { client_id: app.id, response_type: "code", scope: "images:read_only", state: "s", ...change };
-    const { back } = await authorize(auth.browser(), person, asked);
-    const said = new URLSearchParams(back?.[where].slice(1));
-    expect(said.get("error")).toBe(error);
-    expect(said.get("state")).toBe("s");
+    const query = { client_id: app.id, response_type: "code", scope: "images:read_only", state: "s", ...change };
+    const { back } = await authorize(auth.browser(), person, query);
+    const answered = new URLSearchParams(back?.[where].slice(1));
+    expect(answered.get("error")).toBe(error);
+    expect(answered.get("state")).toBe("s");
   });
 
   test("a scope that there is not is named", async () => {
     const person = await world.customer();
-    const asked = { client_id: (await auth.newApp(person)).id, response_type: "code", scope: "sails:read_only *" };
-    const { back } = await authorize(auth.browser(), person, asked);
+    const query = { client_id: (await auth.newApp(person)).id, response_type: "code", scope: "sails:read_only *" };
+    const { back } = await authorize(auth.browser(), person, query);
     expect(back?.searchParams.get("error_description")).toBe("there is no scope sails:read_only");
   });
 
@@ -202,7 +202,7 @@ describe("what is asked in a wrong way", () => {
 });
 
 describe("the proof of who asked (PKCE)", () => {
-  const ask = async (change: Record<string, string | undefined>, isPublic: boolean) => {
+  const request = async (change: Record<string, string | undefined>, isPublic: boolean) => {
     const person = await world.customer();
     const app = await auth.newApp(person, { public: isPublic });
     const { challenge } = newProof();
@@ -214,12 +214,12 @@ describe("the proof of who asked (PKCE)", () => {
   };
   const without = { code_challenge: undefined, code_challenge_method: undefined };
   test("is obligatory for public clients, and S256 for everybody", async () => {
-    expect(await ask({}, true)).toBe("accepted");
-    expect(await ask(without, true)).toBe("invalid_request");
-    expect(await ask(without, false)).toBe("accepted");
+    expect(await request({}, true)).toBe("accepted");
+    expect(await request(without, true)).toBe("invalid_request");
+    expect(await request(without, false)).toBe("accepted");
     for (const isPublic of [true, false]) {
-      expect(await ask({ code_challenge_method: "plain" }, isPublic)).toBe("invalid_request");
-      expect(await ask({ code_challenge_method: undefined }, isPublic)).toBe("invalid_request");
+      expect(await request({ code_challenge_method: "plain" }, isPublic)).toBe("invalid_request");
+      expect(await request({ code_challenge_method: undefined }, isPublic)).toBe("invalid_request");
     }
   });
 

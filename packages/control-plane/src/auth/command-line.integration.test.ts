@@ -18,14 +18,14 @@ const commandLine: App = {
   ...{ id: "moorage-cli", secret: "", public: true },
   redirectUri: "http://127.0.0.1:49152/callback",
 };
-const asked = { scope: "*", device_name: "laptop" };
+const query = { scope: "*", device_name: "laptop" };
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 type Customer = Awaited<ReturnType<World["customer"]>>;
 type Answer = { access_token: string; expires_in: number; error?: string };
 
 const signIn = async (person: Customer, change: Record<string, string> = {}): Promise<Answer> =>
   (
-    await exchange(auth, commandLine, await codeFor(auth, commandLine, person, { ...asked, ...change }))
+    await exchange(auth, commandLine, await codeFor(auth, commandLine, person, { ...query, ...change }))
   ).json() as never;
 const tokensOf = async (person: Customer): Promise<PersonalToken[]> =>
   (await person.get<{ data: PersonalToken[] }>("/v4/profile/tokens")).body.data;
@@ -77,7 +77,7 @@ test("the person sees which computer asks, on one line and at most 60 characters
     ...{ code_challenge: challenge, code_challenge_method: "S256", scope: "*" },
     device_name: `desk\u202e\n${"x".repeat(100)}`,
   });
-  expect(shown.map(({ wants }) => wants)).toEqual(["sign-in", "consent"]);
+  expect(shown.map(({ prompt }) => prompt)).toEqual(["sign-in", "consent"]);
   expect(shown.at(-1)?.commandLine).toMatchObject({ machine: `desk ${"x".repeat(55)}` });
   expect(shown.at(-1)?.commandLine).not.toHaveProperty("device");
 });
@@ -85,13 +85,13 @@ test("the person sees which computer asks, on one line and at most 60 characters
 test("consent is asked for each time, also in a browser where it was given before", async () => {
   const person = await world.customer();
   const browser = auth.browser();
-  await codeFor(auth, commandLine, person, asked, browser);
+  await codeFor(auth, commandLine, person, query, browser);
   const { challenge } = newProof();
   const { shown } = await authorize(browser, person, {
     ...{ client_id: commandLine.id, response_type: "code", redirect_uri: commandLine.redirectUri, state: "s" },
-    ...{ ...asked, code_challenge: challenge, code_challenge_method: "S256" },
+    ...{ ...query, code_challenge: challenge, code_challenge_method: "S256" },
   });
-  expect(shown.map(({ wants }) => wants)).toEqual(["consent"]);
+  expect(shown.map(({ prompt }) => prompt)).toEqual(["consent"]);
 });
 
 test.each([
@@ -101,7 +101,7 @@ test.each([
   const { challenge } = newProof();
   const { back } = await authorize(auth.browser(), await world.customer(), {
     ...{ client_id: commandLine.id, response_type: "code", redirect_uri: commandLine.redirectUri, state: "s" },
-    ...{ ...asked, code_challenge: challenge, code_challenge_method: "S256", ...change },
+    ...{ ...query, code_challenge: challenge, code_challenge_method: "S256", ...change },
   });
   expect(back?.searchParams.get("error")).toBe(error);
 });
@@ -112,7 +112,7 @@ test.each(["https://evil.example/callback", "http://127.0.0.1:49152/other", "htt
     const { challenge } = newProof();
     const { reply, back } = await authorize(auth.browser(), await world.customer(), {
       ...{ client_id: commandLine.id, response_type: "code", redirect_uri: redirectUri, state: "s" },
-      ...{ ...asked, code_challenge: challenge, code_challenge_method: "S256" },
+      ...{ ...query, code_challenge: challenge, code_challenge_method: "S256" },
     });
     expect([reply.status, back]).toEqual([400, undefined]);
   },
@@ -120,7 +120,7 @@ test.each(["https://evil.example/callback", "http://127.0.0.1:49152/other", "htt
 
 test("a code that is used a second time ends the token that came of it", async () => {
   const person = await world.customer();
-  const code = await codeFor(auth, commandLine, person, asked);
+  const code = await codeFor(auth, commandLine, person, query);
   const first = (await (await exchange(auth, commandLine, code)).json()) as Answer;
   expect(await isGood(first.access_token)).toBe(true);
 
@@ -132,7 +132,7 @@ test("a code that is used a second time ends the token that came of it", async (
 
 test("of ten who exchange one code at once nobody keeps a token", async () => {
   const person = await world.customer();
-  const code = await codeFor(auth, commandLine, person, asked);
+  const code = await codeFor(auth, commandLine, person, query);
   const answers = await Promise.all(
     Array.from({ length: 10 }, async () => (await (await exchange(auth, commandLine, code)).json()) as Answer),
   );
@@ -173,15 +173,15 @@ describe("by a device code", () => {
   afterEach(() => {
     vi.useRealTimers();
   });
-  type Begun = { device_code: string; user_code: string };
-  const begin = async (): Promise<Begun> => {
+  type DeviceAuthorization = { device_code: string; user_code: string };
+  const startDevice = async (): Promise<DeviceAuthorization> => {
     const reply = await auth.post(
       "/oauth/device_authorization",
-      new URLSearchParams({ client_id: commandLine.id, ...asked }),
+      new URLSearchParams({ client_id: commandLine.id, ...query }),
     );
-    return (await reply.json()) as Begun;
+    return (await reply.json()) as DeviceAuthorization;
   };
-  const poll = async ({ device_code }: Begun): Promise<Answer> => {
+  const poll = async ({ device_code }: DeviceAuthorization): Promise<Answer> => {
     const form = { grant_type: DEVICE_GRANT, client_id: commandLine.id, device_code };
     return (await auth.post("/oauth/token", new URLSearchParams(form))).json() as never;
   };
@@ -199,43 +199,43 @@ describe("by a device code", () => {
 
   test("a device waits until the person has agreed, and gets the token once", async () => {
     const person = await world.customer();
-    const begun = await begin();
-    expect(begun).toEqual({
+    const device = await startDevice();
+    expect(device).toEqual({
       device_code: expect.any(String),
       user_code: expect.stringMatching(/^[B-Z]{4}-[B-Z]{4}$/),
       verification_uri: `${auth.url}/device`,
       ...{ expires_in: 600, interval: 5 },
     });
-    expect(await poll(begun)).toMatchObject({ error: "authorization_pending" });
+    expect(await poll(device)).toMatchObject({ error: "authorization_pending" });
 
     // As people type it.
-    const { reply, shown } = await approve(person, ` ${begun.user_code.replace("-", "").toLowerCase()} `);
+    const { reply, shown } = await approve(person, ` ${device.user_code.replace("-", "").toLowerCase()} `);
     expect(await reply.text()).toBe("the command line is signed in");
     expect(shown.at(-1)?.commandLine).toMatchObject({
       machine: "laptop",
-      device: { userCode: begun.user_code, address: expect.stringContaining("127.0.0.1") },
+      device: { userCode: device.user_code, address: expect.stringContaining("127.0.0.1") },
     });
 
-    const { access_token: token } = await poll(begun);
+    const { access_token: token } = await poll(device);
     expect(await isGood(token)).toBe(true);
     expect((await tokensOf(person)).at(-1)).toMatchObject({ label: "moorage login on laptop" });
-    expect(await poll(begun)).toMatchObject({ error: "invalid_grant" });
+    expect(await poll(device)).toMatchObject({ error: "invalid_grant" });
     expect(await isGood(token)).toBe(false);
   });
 
   test("who refuses gives nothing, and the device is told", async () => {
-    const begun = await begin();
-    const { reply } = await approve(await world.customer(), begun.user_code, "refuse");
+    const device = await startDevice();
+    const { reply } = await approve(await world.customer(), device.user_code, "refuse");
     expect(await reply.text()).toContain("not signed in");
-    expect(await poll(begun)).toMatchObject({ error: "access_denied" });
+    expect(await poll(device)).toMatchObject({ error: "access_denied" });
   });
 
   test("a code is good for one person: a second one who types it is told, and changes nothing", async () => {
     const [first, second] = [await world.customer(), await world.customer()];
-    const begun = await begin();
-    await approve(first, begun.user_code);
-    expect(await faultAfter(begun.user_code)).toContain("used before");
-    const { access_token: token } = await poll(begun);
+    const device = await startDevice();
+    await approve(first, device.user_code);
+    expect(await faultAfter(device.user_code)).toContain("used before");
+    const { access_token: token } = await poll(device);
     expect((await world.as(token).get("/v4/profile")).body).toMatchObject({ username: first.username });
     expect(await tokensOf(second)).toHaveLength(1);
   });
@@ -243,24 +243,24 @@ describe("by a device code", () => {
   test("a wrong code, and one that has expired after ten minutes, are told apart", async () => {
     expect(await faultAfter("BBBB-BBBB")).toContain("no such code");
     expect(await faultAfter("")).toContain("Type the code");
-    const begun = await begin();
+    const device = await startDevice();
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 11 * 60_000 });
-    expect(await faultAfter(begun.user_code)).toContain("expired");
-    expect(await poll(begun)).toMatchObject({ error: "expired_token" });
+    expect(await faultAfter(device.user_code)).toContain("expired");
+    expect(await poll(device)).toMatchObject({ error: "expired_token" });
   });
 
   test("a form from another site signs nothing in", async () => {
-    const begun = await begin();
+    const device = await startDevice();
     const browser = auth.browser();
     await browser.get("/device");
-    await browser.post("/device", { user_code: begun.user_code, xsrf: "guessed" });
-    expect(await poll(begun)).toMatchObject({ error: "authorization_pending" });
+    await browser.post("/device", { user_code: device.user_code, xsrf: "guessed" });
+    expect(await poll(device)).toMatchObject({ error: "authorization_pending" });
   });
 
   test("a link does not carry the code: the person types it", async () => {
-    const begun = await begin();
-    const page = await (await auth.browser().get(`/device?user_code=${begun.user_code}`)).text();
-    expect(page).not.toContain(begun.user_code);
+    const device = await startDevice();
+    const page = await (await auth.browser().get(`/device?user_code=${device.user_code}`)).text();
+    expect(page).not.toContain(device.user_code);
   });
 
   test("apps of third parties have no device flow", async () => {
@@ -272,9 +272,9 @@ describe("by a device code", () => {
   });
 
   test("neither code lies in the database", async () => {
-    const begun = await begin();
+    const device = await startDevice();
     const rows = JSON.stringify(await world.db.selectFrom("auth_records").selectAll().execute());
-    for (const secret of [begun.device_code, begun.user_code, begun.user_code.replace("-", "")])
+    for (const secret of [device.device_code, device.user_code, device.user_code.replace("-", "")])
       expect(rows).not.toContain(secret);
   });
 });

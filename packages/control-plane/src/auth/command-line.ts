@@ -27,8 +27,8 @@ export const commandLineClient: ClientMetadata & Own = {
 const LONGEST_NAME = 60;
 
 /** What the computer calls itself: anybody's text, so it is short, on one line, and in the order in which it is read. */
-export function machineOf(said: unknown): string {
-  const name = typeof said === "string" ? said.replaceAll(/[\p{C}\p{Z}]+/gu, " ").trim() : "";
+export function machineOf(deviceName: unknown): string {
+  const name = typeof deviceName === "string" ? deviceName.replaceAll(/[\p{C}\p{Z}]+/gu, " ").trim() : "";
   return Array.from(name).slice(0, LONGEST_NAME).join("") || "an unnamed computer";
 }
 

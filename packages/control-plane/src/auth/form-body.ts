@@ -2,7 +2,7 @@ import busboy from "busboy";
 import { DomainError } from "#platform/errors.ts";
 
 const limits = { fields: 30, fieldNameSize: 100, fieldSize: 8 * 1024, files: 0, parts: 30 };
-const WANTED = "The body must be a form: application/x-www-form-urlencoded or multipart/form-data.";
+const FORM_EXPECTED = "The body must be a form: application/x-www-form-urlencoded or multipart/form-data.";
 
 const refused = (reason: string): DomainError => new DomainError("invalid", { reason });
 
@@ -12,7 +12,7 @@ export async function readForm(contentType: string | undefined, body: Buffer): P
   if (body.length === 0) return new URLSearchParams();
   if (type.trim().toLowerCase() === "application/x-www-form-urlencoded") return new URLSearchParams(body.toString());
   if (type.trim().toLowerCase() === "multipart/form-data") return readMultipart(contentType as string, body);
-  throw refused(WANTED);
+  throw refused(FORM_EXPECTED);
 }
 
 function readMultipart(contentType: string, body: Buffer): Promise<URLSearchParams> {

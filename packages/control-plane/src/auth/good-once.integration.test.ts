@@ -44,12 +44,12 @@ async function startProcess() {
   const tokens = createTokenCache(() => started);
   const state = { listening: false };
   const listening = listen(world.databaseUrl, "identity", createLog("test", "silent"), {
-    heard: () => tokens.forget(),
-    began: () => {
+    onNotification: () => tokens.forget(),
+    onConnect: () => {
       tokens.open();
       state.listening = true;
     },
-    ended: () => tokens.close(),
+    onDisconnect: () => tokens.close(),
   });
   await vi.waitFor(() => expect(state.listening).toBe(true), { timeout: 60_000 });
   const authenticate = createAuthenticate({ db: world.db, clock: () => new Date(), tokens });
@@ -64,15 +64,15 @@ async function startProcess() {
 }
 
 const areAccepted = async (...tokens: string[]): Promise<boolean> => {
-  const asked = tokens.flatMap((token) => processes.map(({ accepts }) => accepts(token)));
-  return (await Promise.all(asked)).every((accepts) => accepts);
+  const checks = tokens.flatMap((token) => processes.map(({ accepts }) => accepts(token)));
+  return (await Promise.all(checks)).every((accepts) => accepts);
 };
 const die = async (...tokens: string[]): Promise<boolean> => {
   const until = Date.now() + 60_000;
   const dieOf = async (accepts: (token: string) => Promise<boolean>, token: string): Promise<boolean> =>
     !(await accepts(token)) || (Date.now() < until && (await pause(20), dieOf(accepts, token)));
-  const asked = tokens.flatMap((token) => processes.map(({ accepts }) => dieOf(accepts, token)));
-  return (await Promise.all(asked)).every((dead) => dead);
+  const checks = tokens.flatMap((token) => processes.map(({ accepts }) => dieOf(accepts, token)));
+  return (await Promise.all(checks)).every((dead) => dead);
 };
 const errorOf = async (reply: Response): Promise<string> => {
   const { error, error_description } = (await reply.json()) as Record<string, string>;
@@ -210,9 +210,9 @@ describe("what ends a client ends what it was given, in every process", () => {
   test("a client that changed while a person was asked gets nothing", async () => {
     const app = await auth.newApp(person);
     const browser = auth.browser();
-    const asked = { client_id: app.id, response_type: "code", scope: "images:read_only" };
-    await authorize(browser, person, asked);
-    const page = await browser.get(authorizePath({ ...asked, scope: "account:read_only" }));
+    const query = { client_id: app.id, response_type: "code", scope: "images:read_only" };
+    await authorize(browser, person, query);
+    const page = await browser.get(authorizePath({ ...query, scope: "account:read_only" }));
     const at = new URL(page.headers.get("location") ?? "", auth.url).pathname;
     await person.put(`/v4/account/oauth-clients/${app.id}`, { public: true });
     const reply = await browser.post(`${at}/consent`);

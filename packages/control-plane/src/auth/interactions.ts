@@ -15,7 +15,7 @@ export type CommandLineLogin = {
 /** What a browser was sent to us for. */
 export type Interaction = {
   uid: string;
-  wants: "sign-in" | "consent";
+  prompt: "sign-in" | "consent";
   /** Who sent it; undefined when it comes from our own pages. */
   app: { id: string; label: string; thumbnailUrl: string | null; redirectsTo: string } | undefined;
   /** Set where `moorage login` asks: which computer, and how it was asked for. */

@@ -51,8 +51,8 @@ function adjustScopes({ Grant, RefreshToken }: Provider): void {
   Grant.prototype.getOIDCScopeEncountered = function (this: Grant) {
     return included(listOf(this.getOIDCScope())).join(" ");
   };
-  Grant.prototype.getOIDCScopeFiltered = function (this: Grant, wanted) {
-    return within(listOf(this.getOIDCScope()), wanted).join(" ");
+  Grant.prototype.getOIDCScopeFiltered = function (this: Grant, requested) {
+    return within(listOf(this.getOIDCScope()), requested).join(" ");
   };
   Object.defineProperty(RefreshToken.prototype, "scopes", {
     get(this: RefreshToken) {

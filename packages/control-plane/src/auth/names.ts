@@ -3,7 +3,7 @@ import type { Person } from "./interactions.ts";
 /** The provider calls everything by a text. Ours of a person and of an app grant are no secrets: they open nothing. */
 const joined = (accountId: number, id: number): string => `${accountId}.${id}`;
 
-function parted(name: string | undefined): [accountId: number, id: number] | undefined {
+function parsed(name: string | undefined): [accountId: number, id: number] | undefined {
   const [, accountId, id] = /^(\d{1,16})\.(\d{1,16})$/.exec(name ?? "") ?? [];
   return accountId === undefined || id === undefined ? undefined : [Number(accountId), Number(id)];
 }
@@ -11,7 +11,7 @@ function parted(name: string | undefined): [accountId: number, id: number] | und
 export const nameOfPerson = ({ accountId, userId }: Person): string => joined(accountId, userId);
 
 export function personOf(name: string | undefined): Person | undefined {
-  const [accountId, userId] = parted(name) ?? [];
+  const [accountId, userId] = parsed(name) ?? [];
   return accountId === undefined || userId === undefined ? undefined : { accountId, userId };
 }
 
@@ -19,6 +19,6 @@ export type AppGrantRef = { accountId: number; id: number };
 export const nameOfAppGrant = ({ accountId, id }: AppGrantRef): string => joined(accountId, id);
 
 export function appGrantOf(name: string | undefined): AppGrantRef | undefined {
-  const [accountId, id] = parted(name) ?? [];
+  const [accountId, id] = parsed(name) ?? [];
   return accountId === undefined || id === undefined ? undefined : { accountId, id };
 }

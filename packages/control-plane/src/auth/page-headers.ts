@@ -10,14 +10,14 @@ export type PageSettings = {
  * Browsers hold redirects that follow a form to `form-action` too: a page whose form may end at an app names where
  * that is.
  */
-const policy = ({ imagesFrom }: PageSettings, leadsTo: readonly string[] = []): string =>
+const policy = ({ imagesFrom }: PageSettings, formTargets: readonly string[] = []): string =>
   [
     "default-src 'none'",
     "style-src 'self'",
     "script-src 'self'",
     "connect-src 'self'",
     ["img-src 'self'", ...(imagesFrom === undefined ? [] : [new URL(imagesFrom).origin])].join(" "),
-    ["form-action 'self'", ...leadsTo].join(" "),
+    ["form-action 'self'", ...formTargets].join(" "),
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join("; ");
@@ -39,6 +39,6 @@ export function sourceOf(redirectUri: string): string {
   return origin === "null" ? protocol : origin;
 }
 
-export function letFormLeadTo(reply: FastifyReply, settings: PageSettings, redirectUri: string): void {
+export function allowFormTarget(reply: FastifyReply, settings: PageSettings, redirectUri: string): void {
   reply.header("content-security-policy", policy(settings, [sourceOf(redirectUri)]));
 }

@@ -182,11 +182,11 @@ function requireKnownScopes(ctx: KoaContextWithOIDC): void {
   if (ctx.oidc.client?.clientId === OWN_PAGES) return;
   // As it came: of its own list the provider has dropped by now what it does not know.
   const given = ctx.query.scope ?? ctx.oidc.body?.scope;
-  const asked = (typeof given === "string" ? given : "").split(" ").filter((each) => each !== "");
-  const unknown = ofApi(asked).filter((scope) => !allScopes.includes(scope));
+  const requested = (typeof given === "string" ? given : "").split(" ").filter((each) => each !== "");
+  const unknown = ofApi(requested).filter((scope) => !allScopes.includes(scope));
   if (unknown.length > 0)
     throw new errors.CustomOIDCProviderError("invalid_scope", `there is no scope ${unknown.join(" and no scope ")}`);
-  if (ofApi(asked).length === 0) throw new errors.CustomOIDCProviderError("invalid_scope", `scope must ${NAMES}`);
+  if (ofApi(requested).length === 0) throw new errors.CustomOIDCProviderError("invalid_scope", `scope must ${NAMES}`);
 }
 
 async function findGrant({ oidc }: KoaContextWithOIDC) {

@@ -17,7 +17,7 @@ afterAll(async () => {
 test.each(redirects)("of a registered address that is $kind nothing but itself is accepted", async (each) => {
   const person = await world.customer();
   const app = await auth.newApp(person, { redirect_uri: each.registered });
-  const asked = { client_id: app.id, response_type: "code", scope: "images:read_only", state: "s" };
+  const query = { client_id: app.id, response_type: "code", scope: "images:read_only", state: "s" };
   // An empty one is one that was left out.
   const others = each.others.filter((other) => other !== "");
   expect(others.length).toBeGreaterThanOrEqual(38);
@@ -26,12 +26,12 @@ test.each(redirects)("of a registered address that is $kind nothing but itself i
   // Nor is an error sent there.
   for (const given of others)
     for (const response_type of ["code", "token"]) {
-      const reply = await auth.browser().get(authorizePath({ ...asked, redirect_uri: given, response_type }));
+      const reply = await auth.browser().get(authorizePath({ ...query, redirect_uri: given, response_type }));
       if (reply.status !== 400 || reply.headers.has("location")) accepted.push(given);
     }
   expect(accepted).toEqual([]);
   for (const given of [...each.same, undefined]) {
-    const { back } = await authorize(auth.browser(), person, { ...asked, redirect_uri: given });
+    const { back } = await authorize(auth.browser(), person, { ...query, redirect_uri: given });
     expect(back?.href.split("?code=")[0]).toBe(new URL(given ?? each.registered).href);
   }
 });
@@ -39,8 +39,8 @@ test.each(redirects)("of a registered address that is $kind nothing but itself i
 test("a client that the operator trusts may add a query, and no other", async () => {
   const person = await world.customer();
   const app = await auth.newApp(person);
-  const asked = { client_id: app.id, response_type: "code", scope: "images:read_only", state: "s" };
-  const longer = { ...asked, redirect_uri: `${app.redirectUri}?returnTo=%2Fa` };
+  const query = { client_id: app.id, response_type: "code", scope: "images:read_only", state: "s" };
+  const longer = { ...query, redirect_uri: `${app.redirectUri}?returnTo=%2Fa` };
   expect((await auth.browser().get(authorizePath(longer))).status).toBe(400);
   await world.operator.post(`/admin/oauth-clients/${app.id}/trust`, { may_add_query: true });
   const { back } = await authorize(auth.browser(), person, longer);

@@ -14,7 +14,7 @@ import { readAuthorizeQuery, readDeviceForm, readTokenForm } from "./requests.ts
 
 /** How often a device may ask, and people may guess: seconds to wait, or 0. */
 export type DeviceLimits = {
-  begin(ip: string): Promise<number>;
+  start(ip: string): Promise<number>;
   typeCode(ip: string): Promise<number>;
   poll(ip: string, deviceCode: string): Promise<number>;
 };
@@ -84,7 +84,7 @@ function formRoutes(app: FastifyInstance, handOver: HandOver, limits: DeviceLimi
       return handOver(request, reply, { accept, form });
     });
     scope.post(paths.deviceAuthorization, async (request, reply) => {
-      requireNoWait(reply, await limits.begin(request.ip));
+      requireNoWait(reply, await limits.start(request.ip));
       return handOver(request, reply, { accept, form: readDeviceForm(await formOf(request)) });
     });
     scope.post(paths.revoke, async (request, reply) =>
@@ -103,13 +103,13 @@ function requireNoWait(reply: FastifyReply, seconds: number): void {
 
 /** In the form of RFC 6749, which is not the API's. */
 function answerAsOAuth(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const said = (status: number, code: string, description: string): FastifyReply =>
+  const sendError = (status: number, code: string, description: string): FastifyReply =>
     reply.status(status).type("application/json").send({ error: code, error_description: description });
-  if (error instanceof DomainError) return said(400, "invalid_request", error.message);
+  if (error instanceof DomainError) return sendError(400, "invalid_request", error.message);
   const status = error.statusCode ?? 500;
-  if (status < 500) return said(status, "invalid_request", error.message);
+  if (status < 500) return sendError(status, "invalid_request", error.message);
   request.log.error({ err: error }, "request failed");
-  return said(500, "server_error", "something went wrong on our side; the request can be tried again");
+  return sendError(500, "server_error", "something went wrong on our side; the request can be tried again");
 }
 
 /** Only to where we are: an address that others may name must not lead to them. */

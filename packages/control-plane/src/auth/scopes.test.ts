@@ -38,7 +38,7 @@ describe("what of the wanted may be had", () => {
       ["openid", "*"],
       ["openid", "*"],
     ],
-  ])("holding %j, of %j: %j", (held, wanted, had) => {
-    expect(within(held, wanted)).toEqual(had);
+  ])("holding %j, of %j: %j", (held, requested, had) => {
+    expect(within(held, requested)).toEqual(had);
   });
 });

@@ -27,9 +27,9 @@ export const included = (scopes: readonly string[]): string[] => [
 ];
 
 /** What of the wanted who holds these may have, without what another of them includes. */
-export function within(held: readonly string[], wanted: Iterable<string>): string[] {
-  const asked = new Set(wanted);
-  const allowed = included(held).filter((scope) => asked.has(scope));
+export function within(held: readonly string[], requested: Iterable<string>): string[] {
+  const requestedSet = new Set(requested);
+  const allowed = included(held).filter((scope) => requestedSet.has(scope));
   return allowed.filter(
     (scope) => scope === OPENID || !ofApi(allowed).some((other) => other !== scope && covers([other], [scope])),
   );

@@ -9,7 +9,7 @@ import { openCommandLineGrant } from "./command-line-grants.ts";
 import type { CommandLineLogin, Interaction, Interactions, Person } from "./interactions.ts";
 import { lifetimes } from "./lifetimes.ts";
 import { nameOfAppGrant, nameOfPerson, personOf } from "./names.ts";
-import { letFormLeadTo, type PageSettings } from "./page-headers.ts";
+import { allowFormTarget, type PageSettings } from "./page-headers.ts";
 import { ENDED } from "./pages.ts";
 import { OWN_PAGES, paths, SIGNED_IN } from "./provider.ts";
 import { ofApi } from "./scopes.ts";
@@ -21,8 +21,8 @@ export type InteractionDeps = AdapterDeps & {
   publicUrl: string | undefined;
 };
 
-type Wants = Interaction["wants"];
-const wantsOf = ({ prompt }: Kept): Wants => (prompt.name === "login" ? "sign-in" : "consent");
+type PromptKind = Interaction["prompt"];
+const promptOf = ({ prompt }: Kept): PromptKind => (prompt.name === "login" ? "sign-in" : "consent");
 const ended = (): DomainError => new DomainError("wrong-state", { reason: ENDED.text });
 const paramOf = ({ params }: Kept, name: string): string => {
   const value = params[name];
@@ -42,9 +42,9 @@ export function createInteractions(deps: InteractionDeps): Interactions {
       throw error;
     }
   };
-  const need = async (request: FastifyRequest, reply: FastifyReply, wants: Wants): Promise<Kept> => {
+  const need = async (request: FastifyRequest, reply: FastifyReply, prompt: PromptKind): Promise<Kept> => {
     const kept = await find(request, reply);
-    if (kept === undefined || wantsOf(kept) !== wants) throw ended();
+    if (kept === undefined || promptOf(kept) !== prompt) throw ended();
     return kept;
   };
   const finish = async (...[request, reply, result, options]: Finish): Promise<void> => {
@@ -57,10 +57,10 @@ export function createInteractions(deps: InteractionDeps): Interactions {
       const kept = await find(request, reply);
       if (kept === undefined) return undefined;
       const redirectUri = paramOf(kept, "redirect_uri");
-      if (redirectUri !== "") letFormLeadTo(reply, settings, redirectUri);
+      if (redirectUri !== "") allowFormTarget(reply, settings, redirectUri);
       return {
         uid: kept.uid,
-        wants: wantsOf(kept),
+        prompt: promptOf(kept),
         app: await appOf(deps, kept),
         commandLine: await commandLineOf(provider, kept),
         scopes: scopesOf(kept),

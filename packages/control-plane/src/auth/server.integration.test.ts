@@ -28,8 +28,8 @@ describe("over https", () => {
       ...{ authUrl: "https://login.example.com", publicUrl: "https://api.example.com" },
     });
     const app = await auth.newApp(person);
-    const asked = { client_id: app.id, response_type: "code", scope: "images:read_only" };
-    const reply = await secure.browser().get(authorizePath(asked), { host: "evil.example" });
+    const query = { client_id: app.id, response_type: "code", scope: "images:read_only" };
+    const reply = await secure.browser().get(authorizePath(query), { host: "evil.example" });
     const cookies = reply.headers.getSetCookie();
     expect(cookies.map((each) => each.split("=", 1)[0])).toEqual([
       ...["__Secure-moorage-interaction", "__Secure-moorage-interaction.sig"],

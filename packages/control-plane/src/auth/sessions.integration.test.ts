@@ -29,9 +29,9 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-const asking = (app: App, scope: string) => ({ client_id: app.id, response_type: "code", scope, state: "s" });
-const wanted = async (browser: AuthBrowser, app: App, scope: string, who = person): Promise<string[]> =>
-  (await authorize(browser, who, asking(app, scope))).shown.map(({ wants }) => wants);
+const queryOf = (app: App, scope: string) => ({ client_id: app.id, response_type: "code", scope, state: "s" });
+const promptsOf = async (browser: AuthBrowser, app: App, scope: string, who = person): Promise<string[]> =>
+  (await authorize(browser, who, queryOf(app, scope))).shown.map(({ prompt }) => prompt);
 const whoIn = async (browser: AuthBrowser): Promise<{ person?: object; uid?: string }> => {
   const reply = await browser.get("/whoami");
   return reply.headers.get("content-type")?.includes("json") === true ? ((await reply.json()) as object) : {};
@@ -42,28 +42,28 @@ const sessionCookie = (browser: AuthBrowser): string | undefined =>
 describe("consent", () => {
   test("is asked for once in a session, and again when the app wants more", async () => {
     const [app, browser] = [await auth.newApp(person), auth.browser()];
-    expect(await wanted(browser, app, "databases:read_write")).toEqual(["sign-in", "consent"]);
-    expect(await wanted(browser, app, "databases:read_write")).toEqual([]);
-    expect(await wanted(browser, app, "databases:read_only")).toEqual([]);
-    expect(await wanted(browser, app, "databases:read_write images:read_only")).toEqual(["consent"]);
-    expect(await wanted(browser, await auth.newApp(person), "databases:read_only")).toEqual(["consent"]);
+    expect(await promptsOf(browser, app, "databases:read_write")).toEqual(["sign-in", "consent"]);
+    expect(await promptsOf(browser, app, "databases:read_write")).toEqual([]);
+    expect(await promptsOf(browser, app, "databases:read_only")).toEqual([]);
+    expect(await promptsOf(browser, app, "databases:read_write images:read_only")).toEqual(["consent"]);
+    expect(await promptsOf(browser, await auth.newApp(person), "databases:read_only")).toEqual(["consent"]);
   });
 
   test("is asked for each time where another program may have taken the app's place", async () => {
     const browser = auth.browser();
     for (const redirect_uri of ["http://127.0.0.1/back", "com.example.app:/back"]) {
       const app = await auth.newApp(person, { redirect_uri });
-      const asked = asking(app, "databases:read_only");
+      const query = queryOf(app, "databases:read_only");
       for (let times = 0; times < 2; times++)
-        expect((await authorize(browser, person, asked)).shown.map(({ wants }) => wants)).toContain("consent");
+        expect((await authorize(browser, person, query)).shown.map(({ prompt }) => prompt)).toContain("consent");
     }
   });
 
   test("gives exactly what was shown, and the app is listed with it", async () => {
     const app = await auth.newApp(person, { label: "Listed" });
-    const { shown } = await authorize(auth.browser(), person, asking(app, "linodes:*,events:read_only"));
+    const { shown } = await authorize(auth.browser(), person, queryOf(app, "linodes:*,events:read_only"));
     expect(shown.at(-1)).toMatchObject({
-      wants: "consent",
+      prompt: "consent",
       app: { id: app.id, label: "Listed", thumbnailUrl: null, redirectsTo: app.redirectUri },
       scopes: ["computes:read_write", "events:read_only"],
       person: { accountId: person.accountId, userId: person.userId },
@@ -81,7 +81,7 @@ describe("consent", () => {
 
   test("that was refused gives nothing", async () => {
     const app = await auth.newApp(person);
-    await authorize(auth.browser(), person, asking(app, "events:read_only"), "refuse");
+    await authorize(auth.browser(), person, queryOf(app, "events:read_only"), "refuse");
     expect(await world.db.selectFrom("app_grants").where("client_id", "=", app.id).execute()).toEqual([]);
   });
 
@@ -102,7 +102,7 @@ describe("consent", () => {
 describe("an interaction", () => {
   test("is one browser's", async () => {
     const app = await auth.newApp(person);
-    const reply = await auth.browser().get(authorizePath(asking(app, "images:read_only")));
+    const reply = await auth.browser().get(authorizePath(queryOf(app, "images:read_only")));
     const at = new URL(reply.headers.get("location") ?? "", auth.url).pathname;
     const other = auth.browser();
     expect((await other.get(at)).status).toBe(404);
@@ -118,7 +118,7 @@ describe("an interaction", () => {
     ]) {
       const app = await auth.newApp(person, { redirect_uri });
       const browser = auth.browser();
-      const reply = await browser.get(authorizePath(asking(app, "images:read_only")));
+      const reply = await browser.get(authorizePath(queryOf(app, "images:read_only")));
       const page = await browser.get(reply.headers.get("location") ?? "");
       expect(page.headers.get("content-security-policy")).toContain(`form-action 'self' ${source};`);
     }
@@ -127,7 +127,7 @@ describe("an interaction", () => {
   test("cannot be consented to before somebody signed in", async () => {
     const app = await auth.newApp(person);
     const browser = auth.browser();
-    const reply = await browser.get(authorizePath(asking(app, "images:read_only")));
+    const reply = await browser.get(authorizePath(queryOf(app, "images:read_only")));
     const at = new URL(reply.headers.get("location") ?? "", auth.url).pathname;
     expect((await browser.post(`${at}/consent`)).status).toBe(400);
   });
@@ -135,7 +135,7 @@ describe("an interaction", () => {
 
 describe("a session", () => {
   const signedIn = async (who = person, browser = auth.browser()): Promise<AuthBrowser> => {
-    await authorize(browser, who, asking(await auth.newApp(who), "images:read_only"));
+    await authorize(browser, who, queryOf(await auth.newApp(who), "images:read_only"));
     return browser;
   };
   const whose = ({ accountId, userId }: Customer) => ({ person: { accountId, userId } });
@@ -143,9 +143,9 @@ describe("a session", () => {
   test("begins under a new name, whatever cookie came before", async () => {
     const browser = auth.browser();
     const app = await auth.newApp(person);
-    await authorize(browser, person, asking(app, "images:read_only"));
+    await authorize(browser, person, queryOf(app, "images:read_only"));
     const first = sessionCookie(browser);
-    await authorize(browser, person, { ...asking(app, "images:read_only"), prompt: "login" });
+    await authorize(browser, person, { ...queryOf(app, "images:read_only"), prompt: "login" });
     expect(sessionCookie(browser)).not.toBe(first);
     const former = world.db.selectFrom("auth_records").where("key_sha256", "=", sha256(first ?? ""));
     expect(await former.execute()).toEqual([]);
@@ -155,11 +155,11 @@ describe("a session", () => {
     const browser = auth.browser();
     const app = await auth.newApp(person);
     const other = await world.customer();
-    await authorize(browser, person, asking(app, "images:read_only"));
+    await authorize(browser, person, queryOf(app, "images:read_only"));
     const { uid } = await whoIn(browser);
-    const asked = { ...asking(app, "images:read_only"), prompt: "login" };
-    const { shown, back } = await authorize(browser, other, asked);
-    expect(shown.map(({ wants }) => wants)).toEqual(["sign-in", "consent"]);
+    const query = { ...queryOf(app, "images:read_only"), prompt: "login" };
+    const { shown, back } = await authorize(browser, other, query);
+    expect(shown.map(({ prompt }) => prompt)).toEqual(["sign-in", "consent"]);
     expect(back?.searchParams.get("code")).not.toBeNull();
     const now = await whoIn(browser);
     expect(now).toMatchObject(whose(other));
@@ -205,7 +205,7 @@ describe("a session", () => {
       await endSessions(tx, person);
     });
     await held.promise;
-    const under = browser.get(authorizePath(asking(app, "events:read_only")));
+    const under = browser.get(authorizePath(queryOf(app, "events:read_only")));
     await vi.waitFor(async () => expect(await countWaiting(world)).toBe(1), { timeout: 60_000, interval: 20 });
     lock.resolve();
     await Promise.all([ending, under]);
@@ -217,16 +217,16 @@ describe("our own pages", () => {
   test("sign in without consent and without a token, and lead back", async () => {
     const browser = auth.browser();
     const before = await world.db.selectFrom("app_grants").select("id").execute();
-    const asked = Object.fromEntries(new URL(auth.interactions.signInAt("/security?a=b"), auth.url).searchParams);
-    const { reply, shown } = await authorize(browser, person, asked);
-    expect(shown.map(({ wants, app }) => [wants, app])).toEqual([["sign-in", undefined]]);
+    const query = Object.fromEntries(new URL(auth.interactions.signInAt("/security?a=b"), auth.url).searchParams);
+    const { reply, shown } = await authorize(browser, person, query);
+    expect(shown.map(({ prompt, app }) => [prompt, app])).toEqual([["sign-in", undefined]]);
     expect(new URL(reply.url).pathname).toBe("/security");
     expect(await whoIn(browser)).toMatchObject({ person: { userId: person.userId } });
     expect(await world.db.selectFrom("app_grants").select("id").execute()).toEqual(before);
     const again = Object.fromEntries(
       new URL(auth.interactions.signInAt("/security", { again: true }), auth.url).searchParams,
     );
-    expect((await authorize(browser, person, again)).shown.map(({ wants }) => wants)).toEqual(["sign-in"]);
+    expect((await authorize(browser, person, again)).shown.map(({ prompt }) => prompt)).toEqual(["sign-in"]);
   });
 
   test.each(["https://evil.example/", "//evil.example/", "/\\evil.example", "/\t/evil.example", "evil"])(
@@ -243,7 +243,7 @@ test("nothing that opens a door lies in the database as it is", async () => {
   const app = await auth.newApp(person);
   const { code } = await codeFor(auth, app, person, {}, browser);
   const tokens = await tokensFor(auth, app, person);
-  const waiting = await browser.get(authorizePath(asking(app, "account:read_only")));
+  const waiting = await browser.get(authorizePath(queryOf(app, "account:read_only")));
   const uid = waiting.headers.get("location")?.split("/").at(-1) ?? "";
   const secrets = [code, tokens.access_token, tokens.refresh_token, app.secret, uid, sessionCookie(browser) ?? ""];
   const tables = ["auth_records", "tokens", "app_grants", "oauth_clients", "signing_keys", "audit"] as const;

@@ -1,6 +1,6 @@
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
-import { lockBooks } from "./lock-books.ts";
+import { lockBilling } from "./lock-billing.ts";
 import type { Adjustment } from "./rating.ts";
 
 export type NewAdjustment = { accountId: number; invoiceId: number | null; label: string; amountMicros: number };
@@ -14,16 +14,16 @@ export async function adjust(
   { accountId, invoiceId, label, amountMicros }: NewAdjustment,
   now: Date,
 ): Promise<Adjustment> {
-  const { at, closed } = await lockBooks(tx, accountId, now);
-  const said = await tx
+  const { at, closed } = await lockBilling(tx, accountId, now);
+  const written = await tx
     .selectFrom("adjustments")
     .selectAll()
     .where("account_id", "=", accountId)
     .where("invoice_id", "is not distinct from", invoiceId)
     .where("label", "=", label)
     .executeTakeFirst();
-  if (said?.amount_micros === amountMicros) return said;
-  if (said !== undefined)
+  if (written?.amount_micros === amountMicros) return written;
+  if (written !== undefined)
     throw new DomainError("wrong-state", {
       reason: `"${label}" was written before, with another amount, and stays. Write the rest under another label.`,
     });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { createTurns } from "#platform/turns.ts";
+import { limitConcurrency } from "#platform/limit-concurrency.ts";
 import type { PdfOrder } from "./invoice-pdf.ts";
 
 /**
@@ -8,9 +8,9 @@ import type { PdfOrder } from "./invoice-pdf.ts";
  * interface answers others meanwhile.
  */
 export function createPdfDrawer(): (order: PdfOrder) => Promise<Uint8Array<ArrayBuffer>> {
-  const inTurn = createTurns({ atOnce: 1, mostWaiting: 20 });
+  const oneAtATime = limitConcurrency({ atOnce: 1, mostWaiting: 20 });
   return (order) =>
-    inTurn(async () => {
+    oneAtATime(async () => {
       const thread = new Worker(new URL("./pdf-thread.ts", import.meta.url), { workerData: order });
       // An error of the thread rejects this; whatever comes of it, the thread is gone afterwards.
       try {

@@ -4,8 +4,8 @@ import { notFound } from "#platform/errors.ts";
 import { inCents } from "./money.ts";
 import { monthOf } from "./months.ts";
 import { rateOpenMonths } from "./open-months.ts";
-import { readPromotions } from "./rating-input-store.ts";
-import type { Promotion, RatedInvoice } from "./rating.ts";
+import { readCredits } from "./rating-input-store.ts";
+import type { Credit, RatedInvoice } from "./rating.ts";
 
 /** What an account has used so far and no invoice holds: as if its invoices were made now. */
 export async function estimate(db: Db | Tx, accountId: number, now: Date): Promise<RatedInvoice> {
@@ -31,33 +31,33 @@ const together = (a: RatedInvoice, b: RatedInvoice): RatedInvoice => ({
 });
 
 /** Those that are running and have something left, the oldest first; with what the estimate of this month takes. */
-export async function viewPromotions(
+export async function viewCredits(
   db: Db | Tx,
   accountId: number,
   now: Date,
   { lines }: Pick<RatedInvoice, "lines">,
 ): Promise<PromotionView[]> {
-  const promotions = await readPromotions(db, [accountId], monthOf(now));
-  return promotions
+  const credits = await readCredits(db, [accountId], monthOf(now));
+  return credits
     .filter(({ granted_at, expires_at }) => granted_at <= now && (expires_at === null || expires_at > now))
     .filter(({ credit_micros, used_micros }) => used_micros < credit_micros)
     .sort((a, b) => a.granted_at.getTime() - b.granted_at.getTime() || a.id - b.id)
-    .map((promotion) => viewOf(promotion, takenFrom(promotion, lines)));
+    .map((credit) => viewOf(credit, takenFrom(credit, lines)));
 }
 
-const takenFrom = ({ id }: Promotion, lines: RatedInvoice["lines"]): number =>
-  lines.reduce((sum, { promotion_id, amount_micros }) => (promotion_id === id ? sum - amount_micros : sum), 0);
+const takenFrom = ({ id }: Credit, lines: RatedInvoice["lines"]): number =>
+  lines.reduce((sum, { credit_id, amount_micros }) => (credit_id === id ? sum - amount_micros : sum), 0);
 
-function viewOf(promotion: Promotion, takenMicros: number): PromotionView {
-  const remaining = promotion.credit_micros - promotion.used_micros;
+function viewOf(credit: Credit, takenMicros: number): PromotionView {
+  const remaining = credit.credit_micros - credit.used_micros;
   return {
-    credit_monthly_cap: inCents(promotion.monthly_cap_micros),
+    credit_monthly_cap: inCents(credit.monthly_cap_micros),
     credit_remaining: inCents(remaining),
-    description: promotion.description,
-    expire_dt: promotion.expires_at === null ? null : toTimestamp(promotion.expires_at),
-    image_url: promotion.image_url,
-    service_type: promotion.service_type,
-    summary: promotion.summary,
-    this_month_credit_remaining: inCents(Math.max(0, Math.min(promotion.monthly_cap_micros, remaining) - takenMicros)),
+    description: credit.description,
+    expire_dt: credit.expires_at === null ? null : toTimestamp(credit.expires_at),
+    image_url: credit.image_url,
+    service_type: credit.service_type,
+    summary: credit.summary,
+    this_month_credit_remaining: inCents(Math.max(0, Math.min(credit.monthly_cap_micros, remaining) - takenMicros)),
   };
 }

@@ -5,7 +5,7 @@ import { type InvoiceItemRow, type InvoiceRow, insertInvoices, insertItems, take
 import { balancesOf, postInvoices } from "./ledger-store.ts";
 import { type AccountRow, billToOf, rateOpenMonths } from "./open-months.ts";
 import type { RatedMonth } from "./rate-months.ts";
-import { tellBalances } from "./tell-balance.ts";
+import { notifyBalances } from "./notify-balance.ts";
 
 /** What an account owes after its invoice. */
 export type Owed = { accountId: number; amountMicros: number };
@@ -25,7 +25,7 @@ export async function invoiceAccounts(
   const invoices = await writeInvoices(tx, accounts, until, at);
   const invoiced = [...new Set(invoices.map(({ account_id }) => account_id))];
   const balances = await balancesOf(tx, invoiced);
-  await tellBalances(tx, balances, at);
+  await notifyBalances(tx, balances, at);
   const owed = [...balances].map(([accountId, amountMicros]) => ({ accountId, amountMicros }));
   await afterInvoices(
     tx,
@@ -39,10 +39,10 @@ export async function invoiceAccounts(
  * The last invoice of an account that is being closed, up to the moment at which it was cancelled; the number of the
  * last one, if there was anything to invoice. Nothing that it uses later is ever invoiced.
  */
-export async function closeBooks(tx: Tx, accountId: number, cutoff: Date, at: Date): Promise<number | undefined> {
+export async function closeBilling(tx: Tx, accountId: number, cutoff: Date, at: Date): Promise<number | undefined> {
   const invoices = await writeInvoices(tx, await lockAccounts(tx, [accountId], cutoff), cutoff, at);
   if (invoices.length > 0) await auditInvoices(tx, invoices, cutoff, at);
-  await tellBalances(tx, await balancesOf(tx, [accountId]), at);
+  await notifyBalances(tx, await balancesOf(tx, [accountId]), at);
   return invoices.at(-1)?.id;
 }
 

@@ -29,13 +29,13 @@ async function invoicedWorld(
 }
 
 test("the PDF says who bills whom for what, in text that can be searched, and is the same bytes each time", async () => {
-  await using stage = await invoicedWorld(["shop"], {
+  await using fixture = await invoicedWorld(["shop"], {
     company: "Żółw Łódź & Søn",
     zip: "90-001",
     tax_id: "PL5260001246",
   });
 
-  const reply = await stage.download("pdf");
+  const reply = await fixture.download("pdf");
 
   expect(reply.headers["content-type"]).toBe("application/pdf");
   const text = textOfPdf(reply.rawPayload);
@@ -43,34 +43,34 @@ test("the PDF says who bills whom for what, in text that can be searched, and is
     ...[
       "Harbour Hosting",
       "20457 Hamburg",
-      `Invoice #${stage.id}`,
+      `Invoice #${fixture.id}`,
       "Date: 2026-11-01",
       "Period: 2026-10-01 to 2026-10-31",
     ],
     ...["Żółw Łódź & Søn", "Tax ID: PL5260001246", "Database shop (m1-small), eu-central", "2026-10-30 00:00"],
-    ...["48", "$0.0225", "$1.08", "Total in US dollars", "Amount due", `Invoice #${stage.id}, page 1 of 1`],
+    ...["48", "$0.0225", "$1.08", "Total in US dollars", "Amount due", `Invoice #${fixture.id}, page 1 of 1`],
   ])
     expect(text).toContain(part);
-  expect((await stage.download("pdf")).rawPayload.equals(reply.rawPayload)).toBe(true);
+  expect((await fixture.download("pdf")).rawPayload.equals(reply.rawPayload)).toBe(true);
 });
 
 test("the PDF has the rate of each tax, the country by its name, and whether it is paid", async () => {
   const [valid_from, valid_until] = [new Date("2020-01-01T00:00:00Z"), null];
   const vat = { country: "DE", state: "", name: "VAT", rate_ppm: 190_000, waived_by_tax_id: false };
-  await using stage = await invoicedWorld(["shop"], { country: "DE" }, (world) =>
+  await using fixture = await invoicedWorld(["shop"], { country: "DE" }, (world) =>
     world.db
       .insertInto("tax_rates")
       .values({ ...vat, valid_from, valid_until })
       .execute(),
   );
-  const text = async () => textOfPdf((await stage.download("pdf")).rawPayload);
+  const text = async () => textOfPdf((await fixture.download("pdf")).rawPayload);
 
   expect(await text()).toContain("Germany");
   expect(await text()).toContain("VAT 19 %");
   expect(await text()).toMatch(/Total in US dollars\s+\$1\.29\s+Amount due\s+\$1\.29/);
-  const { accountId } = stage.alice;
+  const { accountId } = fixture.alice;
   const at = new Date("2026-11-03T09:00:00Z");
-  await stage.world.db
+  await fixture.world.db
     .transaction()
     .execute((tx) => postPayment(tx, { accountId, source: 1, amountMicros: 1_290_000, at }));
   expect(await text()).toContain("Paid on 2026-11-03");
@@ -78,9 +78,9 @@ test("the PDF has the rate of each tax, the country by its name, and whether it 
 
 test("a long invoice goes on over pages, each with its column titles, and no line is lost", async () => {
   const labels = Array.from({ length: 90 }, (_, n) => `shop-${n}`);
-  await using stage = await invoicedWorld(labels);
+  await using fixture = await invoicedWorld(labels);
 
-  const text = textOfPdf((await stage.download("pdf")).rawPayload);
+  const text = textOfPdf((await fixture.download("pdf")).rawPayload);
 
   for (const label of labels) expect(text).toContain(`Database ${label} (`);
   const pages = Number(/page 1 of (\d+)/.exec(text)?.[1]);
@@ -89,8 +89,8 @@ test("a long invoice goes on over pages, each with its column titles, and no lin
 });
 
 test("the CSV has a row for each line, and no cell that a spreadsheet would run", async () => {
-  await using stage = await invoicedWorld(["a,b"]);
-  const { world, alice } = stage;
+  await using fixture = await invoicedWorld(["a,b"]);
+  const { world, alice } = fixture;
   const labels = ['=HYPERLINK("http://x")', "+1", "-1", "@sum"];
   for (const label of labels)
     await world.operator.post(`/admin/accounts/${alice.accountId}/adjustments`, { amount: "-0.50", label });

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { endMonth, setPrice, used } from "#testing/invoiced.ts";
 import { newWorld, REGION, type World } from "#testing/world.ts";
-import { closeBooks } from "./invoice-accounts.ts";
+import { closeBilling } from "./invoice-accounts.ts";
 import { verifyLedger } from "./verify-ledger.ts";
 
 type Page<T> = { data: T[]; results: number };
@@ -111,7 +111,7 @@ test("a promotion is used up over months that are invoiced together, no further 
   const alice = await world.customer();
   await used(world, alice.accountId, { from: "2026-08-01T00:00:00Z" });
   await world.db
-    .insertInto("promotions")
+    .insertInto("credits")
     .values({
       ...{ account_id: alice.accountId, description: "d", summary: "Welcome", expires_at: null },
       ...{ credit_micros: 22_000_000, monthly_cap_micros: 10_000_000, granted_at: new Date("2026-08-01T00:00:00Z") },
@@ -143,8 +143,8 @@ test("what is owed with what was owed before is handed on for charging; who has 
   });
 
   expect(charged).toEqual([{ accountId: alice.accountId, amountMicros: 30_000_000 }]);
-  const told = await world.db.selectFrom("notifications").select("account_id").execute();
-  expect(told).toEqual([{ account_id: alice.accountId }]);
+  const notified = await world.db.selectFrom("notifications").select("account_id").execute();
+  expect(notified).toEqual([{ account_id: alice.accountId }]);
 });
 
 test("the list is the oldest first, and is filtered and ordered by its four fields", async () => {
@@ -202,7 +202,7 @@ test("the last invoice of a closed account goes up to the hour that had begun; l
   const cutoff = new Date("2026-11-01T05:20:00Z");
 
   const last = await world.db.transaction().execute(async (tx) => {
-    const id = await closeBooks(tx, alice.accountId, cutoff, world.time.now);
+    const id = await closeBilling(tx, alice.accountId, cutoff, world.time.now);
     await tx.updateTable("accounts").set({ closed_at: cutoff }).where("id", "=", alice.accountId).execute();
     return id;
   });

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { setPrice, used } from "#testing/invoiced.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { endRun } from "./end-run.ts";
+import { runBillingBatch } from "./run-billing-batch.ts";
 import { createInvoiceActivities } from "./invoice-activities.ts";
-import { createMonthEndChore, workflowIdOfRun } from "./month-end.ts";
+import { createMonthEndJob, workflowIdOfRun } from "./month-end.ts";
 import { verifyLedger } from "./verify-ledger.ts";
 
 /** Temporal is down: nothing listens here. Without interceptors a call is not tried again. */
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => temporal[Symbol.asyncDispose]());
 
 /** Accounts that each have a database since the end of September. */
-async function staged(accounts: number) {
+async function billedAccounts(accounts: number) {
   const world = await newWorld();
   world.time.now = new Date("2026-11-01T00:15:00Z");
   await setPrice(world, { hourly: 30_000, monthly: 15_000_000 });
@@ -33,8 +33,8 @@ async function staged(accounts: number) {
   return Object.assign(world, { ids });
 }
 
-const choreOf = (world: World, client: Client) =>
-  createMonthEndChore({ ...world, temporal: client, invoiceDelaySeconds: 600, accountsEach: 2 });
+const jobOf = (world: World, client: Client) =>
+  createMonthEndJob({ ...world, temporal: client, invoiceDelaySeconds: 600, accountsEach: 2 });
 const runsOf = ({ db }: World) =>
   db.selectFrom("billing_runs").selectAll().orderBy("month").orderBy("first_account").execute();
 const openRunsOf = async (world: World): Promise<number> =>
@@ -44,7 +44,7 @@ const invoicesOf = async ({ db }: World): Promise<string[]> =>
     await db.selectFrom("invoices").select(["account_id", "month"]).orderBy("account_id").orderBy("month").execute()
   ).map(({ account_id, month }) => `${account_id} ${month.slice(0, 7)}`);
 /** With Temporal away, only the rows. */
-const cut = (world: World): Promise<void> => choreOf(world, down)().catch(() => {});
+const cut = (world: World): Promise<void> => jobOf(world, down)().catch(() => {});
 
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
   for (let n = 0; !(await holds()); n++) {
@@ -54,14 +54,14 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
 }
 
 test("months that are over become invoices by workflows of a few accounts each, once", async () => {
-  await using world = await staged(5);
+  await using world = await billedAccounts(5);
   const more = createInvoiceActivities({ ...world, afterInvoices: async () => {} });
   await using worker = await startWorker(world, temporal, more);
-  const chore = choreOf(world, worker.client);
+  const job = jobOf(world, worker.client);
 
-  await Promise.all([chore(), chore()]);
+  await Promise.all([job(), job()]);
   await until("every run is finished", async () => (await openRunsOf(world)) === 0);
-  await chore();
+  await job();
 
   const runs = await runsOf(world);
   expect(runs.map(({ month, first_account, last_account }) => [month, first_account, last_account])).toEqual(
@@ -76,7 +76,7 @@ test("months that are over become invoices by workflows of a few accounts each, 
 });
 
 test("a workflow that was lost is started again, because its run is open", async () => {
-  await using world = await staged(1);
+  await using world = await billedAccounts(1);
   await world.db
     .updateTable("accounts")
     .set({ created_at: new Date("2026-10-01T00:00:00Z") })
@@ -89,16 +89,16 @@ test("a workflow that was lost is started again, because its run is open", async
     },
   });
   await using worker = await startWorker(world, temporal, more);
-  const chore = choreOf(world, worker.client);
+  const job = jobOf(world, worker.client);
   const run = worker.client.workflow.getHandle(
     workflowIdOfRun({ month: "2026-10-01", firstAccount: world.ids[0] as number }),
   );
-  await chore();
+  await job();
   const first = (await run.describe()).runId;
   await run.terminate("lost");
   held = false;
 
-  await chore();
+  await job();
   await until("the run is finished", async () => (await openRunsOf(world)) === 0);
 
   expect((await run.describe()).runId).not.toBe(first);
@@ -106,7 +106,7 @@ test("a workflow that was lost is started again, because its run is open", async
 });
 
 test("a month is left alone until some time after its end, and one that was missed is made up for", async () => {
-  await using world = await staged(1);
+  await using world = await billedAccounts(1);
   const months = async () => (await runsOf(world)).map(({ month }) => month);
 
   world.time.now = new Date("2026-10-01T00:09:59Z");
@@ -121,7 +121,7 @@ test("a month is left alone until some time after its end, and one that was miss
 });
 
 test("one account that cannot be invoiced costs no other its invoice; its run stays open until it can", async () => {
-  await using world = await staged(2);
+  await using world = await billedAccounts(2);
   const [first, second] = world.ids as [number, number];
   const size = { memory_mb: 1024, disk_mb: 10_240, vcpus: 1 };
   const plan = { label: "Odd", class: "standard", ...size, hourly_micros: 0, monthly_micros: 0, deprecated: false };
@@ -138,8 +138,8 @@ test("one account that cannot be invoiced costs no other its invoice; its run st
     })
     .execute();
   await cut(world);
-  const deps = { ...world, afterInvoices: async () => {}, turn: (batch: () => Promise<void>) => batch() };
-  const end = () => endRun(deps, { month: "2026-10-01", firstAccount: first });
+  const deps = { ...world, afterInvoices: async () => {}, limited: (batch: () => Promise<void>) => batch() };
+  const end = () => runBillingBatch(deps, { month: "2026-10-01", firstAccount: first });
 
   await expect(end()).rejects.toThrow(`account ${first} could not be invoiced`);
   expect(await invoicesOf(world)).toEqual([`${second} 2026-09`, `${second} 2026-10`]);
@@ -157,13 +157,13 @@ test("one account that cannot be invoiced costs no other its invoice; its run st
 });
 
 test("a control plane that was set back makes no invoices: their numbers could be given out twice", async () => {
-  await using world = await staged(1);
+  await using world = await billedAccounts(1);
   await cut(world);
   await world.db.updateTable("installation").set({ set_back_at: world.time.now }).execute();
-  const deps = { ...world, afterInvoices: async () => {}, turn: (batch: () => Promise<void>) => batch() };
+  const deps = { ...world, afterInvoices: async () => {}, limited: (batch: () => Promise<void>) => batch() };
   const firstAccount = world.ids[0] as number;
 
-  await expect(endRun(deps, { month: "2026-10-01", firstAccount })).rejects.toThrow("restored");
+  await expect(runBillingBatch(deps, { month: "2026-10-01", firstAccount })).rejects.toThrow("restored");
   world.time.now = new Date("2026-12-15T00:00:00Z");
   await cut(world);
 

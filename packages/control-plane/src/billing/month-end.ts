@@ -23,7 +23,7 @@ export type MonthEndDeps = {
  * Once a month is over: cuts the accounts into runs, and sees to it that every open run has a workflow. It is the row
  * that says whether a run is done, so that a workflow that was lost, or whose end was lost, is simply started again.
  */
-export const createMonthEndChore = (deps: MonthEndDeps) => async (): Promise<void> => {
+export const createMonthEndJob = (deps: MonthEndDeps) => async (): Promise<void> => {
   const { db, clock, temporal, accountsEach } = deps;
   // More than one, if nobody was there when a month ended.
   for (let month = await monthToEnd(deps); month !== undefined; month = await monthToEnd(deps)) {
@@ -52,7 +52,7 @@ export const workflowIdOfRun = ({ month, firstAccount }: RunKey): string =>
 
 async function startRun(temporal: Client, run: RunKey): Promise<void> {
   try {
-    await temporal.workflow.start("invoiceAccounts", {
+    await temporal.workflow.start("closeMonth", {
       workflowId: workflowIdOfRun(run),
       taskQueue: TASK_QUEUE,
       // Of one that runs there is no second.

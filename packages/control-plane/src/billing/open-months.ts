@@ -3,7 +3,7 @@ import type { Db, Tx } from "#platform/db/database.ts";
 import type { BillTo, Tables } from "#platform/db/tables.ts";
 import { monthOf, startOf } from "./months.ts";
 import { type RatedMonth, rateMonths } from "./rate-months.ts";
-import { readBooks } from "./rating-input-store.ts";
+import { readRatingData } from "./rating-input-store.ts";
 
 export type AccountRow = Selectable<Tables["accounts"]>;
 
@@ -18,9 +18,9 @@ export async function rateOpenMonths(
   for (const [since, group] of Map.groupBy(accounts, openSince)) {
     const period = { from: startOf(since), until };
     const ids = group.map(({ id }) => id);
-    const books = await readBooks(db, ids, period);
+    const ratingData = await readRatingData(db, ids, period);
     for (const account of group) {
-      const own = books.get(account.id);
+      const own = ratingData.get(account.id);
       if (own !== undefined) rated.set(account.id, rateMonths(own, billToOf(account), period.from, until));
     }
   }

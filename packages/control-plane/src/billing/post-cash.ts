@@ -1,6 +1,6 @@
 import type { Tx } from "#platform/db/database.ts";
 import { type Posting, postCash } from "./ledger-store.ts";
-import { tellBalance } from "./tell-balance.ts";
+import { notifyBalance } from "./notify-balance.ts";
 
 /** Money that came in, once for each source; whether this was the time. */
 export const postPayment = (tx: Tx, posting: Posting): Promise<boolean> => post(tx, "payment", posting);
@@ -10,6 +10,6 @@ export const postRefund = (tx: Tx, posting: Posting): Promise<boolean> => post(t
 
 async function post(tx: Tx, kind: "payment" | "refund", posting: Posting): Promise<boolean> {
   const posted = await postCash(tx, kind, posting);
-  if (posted) await tellBalance(tx, posting.accountId, posting.at);
+  if (posted) await notifyBalance(tx, posting.accountId, posting.at);
   return posted;
 }

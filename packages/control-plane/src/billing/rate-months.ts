@@ -1,24 +1,29 @@
 import { type Month, monthsOf } from "./months.ts";
 import { rate } from "./rate.ts";
-import type { Books } from "./rating-input-store.ts";
-import type { Period, Promotion, RatedInvoice, RatingInput } from "./rating.ts";
+import type { RatingData } from "./rating-input-store.ts";
+import type { Period, Credit, RatedInvoice, RatingInput } from "./rating.ts";
 
 export type RatedMonth = { month: Month; period: Period; rated: RatedInvoice };
 
 /** The months of an account one after the other: what a promotion gave in one is gone in the next. Idle ones are left out. */
-export function rateMonths(books: Books, billTo: RatingInput["billTo"], since: Date, until: Date): RatedMonth[] {
-  let { promotions } = books;
+export function rateMonths(
+  ratingData: RatingData,
+  billTo: RatingInput["billTo"],
+  since: Date,
+  until: Date,
+): RatedMonth[] {
+  let { credits } = ratingData;
   return monthsOf(since, until).flatMap(({ month, period }) => {
-    const rated = rate({ ...books, taxRates: books.taxRates.get(month) ?? [], promotions, billTo, period });
-    promotions = promotions.map((promotion) => used(promotion, rated));
+    const rated = rate({ ...ratingData, taxRates: ratingData.taxRates.get(month) ?? [], credits, billTo, period });
+    credits = credits.map((credit) => used(credit, rated));
     return rated.lines.length === 0 ? [] : [{ month, period, rated }];
   });
 }
 
-const used = (promotion: Promotion, { lines }: RatedInvoice): Promotion => ({
-  ...promotion,
+const used = (credit: Credit, { lines }: RatedInvoice): Credit => ({
+  ...credit,
   used_micros: lines.reduce(
-    (sum, { promotion_id, amount_micros }) => (promotion_id === promotion.id ? sum - amount_micros : sum),
-    promotion.used_micros,
+    (sum, { credit_id, amount_micros }) => (credit_id === credit.id ? sum - amount_micros : sum),
+    credit.used_micros,
   ),
 });

@@ -13,7 +13,7 @@ import { history } from "./testing/random-histories.ts";
 const HISTORIES = Number(process.env["MOORAGE_TRIALS"] ?? 2000);
 
 /** The first history, if any, that has faults; made as small as it can be. */
-const look = (rating: typeof rate, numRuns: number) =>
+const checkHistories = (rating: typeof rate, numRuns: number) =>
   fc.check(
     fc.property(history, (input) => {
       expect(faultsOfInvoice(input, rating(input))).toEqual([]);
@@ -22,7 +22,7 @@ const look = (rating: typeof rate, numRuns: number) =>
   );
 
 test(`${HISTORIES} histories: each is what was counted hour by hour, no hour twice or missed, no cap passed, sums agree`, () => {
-  const found = look(rate, HISTORIES);
+  const found = checkHistories(rate, HISTORIES);
 
   expect(fc.defaultReportMessage(found)).toBeUndefined();
   expect(found.numRuns).toBe(HISTORIES);
@@ -52,19 +52,14 @@ async function withMistake(file: string, line: string, mistake: string) {
 test.each([
   ["half a cent goes down", "rate-cents.ts", "const HALF_CENT = 5_000;", "const HALF_CENT = 4_999;"],
   ["a tax is cut, not rounded", "rate-cents.ts", "* ppm + MILLION / 2;", "* ppm;"],
-  ["the month is capped by line only", "rate-slot.ts", "Math.min(amountOf(stretch), left)", "amountOf(stretch)"],
-  ["a cap is rounded up", "rate-slot.ts", "=> wholeCents(monthlyMicros)", "=> roundToCents(monthlyMicros)"],
+  ["the month is capped by line only", "rate-resource.ts", "Math.min(amountOf(stretch), left)", "amountOf(stretch)"],
+  ["a cap is rounded up", "rate-resource.ts", "=> wholeCents(monthlyMicros)", "=> roundToCents(monthlyMicros)"],
   ["an end at a full hour begins it", "rate-hours.ts", "Math.ceil(end / HOUR_MS)", "Math.floor(end / HOUR_MS) + 1"],
   ["a shared hour is counted twice", "rate-hours.ts", "const shared = last.to - next.from;", "const shared = 0;"],
   ["a shared hour is the later one's", "rate-hours.ts", "next.hourlyMicros <= last.hourlyMicros", "false"],
-  [
-    "credit is given again",
-    "rate-promotions.ts",
-    "promotion.credit_micros - promotion.used_micros",
-    "promotion.credit_micros",
-  ],
+  ["credit is given again", "rate-credits.ts", "credit.credit_micros - credit.used_micros", "credit.credit_micros"],
 ])("a planted mistake is found: %s", async (_what, file, line, mistake) => {
   await using planted = await withMistake(file, line, mistake);
 
-  expect(look(planted.rating, HISTORIES).failed).toBe(true);
+  expect(checkHistories(planted.rating, HISTORIES).failed).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { PriceVersion, UsageFactRow } from "#metering/index.ts";
 import { rate } from "./rate.ts";
-import type { Adjustment, Promotion, RatingInput, TaxRate } from "./rating.ts";
+import type { Adjustment, Credit, RatingInput, TaxRate } from "./rating.ts";
 
 const EVER = new Date("2000-01-01T00:00:00Z");
 const at = (time: string): Date => new Date(`2027-${time}Z`);
@@ -16,16 +16,16 @@ const prices = new Map([
   ["large", [price("large", 0.1, 50)]],
 ]);
 
-type Said = [time: string, state: UsageFactRow["state"], plan?: string];
-const facts = (...said: Said[]): UsageFactRow[] =>
-  said.map(([time, state, plan = "small"], index) => ({
+type Usage = [time: string, state: UsageFactRow["state"], plan?: string];
+const facts = (...usage: Usage[]): UsageFactRow[] =>
+  usage.map(([time, state, plan = "small"], index) => ({
     ...{ account_id: 1, resource_type: "database", resource_id: 7, sequence: index + 1, at: at(time) },
     ...{ state, plan, nodes: 1, region: "eu", label: "shop" },
   }));
 const january: RatingInput = {
   period: { from: at("01-01T00:00:00"), until: at("02-01T00:00:00") },
   billTo: { country: "DE", state: "", tax_id: "" },
-  ...{ facts: [], prices, taxRates: [], promotions: [], adjustments: [] },
+  ...{ facts: [], prices, taxRates: [], credits: [], adjustments: [] },
 };
 const hoursOf = (input: Partial<RatingInput>) =>
   rate({ ...january, ...input }).lines.map(({ label, from_at, quantity }) => [
@@ -34,7 +34,7 @@ const hoursOf = (input: Partial<RatingInput>) =>
     quantity,
   ]);
 
-test.each<[string, Said[], unknown[]]>([
+test.each<[string, Usage[], unknown[]]>([
   [
     "an hour that was begun counts",
     [
@@ -92,8 +92,8 @@ test.each<[string, Said[], unknown[]]>([
       ["(small)", "01-05T12", 1],
     ],
   ],
-])("hours: %s", (_rule, said, lines) => {
-  expect(hoursOf({ facts: facts(...said) })).toEqual(lines);
+])("hours: %s", (_rule, usage, lines) => {
+  expect(hoursOf({ facts: facts(...usage) })).toEqual(lines);
 });
 
 test("an open month is rated as far as it has come, with the hour that is under way", () => {
@@ -133,7 +133,7 @@ test("an invoice names a resource as it was called last", () => {
   expect(lines).toMatchObject([{ label: "Database store (small)" }]);
 });
 
-const promotion = (id: number, credit: number, change: Partial<Promotion> = {}): Promotion => ({
+const creditOf = (id: number, credit: number, change: Partial<Credit> = {}): Credit => ({
   ...{ account_id: 1, id, summary: `Promotion ${id}`, description: "", service_type: "all", image_url: "" },
   ...{ credit_micros: dollars(credit), monthly_cap_micros: dollars(credit), used_micros: 0 },
   ...{ granted_at: at("01-01T00:00:00"), expires_at: null, ...change },
@@ -141,23 +141,23 @@ const promotion = (id: number, credit: number, change: Partial<Promotion> = {}):
 const aMonth = facts(["01-01T00:00:00", "running"]);
 const creditsOf = (input: Partial<RatingInput>) =>
   rate({ ...january, facts: aMonth, ...input })
-    .lines.filter(({ promotion_id }) => promotion_id !== null)
-    .map(({ promotion_id, amount_micros }) => [promotion_id, amount_micros / 1_000_000]);
+    .lines.filter(({ credit_id }) => credit_id !== null)
+    .map(({ credit_id, amount_micros }) => [credit_id, amount_micros / 1_000_000]);
 
 test("the oldest promotion gives first, each from what is left, never more than is owed", () => {
-  const promotions = [
-    promotion(1, 100, { granted_at: at("01-03T00:00:00") }),
-    promotion(2, 4, { granted_at: at("01-02T00:00:00") }),
-    promotion(3, 100, { granted_at: at("01-04T00:00:00") }),
+  const credits = [
+    creditOf(1, 100, { granted_at: at("01-03T00:00:00") }),
+    creditOf(2, 4, { granted_at: at("01-02T00:00:00") }),
+    creditOf(3, 100, { granted_at: at("01-04T00:00:00") }),
   ];
 
-  expect(creditsOf({ promotions })).toEqual([
+  expect(creditsOf({ credits })).toEqual([
     [2, -4],
     [1, -6],
   ]);
 });
 
-test.each<[string, Partial<Promotion>, number]>([
+test.each<[string, Partial<Credit>, number]>([
   ["its monthly cap", { monthly_cap_micros: dollars(3) }, 3],
   ["what is left of it", { used_micros: dollars(98) }, 2],
   ["nothing when it is used up", { used_micros: dollars(100) }, 0],
@@ -165,7 +165,7 @@ test.each<[string, Partial<Promotion>, number]>([
   ["nothing in the months after it expired", { expires_at: at("01-01T00:00:00") }, 0],
   ["its part in the month in which it expires", { expires_at: at("01-01T00:00:01") }, 10],
 ])("a promotion gives %s", (_what, change, given) => {
-  expect(creditsOf({ promotions: [promotion(1, 100, change)] })).toEqual(given === 0 ? [] : [[1, -given]]);
+  expect(creditsOf({ credits: [creditOf(1, 100, change)] })).toEqual(given === 0 ? [] : [[1, -given]]);
 });
 
 test("what the operator adds in the period is a line, and a promotion counts it; a credit leaves the promotion more", () => {
@@ -174,7 +174,7 @@ test("what the operator adds in the period is a line, and a promotion counts it;
   });
   const adjustments = [adjustment(1, -4, "01-10T00:00:00"), adjustment(2, 1, "02-01T00:00:00")];
 
-  const { lines, subtotal_micros } = rate({ ...january, facts: aMonth, adjustments, promotions: [promotion(1, 100)] });
+  const { lines, subtotal_micros } = rate({ ...january, facts: aMonth, adjustments, credits: [creditOf(1, 100)] });
 
   expect(lines.map(({ type, amount_micros }) => [type, amount_micros / 1_000_000])).toEqual([
     ["hourly", 10],

@@ -1,16 +1,16 @@
 import type { UsageFactRow } from "#metering/index.ts";
 import { hoursOf } from "./rate-hours.ts";
-import { linesOfPromotions } from "./rate-promotions.ts";
-import { linesOfSlot } from "./rate-slot.ts";
+import { linesOfCredits } from "./rate-credits.ts";
+import { linesOfResource } from "./rate-resource.ts";
 import { tax, taxesFor } from "./rate-taxes.ts";
 import type { Adjustment, Period, RatedInvoice, RatingInput, UntaxedLine } from "./rating.ts";
 
-/** What an account owes for a period: usage by resource, then what the operator added, then what promotions take off. */
+/** What an account owes for a period: usage by resource, then what the operator added, then what credits take off. */
 export function rate(input: RatingInput): RatedInvoice {
   const { period, prices } = input;
-  const usage = byResource(input.facts).flatMap((facts) => linesOfSlot(hoursOf(facts, prices, period)));
+  const usage = byResource(input.facts).flatMap((facts) => linesOfResource(hoursOf(facts, prices, period)));
   const owed = [...usage, ...linesOfAdjustments(input.adjustments, period)];
-  const untaxed = [...owed, ...linesOfPromotions(input.promotions, sum(owed), period)];
+  const untaxed = [...owed, ...linesOfCredits(input.credits, sum(owed), period)];
   const { lines, summary } = tax(untaxed, taxesFor(input));
   const [subtotal, taxed] = [sum(lines), lines.reduce((total, line) => total + line.tax_micros, 0)];
   return {
@@ -51,6 +51,6 @@ const linesOfAdjustments = (adjustments: readonly Adjustment[], { from, until }:
       region: null,
       resource_type: null,
       resource_id: null,
-      promotion_id: null,
+      credit_id: null,
       adjustment_id: id,
     }));

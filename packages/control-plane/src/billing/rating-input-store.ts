@@ -2,26 +2,26 @@ import { sql } from "kysely";
 import { pricesDuring, usageOf } from "#metering/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { type Month, monthOf, monthsOf } from "./months.ts";
-import type { Adjustment, Period, Promotion, RatingInput } from "./rating.ts";
+import type { Adjustment, Period, Credit, RatingInput } from "./rating.ts";
 import { taxTable } from "./tax-table.ts";
 
 /** What decides the invoices of an account in some months, but for whom they are made out to. */
-export type Books = Omit<RatingInput, "period" | "billTo" | "taxRates"> & {
+export type RatingData = Omit<RatingInput, "period" | "billTo" | "taxRates"> & {
   taxRates: ReadonlyMap<Month, RatingInput["taxRates"]>;
 };
 
 /** For any number of accounts by the same few statements. The period begins with a month. */
-export async function readBooks(
+export async function readRatingData(
   db: Db | Tx,
   accountIds: readonly number[],
   period: Period,
-): Promise<Map<number, Books>> {
+): Promise<Map<number, RatingData>> {
   const prices = await pricesDuring(db, period);
   const taxRates = new Map<Month, RatingInput["taxRates"]>();
   for (const { month, period: each } of monthsOf(period.from, period.until))
     taxRates.set(month, await taxTable.ratesAt(db, each.until));
   const facts = await usageOf(db, accountIds, period);
-  const promotions = byAccount(await readPromotions(db, accountIds, monthOf(period.from)));
+  const credits = byAccount(await readCredits(db, accountIds, monthOf(period.from)));
   const adjustments = byAccount(await readAdjustments(db, accountIds, period));
   return new Map(
     accountIds.map((id) => [
@@ -30,7 +30,7 @@ export async function readBooks(
         prices,
         taxRates,
         facts: facts.get(id) ?? [],
-        promotions: promotions.get(id) ?? [],
+        credits: credits.get(id) ?? [],
         adjustments: adjustments.get(id) ?? [],
       },
     ]),
@@ -41,15 +41,15 @@ const byAccount = <Row extends { account_id: number }>(rows: readonly Row[]): Ma
   Map.groupBy(rows, ({ account_id }) => account_id);
 
 /** With what was taken from each by the invoices of months before one. */
-export const readPromotions = async (db: Db | Tx, accountIds: readonly number[], before: Month): Promise<Promotion[]> =>
+export const readCredits = async (db: Db | Tx, accountIds: readonly number[], before: Month): Promise<Credit[]> =>
   (
-    await sql<Promotion>`
-      select promotions.*, coalesce(used.micros, 0) as used_micros from promotions, lateral (
+    await sql<Credit>`
+      select credits.*, coalesce(used.micros, 0) as used_micros from credits, lateral (
         select -sum(amount_micros) as micros from invoice_items
         join invoices on invoices.account_id = invoice_items.account_id and invoices.id = invoice_items.invoice_id
-        where invoice_items.account_id = promotions.account_id and promotion_id = promotions.id and month < ${before}::date
+        where invoice_items.account_id = credits.account_id and credit_id = credits.id and month < ${before}::date
       ) used
-      where promotions.account_id = any(${accountIds}::bigint[])`.execute(db)
+      where credits.account_id = any(${accountIds}::bigint[])`.execute(db)
   ).rows;
 
 const readAdjustments = (db: Db | Tx, accountIds: readonly number[], period: Period): Promise<Adjustment[]> =>

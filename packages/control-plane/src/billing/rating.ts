@@ -7,7 +7,7 @@ export type Period = { from: Date; until: Date };
 
 export type TaxRate = Selectable<Tables["tax_rates"]>;
 /** With what the invoices of earlier months took from it. */
-export type Promotion = Selectable<Tables["promotions"]> & { used_micros: number };
+export type Credit = Selectable<Tables["credits"]> & { used_micros: number };
 export type Adjustment = Selectable<Tables["adjustments"]>;
 
 /** Everything that decides an account's invoice: the same of these gives the same invoice, whenever it is asked. */
@@ -19,7 +19,7 @@ export type RatingInput = {
   prices: PriceBook;
   /** Of all places and times; those that count are chosen here. */
   taxRates: readonly TaxRate[];
-  promotions: readonly Promotion[];
+  credits: readonly Credit[];
   adjustments: readonly Adjustment[];
 };
 

@@ -2,7 +2,7 @@ import type { Db } from "#platform/db/database.ts";
 import { findItems, type InvoiceRow } from "./invoice-store.ts";
 import { startOf } from "./months.ts";
 import { rateMonths } from "./rate-months.ts";
-import { readBooks } from "./rating-input-store.ts";
+import { readRatingData } from "./rating-input-store.ts";
 import type { RatedInvoice } from "./rating.ts";
 
 export type Difference = { what: string; invoiced: string; rated: string };
@@ -10,8 +10,8 @@ export type Difference = { what: string; invoiced: string; rated: string };
 /** What rating says today of an invoice's month, beside what the invoice says. They are the same bytes, or a fault. */
 export async function rerate(db: Db, invoice: InvoiceRow): Promise<Difference[]> {
   const period = { from: startOf(invoice.month), until: invoice.until };
-  const books = (await readBooks(db, [invoice.account_id], period)).get(invoice.account_id);
-  const [month] = books === undefined ? [] : rateMonths(books, invoice.bill_to, period.from, period.until);
+  const ratingData = (await readRatingData(db, [invoice.account_id], period)).get(invoice.account_id);
+  const [month] = ratingData === undefined ? [] : rateMonths(ratingData, invoice.bill_to, period.from, period.until);
   const invoiced = await asRated(db, invoice);
   const rated = month?.rated ?? { lines: [], subtotal_micros: 0, tax_micros: 0, total_micros: 0, tax_summary: [] };
   return differences(textOf(invoiced), textOf(rated));

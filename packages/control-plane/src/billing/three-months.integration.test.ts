@@ -18,7 +18,7 @@ type Page<T> = { data: T[] };
 const INVOICES = "/v4/account/invoices";
 const MINUTE_MS = 60_000;
 
-async function stage(world: World) {
+async function setUp(world: World) {
   await world.operator.post("/admin/plans", planOf("fx-small", 10_240));
   await world.operator.post("/admin/plans", planOf("fx-large", 40_960));
   for (const [plan, { from, next }] of Object.entries(prices))
@@ -34,8 +34,8 @@ async function stage(world: World) {
   const [german, quebecer] = [await world.customer(), await world.customer()];
   await german.put("/v4/account", { country: "DE", city: "Kiel", zip: "24103" });
   await quebecer.put("/v4/account", { country: "CA", state: "QC", city: "Gaspé", zip: "G4X 1A1" });
-  const promotion = { summary: "Welcome", credit: "30", monthly_cap: "20" };
-  await world.operator.post(`/admin/accounts/${german.accountId}/promotions`, promotion);
+  const credit = { summary: "Welcome", credit: "30", monthly_cap: "20" };
+  await world.operator.post(`/admin/accounts/${german.accountId}/credits`, credit);
   for (let hosts = 0; hosts < 3; hosts++) await world.host();
   return { german, quebecer };
 }
@@ -53,25 +53,30 @@ async function at(world: World, time: string): Promise<void> {
 }
 
 /** Asked for ten minutes before it is settled: what it costs changes when it is. */
-async function change(world: World, time: string, ask: () => Promise<{ status: number }>, done = true): Promise<void> {
+async function change(
+  world: World,
+  time: string,
+  request: () => Promise<{ status: number }>,
+  done = true,
+): Promise<void> {
   await at(world, time);
   const settled = world.time.now;
   world.time.now = new Date(settled.getTime() - 10 * MINUTE_MS);
-  expect(await ask()).toMatchObject({ status: 200 });
+  expect(await request()).toMatchObject({ status: 200 });
   const { id } = await world.lastOperation();
-  await world.activities.wantChange(id);
+  await world.activities.applyChange(id);
   world.time.now = settled;
   await world.activities.settleChange(id, { done });
 }
 
 async function threeMonths(world: World) {
   world.time.now = new Date("2026-12-31T12:00:00Z");
-  const { german, quebecer } = await stage(world);
+  const { german, quebecer } = await setUp(world);
   const make = async (time: string, who: Customer, label: string, type: string, nodes = 1): Promise<Database> => {
     await at(world, time);
     const { body } = await who.create({ label, type, cluster_size: nodes });
     const { id } = await world.lastOperation();
-    await world.activities.wantNodes(id);
+    await world.activities.setDesiredNodes(id);
     await world.activities.settleProvision(id, { done: true });
     return { url: `${INSTANCES}/${body.id}` };
   };

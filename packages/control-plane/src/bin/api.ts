@@ -5,14 +5,14 @@ import { imageApiSteps, imageSettingsOf, imageStoresOf } from "#images/index.ts"
 import { createAuthenticate, createTokenCache } from "#identity/index.ts";
 import {
   archiveSettingsOf,
-  depotAddressOf,
+  imageServerAddressOf,
   issuerOf,
   readConfig,
   readDatabaseCa,
   readKeyRing,
   required,
 } from "#platform/config.ts";
-import { createOnceSecrets } from "#platform/http/once.ts";
+import { createIdempotencySecrets } from "#platform/http/idempotency.ts";
 import { composeRateLimiter } from "#platform/limits/compose-rate-limiter.ts";
 import { createNudge, listen } from "#platform/db/notifications.ts";
 import { onShutdown } from "#platform/shutdown.ts";
@@ -20,7 +20,7 @@ import { serveMetrics } from "#platform/telemetry/metrics.ts";
 import { chargeSteps } from "#payments/index.ts";
 import { createPasswordLinks } from "#sign-in/password-links.ts";
 import { acceptSteps } from "#transfers/index.ts";
-import { createCardDesk, createOperatorApi, createTenantApi, type GivenDeps } from "../api.ts";
+import { createCardAdmission, createOperatorApi, createTenantApi, type GivenDeps } from "../api.ts";
 import { composeBase, composeSealer, composeTelemetry, composeServing } from "../compose.ts";
 import { composeProvider } from "../compose-payments.ts";
 
@@ -31,9 +31,9 @@ const { metrics, tracing } = await composeTelemetry("api", config, base);
 const sealer = composeSealer(config);
 const tokens = createTokenCache(clock);
 const listening = listen(config.DATABASE_URL, "identity", log, {
-  heard: () => tokens.forget(),
-  began: () => tokens.open(),
-  ended: () => tokens.close(),
+  onNotification: () => tokens.forget(),
+  onConnect: () => tokens.open(),
+  onDisconnect: () => tokens.close(),
 });
 const limiter = composeRateLimiter(config, log);
 const serving = composeServing(config, base);
@@ -63,7 +63,7 @@ const given: GivenDeps = {
   prometheus: createPrometheus(config.MOORAGE_PROMETHEUS_URL),
   limiter,
   issuer: issuerOf(config),
-  onceSecrets: createOnceSecrets(readKeyRing(config)),
+  idempotencySecrets: createIdempotencySecrets(readKeyRing(config)),
   provider: composeProvider(config),
   cardsRaw: config.MOORAGE_CARDS_RAW,
   cardsPerDay: config.MOORAGE_CARDS_PER_DAY,
@@ -71,8 +71,9 @@ const given: GivenDeps = {
   imageStores: imageStoresOf(config),
 };
 const tenants = createTenantApi(log, given, serving);
-const deskKey = config.MOORAGE_CARDS_DESK_KEY;
-const desk = deskKey === undefined ? undefined : createCardDesk(log, given, { ...serving, deskKey });
+const admissionKey = config.MOORAGE_CARDS_ADMISSION_KEY;
+const cardAdmission =
+  admissionKey === undefined ? undefined : createCardAdmission(log, given, { ...serving, admissionKey });
 const operators = createOperatorApi(log, {
   db,
   clock,
@@ -86,11 +87,11 @@ const operators = createOperatorApi(log, {
       ? undefined
       : createPasswordLinks({ clock, authUrl: config.MOORAGE_AUTH_URL }),
   operatorTokenSha256: required(config, "MOORAGE_OPERATOR_TOKEN_SHA256"),
-  depot: depotAddressOf(config),
+  imageServer: imageServerAddressOf(config),
   images: given.images,
 });
 
-for (const app of [tenants, operators, ...(desk === undefined ? [] : [desk])]) {
+for (const app of [tenants, operators, ...(cardAdmission === undefined ? [] : [cardAdmission])]) {
   metrics.watch(app);
   tracing?.watch(app);
 }
@@ -99,9 +100,9 @@ serveMetrics(operators, metrics);
 announceSteps("api", [...apiSteps, ...cancelSteps, ...acceptSteps, ...chargeSteps, ...imageApiSteps]);
 await tenants.listen(config.MOORAGE_API_LISTEN);
 await operators.listen(config.MOORAGE_ADMIN_LISTEN);
-await desk?.listen(config.MOORAGE_CARDS_DESK_LISTEN);
+await cardAdmission?.listen(config.MOORAGE_CARDS_ADMISSION_LISTEN);
 onShutdown(log, async () => {
-  await Promise.all([tenants.close(), desk?.close(), operators.close(), listening.close()]);
+  await Promise.all([tenants.close(), cardAdmission?.close(), operators.close(), listening.close()]);
   limiter.close();
   await db.destroy();
   await tracing?.close();

@@ -1,4 +1,4 @@
-import { createCardsServer, createHttpDesk, requireNoCoreDumps } from "#cards/index.ts";
+import { createCardsServer, createHttpCardAdmission, requireNoCoreDumps } from "#cards/index.ts";
 import { createStripe, createStripeVault } from "#payment-provider/index.ts";
 import { systemClock } from "#platform/clock.ts";
 import { readCardsConfig } from "#platform/config.ts";
@@ -25,7 +25,10 @@ const tracing = await startTracing("cards", settings, log);
 const key = config.MOORAGE_STRIPE_KEY;
 const app = createCardsServer(
   {
-    desk: createHttpDesk({ url: config.MOORAGE_CARDS_DESK_URL, key: config.MOORAGE_CARDS_DESK_KEY }),
+    cardAdmission: createHttpCardAdmission({
+      url: config.MOORAGE_CARDS_ADMISSION_URL,
+      key: config.MOORAGE_CARDS_ADMISSION_KEY,
+    }),
     vault:
       config.MOORAGE_PAYMENT_PROVIDER === undefined || key === undefined
         ? undefined

@@ -31,9 +31,9 @@ const imageStores = imageStoresOf(config);
 const closing = new AbortController();
 const wakeups = createWakeups();
 const samples = createSamples({ db, clock });
-const heard = listen(config.DATABASE_URL, "host", log, {
-  heard: (hostId) => wakeups.wake(hostId === "" ? "all" : Number(hostId)),
-  began: () => wakeups.wake("all"),
+const hostListener = listen(config.DATABASE_URL, "host", log, {
+  onNotification: (hostId) => wakeups.wake(hostId === "" ? "all" : Number(hostId)),
+  onConnect: () => wakeups.wake("all"),
 });
 
 // A host that is not enrolled yet has no certificate: each route says whether it needs one.
@@ -72,7 +72,7 @@ await app.listen(config.MOORAGE_FLEET_LISTEN);
 onShutdown(log, async () => {
   closing.abort();
   await Promise.all([app.close(), scraped.close()]);
-  await heard.close();
+  await hostListener.close();
   objects.close();
   imageStores.close();
   await db.destroy();

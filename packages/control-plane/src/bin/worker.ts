@@ -1,9 +1,9 @@
 import { announceSteps } from "@moorage/crash-points";
 import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
 import { createAuthSweep } from "#auth/sweep.ts";
-import { runSteps } from "#billing/end-run.ts";
+import { runSteps } from "#billing/run-billing-batch.ts";
 import { createInvoiceActivities } from "#billing/invoice-activities.ts";
-import { createMonthEndChore, monthEndSteps } from "#billing/month-end.ts";
+import { createMonthEndJob, monthEndSteps } from "#billing/month-end.ts";
 import { createWhenCancelled } from "#account/index.ts";
 import { composeBase, composeSealer, composeTelemetry } from "../compose.ts";
 import { composeProvider } from "../compose-payments.ts";
@@ -13,37 +13,37 @@ import {
   createChangeActivities,
   createChangeExpiry,
   closedAccountSteps,
-  createClosedAccountsChore,
-  createDailyPointsChore,
+  createClosedAccountsJob,
+  createDailyPointsJob,
   createDatabaseActivities,
   createDatabaseExpiry,
-  createFindingsChore,
+  createAlertsJob,
   createHealthActivities,
-  createHealthChore,
+  createHealthJob,
   createHealthExpiry,
-  findingSteps,
+  alertSteps,
   healthSteps,
-  createKeepersChore,
-  createNameActivities,
-  createNamesChore,
-  createObjectsChore,
-  createPatchChore,
-  createPurgeChore,
-  createReleaseChore,
-  createTailsChore,
+  createArchiversJob,
+  createDnsActivities,
+  createDnsJob,
+  createObjectsJob,
+  createPatchJob,
+  createPurgeJob,
+  createReleaseJob,
+  createLostTransactionsJob,
   createTimelineActivities,
   createTimelineExpiry,
   dailyPointSteps,
-  keeperSteps,
+  archiverSteps,
   objectsSteps,
   patchSteps,
   purgeSteps,
   startPromoting,
-  tailSteps,
+  lostTransactionSteps,
 } from "#databases/index.ts";
-import { createEventPartitionsChore } from "#events/index.ts";
+import { createEventPartitionsJob } from "#events/index.ts";
 import { createFleetActivities } from "#fleet/index.ts";
-import { createProveCurrentChore } from "#fleet/prove-current.ts";
+import { createProveCurrentJob } from "#fleet/prove-current.ts";
 import { createLoginSweep } from "#identity/index.ts";
 import {
   beginSteps,
@@ -51,12 +51,12 @@ import {
   copySteps,
   createCaptureActivities,
   createCaptureExpiry,
-  createClearImagesChore,
+  createClearImagesJob,
   createEndImages,
   createImportActivities,
   createImportExpiry,
-  createRemoveImagesChore,
-  createSweepImagesChore,
+  createRemoveImagesJob,
+  createSweepImagesJob,
   endImagesSteps,
   hintRoute,
   imageSettingsOf,
@@ -65,20 +65,20 @@ import {
   requireImporter,
   runImporter,
   startCopying,
-  startLookout,
+  startUploadWatcher,
   sweepSteps,
 } from "#images/index.ts";
 import { createMailSweep } from "#mail/mail-sweep.ts";
 import { createSender, startSending } from "#mail/send-mails.ts";
-import { createPowerDns } from "#names/index.ts";
+import { createPowerDns } from "#dns/index.ts";
 import { relaySteps, startRelay } from "#operations/relay.ts";
 import { startSweeper } from "#operations/sweeper.ts";
 import { TASK_QUEUE } from "#operations/workflow-id.ts";
 import {
   chargeSteps,
-  createChargeChore,
+  createChargeJob,
   createProviderEventSweep,
-  openInvoiceCharges,
+  scheduleAutopay,
   createCardAttemptSweep,
 } from "#payments/index.ts";
 import { archiveSettingsOf, readConfig, required } from "#platform/config.ts";
@@ -95,7 +95,7 @@ import { connectClient, connectWorker } from "#platform/temporal/connect.ts";
 import { ensureNamespace } from "#platform/temporal/namespace.ts";
 import { runWorker } from "#platform/temporal/run-worker.ts";
 import {
-  createStaleTransfersChore,
+  createStaleTransfersJob,
   createTransferActivities,
   createTransferExpiry,
   staleSteps,
@@ -122,7 +122,7 @@ const backupActivities = createBackupActivities(activityDeps);
 const timelineActivities = createTimelineActivities(activityDeps);
 const hostSilentSeconds = config.MOORAGE_HOST_SILENT_SECONDS;
 const healthActivities = createHealthActivities({ ...activityDeps, hostSilentSeconds });
-const names = createPowerDns({
+const dnsServer = createPowerDns({
   url: required(config, "MOORAGE_DNS_URL"),
   key: required(config, "MOORAGE_DNS_KEY"),
   zone,
@@ -132,7 +132,7 @@ const imageStores = imageStoresOf(config);
 const imageDeps = { db, clock, log, images: imageSettingsOf(config), imageStores };
 const importActivities = createImportActivities({ ...imageDeps, runImporter });
 const captureActivities = createCaptureActivities(imageDeps);
-const nameDeps = { db, clock, names, zone };
+const dnsDeps = { db, clock, dnsServer, zone };
 const activities = {
   ...databaseActivities,
   ...changeActivities,
@@ -141,27 +141,27 @@ const activities = {
   ...healthActivities,
   ...createTransferActivities(activityDeps),
   ...importActivities,
-  ...createNameActivities(nameDeps),
+  ...createDnsActivities(dnsDeps),
   ...createFleetActivities({ db }),
   ...captureActivities,
-  ...createInvoiceActivities({ db, clock, afterInvoices: openInvoiceCharges }),
+  ...createInvoiceActivities({ db, clock, afterInvoices: scheduleAutopay }),
 };
-const choreSteps = [
+const jobSteps = [
   ...[
     ...dailyPointSteps,
     ...patchSteps,
-    ...keeperSteps,
+    ...archiverSteps,
     ...objectsSteps,
-    ...tailSteps,
+    ...lostTransactionSteps,
     ...purgeSteps,
-    ...findingSteps,
+    ...alertSteps,
     ...healthSteps,
     ...staleSteps,
   ],
   ...[...beginSteps, ...removeSteps, ...clearSteps, ...sweepSteps, ...copySteps],
   ...[...closedAccountSteps, ...endImagesSteps, ...monthEndSteps, ...runSteps, ...chargeSteps],
 ];
-announceSteps("worker", [...Object.keys(activities).map(activityStep), ...Object.keys(relaySteps), ...choreSteps]);
+announceSteps("worker", [...Object.keys(activities).map(activityStep), ...Object.keys(relaySteps), ...jobSteps]);
 
 // These need no worker: they go on while Temporal is down, and find it again when it is back.
 const relay = startRelay({ db, databaseUrl: config.DATABASE_URL, temporal, clock, log });
@@ -181,50 +181,50 @@ const sweeper = startSweeper({
     ...createCaptureExpiry(captureActivities),
   },
   everySeconds: config.MOORAGE_SWEEP_SECONDS,
-  chores: [
-    createProveCurrentChore({ db, clock }),
-    createReleaseChore({ db, clock }),
-    createPatchChore({ db, clock, changeDeadlineSeconds: config.MOORAGE_CHANGE_DEADLINE_SECONDS }),
-    createClosedAccountsChore({
+  jobs: [
+    createProveCurrentJob({ db, clock }),
+    createReleaseJob({ db, clock }),
+    createPatchJob({ db, clock, changeDeadlineSeconds: config.MOORAGE_CHANGE_DEADLINE_SECONDS }),
+    createClosedAccountsJob({
       ...{ db, clock, deleteDeadlineSeconds: config.MOORAGE_DELETE_DEADLINE_SECONDS },
       undeleteDays: config.MOORAGE_UNDELETE_DAYS,
       endOthers: createEndImages({ db, clock }),
     }),
-    createFindingsChore({ db, clock }),
-    createHealthChore({
+    createAlertsJob({ db, clock }),
+    createHealthJob({
       ...{ db, clock, hostSilentSeconds, changeDeadlineSeconds: config.MOORAGE_CHANGE_DEADLINE_SECONDS },
       restoreDeadlineSeconds: config.MOORAGE_RESTORE_DEADLINE_SECONDS,
     }),
-    createEventPartitionsChore({ db, clock }),
+    createEventPartitionsJob({ db, clock }),
     createIdempotencySweep({ db, clock }),
     createCardAttemptSweep({ db, clock }),
     createMailSweep({ db, clock }),
     createLoginSweep({ db, clock }),
     createAuthSweep({ db, clock }),
-    createDailyPointsChore({ db, clock, dailyBackupsKept: config.MOORAGE_DAILY_BACKUPS_KEPT }),
-    createMonthEndChore({
+    createDailyPointsJob({ db, clock, dailyBackupsKept: config.MOORAGE_DAILY_BACKUPS_KEPT }),
+    createMonthEndJob({
       ...{ db, clock, temporal },
       invoiceDelaySeconds: config.MOORAGE_INVOICE_DELAY_SECONDS,
       accountsEach: config.MOORAGE_INVOICE_RUN_ACCOUNTS,
     }),
-    createChargeChore({
+    createChargeJob({
       ...{ db, clock, log, provider: composeProvider(config) },
       whenSettled: { cancel: createWhenCancelled({ closedAccountDays: config.MOORAGE_CLOSED_ACCOUNT_DAYS }) },
     }),
     createProviderEventSweep({ db, clock }),
-    createStaleTransfersChore({ db, clock, sealer }),
-    createNamesChore(nameDeps),
-    createKeepersChore({ db, clock, log }),
-    createObjectsChore({ db, clock, objects }),
-    createTailsChore({ db, clock, objects }),
-    createPurgeChore({ db, clock, objects }),
-    createRemoveImagesChore(imageDeps),
-    createClearImagesChore(imageDeps),
-    createSweepImagesChore(imageDeps),
+    createStaleTransfersJob({ db, clock, sealer }),
+    createDnsJob(dnsDeps),
+    createArchiversJob({ db, clock, log }),
+    createObjectsJob({ db, clock, objects }),
+    createLostTransactionsJob({ db, clock, objects }),
+    createPurgeJob({ db, clock, objects }),
+    createRemoveImagesJob(imageDeps),
+    createClearImagesJob(imageDeps),
+    createSweepImagesJob(imageDeps),
   ],
 });
 const promoting = startPromoting({ db, clock, log, hostSilentSeconds });
-const lookout = startLookout(imageDeps);
+const uploadWatcher = startUploadWatcher(imageDeps);
 const copying = startCopying(imageDeps);
 
 const sending = startMail();
@@ -242,19 +242,19 @@ function startMail() {
   return startSending(sender, log);
 }
 
-let wanted = true;
+let running = true;
 let worker: Worker | undefined;
 const health = createServer(log);
 health.get("/health", async (_request, reply) =>
   worker?.getState() === "RUNNING" ? { status: "ok" } : reply.status(503).send({ status: "waiting for Temporal" }),
 );
-hintRoute(health, lookout.hint);
+hintRoute(health, uploadWatcher.hint);
 serveMetrics(health, metrics);
 await health.listen(config.MOORAGE_WORKER_LISTEN);
 onShutdown(log, async () => {
-  wanted = false;
+  running = false;
   await Promise.all([relay.close(), sweeper.close(), sending?.close(), health.close()]);
-  await Promise.all([promoting.close(), lookout.close(), copying.close()]);
+  await Promise.all([promoting.close(), uploadWatcher.close(), copying.close()]);
   // The signal may have reached Temporal's runtime first.
   if (worker?.getState() === "RUNNING") worker.shutdown();
   await tracing?.close();
@@ -262,7 +262,7 @@ onShutdown(log, async () => {
 
 const workflowBundle =
   config.MOORAGE_WORKFLOW_BUNDLE === undefined ? await bundleWorkflows() : { codePath: config.MOORAGE_WORKFLOW_BUNDLE };
-const connection = await connectWorker(config.TEMPORAL_ADDRESS, () => wanted);
+const connection = await connectWorker(config.TEMPORAL_ADDRESS, () => running);
 await ensureNamespace(temporal, config.TEMPORAL_NAMESPACE);
 worker = await Worker.create({
   connection,

@@ -239,12 +239,12 @@ test("the seventh card is refused before the provider hears of it; of many at on
     .where("deleted_at", "is not", null)
     .execute();
   expect(removed).toHaveLength(keys.length - 6);
-  const asked = keys.length;
+  const requested = keys.length;
   expect(await alice.post(METHODS, asMethod(visa))).toMatchObject({
     status: 400,
     body: { errors: [{ reason: expect.stringContaining("at most 6") }] },
   });
-  expect(keys).toHaveLength(asked);
+  expect(keys).toHaveLength(requested);
 });
 
 test("so many in 24 hours, by both operations together, and as many that were declined", async () => {
@@ -279,7 +279,7 @@ test("so many in 24 hours, by both operations together, and as many that were de
 test("a token that ended while the provider was asked adds nothing", async () => {
   let revoke = async (): Promise<unknown> => undefined;
   const { vault } = vaultThat(() => undefined);
-  const slow: CardVault = { keep: async (...asked) => (await revoke(), vault.keep(...asked)) };
+  const slow: CardVault = { keep: async (...requested) => (await revoke(), vault.keep(...requested)) };
   await using one = await customerWithZip({ vault: slow });
   const { world, alice } = one;
   revoke = () => world.db.updateTable("tokens").set({ revoked_at: world.time.now }).execute();

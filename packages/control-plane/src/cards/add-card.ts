@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { addPaymentMethod, type Card, updateCreditCard } from "@moorage/contract";
 import {
   Admission,
-  type AskedToAdd,
+  type AddCardRequest,
   type CardVault,
   Declined,
   type KeptCard,
@@ -16,17 +16,17 @@ import { judgeUnknownFields } from "#platform/http/unknown-fields.ts";
 import { validate } from "#platform/http/validate.ts";
 import type { Log } from "#platform/log.ts";
 import type { Caller } from "./caller.ts";
-import { type Desk, type DeskReply, DeskSilent } from "./desk.ts";
+import { type CardAdmission, type AdmissionReply, AdmissionUnreachable } from "./card-admission.ts";
 import { brandOf, judgeAnyCard } from "./judge-card.ts";
 
 export type AddCardDeps = {
-  desk: Desk;
+  cardAdmission: CardAdmission;
   /** Undefined: there is no payment provider. */
   vault: CardVault | undefined;
   clock: Clock;
   log: Log;
   /** How long to wait before the desk is told again what the provider said. */
-  tellAgainMs?: readonly number[];
+  retryAfterMs?: readonly number[];
 };
 
 /** Where the two operations have the card in their body. */
@@ -55,12 +55,12 @@ export const asCreditCard: Way = {
  */
 export async function addCard(deps: AddCardDeps, way: Way, caller: Caller, body: unknown): Promise<object> {
   const { faults: unknown, ignored } = judgeUnknownFields(way.operation, body);
-  caller.tellIgnored(ignored);
+  caller.reportIgnored(ignored);
   const faults = [...faultsOf(way, caller, body, deps.clock()), ...unknown];
   const card = way.cardIn(body) as Card;
-  const asked: AskedToAdd =
+  const request: AddCardRequest =
     faults.length > 0 ? { is_default: false, card: null } : { is_default: way.isDefault(body), card: factsOf(card) };
-  const admitted = await ask(deps, caller, way.operation.path, asked);
+  const admitted = await requestAdmission(deps, caller, way.operation.path, request);
   if (faults.length > 0) throw new DomainError("invalid", ...faults);
   const { attempt } = Admission.parse(admitted.body);
   if (attempt === undefined) return {};
@@ -68,16 +68,16 @@ export async function addCard(deps: AddCardDeps, way: Way, caller: Caller, body:
   const settlement: Settlement = {
     operation: way.operation.id,
     attempt: attempt.id,
-    asked,
+    request,
     outcome: outcome instanceof Declined ? { is: "declined" } : { is: "kept", card: outcome },
   };
-  const told = tell(deps, caller, settlement);
+  const reported = reportOutcome(deps, caller, settlement);
   if (outcome instanceof Declined) {
     // Its only use is to be counted.
-    await told.catch(() => undefined);
+    await reported.catch(() => undefined);
     throw new DomainError("invalid", { reason: outcome.message });
   }
-  caller.passOn(await told);
+  caller.passOn(await reported);
   return {};
 }
 
@@ -98,27 +98,32 @@ function formFaultsOf(schema: Way["operation"]["body"], body: unknown): readonly
     validate(schema, body ?? {});
     return [];
   } catch (error) {
-    if (error instanceof DomainError) return error.errors.map(withoutStrangeName);
+    if (error instanceof DomainError) return error.errors.map(withoutUnknownName);
     throw error;
   }
 }
 
 /** A name of our own has no digits in it; what has is not told again, though only to whom it came from. */
-const withoutStrangeName = (error: ErrorDetail): ErrorDetail =>
+const withoutUnknownName = (error: ErrorDetail): ErrorDetail =>
   /\d{4}/.test(error.field ?? "") ? { reason: "The body has a field whose name is not valid text." } : error;
 
-const factsOf = (card: Card): AskedToAdd["card"] => ({
+const factsOf = (card: Card): AddCardRequest["card"] => ({
   card_type: brandOf(card),
   last_four: card.card_number.slice(-4),
   expiry_month: card.expiry_month,
   expiry_year: card.expiry_year,
 });
 
-async function ask({ desk }: AddCardDeps, caller: Caller, path: string, asked: AskedToAdd): Promise<DeskReply> {
+async function requestAdmission(
+  { cardAdmission }: AddCardDeps,
+  caller: Caller,
+  path: string,
+  request: AddCardRequest,
+): Promise<AdmissionReply> {
   try {
-    return caller.passOn(await desk.ask({ path, headers: caller.headers, body: asked }));
+    return caller.passOn(await cardAdmission.post({ path, headers: caller.headers, body: request }));
   } catch (error) {
-    throw error instanceof DeskSilent
+    throw error instanceof AdmissionUnreachable
       ? unavailable("Cards cannot be taken at this moment. Nothing was done: try again in a moment.")
       : error;
   }
@@ -145,19 +150,21 @@ async function keep(
 /** Another installation may use the same provider, and the same numbers. */
 const keyOf = ({ id, holder }: NonNullable<Admission["attempt"]>): string => `card-${holder.accountUuid}-${id}`;
 
-const TELL_AGAIN_MS = [250, 1000, 3000];
+const RETRY_AFTER_MS = [250, 1000, 3000];
 
 /** The provider has decided: what it said is told until somebody hears it. Told twice, it counts once. */
-async function tell(
-  { desk, tellAgainMs = TELL_AGAIN_MS }: AddCardDeps,
+async function reportOutcome(
+  { cardAdmission, retryAfterMs = RETRY_AFTER_MS }: AddCardDeps,
   caller: Caller,
   body: Settlement,
-): Promise<DeskReply> {
-  for (const waitMs of [...tellAgainMs, undefined]) {
-    const reply = await desk.ask({ path: SETTLE_PATH, headers: caller.headers, body }).catch((error: unknown) => {
-      if (error instanceof DeskSilent) return undefined;
-      throw error;
-    });
+): Promise<AdmissionReply> {
+  for (const waitMs of [...retryAfterMs, undefined]) {
+    const reply = await cardAdmission
+      .post({ path: SETTLE_PATH, headers: caller.headers, body })
+      .catch((error: unknown) => {
+        if (error instanceof AdmissionUnreachable) return undefined;
+        throw error;
+      });
     if (reply !== undefined && reply.status < 500) return reply;
     if (waitMs !== undefined) await sleep(waitMs);
   }

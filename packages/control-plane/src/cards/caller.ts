@@ -1,19 +1,19 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ignoredFieldsHeader } from "#platform/http/unknown-fields.ts";
-import type { DeskReply } from "./desk.ts";
+import type { AdmissionReply } from "./card-admission.ts";
 
 /** Who asks, as far as the desk must know; and what the desk answers for them. */
 export type Caller = {
   headers: Record<string, string>;
   key: string | undefined;
   /** Hands a refusal of the desk on as it is; with any other answer, its headers. */
-  passOn(reply: DeskReply): DeskReply;
+  passOn(reply: AdmissionReply): AdmissionReply;
   /** Names fields of the body that had no effect. */
-  tellIgnored(names: readonly string[]): void;
+  reportIgnored(names: readonly string[]): void;
 };
 
-const told = ["authorization", "idempotency-key"];
-const handedOn = [
+const forwardedHeaders = ["authorization", "idempotency-key"];
+const returnedHeaders = [
   ...["x-oauth-scopes", "x-accepted-oauth-scopes", "x-customer-uuid"],
   ...["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after"],
 ];
@@ -21,15 +21,15 @@ const handedOn = [
 /** A refusal that is the desk's own, word for word. */
 export class Refused extends Error {
   override readonly name = "Refused";
-  readonly reply: DeskReply;
-  constructor(reply: DeskReply) {
+  readonly reply: AdmissionReply;
+  constructor(reply: AdmissionReply) {
     super("The desk refused.");
     this.reply = reply;
   }
 }
 
 export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
-  const given = told.flatMap((name) => {
+  const given = forwardedHeaders.flatMap((name) => {
     const value = request.headers[name];
     return value === undefined ? [] : [[name, [value].flat().join(",")] as const];
   });
@@ -42,10 +42,11 @@ export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
     headers,
     key: headers["idempotency-key"],
     passOn(answer) {
-      for (const name of handedOn) if (answer.headers[name] !== undefined) reply.header(name, answer.headers[name]);
+      for (const name of returnedHeaders)
+        if (answer.headers[name] !== undefined) reply.header(name, answer.headers[name]);
       if (answer.status !== 200) throw new Refused(answer);
       return answer;
     },
-    tellIgnored: (names) => void reply.headers(ignoredFieldsHeader(names)),
+    reportIgnored: (names) => void reply.headers(ignoredFieldsHeader(names)),
   };
 }

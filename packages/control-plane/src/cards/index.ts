@@ -1,3 +1,3 @@
-export { createHttpDesk, type Desk } from "./desk.ts";
+export { createHttpCardAdmission, type CardAdmission } from "./card-admission.ts";
 export { createCardsServer } from "./server.ts";
 export { requireNoCoreDumps } from "./core-dumps.ts";

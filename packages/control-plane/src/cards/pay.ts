@@ -3,22 +3,22 @@ import { DomainError } from "#platform/errors.ts";
 import { judgeUnknownFields } from "#platform/http/unknown-fields.ts";
 import { type Caller, Refused } from "./caller.ts";
 import { unavailable } from "./add-card.ts";
-import { type Desk, DeskSilent } from "./desk.ts";
+import { type CardAdmission, AdmissionUnreachable } from "./card-admission.ts";
 
 /** A payment names a card that is kept already. What else was sent, such as its code, ends here. */
-export async function pay(desk: Desk, caller: Caller, body: unknown): Promise<unknown> {
+export async function pay(cardAdmission: CardAdmission, caller: Caller, body: unknown): Promise<unknown> {
   const { faults, ignored } = judgeUnknownFields(createPayment, body);
   // SDKs send it with every payment.
-  caller.tellIgnored(ignored.filter((name) => name !== "cvv"));
+  caller.reportIgnored(ignored.filter((name) => name !== "cvv"));
   // The desk judges the caller first, and then refuses what is no object.
-  const asked = faults.length > 0 ? [] : knownOf(body);
+  const payload = faults.length > 0 ? [] : knownOf(body);
   try {
-    const reply = await desk.ask({ path: createPayment.path, headers: caller.headers, body: asked });
+    const reply = await cardAdmission.post({ path: createPayment.path, headers: caller.headers, body: payload });
     return caller.passOn(reply).body;
   } catch (error) {
     if (faults.length > 0 && error instanceof Refused && error.reply.status === 400)
       throw new DomainError("invalid", ...faults);
-    throw error instanceof DeskSilent
+    throw error instanceof AdmissionUnreachable
       ? unavailable(
           "It is not known whether the payment was made. Look at GET /v4/account/payments before you send it again; with the same Idempotency-Key it is not made twice.",
         )

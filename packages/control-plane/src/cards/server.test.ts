@@ -2,10 +2,15 @@ import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
-import { type CardVault, DESK_KEY_HEADER, Declined, OutcomeUnknown } from "#payment-provider/index.ts";
+import { type CardVault, ADMISSION_KEY_HEADER, Declined, OutcomeUnknown } from "#payment-provider/index.ts";
 import { createServer } from "#platform/http/server.ts";
 import { createLog } from "#platform/log.ts";
-import { createHttpDesk, type Desk, DeskSilent, type Question } from "./desk.ts";
+import {
+  createHttpCardAdmission,
+  type CardAdmission,
+  AdmissionUnreachable,
+  type AdmissionRequest,
+} from "./card-admission.ts";
 import { createCardsServer } from "./server.ts";
 
 const METHODS = "/v4/account/payment-methods";
@@ -15,11 +20,13 @@ const attempt = { id: 7, holder: { accountUuid: "a-b", customer: null, zip: "204
 const kept = { customer: "cus", token: "pm", cardType: "Visa", lastFour: "1486", expiryMonth: 12, expiryYear: 2049 };
 
 /** With all that was said to the desk, and all that was written. */
-function newCards(given: { vault?: CardVault; answer?: (question: Question, n: number) => object | Error } = {}) {
-  const questions: Question[] = [];
+function newCards(
+  given: { vault?: CardVault; answer?: (question: AdmissionRequest, n: number) => object | Error } = {},
+) {
+  const questions: AdmissionRequest[] = [];
   const lines: string[] = [];
-  const desk: Desk = {
-    async ask(question) {
+  const cardAdmission: CardAdmission = {
+    async post(question) {
       questions.push(question);
       const answer = given.answer?.(question, questions.length) ?? { attempt };
       if (answer instanceof Error) throw answer;
@@ -30,11 +37,11 @@ function newCards(given: { vault?: CardVault; answer?: (question: Question, n: n
   const written = new Writable({ write: (chunk, _encoding, done) => (lines.push(String(chunk)), done()) });
   const app = createCardsServer(
     {
-      desk,
+      cardAdmission,
       vault: given.vault ?? { keep: async () => kept },
       clock: () => new Date("2026-11-15T12:00:00Z"),
       log: pino({ level: "trace" }, written),
-      tellAgainMs: [1, 1],
+      retryAfterMs: [1, 1],
     },
     { maxInFlight: 10, maxLagMs: 60_000, drainMs: 1000, trustedProxies: false },
   );
@@ -106,7 +113,7 @@ test.each([
 
 test("what the provider said is told again until the desk hears it", async () => {
   const { send, questions } = newCards({
-    answer: (_question, n) => (n === 2 || n === 3 ? new DeskSilent() : { attempt }),
+    answer: (_question, n) => (n === 2 || n === 3 ? new AdmissionUnreachable() : { attempt }),
   });
 
   expect((await send()).statusCode).toBe(200);
@@ -115,9 +122,11 @@ test("what the provider said is told again until the desk hears it", async () =>
 });
 
 test("a desk that is silent at first took nothing; one that is silent at last leaves it open", async () => {
-  const before = await newCards({ answer: () => new DeskSilent() }).send();
-  const after = await newCards({ answer: (_question, n) => (n === 1 ? { attempt } : new DeskSilent()) }).send();
-  const paying = await newCards({ answer: () => new DeskSilent() }).send({
+  const before = await newCards({ answer: () => new AdmissionUnreachable() }).send();
+  const after = await newCards({
+    answer: (_question, n) => (n === 1 ? { attempt } : new AdmissionUnreachable()),
+  }).send();
+  const paying = await newCards({ answer: () => new AdmissionUnreachable() }).send({
     ...{ url: "/v4/account/payments", payload: '{"usd":"7"}' },
   });
 
@@ -161,19 +170,19 @@ test("over the wire: the key, the caller's headers, the answer and its headers",
   const app = createServer(createLog("test", "silent"));
   app.post("/ask", async (request, reply) => {
     reply.header("x-ratelimit-limit", "400");
-    return { key: request.headers[DESK_KEY_HEADER], caller: request.headers["authorization"], body: request.body };
+    return { key: request.headers[ADMISSION_KEY_HEADER], caller: request.headers["authorization"], body: request.body };
   });
   app.get("/health", async () => ({}));
   await app.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
-  const desk = createHttpDesk({ url, key: "the key" });
+  const cardAdmission = createHttpCardAdmission({ url, key: "the key" });
 
-  const reply = await desk.ask({ path: "/ask", headers: { authorization: "Bearer x" }, body: { a: 1 } });
-  await desk.check();
+  const reply = await cardAdmission.post({ path: "/ask", headers: { authorization: "Bearer x" }, body: { a: 1 } });
+  await cardAdmission.check();
   await app.close();
 
   expect(reply).toMatchObject({ status: 200, body: { key: "the key", caller: "Bearer x", body: { a: 1 } } });
   expect(reply.headers["x-ratelimit-limit"]).toBe("400");
-  await expect(desk.ask({ path: "/ask", headers: {}, body: {} })).rejects.toThrow(DeskSilent);
-  await expect(desk.check()).rejects.toThrow(DeskSilent);
+  await expect(cardAdmission.post({ path: "/ask", headers: {}, body: {} })).rejects.toThrow(AdmissionUnreachable);
+  await expect(cardAdmission.check()).rejects.toThrow(AdmissionUnreachable);
 });

@@ -17,7 +17,7 @@ const paths = new Set<string>([addPaymentMethod, updateCreditCard, createPayment
 
 /** The only server that card numbers come to. It writes down none of what it is sent. */
 export function createCardsServer(deps: AddCardDeps, serving: CardsServing): FastifyInstance {
-  const { desk } = deps;
+  const { cardAdmission } = deps;
   const app = createServer(
     deps.log,
     {
@@ -32,7 +32,7 @@ export function createCardsServer(deps: AddCardDeps, serving: CardsServing): Fas
   );
   tenantHeaders(app);
   shedLoad(app, serving);
-  readiness(app, { ...serving, check: () => desk.check() });
+  readiness(app, { ...serving, check: () => cardAdmission.check() });
 
   app.post(
     addPaymentMethod.path,
@@ -44,7 +44,7 @@ export function createCardsServer(deps: AddCardDeps, serving: CardsServing): Fas
   );
   app.post(
     createPayment.path,
-    answering((caller, body) => pay(desk, caller, body)),
+    answering((caller, body) => pay(cardAdmission, caller, body)),
   );
   return app;
 }

@@ -5,7 +5,7 @@ import { type AccountLimits, counting, granting } from "#identity/index.ts";
 import { opening } from "#operations/index.ts";
 import { auditing } from "#platform/audit.ts";
 import { prepare } from "#platform/db/prepare.ts";
-import { type ClaimColumns, claiming } from "#platform/http/once.ts";
+import { type ClaimColumns, claiming } from "#platform/http/idempotency.ts";
 
 /** Everything that a create writes, column by column. */
 type Create = ClaimColumns &

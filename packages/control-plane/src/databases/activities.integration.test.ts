@@ -7,14 +7,14 @@ const NO_ROOM = { done: false, message: "No host has room." };
 type Customer = Awaited<ReturnType<World["customer"]>>;
 type Host = Awaited<ReturnType<World["host"]>>;
 
-const wantedSpec = async (world: World): Promise<NodeSpec> => (await world.nodes()).at(-1)?.wanted as NodeSpec;
+const desiredSpec = async (world: World): Promise<NodeSpec> => (await world.nodes()).at(-1)?.desired_spec as NodeSpec;
 
 /** Create, place, observed running, settled. */
 async function activeDatabase(world: World, customer: Customer, host: Host) {
   const { body } = await customer.create();
   const { id: operation } = await world.lastOperation();
-  await world.activities.wantNodes(operation);
-  await host.report(await wantedSpec(world), "running");
+  await world.activities.setDesiredNodes(operation);
+  await host.report(await desiredSpec(world), "running");
   await world.activities.settleProvision(operation, { done: true });
   return { ...body, url: `${INSTANCES}/${body.id}`, operation };
 }
@@ -25,13 +25,13 @@ test("wanting nodes twice writes one generation and one reservation", async () =
   const { body } = await alice.create({ label: "shop" });
   const { id } = await world.lastOperation();
 
-  expect(await world.activities.wantNodes(id)).toBe("wanted");
+  expect(await world.activities.setDesiredNodes(id)).toBe("requested");
   const first = await world.nodes();
-  expect(await world.activities.wantNodes(id)).toBe("wanted");
+  expect(await world.activities.setDesiredNodes(id)).toBe("requested");
 
   expect(await world.nodes()).toEqual(first);
-  expect(first).toMatchObject([{ host_id: host.id, port: 20_000, wanted_generation: 1, waiting_operation_id: id }]);
-  expect(first[0]?.wanted).toMatchObject({
+  expect(first).toMatchObject([{ host_id: host.id, port: 20_000, desired_generation: 1, waiting_operation_id: id }]);
+  expect(first[0]?.desired_spec).toMatchObject({
     database: { id: body.id, account: alice.accountId, label: "shop" },
     network: { address: expect.stringMatching(/^10\.128\.\d+\.2$/), port: 20_000 },
     uid: 100_000,
@@ -49,7 +49,7 @@ test("the same wantNodes twice at once is one", async () => {
   await alice.create();
   const { id } = await world.lastOperation();
 
-  await Promise.all([world.activities.wantNodes(id), world.activities.wantNodes(id)]);
+  await Promise.all([world.activities.setDesiredNodes(id), world.activities.setDesiredNodes(id)]);
 
   expect(await world.nodes()).toHaveLength(1);
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 1024, revision: 1 });
@@ -62,9 +62,9 @@ test("20 wantNodes at once on three hosts give 20 different ports of hosts, and 
   await Promise.all(Array.from({ length: 20 }, () => alice.create()));
   const operations = await world.db.selectFrom("operations").select("id").execute();
 
-  const answers = await Promise.all(operations.map(({ id }) => world.activities.wantNodes(id)));
+  const answers = await Promise.all(operations.map(({ id }) => world.activities.setDesiredNodes(id)));
 
-  expect(answers).toEqual(Array(20).fill("wanted"));
+  expect(answers).toEqual(Array(20).fill("requested"));
   const nodes = await world.nodes();
   expect(new Set(nodes.map(({ host_id, port }) => `${host_id}:${port}`)).size).toBe(20);
   for (const { id } of hosts) {
@@ -81,9 +81,9 @@ test("a burst fills a host to its last megabyte and not beyond it", async () => 
   await Promise.all(Array.from({ length: 8 }, () => alice.create()));
   const operations = await world.db.selectFrom("operations").select("id").execute();
 
-  const answers = await Promise.all(operations.map(({ id }) => world.activities.wantNodes(id)));
+  const answers = await Promise.all(operations.map(({ id }) => world.activities.setDesiredNodes(id)));
 
-  expect(answers.filter((answer) => answer === "wanted")).toHaveLength(4);
+  expect(answers.filter((answer) => answer === "requested")).toHaveLength(4);
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 4096 });
 });
 
@@ -93,7 +93,7 @@ test("without room the database fails with the reason, and nothing is reserved",
   const { id, label } = (await alice.create()).body;
   const operation = await world.lastOperation();
 
-  expect(await world.activities.wantNodes(operation.id)).toBe("no room");
+  expect(await world.activities.setDesiredNodes(operation.id)).toBe("no room");
   await world.activities.settleProvision(operation.id, NO_ROOM);
 
   expect((await alice.get(`${INSTANCES}/${id}`)).body).toMatchObject({ label, status: "failed", port: null });
@@ -127,10 +127,10 @@ test("a wantNodes that comes after its operation was ended takes no place: the d
   await world.expire.provisionDatabase(provision.id);
   await alice.delete(`${INSTANCES}/${id}`);
   const deletion = await world.lastOperation();
-  await world.activities.wantTombstones(deletion.id);
+  await world.activities.setTombstones(deletion.id);
   await world.activities.settleDelete(deletion.id, { done: true });
 
-  await world.activities.wantNodes(provision.id);
+  await world.activities.setDesiredNodes(provision.id);
 
   expect(await world.nodes()).toEqual([]);
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0, revision: 0 });
@@ -185,10 +185,10 @@ test("a tombstone carries its operation, and is written once", async () => {
   await alice.delete((await activeDatabase(world, alice, host)).url);
   const { id } = await world.lastOperation();
 
-  await world.activities.wantTombstones(id);
-  await world.activities.wantTombstones(id);
+  await world.activities.setTombstones(id);
+  await world.activities.setTombstones(id);
 
-  expect(await wantedSpec(world)).toMatchObject({ tombstone: { operation: id }, generation: 2 });
+  expect(await desiredSpec(world)).toMatchObject({ tombstone: { operation: id }, generation: 2 });
   expect(await world.hostRow(host.id)).toMatchObject({ revision: 2 });
 });
 
@@ -197,17 +197,17 @@ test("a place is free only after its host said gone; room and limits come back e
   const [alice, host] = [await world.customer(), await world.host()];
   await alice.delete((await activeDatabase(world, alice, host)).url);
   const { id } = await world.lastOperation();
-  await world.activities.wantTombstones(id);
-  const spec = await wantedSpec(world);
+  await world.activities.setTombstones(id);
+  const spec = await desiredSpec(world);
   await host.report(spec, "working");
 
-  await world.releaseChore();
+  await world.releaseJob();
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 1024 });
 
   await host.report(spec, "gone");
   await world.activities.settleDelete(id, { done: true });
   await world.activities.settleDelete(id, { done: true });
-  await world.releaseChore();
+  await world.releaseJob();
 
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0, reserved_disk_mb: 0 });
   expect(await world.account(alice.accountId)).toMatchObject({ databases: 0, nodes: 0, memory_mb: 0, disk_mb: 0 });
@@ -226,7 +226,7 @@ test("a database that never got a node is deleted without a host", async () => {
   await alice.delete(`${INSTANCES}/${id}`);
   const deletion = await world.lastOperation();
 
-  await world.activities.wantTombstones(deletion.id);
+  await world.activities.setTombstones(deletion.id);
 
   expect(await world.checkPhase(deletion.id, "gone")).toEqual({ state: "observed" });
   await world.activities.settleDelete(deletion.id, { done: true });
@@ -239,15 +239,15 @@ test("a provision past its deadline ends failed with a message, and can be delet
   const [alice, host] = [await world.customer(), await world.host()];
   const { id } = (await alice.create()).body;
   const provision = await world.lastOperation();
-  await world.activities.wantNodes(provision.id);
+  await world.activities.setDesiredNodes(provision.id);
 
   await world.expire.provisionDatabase(provision.id);
 
   expect((await alice.get(`${INSTANCES}/${id}`)).body).toMatchObject({ status: "failed" });
   expect(await world.events()).toMatchObject([{ status: "failed", message: expect.stringContaining("in time") }]);
   expect(await alice.delete(`${INSTANCES}/${id}`)).toMatchObject({ status: 200 });
-  await world.activities.wantTombstones((await world.lastOperation()).id);
-  await host.report(await wantedSpec(world), "gone");
+  await world.activities.setTombstones((await world.lastOperation()).id);
+  await host.report(await desiredSpec(world), "gone");
   await world.activities.settleDelete((await world.lastOperation()).id, { done: true });
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0 });
 });
@@ -257,17 +257,17 @@ test("a deletion past its deadline keeps the place until the host confirms, and 
   const [alice, host] = [await world.customer(), await world.host()];
   await alice.delete((await activeDatabase(world, alice, host)).url);
   const { id } = await world.lastOperation();
-  await world.activities.wantTombstones(id);
+  await world.activities.setTombstones(id);
 
   await world.expire.deleteDatabase(id);
-  await world.releaseChore();
+  await world.releaseJob();
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 1024 });
   expect(await world.events()).toMatchObject([{}, { status: "failed", message: expect.stringContaining("confirmed") }]);
   expect(await world.account(alice.accountId)).toMatchObject({ databases: 0 });
 
-  await host.report(await wantedSpec(world), "gone");
-  await world.releaseChore();
-  await world.releaseChore();
+  await host.report(await desiredSpec(world), "gone");
+  await world.releaseJob();
+  await world.releaseJob();
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0 });
   expect(await world.account(alice.accountId)).toMatchObject({ databases: 0, memory_mb: 0 });
 });
@@ -277,8 +277,8 @@ test("a port is given out again only after its node was released", async () => {
   const [alice, host] = [await world.customer(), await world.host()];
   await alice.delete((await activeDatabase(world, alice, host)).url);
   const deletion = await world.lastOperation();
-  await world.activities.wantTombstones(deletion.id);
-  const tombstone = await wantedSpec(world);
+  await world.activities.setTombstones(deletion.id);
+  const tombstone = await desiredSpec(world);
 
   await activeDatabase(world, alice, host);
   expect((await world.nodes()).map(({ port }) => port)).toEqual([20_000, 20_001]);

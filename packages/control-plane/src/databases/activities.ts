@@ -1,13 +1,13 @@
 import { toTimestamp } from "@moorage/contract";
-import { allocateNodes, findNodes, releaseNodes, want } from "#fleet/index.ts";
-import { giveBackToLimits } from "#identity/index.ts";
+import { allocateNodes, findNodes, releaseNodes, setDesiredSpecs } from "#fleet/index.ts";
+import { releaseFromLimits } from "#identity/index.ts";
 import { findOperation } from "#operations/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { type EngineVersion, findEngineVersion, findPlan } from "#regions/index.ts";
 import { isAsynchronous, isCluster } from "./clusters/cluster-spec.ts";
-import { giveMembers } from "./clusters/give-members.ts";
+import { createMembers } from "./clusters/create-members.ts";
 import { usageOf } from "./create-database.ts";
 import { initialStatus, statusAfter } from "./database.ts";
 import { type DatabaseRow, lockDatabase, saveDatabase } from "./database-store.ts";
@@ -17,17 +17,17 @@ import { plannedPatch } from "./plan-patches.ts";
 import { reportedBy } from "./reported-by.ts";
 import { type Settlement, settle } from "./settle.ts";
 import { liveOn } from "./timeline-store.ts";
-import { givePast } from "./timelines/give-past.ts";
+import { createTimeline } from "./timelines/create-timeline.ts";
 import { previousAllowList } from "./update-database.ts";
-import { loadDatabase, specsOf, wakeHosts, wantAsRow } from "./want-specs.ts";
+import { loadDatabase, specsOf, wakeHosts, setDesiredFromRow } from "./desired-specs.ts";
 
 /** The steps of a database's workflows that touch our Postgres. Each is repeatable: it may have been done before. */
 export type ActivityDeps = { db: Db; clock: Clock; zone: string; sealer: Sealer; archive: ArchiveSettings };
 
 export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: ActivityDeps) => ({
   /** Gives the database its nodes and wants them running, perhaps in a group. "no room" when no host can take them. */
-  wantNodes: async (operationId: number): Promise<"wanted" | "wanted in a group" | "no room"> => {
-    const wanted = await db.transaction().execute(async (tx) => {
+  setDesiredNodes: async (operationId: number): Promise<"requested" | "requested in a group" | "no room"> => {
+    const toWake = await db.transaction().execute(async (tx) => {
       const { operation, database, plan, engine } = await loadDatabase(tx, operationId, archive);
       // Ended meanwhile, perhaps deleted: nobody would give back a place that is taken now. Settling again does nothing.
       if (database.status !== initialStatus) return undefined;
@@ -44,19 +44,19 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
         clock(),
       );
       if (nodes === undefined) return undefined;
-      const given = await givePast(tx, { sealer, archive, at: clock() }, { operation, database, engine });
-      const orders = await giveMembers(tx, { sealer, at: clock() }, given, nodes);
+      const given = await createTimeline(tx, { sealer, archive, at: clock() }, { operation, database, engine });
+      const orders = await createMembers(tx, { sealer, at: clock() }, given, nodes);
       const specs = await specsOf(tx, nodes, { ...given, plan, engine, zone, orders });
-      const { hosts } = await want(tx, operation.id, "running", specs, { upTo: 100 });
+      const { hosts } = await setDesiredSpecs(tx, operation.id, "running", specs, { upTo: 100 });
       return { hosts, inGroup: isCluster(database) && !isAsynchronous(database) };
     });
-    if (wanted === undefined) return "no room";
-    await wakeHosts(db, wanted);
-    return wanted.inGroup ? "wanted in a group" : "wanted";
+    if (toWake === undefined) return "no room";
+    await wakeHosts(db, toWake);
+    return toWake.inGroup ? "requested in a group" : "requested";
   },
 
   settleProvision: async (operationId: number, settlement: Settlement): Promise<void> => {
-    const wanted = await db.transaction().execute(async (tx) => {
+    const toWake = await db.transaction().execute(async (tx) => {
       const operation = await settle(tx, operationId, settlement, clock());
       if (operation === undefined) return undefined;
       const database = await lockDatabase(tx, operation.account_id, operation.entity_id);
@@ -65,7 +65,7 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
       const settled = await saveDatabase(tx, database.account_id, database.id, {
         status: statusAfter("provision", database.status, settlement),
         port: node?.port ?? null,
-        named_at: settlement.named === true ? clock() : null,
+        dns_published_at: settlement.dnsPublished === true ? clock() : null,
         // The engine may have been given a newer image while this one was made.
         patch_due_at: plannedPatch(
           database,
@@ -76,7 +76,7 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
       });
       // The permission to begin its group is taken back, whether it was used or not.
       const without = isCluster(settled)
-        ? await wantAsRow(tx, operationId, "without orders", {
+        ? await setDesiredFromRow(tx, operationId, "without orders", {
             ...(await loadDatabase(tx, operationId, archive)),
             zone,
           })
@@ -84,27 +84,27 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
       await meterDatabase(tx, settled, clock());
       return without;
     });
-    if (wanted !== undefined) await wakeHosts(db, wanted);
+    if (toWake !== undefined) await wakeHosts(db, toWake);
   },
 
   /** Wants the list that the row has now. "not there": its host has lost the database, or nobody waits any more. */
-  wantAllowList: async (operationId: number): Promise<"wanted" | "not there"> => {
-    const wanted = await db.transaction().execute(async (tx) => {
+  setDesiredAllowList: async (operationId: number): Promise<"requested" | "not there"> => {
+    const toWake = await db.transaction().execute(async (tx) => {
       const context = await loadDatabase(tx, operationId, archive);
       // Asked again under the row's lock: a list that was given up meanwhile must not be wanted.
       const { settled_at } = await findOperation(tx, operationId);
       return settled_at === null
-        ? wantAsRow(tx, operationId, "allow-list", { ...context, zone }, { upTo: 100 })
+        ? setDesiredFromRow(tx, operationId, "allow-list", { ...context, zone }, { upTo: 100 })
         : undefined;
     });
-    if (wanted === undefined) return "not there";
-    await wakeHosts(db, wanted);
-    return "wanted";
+    if (toWake === undefined) return "not there";
+    await wakeHosts(db, toWake);
+    return "requested";
   },
 
   /** Not done: the list before it is shown again, and wanted again, because a host may have gone half of the way. */
   settleUpdate: async (operationId: number, settlement: Settlement): Promise<void> => {
-    const wanted = await db.transaction().execute(async (tx) => {
+    const toWake = await db.transaction().execute(async (tx) => {
       const context = await loadDatabase(tx, operationId, archive);
       const { account_id, id, status, allow_list } = context.database;
       const message = await messageOfUpdate(tx, context.database, settlement);
@@ -116,18 +116,18 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
         updated_at: clock(),
       });
       if (settlement.done) return undefined;
-      return wantAsRow(tx, operationId, "previous allow-list", { ...context, database, zone });
+      return setDesiredFromRow(tx, operationId, "previous allow-list", { ...context, database, zone });
     });
-    if (wanted !== undefined) await wakeHosts(db, wanted);
+    if (toWake !== undefined) await wakeHosts(db, toWake);
   },
 
   /** The only way for a node to go. */
-  wantTombstones: async (operationId: number): Promise<void> => {
-    const wanted = await db.transaction().execute(async (tx) => {
-      const { operation, database, plan, engine, past } = await loadDatabase(tx, operationId, archive);
+  setTombstones: async (operationId: number): Promise<void> => {
+    const toWake = await db.transaction().execute(async (tx) => {
+      const { operation, database, plan, engine, archiveContext } = await loadDatabase(tx, operationId, archive);
       const nodes = await findNodes(tx, database.account_id, database.id);
-      const specs = await specsOf(tx, nodes, { database, plan, engine, zone, past });
-      return want(
+      const specs = await specsOf(tx, nodes, { database, plan, engine, zone, archiveContext });
+      return setDesiredSpecs(
         tx,
         operation.id,
         "gone",
@@ -135,7 +135,7 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
         { upTo: 100 },
       );
     });
-    await wakeHosts(db, wanted);
+    await wakeHosts(db, toWake);
   },
 
   settleDelete: (operationId: number, settlement: Settlement): Promise<void> =>
@@ -150,7 +150,7 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
         clock(),
       );
       const plan = await findPlan(tx, database.plan);
-      if (plan !== undefined) await giveBackToLimits(tx, database.account_id, usageOf(plan, database.cluster_size));
+      if (plan !== undefined) await releaseFromLimits(tx, database.account_id, usageOf(plan, database.cluster_size));
     }),
 });
 export type DatabaseActivities = ReturnType<typeof createDatabaseActivities>;
@@ -167,7 +167,7 @@ export const createDatabaseExpiry = ({ settleProvision, settleUpdate, settleDele
       done: false,
       message: "The data of its source could not be made ready in time. Delete it and try again.",
     }),
-  updateDatabase: (operationId: number) => settleUpdate(operationId, { done: false }),
+  applyAllowList: (operationId: number) => settleUpdate(operationId, { done: false }),
   deleteDatabase: (operationId: number) =>
     settleDelete(operationId, {
       done: false,
@@ -176,7 +176,7 @@ export const createDatabaseExpiry = ({ settleProvision, settleUpdate, settleDele
 });
 
 /** Hosts that confirm a deletion after its operation was given up: their room is free again too. */
-export const createReleaseChore =
+export const createReleaseJob =
   ({ db, clock }: { db: Db; clock: Clock }) =>
   async (): Promise<void> => {
     const gone = await db
@@ -202,8 +202,8 @@ export const createReleaseChore =
 async function messageOfUpdate(tx: Tx, database: DatabaseRow, { done, message }: Settlement): Promise<string> {
   const nodes = await findNodes(tx, database.account_id, database.id);
   if (!done) {
-    const said = message ?? reportedBy(nodes) ?? "a host did not confirm it in time.";
-    return `The allow list could not be applied, and the one before it is kept: ${said}`;
+    const reason = message ?? reportedBy(nodes) ?? "a host did not confirm it in time.";
+    return `The allow list could not be applied, and the one before it is kept: ${reason}`;
   }
   const times = nodes.flatMap(({ observed_at }) => (observed_at === null ? [] : [observed_at.getTime()]));
   return times.length === 0 ? "Applied." : `Applied on every node at ${toTimestamp(new Date(Math.max(...times)))}.`;

@@ -1,5 +1,13 @@
-import { findNodes, giveSizes, listenTo, type NodeRow, resizeNodes, type Wanted, want } from "#fleet/index.ts";
-import { giveBackToLimits } from "#identity/index.ts";
+import {
+  findNodes,
+  setSizes,
+  setWaitingOperation,
+  type NodeRow,
+  resizeNodes,
+  type HostsToWake,
+  setDesiredSpecs,
+} from "#fleet/index.ts";
+import { releaseFromLimits } from "#identity/index.ts";
 import { findOperation, type OperationRow } from "#operations/index.ts";
 import { findPlan, type Plan } from "#regions/index.ts";
 import type { ActivityDeps } from "./activities.ts";
@@ -16,38 +24,43 @@ import { plannedPatch } from "./plan-patches.ts";
 import { reportedBy } from "./reported-by.ts";
 import { differenceOf } from "./resize-database.ts";
 import { type Settlement, settle } from "./settle.ts";
-import { areThere, loadDatabase, specsOf, wakeHosts, wantAsRow } from "./want-specs.ts";
+import { areThere, loadDatabase, specsOf, wakeHosts, setDesiredFromRow } from "./desired-specs.ts";
 
 /** Why a change is not wanted: no host was told of it. */
-export type Unwanted = "no room" | "not there" | "too late";
+export type ChangeRefusal = "no room" | "not there" | "too late";
 
 /** The steps of every change that hosts follow. Each is repeatable: it may have been done before. */
 export const createChangeActivities = ({ db, clock, zone, archive }: ActivityDeps) => ({
   ...createRollActivities({ db, clock, zone, archive }),
 
   /** Takes the room that it needs on every host, and wants of every node what the row says now, or leaves it to turns. */
-  wantChange: async (operationId: number): Promise<"wanted" | "wanted apart" | "one by one" | Unwanted> => {
-    const wanted = await db.transaction().execute(async (tx): Promise<Started | "one by one" | Unwanted> => {
+  applyChange: async (
+    operationId: number,
+  ): Promise<"requested" | "requested out of group" | "one by one" | ChangeRefusal> => {
+    const outcome = await db.transaction().execute(async (tx): Promise<Started | "one by one" | ChangeRefusal> => {
       const context = await loadDatabase(tx, operationId, archive);
       const { database, plan, operation } = context;
       const nodes = await findNodes(tx, database.account_id, database.id);
       // Asked again under the row's lock: what was given up meanwhile must not be wanted.
       const { settled_at, deadline_at } = await findOperation(tx, operationId);
       if (settled_at !== null || !areThere(nodes)) return "not there";
-      const isWanted = nodes.some(({ waiting_operation_id }) => waiting_operation_id === operationId);
-      if (!isWanted && clock() >= deadline_at) return "too late";
+      const isRequested = nodes.some(({ waiting_operation_id }) => waiting_operation_id === operationId);
+      if (!isRequested && clock() >= deadline_at) return "too late";
       if (!(await resizeNodes(tx, nodes, larger(plan, nodes)))) return "no room";
       if (rollsOver(operation, database)) {
-        await listenTo(tx, operationId, nodes);
+        await setWaitingOperation(tx, operationId, nodes);
         return "one by one";
       }
-      const apart = startsApart(operation, database);
+      const outOfGroup = startsOutOfGroup(operation, database);
       const specs = await specsOf(tx, nodes, { ...context, zone });
-      return { ...(await want(tx, operationId, "change", specs, { upTo: apart ? 50 : 100 })), apart };
+      return {
+        ...(await setDesiredSpecs(tx, operationId, "change", specs, { upTo: outOfGroup ? 50 : 100 })),
+        outOfGroup,
+      };
     });
-    if (typeof wanted === "string") return wanted;
-    await wakeHosts(db, wanted);
-    return wanted.apart ? "wanted apart" : "wanted";
+    if (typeof outcome === "string") return outcome;
+    await wakeHosts(db, outcome);
+    return outcome.outOfGroup ? "requested out of group" : "requested";
   },
 
   /**
@@ -55,7 +68,7 @@ export const createChangeActivities = ({ db, clock, zone, archive }: ActivityDep
    * have gone back by turns too; what could not is left to the next window, for they must not restart all at once.
    */
   settleChange: async (operationId: number, settlement: Settlement): Promise<void> => {
-    const wanted = await db.transaction().execute(async (tx) => {
+    const toWake = await db.transaction().execute(async (tx) => {
       const context = await loadDatabase(tx, operationId, archive);
       const { account_id, id, status } = context.database;
       const change = changeOf(context.operation.kind);
@@ -74,7 +87,7 @@ export const createChangeActivities = ({ db, clock, zone, archive }: ActivityDep
         updated_at: clock(),
       });
       const plan = (await findPlan(tx, database.plan)) as Plan;
-      await giveSizes(
+      await setSizes(
         tx,
         nodes.map((node) => ({ node, size: isCluster(database) ? sizeOf(node, plan) : plan })),
       );
@@ -83,13 +96,13 @@ export const createChangeActivities = ({ db, clock, zone, archive }: ActivityDep
         ? undefined
         : rolls
           ? await endTries(tx, asEnded, clock())
-          : await wantAsRow(tx, operationId, phaseOfFailure(change), asEnded);
+          : await setDesiredFromRow(tx, operationId, phaseOfFailure(change), asEnded);
       await meterDatabase(tx, database, clock());
       if (plan.id !== context.plan.id)
-        await giveBackToLimits(tx, account_id, differenceOf(context.plan, plan, database.cluster_size));
+        await releaseFromLimits(tx, account_id, differenceOf(context.plan, plan, database.cluster_size));
       return again;
     });
-    if (wanted !== undefined) await wakeHosts(db, wanted);
+    if (toWake !== undefined) await wakeHosts(db, toWake);
   },
 });
 export type ChangeActivities = ReturnType<typeof createChangeActivities>;
@@ -115,10 +128,10 @@ const rollsOver = ({ kind }: Pick<OperationRow, "kind">, database: DatabaseRow):
   changeOf(kind).rolls === true && isCluster(database);
 
 /** `apart`: its nodes will be in no group, and have to be brought together. */
-type Started = Wanted & { apart: boolean };
+type Started = HostsToWake & { outOfGroup: boolean };
 
 /** A group ends with its last member. */
-const startsApart = ({ kind }: Pick<OperationRow, "kind">, database: DatabaseRow): boolean =>
+const startsOutOfGroup = ({ kind }: Pick<OperationRow, "kind">, database: DatabaseRow): boolean =>
   changeOf(kind).starts === true && isCluster(database);
 
 /** `others`: so many nodes are not what the database is shown as. */
@@ -129,8 +142,8 @@ function messageOf(
   others: number,
 ): { message?: string } {
   if (done) return {};
-  const said = message ?? reportedBy(nodes) ?? "a host did not confirm it in time.";
-  if (others === 0) return { message: `${failed}: ${said}` };
+  const reason = message ?? reportedBy(nodes) ?? "a host did not confirm it in time.";
+  if (others === 0) return { message: `${failed}: ${reason}` };
   const left = `${others} of its ${nodes.length} nodes have it; it goes on in the next maintenance window`;
-  return { message: `The change is not complete: ${left}: ${said}` };
+  return { message: `The change is not complete: ${left}: ${reason}` };
 }

@@ -1,16 +1,17 @@
 import type { MysqlDatabase } from "@moorage/contract";
 import { expect, test } from "vitest";
-import { aMinuteLater, staged, updatesOf, wantedSpec } from "#testing/active-database.ts";
+import { aMinuteLater, databaseFixture, updatesOf, desiredSpec } from "#testing/active-database.ts";
 import { ENGINE, newWorld, type World } from "#testing/world.ts";
 
 const NEWER = "c".repeat(64);
-const giveImage = (world: World, image: string) => world.operator.post(`/admin/engines/${ENGINE}/image`, { image });
+const setEngineImage = (world: World, image: string) =>
+  world.operator.post(`/admin/engines/${ENGINE}/image`, { image });
 const passwordOf = async (alice: { get: World["anonymous"]["get"] }, url: string) =>
   (await alice.get<{ password: string }>(`${url}/credentials`)).body.password;
 
 test("suspend: suspending, power off wanted, suspended when the host says stopped; names, port and room stay", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
+  const { alice, host, database } = await databaseFixture(world);
   const { port, hosts } = (await alice.get<MysqlDatabase>(database.url)).body;
   const room = (await world.hostRow(host.id)).reserved_disk_mb;
 
@@ -18,11 +19,11 @@ test("suspend: suspending, power off wanted, suspended when the host says stoppe
   const { id } = await world.lastOperation();
   expect((await alice.get(database.url)).body).toMatchObject({ status: "suspending" });
   expect(await updatesOf(world)).toMatchObject([{ status: "started", username: alice.username, operation_id: id }]);
-  await world.activities.wantChange(id);
-  expect(await wantedSpec(world)).toMatchObject({ generation: 2, power: "off" });
-  await host.report(await wantedSpec(world), "running");
+  await world.activities.applyChange(id);
+  expect(await desiredSpec(world)).toMatchObject({ generation: 2, power: "off" });
+  await host.report(await desiredSpec(world), "running");
   expect(await world.checkPhase(id, "change")).toEqual({ state: "pending" });
-  await host.report(await wantedSpec(world), "stopped");
+  await host.report(await desiredSpec(world), "stopped");
   expect(await world.checkPhase(id, "change")).toEqual({ state: "observed" });
   await world.activities.settleChange(id, { done: true });
 
@@ -38,18 +39,18 @@ test("suspend: suspending, power off wanted, suspended when the host says stoppe
 
 test("resume: resuming, power wanted, active when the host says running; given up, suspended with power off", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
+  const { alice, host, database } = await databaseFixture(world);
   await alice.post(`${database.url}/suspend`);
   await world.activities.settleChange((await world.lastOperation()).id, { done: true });
 
   await alice.post(`${database.url}/resume`);
   const first = await world.lastOperation();
   expect((await alice.get(database.url)).body).toMatchObject({ status: "resuming" });
-  await world.activities.wantChange(first.id);
-  expect(await wantedSpec(world)).not.toHaveProperty("power");
+  await world.activities.applyChange(first.id);
+  expect(await desiredSpec(world)).not.toHaveProperty("power");
   await world.activities.settleChange(first.id, { done: false, message: "container: exit 1" });
   expect((await alice.get(database.url)).body).toMatchObject({ status: "suspended" });
-  expect(await wantedSpec(world)).toMatchObject({ power: "off" });
+  expect(await desiredSpec(world)).toMatchObject({ power: "off" });
   expect((await updatesOf(world)).at(-1)).toMatchObject({
     status: "failed",
     message: expect.stringMatching(/stays suspended.*exit 1/),
@@ -57,8 +58,8 @@ test("resume: resuming, power wanted, active when the host says running; given u
 
   await alice.post(`${database.url}/resume`);
   const second = await world.lastOperation();
-  await world.activities.wantChange(second.id);
-  await host.report(await wantedSpec(world), "running");
+  await world.activities.applyChange(second.id);
+  await host.report(await desiredSpec(world), "running");
   expect(await world.checkPhase(second.id, "change")).toEqual({ state: "observed" });
   await world.activities.settleChange(second.id, { done: true });
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
@@ -66,21 +67,21 @@ test("resume: resuming, power wanted, active when the host says running; given u
 
 test("a suspension that no host confirmed by the deadline ends active, powered and wanted so", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   await alice.post(`${database.url}/suspend`);
   const { id } = await world.lastOperation();
-  await world.activities.wantChange(id);
+  await world.activities.applyChange(id);
 
   await world.expire.suspendDatabase(id);
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
-  expect(await wantedSpec(world)).not.toHaveProperty("power");
+  expect(await desiredSpec(world)).not.toHaveProperty("power");
   expect((await updatesOf(world)).at(-1)).toMatchObject({ message: expect.stringContaining("in time") });
 });
 
 test("reset: a new password at once, its version wanted, the event finished when the host has applied it", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
+  const { alice, host, database } = await databaseFixture(world);
   const old = await passwordOf(alice, database.url);
 
   expect(await alice.post(`${database.url}/credentials/reset`)).toMatchObject({ status: 200, body: {} });
@@ -90,9 +91,9 @@ test("reset: a new password at once, its version wanted, the event finished when
   expect(fresh.length).toBeGreaterThanOrEqual(16);
   expect(JSON.stringify([input, await world.audit(), await world.events()])).not.toContain(fresh);
   expect((await alice.get(database.url)).body).toMatchObject({ status: "updating" });
-  await world.activities.wantChange(id);
-  expect(await wantedSpec(world)).toMatchObject({ credentials: { version: 2 } });
-  await host.report(await wantedSpec(world), "running");
+  await world.activities.applyChange(id);
+  expect(await desiredSpec(world)).toMatchObject({ credentials: { version: 2 } });
+  await host.report(await desiredSpec(world), "running");
   await world.activities.settleChange(id, { done: true });
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
@@ -100,20 +101,20 @@ test("reset: a new password at once, its version wanted, the event finished when
   expect(await passwordOf(alice, database.url)).toBe(fresh);
 });
 
-test.each([["wanted"], ["not wanted"]])(
+test.each([["requested"], ["not requested"]])(
   "a reset that is given up (%s) keeps the new password, wanted, and says that it comes into force",
   async (state) => {
     await using world = await newWorld();
-    const { alice, database } = await staged(world);
+    const { alice, database } = await databaseFixture(world);
     await alice.post(`${database.url}/credentials/reset`);
     const { id } = await world.lastOperation();
     const fresh = await passwordOf(alice, database.url);
-    if (state === "wanted") await world.activities.wantChange(id);
+    if (state === "requested") await world.activities.applyChange(id);
 
     await world.expire.resetCredentials(id);
 
     expect(await passwordOf(alice, database.url)).toBe(fresh);
-    expect(await wantedSpec(world)).toMatchObject({ generation: 2, credentials: { version: 2 } });
+    expect(await desiredSpec(world)).toMatchObject({ generation: 2, credentials: { version: 2 } });
     expect((await world.events()).at(-1)).toMatchObject({
       action: "database_credentials_reset",
       status: "failed",
@@ -125,8 +126,8 @@ test.each([["wanted"], ["not wanted"]])(
 
 test("patch now: the engine's newer image is wanted, and the version stays; nothing is pending afterwards", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
-  expect(await giveImage(world, NEWER)).toMatchObject({ status: 200, body: { image: NEWER, databases: 1 } });
+  const { alice, host, database } = await databaseFixture(world);
+  expect(await setEngineImage(world, NEWER)).toMatchObject({ status: 200, body: { image: NEWER, databases: 1 } });
   const shown = await alice.get<{ updates: { pending: object[] }; version: string }>(database.url);
   expect(shown.body.updates.pending).toEqual([
     { description: expect.any(String), deadline: null, planned_for: expect.stringMatching(/T20:00:00$/) },
@@ -134,11 +135,11 @@ test("patch now: the engine's newer image is wanted, and the version stays; noth
 
   expect(await alice.post(`${database.url}/patch`)).toMatchObject({ status: 200, body: {} });
   const { id } = await world.lastOperation();
-  await world.activities.wantChange(id);
-  expect(await wantedSpec(world)).toMatchObject({
+  await world.activities.applyChange(id);
+  expect(await desiredSpec(world)).toMatchObject({
     engine: { image: NEWER, version: "9.7.4", prepared: "b".repeat(64) },
   });
-  await host.report(await wantedSpec(world), "running");
+  await host.report(await desiredSpec(world), "running");
   await world.activities.settleChange(id, { done: true });
 
   expect((await alice.get(database.url)).body).toMatchObject({
@@ -151,16 +152,16 @@ test("patch now: the engine's newer image is wanted, and the version stays; noth
 
 test("a patch that its host could not apply: the image before it is wanted again, the next try is in the window", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
-  await giveImage(world, NEWER);
+  const { alice, host, database } = await databaseFixture(world);
+  await setEngineImage(world, NEWER);
   const { patch_due_at } = await world.databaseRow(database.id);
   await alice.post(`${database.url}/patch`);
   const { id } = await world.lastOperation();
-  await world.activities.wantChange(id);
-  await host.report(await wantedSpec(world), "failed", { message: "image: not on this host" });
+  await world.activities.applyChange(id);
+  await host.report(await desiredSpec(world), "failed", { message: "image: not on this host" });
   await world.activities.settleChange(id, { done: false, message: "image: not on this host" });
 
-  expect(await wantedSpec(world)).toMatchObject({ generation: 3, engine: { image: "a".repeat(64) } });
+  expect(await desiredSpec(world)).toMatchObject({ generation: 3, engine: { image: "a".repeat(64) } });
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "active", image: "a".repeat(64), patch_due_at });
   expect((await updatesOf(world)).at(-1)).toMatchObject({
     status: "failed",
@@ -170,44 +171,44 @@ test("a patch that its host could not apply: the image before it is wanted again
 
 test("with nothing pending a patch is accepted and finished at once, and no host hears of it", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
 
   expect(await alice.post(`${database.url}/patch`)).toMatchObject({ status: 200, body: {} });
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
   expect(await updatesOf(world)).toMatchObject([{ status: "finished", operation_id: null }]);
   expect((await world.audit()).at(-1)).toMatchObject({ action: "patch_database" });
-  expect(await wantedSpec(world)).toMatchObject({ generation: 1 });
+  expect(await desiredSpec(world)).toMatchObject({ generation: 1 });
 });
 
 test("a change that could not begin before its deadline is not begun after it", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   await alice.post(`${database.url}/suspend`);
   const { id } = await world.lastOperation();
   for (let minute = 0; minute < 15; minute++) aMinuteLater(world);
 
-  expect(await world.activities.wantChange(id)).toBe("too late");
-  expect(await wantedSpec(world)).toMatchObject({ generation: 1 });
+  expect(await world.activities.applyChange(id)).toBe("too late");
+  expect(await desiredSpec(world)).toMatchObject({ generation: 1 });
 });
 
 test("a database that its host has lost is not made anew by a change", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
-  await world.db.updateTable("nodes").set({ wanted: null }).execute();
+  const { alice, database } = await databaseFixture(world);
+  await world.db.updateTable("nodes").set({ desired_spec: null }).execute();
   await alice.post(`${database.url}/credentials/reset`);
   const { id } = await world.lastOperation();
 
-  expect(await world.activities.wantChange(id)).toBe("not there");
+  expect(await world.activities.applyChange(id)).toBe("not there");
   await world.activities.settleChange(id, { done: false, message: "lost" });
 
-  expect(await world.nodes()).toMatchObject([{ wanted: null }]);
+  expect(await world.nodes()).toMatchObject([{ desired_spec: null }]);
 });
 
 test.each(["suspend", "patch", "credentials/reset"])("%s with an Idempotency-Key is done once", async (action) => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
-  await giveImage(world, NEWER);
+  const { alice, database } = await databaseFixture(world);
+  await setEngineImage(world, NEWER);
   const ask = () =>
     world.send({
       method: "POST",
@@ -226,7 +227,7 @@ test.each(["suspend", "patch", "credentials/reset"])("%s with an Idempotency-Key
 
 test("while a restored control plane is compared with its hosts, no change is accepted", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   await world.db.updateTable("installation").set({ set_back_at: world.time.now }).execute();
 
   for (const action of ["suspend", "patch", "credentials/reset"])

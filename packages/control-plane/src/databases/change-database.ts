@@ -4,7 +4,7 @@ import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { notFound } from "#platform/errors.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import { type ChangeKind, changeOf, type KeptColumn } from "./changes.ts";
 import { requireActionAllowed, statusDuring } from "./database.ts";
 import { type DatabaseChange, type DatabaseRow, lockDatabase, saveDatabase } from "./database-store.ts";
@@ -24,16 +24,22 @@ export type ChangeDeps = { db: Db; clock: Clock; nudgeRelay: () => void; changeD
 type ChangeInput = { previous: Partial<Pick<DatabaseRow, KeptColumn>> };
 export const previousOf = ({ input }: OperationRow): ChangeInput["previous"] => (input as ChangeInput).previous;
 
-type Asked = { kind: ChangeKind; step: (typeof changeSteps)[number]; by: Principal; id: number; once: Once };
+type ChangeRequest = {
+  kind: ChangeKind;
+  step: (typeof changeSteps)[number];
+  by: Principal;
+  id: number;
+  idempotency: Idempotency;
+};
 
 /** One change that a tenant asks for, as one transaction. No columns: there is nothing for the hosts to do. */
 export async function changeDatabase(
   deps: ChangeDeps,
-  { kind, step, by, id, once }: Asked,
+  { kind, step, by, id, idempotency }: ChangeRequest,
   columnsOf: (tx: Tx, before: DatabaseRow) => Promise<DatabaseChange | undefined> | DatabaseChange,
 ): Promise<void> {
   await transact(deps.db, step, async (tx) => {
-    await once.claim(tx);
+    await idempotency.claim(tx);
     const before = await lockDatabase(tx, by.accountId, id);
     if (before.deleted_at !== null) throw notFound();
     requireActionAllowed(changeOf(kind).action, before.status);
@@ -46,7 +52,7 @@ export async function changeDatabase(
         at: deps.clock(),
         deadlineSeconds: deps.changeDeadlineSeconds,
       });
-    await once.keep(tx, {});
+    await idempotency.keep(tx, {});
   });
   deps.nudgeRelay();
 }

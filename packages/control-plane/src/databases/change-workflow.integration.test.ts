@@ -17,7 +17,7 @@ type OnAgent = Awaited<ReturnType<typeof databaseOnAgent>>;
 async function withChoices(world: World): Promise<void> {
   await world.operator.post("/admin/plans", LARGE);
 }
-const giveImage = (world: World) => world.operator.post(`/admin/engines/${ENGINE}/image`, { image: NEWER });
+const setEngineImage = (world: World) => world.operator.post(`/admin/engines/${ENGINE}/image`, { image: NEWER });
 const post =
   (action: string) =>
   ({ alice, url }: OnAgent) =>
@@ -52,7 +52,7 @@ test.each(changes)("$name: its host follows, and the event has finished", async 
   await using world = await newWorld();
   await using database = await databaseOnAgent(world, temporal);
   await withChoices(world);
-  await giveImage(world);
+  await setEngineImage(world);
   await database.work();
 
   expect(await ask(database)).toMatchObject({ status: 200 });
@@ -69,7 +69,7 @@ test.each(changes)("$name: its host fails, and everything is as before there too
   await using world = await newWorld();
   await using database = await databaseOnAgent(world, temporal, refuse);
   await withChoices(world);
-  await giveImage(world);
+  await setEngineImage(world);
   await database.work();
 
   await ask(database);
@@ -129,7 +129,7 @@ test("reset: with a host that is away at the deadline, wanted until it is back",
     status: "failed",
     message: expect.stringContaining("goes on trying to set it"),
   });
-  expect((await world.nodes())[0]?.wanted).toMatchObject({ credentials: { version: 2 } });
+  expect((await world.nodes())[0]?.desired_spec).toMatchObject({ credentials: { version: 2 } });
   expect((await database.alice.get(database.url)).body).toMatchObject({ status: "active" });
 });
 

@@ -6,7 +6,7 @@ import type { Clock } from "#platform/clock.ts";
 import { changeAtOnce } from "#platform/db/change-at-once.ts";
 import type { Db } from "#platform/db/database.ts";
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import type { Sealer } from "#platform/seal.ts";
 import {
   type EngineVersion,
@@ -47,7 +47,7 @@ export async function createDatabase(
   deps: CreateDeps,
   by: Principal,
   request: NewMysqlDatabase,
-  once: Once,
+  idempotency: Idempotency,
 ): Promise<MysqlDatabase> {
   const { db, clock, sealer } = deps;
   if (deps.existingCustomersOnly) await requireCapability(db, by.accountId);
@@ -79,7 +79,7 @@ export async function createDatabase(
         status: initialStatus,
         updates: defaultUpdates,
         port: null,
-        named_at: null,
+        dns_published_at: null,
         timeline_id: null,
         created_at: at,
         updated_at: at,
@@ -87,7 +87,7 @@ export async function createDatabase(
       deps.zone,
       at,
     );
-    const claim = once.columns(view);
+    const claim = idempotency.columns(view);
     const [outcome] = await acceptCreate(client, {
       ...claim,
       ...timesOf(at, work.deadlineSeconds),
@@ -126,7 +126,7 @@ export async function createDatabase(
     return view;
   });
   // With the connection given back: of fifty such requests at once, each would wait for a second one with one in hand.
-  if (created === undefined) return once.replay(db);
+  if (created === undefined) return idempotency.replay(db);
   deps.nudgeRelay();
   return created;
 }

@@ -19,7 +19,7 @@ const databasesToView = (db: Db | Tx) =>
     .innerJoin("engine_versions", "engine_versions.id", "databases.engine_version")
     .select(["databases.id", "databases.label", "databases.region", "databases.plan", "databases.cluster_size"])
     .select(["databases.replication_type", "databases.encrypted", "databases.ssl_connection", "databases.allow_list"])
-    .select(["databases.status", "databases.updates", "databases.port", "databases.named_at"])
+    .select(["databases.status", "databases.updates", "databases.port", "databases.dns_published_at"])
     .select(["databases.created_at", "databases.updated_at", "databases.timeline_id"])
     .select(["databases.fork_source", "databases.fork_restore_time"])
     .select(["databases.image", "databases.patch_due_at", "engine_versions.image as newest_image"])
@@ -122,7 +122,7 @@ export type DatabaseChange = Pick<
   | "updates"
   | "status"
   | "port"
-  | "named_at"
+  | "dns_published_at"
   | "updated_at"
   | "deleted_at"
   | "image"

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { staged } from "#testing/active-database.ts";
+import { databaseFixture } from "#testing/active-database.ts";
 import { newWorld } from "#testing/world.ts";
 
 const INSTANCES = "/v4/databases/mysql/instances";
@@ -18,7 +18,7 @@ test.each([[undefined], [null], [{}], [{ mysql: {} }], [{ mysql: null }], [{ mys
   "settings without a value, %j, ask for nothing",
   async (engine_config) => {
     await using world = await newWorld();
-    const { alice, database } = await staged(world);
+    const { alice, database } = await databaseFixture(world);
 
     expect((await alice.create({ engine_config })).status).toBe(200);
     expect((await alice.put(database.url, { engine_config })).status).toBe(200);
@@ -27,7 +27,7 @@ test.each([[undefined], [null], [{}], [{ mysql: {} }], [{ mysql: null }], [{ mys
 
 test("a setting with a value is refused by its dotted name, never dropped", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   const engine_config = {
     binlog_retention_period: 3600,
     mysql: { sql_mode: "", wait_timeout: null, sql_require_primary_key: false },

@@ -1,7 +1,7 @@
 /** What the life of a database leaves for its bill. */
 import { expect, test } from "vitest";
-import { aMinuteLater, INSTANCES, staged, wantedSpec } from "#testing/active-database.ts";
-import { archivedThrough, later } from "#testing/past.ts";
+import { aMinuteLater, INSTANCES, databaseFixture, desiredSpec } from "#testing/active-database.ts";
+import { archivedThrough, later } from "#testing/archive-records.ts";
 import { newWorld, PLAN, REGION, type World } from "#testing/world.ts";
 
 const LARGE = { id: "m1-large", label: "Large", class: "standard", memory_mb: 4096, disk_mb: 40_960, vcpus: 2 };
@@ -16,7 +16,7 @@ const statesOf = async (world: World, database: { id: number }) =>
 async function change(world: World, ask: () => Promise<{ status: number }>, done = true): Promise<void> {
   expect(await ask()).toMatchObject({ status: 200 });
   const { id } = await world.lastOperation();
-  await world.activities.wantChange(id);
+  await world.activities.applyChange(id);
   aMinuteLater(world);
   await world.activities.settleChange(id, { done });
 }
@@ -24,7 +24,7 @@ async function change(world: World, ask: () => Promise<{ status: number }>, done
 test("a database costs something from when it is active to when its deletion is accepted, each time as it is then", async () => {
   await using world = await newWorld();
   await world.operator.post("/admin/plans", LARGE);
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   const active = world.time.now;
 
   await change(world, () => alice.put(database.url, { type: LARGE.id }));
@@ -51,7 +51,7 @@ test("a database that could not be made costs nothing, nor does its deletion say
   const { body } = await alice.create();
   expect(await factsOf(world, body)).toEqual([]);
   const { id } = await world.lastOperation();
-  await world.activities.wantNodes(id);
+  await world.activities.setDesiredNodes(id);
 
   await world.activities.settleProvision(id, { done: false, message: "exit 1" });
   await alice.delete(`${INSTANCES}/${body.id}`);
@@ -65,7 +65,7 @@ test.each([
 ])("a %s that is given up costs what it did before", async (_what, asking) => {
   await using world = await newWorld();
   await world.operator.post("/admin/plans", LARGE);
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   const { method, url, body } = asking(database.url);
 
   await change(world, () => alice[method](url, body), false);
@@ -75,7 +75,7 @@ test.each([
 
 test("a patch, a new password and a step that is repeated say nothing new", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
 
   await change(world, () => alice.post(`${database.url}/credentials/reset`));
   await world.activities.settleChange((await world.lastOperation()).id, { done: true });
@@ -85,7 +85,7 @@ test("a patch, a new password and a step that is repeated say nothing new", asyn
 
 test("a new label is on the bill", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
 
   expect(await alice.put(database.url, { label: "renamed" })).toMatchObject({ status: 200 });
 
@@ -98,12 +98,12 @@ test("a new label is on the bill", async () => {
 
 test("a fork is metered as any other database, from when it is active; its source goes on as it was", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
+  const { alice, host, database } = await databaseFixture(world);
   await archivedThrough(world, database);
   const { body } = await alice.create({ fork: { source: database.id } });
   const { id } = await world.lastOperation();
-  await world.activities.wantNodes(id);
-  await host.report(await wantedSpec(world), "running");
+  await world.activities.setDesiredNodes(id);
+  await host.report(await desiredSpec(world), "running");
   expect(await factsOf(world, body)).toEqual([]);
   aMinuteLater(world);
 
@@ -115,19 +115,19 @@ test("a fork is metered as any other database, from when it is active; its sourc
 
 test("a database that the operator brings back is metered again, from when it is active", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
+  const { alice, host, database } = await databaseFixture(world);
   await archivedThrough(world, database);
   later(world, 5);
   await alice.delete(database.url);
   const deletion = await world.lastOperation();
-  await world.activities.wantTombstones(deletion.id);
-  await host.report(await wantedSpec(world), "gone");
+  await world.activities.setTombstones(deletion.id);
+  await host.report(await desiredSpec(world), "gone");
   await world.activities.settleDelete(deletion.id, { done: true });
   aMinuteLater(world);
 
   await world.operator.post(`/admin/databases/${database.id}/undelete`, {});
   const { id } = await world.lastOperation();
-  await world.activities.wantNodes(id);
+  await world.activities.setDesiredNodes(id);
   expect(await statesOf(world, database)).toEqual([`running ${PLAN}`, `ended ${PLAN}`]);
   aMinuteLater(world);
   await world.activities.settleProvision(id, { done: true });

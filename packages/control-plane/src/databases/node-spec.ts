@@ -4,7 +4,7 @@ import type { EngineVersion, Plan } from "#regions/index.ts";
 import { sourcesOf } from "./allow-list.ts";
 import type { DatabaseRow } from "./database-store.ts";
 import { ADMIN_USERNAME } from "./credentials.ts";
-import { primaryName, privateName } from "./names.ts";
+import { primaryHostname, privateHostname } from "./hostnames.ts";
 import type { TimelineRow } from "./timeline-store.ts";
 
 /** The whole wanted state of a database's node. */
@@ -16,15 +16,15 @@ export const nodeSpec = (
     engine: EngineVersion;
     nodeNetwork: string;
     zone: string;
-    past?: Past | undefined;
+    archiveContext?: ArchiveContext | undefined;
     cluster?: Cluster | undefined;
     /** Of a cluster: it makes the data of the timeline. */
     makes?: boolean;
     /** Of a cluster: the member that keeps the past. */
-    keeper?: string | undefined;
+    archiver?: string | undefined;
   },
 ): UntimedSpec => {
-  const { database, plan, engine, zone, past, cluster, makes = false, keeper } = context;
+  const { database, plan, engine, zone, archiveContext, cluster, makes = false, archiver } = context;
   return {
     version: 1,
     node: node.id,
@@ -48,30 +48,32 @@ export const nodeSpec = (
       version: engine.version,
       // Its own: the engine's newer one comes by a patch, in the maintenance window.
       image: database.image ?? engine.image,
-      prepared: past?.timeline.prepared ?? engine.prepared,
+      prepared: archiveContext?.timeline.prepared ?? engine.prepared,
     },
     resources: { memory_mb: plan.memory_mb, vcpus: plan.vcpus, disk_mb: plan.disk_mb },
     network: { address: addressOf(context.nodeNetwork, node.port), port: node.port },
-    gate: { sources: sourcesOf(database.allow_list) },
+    firewall: { sources: sourcesOf(database.allow_list) },
     uid: uidOf(node.port),
     server_id: serverIdOf(node.id),
     credentials: { username: ADMIN_USERNAME, version: database.credentials_version },
-    tls: { names: [primaryName(database.id, zone), privateName(database.id, zone)], version: 1 },
+    tls: { names: [primaryHostname(database.id, zone), privateHostname(database.id, zone)], version: 1 },
     ...(database.powered ? {} : { power: "off" as const }),
-    ...(past === undefined ? {} : pastOf(past, cluster, { makes, keeps: keeper === node.id })),
+    ...(archiveContext === undefined
+      ? {}
+      : archiveFieldsOf(archiveContext, cluster, { makes, isArchiver: archiver === node.id })),
     ...(cluster === undefined ? {} : { cluster }),
   };
 };
 
 /** The past that a database lives on, and how it is kept. */
-export type Past = { timeline: TimelineRow; recipient: string; keep?: number; archive: ArchiveSettings };
+export type ArchiveContext = { timeline: TimelineRow; recipient: string; keep?: number; archive: ArchiveSettings };
 /** How often and when hosts archive; settings of the installation. */
-export type ArchiveSettings = Omit<NonNullable<NodeSpec["archive"]>, "recipient" | "keeper">;
+export type ArchiveSettings = Omit<NonNullable<NodeSpec["archive"]>, "recipient" | "archiver">;
 
-const pastOf = (
-  { timeline, recipient, keep, archive }: Past,
+const archiveFieldsOf = (
+  { timeline, recipient, keep, archive }: ArchiveContext,
   cluster: Cluster | undefined,
-  { makes, keeps }: { makes: boolean; keeps: boolean },
+  { makes, isArchiver }: { makes: boolean; isArchiver: boolean },
 ): Pick<UntimedSpec, "data" | "archive"> => ({
   data: {
     timeline: timeline.id,
@@ -79,7 +81,7 @@ const pastOf = (
     origin: originOf(timeline, cluster === undefined || makes),
     ...(keep === undefined ? {} : { keep }),
   },
-  archive: { recipient, ...archive, ...(cluster === undefined || keeps ? {} : { keeper: false as const }) },
+  archive: { recipient, ...archive, ...(cluster === undefined || isArchiver ? {} : { archiver: false as const }) },
 });
 
 /**

@@ -38,7 +38,7 @@ export async function openWork(
   const record = (action: EventAction, status: EventStatus): Promise<number> =>
     emit(tx, {
       ...{ accountId, username, action, status, entity: entityOf(database), operationId: operation.id, at },
-      asked: username !== null,
+      requested: username !== null,
     });
   for (const action of notices) await record(action, "notification");
   const started: number[] = [];

@@ -4,7 +4,7 @@ import type { Principal } from "#identity/index.ts";
 import { requireCurrent } from "#operations/index.ts";
 import { audit } from "#platform/audit.ts";
 import type { Tx } from "#platform/db/database.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import { findEngineVersion } from "#regions/index.ts";
 import { type ChangeDeps, changeDatabase } from "./change-database.ts";
 import { changes } from "./changes.ts";
@@ -13,10 +13,10 @@ import type { DatabaseChange, DatabaseRow } from "./database-store.ts";
 import { entityOf, targetOf } from "./entity.ts";
 
 /** Takes the engine's newest node image now. With none pending it is accepted, and its event has finished at once. */
-export const patchDatabase = (deps: ChangeDeps, by: Principal, id: number, once: Once): Promise<void> =>
+export const patchDatabase = (deps: ChangeDeps, by: Principal, id: number, idempotency: Idempotency): Promise<void> =>
   changeDatabase(
     deps,
-    { kind: "patchDatabase", step: "api.patchMysqlDatabase", by, id, once },
+    { kind: "patchDatabase", step: "api.patchMysqlDatabase", by, id, idempotency },
     async (tx, before) => (await pendingPatch(tx, before)) ?? recordNothing(tx, before, by.username, deps.clock()),
   );
 
@@ -36,6 +36,6 @@ async function recordNothing(tx: Tx, database: DatabaseRow, username: string, at
   await emit(tx, {
     ...{ accountId: account, username, action: "database_update", status: "finished", entity: entityOf(database), at },
     message: "No patch was pending.",
-    asked: true,
+    requested: true,
   });
 }

@@ -20,7 +20,7 @@ export const plannedPatch = (
 const isAlike = sql<boolean>`not exists (
   select from nodes where nodes.account_id = databases.account_id and nodes.database_id = databases.id
     and released_at is null and not tombstoned and databases.cluster_size > 1
-    and (wanted -> 'engine' ->> 'image' <> databases.image or wanted -> 'database' ->> 'plan' <> databases.plan))`;
+    and (desired_spec -> 'engine' ->> 'image' <> databases.image or desired_spec -> 'database' ->> 'plan' <> databases.plan))`;
 
 /**
  * Every database of a version with another image than this one is to take it, in its own next window; what was planned

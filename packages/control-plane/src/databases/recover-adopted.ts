@@ -1,13 +1,13 @@
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { emit } from "#events/index.ts";
-import { adoptNode, findNodes, wantAnew } from "#fleet/index.ts";
+import { adoptNode, findNodes, reissueDesiredSpec } from "#fleet/index.ts";
 import { takeWithoutLimits } from "#identity/index.ts";
 import { audit } from "#platform/audit.ts";
 import { findEngineVersion, findPlan } from "#regions/index.ts";
 import { isCluster } from "./clusters/cluster-spec.ts";
-import { giveCluster } from "./clusters/cluster-store.ts";
-import { followLeader } from "./clusters/leaders/recover-leader.ts";
-import { followMembers, isMember, tellOthers } from "./clusters/recover-members.ts";
+import { createCluster } from "./clusters/cluster-store.ts";
+import { followPrimary } from "./clusters/async-primary/recover-primary.ts";
+import { followMembers, isMember, reissueToOthers } from "./clusters/recover-members.ts";
 import { unlike } from "./clusters/rolling/own-version.ts";
 import { newPassword, usageOf } from "./create-database.ts";
 import { type DatabaseRow, insertDatabase, saveDatabase } from "./database-store.ts";
@@ -61,11 +61,11 @@ export async function adopt(context: Context, hostId: number, spec: NodeSpec, re
   await allowGap(tx, database);
   await followMembers(context, database, spec);
   const node = await adoptNode(tx, hostId, spec, now);
-  if (isCluster(database)) await giveCluster(tx, sealer, database, [node]);
-  await followLeader(context, database, spec);
+  if (isCluster(database)) await createCluster(tx, sealer, database, [node]);
+  await followPrimary(context, database, spec);
   await saveDatabase(tx, account, id, { port: node.port });
-  await wantAnew(tx, node, await specOf(context, node, database, spec), epoch);
-  await tellOthers(context, database, (other) => specOf(context, other, database, spec));
+  await reissueDesiredSpec(tx, node, await specOf(context, node, database, spec), epoch);
+  await reissueToOthers(context, database, (other) => specOf(context, other, database, spec));
   // A change of it may have been in the middle.
   if (unlike(database, newest, await findNodes(tx, account, id)) > 0)
     await saveDatabase(tx, account, id, { patch_due_at: nextWindow(database.updates, now).start });

@@ -10,7 +10,7 @@ const BOTH = ["198.51.100.1", "203.0.113.7"];
 const ONE = ["203.0.113.7"];
 
 /** One active database that lets both in. */
-async function staged(world: World, gateway: Gateway) {
+async function createFixture(world: World, gateway: Gateway) {
   const agent = simulateAgent(gateway, await gateway.enrolledHost());
   const alice = await world.customer();
   await agent.poll();
@@ -21,7 +21,7 @@ async function staged(world: World, gateway: Gateway) {
     accept: (allow_list: string[]) => alice.put(url, { allow_list }),
     async apply() {
       const { id: operation } = await world.lastOperation();
-      await world.activities.wantAllowList(operation);
+      await world.activities.setDesiredAllowList(operation);
       await agent.poll();
       return operation;
     },
@@ -40,7 +40,7 @@ async function staged(world: World, gateway: Gateway) {
 test("a source that was removed after the copy stays out: the host's later list is taken over", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
-  const database = await staged(world, gateway);
+  const database = await createFixture(world, gateway);
   const setBack = await copyOf(world.db);
   await database.accept(ONE);
   await world.activities.settleUpdate(await database.apply(), { done: true });
@@ -50,14 +50,14 @@ test("a source that was removed after the copy stays out: the host's later list 
   await database.recover();
 
   expect(await database.view()).toMatchObject({ status: "active", allow_list: ONE });
-  expect(database.specOnHost()).toMatchObject({ epoch: 2, gate: { sources: ["203.0.113.7/32"] } });
+  expect(database.specOnHost()).toMatchObject({ epoch: 2, firewall: { sources: ["203.0.113.7/32"] } });
   expect((await world.events()).at(-1)).toMatchObject({ action: "database_update", status: "finished" });
 });
 
 test("an update that had reached its host when the copy was taken goes on", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
-  const database = await staged(world, gateway);
+  const database = await createFixture(world, gateway);
   await database.accept(ONE);
   const setBack = await copyOf(world.db);
   await database.apply();
@@ -70,13 +70,13 @@ test("an update that had reached its host when the copy was taken goes on", asyn
   await world.activities.settleUpdate(operation, { done: true });
 
   expect(await database.view()).toMatchObject({ status: "active", allow_list: ONE });
-  expect(database.specOnHost()).toMatchObject({ epoch: 2, gate: { sources: ["203.0.113.7/32"] } });
+  expect(database.specOnHost()).toMatchObject({ epoch: 2, firewall: { sources: ["203.0.113.7/32"] } });
 });
 
 test("an update of the copy that a later one overtook is ended, and the later list stays", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
-  const database = await staged(world, gateway);
+  const database = await createFixture(world, gateway);
   await database.accept(ONE);
   const setBack = await copyOf(world.db);
   await world.activities.settleUpdate(await database.apply(), { done: true });
@@ -87,7 +87,7 @@ test("an update of the copy that a later one overtook is ended, and the later li
   await database.recover();
 
   expect(await database.view()).toMatchObject({ status: "active", allow_list: [] });
-  expect(database.specOnHost()).toMatchObject({ epoch: 2, gate: { sources: [] } });
+  expect(database.specOnHost()).toMatchObject({ epoch: 2, firewall: { sources: [] } });
   expect(await world.openOperations()).toEqual([]);
   expect((await world.events()).map(({ action, status }) => [action, status])).toEqual([
     ["database_create", "finished"],

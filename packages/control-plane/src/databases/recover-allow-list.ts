@@ -38,7 +38,7 @@ async function endOpenUpdate(tx: Tx, database: DatabaseRow, at: Date): Promise<v
     .select(["id", "event_id"])
     .where("account_id", "=", database.account_id)
     .where("entity_id", "=", database.id)
-    .where("kind", "=", "updateDatabase")
+    .where("kind", "=", "applyAllowList")
     .where("settled_at", "is", null)
     .execute();
   const message = "Ended by the recovery of the control plane: its host has a later allow list.";

@@ -9,24 +9,24 @@ import { ENGINE, newWorld, PLAN, type World } from "#testing/world.ts";
 const LARGE = { id: "m1-large", label: "Large", class: "standard", memory_mb: 4096, disk_mb: 40_960, vcpus: 2 };
 const NEWER = "c".repeat(64);
 
-async function staged(world: World, gateway: Gateway) {
+async function createFixture(world: World, gateway: Gateway) {
   await world.operator.post("/admin/plans", LARGE);
   const agent = simulateAgent(gateway, await gateway.enrolledHost());
   const alice = await world.customer();
   await agent.poll();
   const { url, id } = await activeOnAgent(world, alice, agent);
   await world.operator.post(`/admin/engines/${ENGINE}/image`, { image: NEWER });
-  const wanted = async (): Promise<number> => {
+  const applied = async (): Promise<number> => {
     const { id: operation } = await world.lastOperation();
-    await world.activities.wantChange(operation);
+    await world.activities.applyChange(operation);
     await agent.poll();
     return operation;
   };
   return {
-    ...{ alice, url, id, wanted },
+    ...{ alice, url, id, applied },
     view: async () => (await alice.get(url)).body,
     specOnHost: () => [...agent.specs.values()][0] as NodeSpec,
-    followed: async () => world.activities.settleChange(await wanted(), { done: true }),
+    followed: async () => world.activities.settleChange(await applied(), { done: true }),
     async recover() {
       let done = false;
       const command = world.operator.post("/admin/recover", { wait_seconds: 5 }).finally(() => {
@@ -46,7 +46,7 @@ const reserved = async (world: World) => {
 test("what was resized, patched and suspended after the copy stays so, and its room is counted", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
-  const database = await staged(world, gateway);
+  const database = await createFixture(world, gateway);
   const setBack = await copyOf(world.db);
   for (const ask of [
     () => database.alice.put(database.url, { type: LARGE.id }),
@@ -73,7 +73,7 @@ test("what was resized, patched and suspended after the copy stays so, and its r
 test("after a reset that the copy does not know, the password is a new one: the one before it stays dead", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
-  const database = await staged(world, gateway);
+  const database = await createFixture(world, gateway);
   const passwordNow = async () =>
     (await database.alice.get<{ password: string }>(`${database.url}/credentials`)).body.password;
   const setBack = await copyOf(world.db);
@@ -96,12 +96,12 @@ test.each([
 ])("a suspension that was under way in the copy and %s since has ended: %s", async (end, status) => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
-  const database = await staged(world, gateway);
+  const database = await createFixture(world, gateway);
   await database.alice.post(`${database.url}/suspend`);
   const setBack = await copyOf(world.db);
-  const operation = await database.wanted();
+  const operation = await database.applied();
   await world.activities.settleChange(operation, { done: end === "done" });
-  if (end === "given up") await database.wanted();
+  if (end === "given up") await database.applied();
   await setBack();
   expect(await database.view()).toMatchObject({ status: "suspending" });
 

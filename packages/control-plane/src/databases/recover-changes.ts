@@ -1,6 +1,6 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import { emit } from "#events/index.ts";
-import { findNodes, giveSize } from "#fleet/index.ts";
+import { findNodes, setSize } from "#fleet/index.ts";
 import { takeWithoutLimits } from "#identity/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { Sealer } from "#platform/seal.ts";
@@ -17,7 +17,7 @@ import { differenceOf } from "./resize-database.ts";
 import { settle } from "./settle.ts";
 
 type Context = { tx: Tx; sealer: Sealer; now: Date };
-type Told = Pick<DatabaseRow, KeptColumn>;
+type Reported = Pick<DatabaseRow, KeptColumn>;
 
 /**
  * A host has a later spec of this database than our restored copy: size, power and image are the ones there. With ours a
@@ -28,21 +28,21 @@ export async function followChanges(context: Context, before: DatabaseRow, later
   const { tx, sealer, now } = context;
   if (before.deleted_at !== null || before.image === null) return before;
   const { account_id, id } = before;
-  const told: Told = { plan: later.database.plan, powered: later.power !== "off", image: later.engine.image };
-  const [from, to] = [await findPlan(tx, before.plan), await findPlan(tx, told.plan)];
+  const reported: Reported = { plan: later.database.plan, powered: later.power !== "off", image: later.engine.image };
+  const [from, to] = [await findPlan(tx, before.plan), await findPlan(tx, reported.plan)];
   const engine = (await findEngineVersion(tx, before.engine_version)) as EngineVersion;
   if (from === undefined || to === undefined) return before;
-  const status = statusByPower(await endOpenChanges(context, before, told), told.powered);
+  const status = statusByPower(await endOpenChanges(context, before, reported), reported.powered);
   const isReset = later.credentials.version > before.credentials_version;
-  if (!isReset && !differs(before, told) && status === before.status) return before;
+  if (!isReset && !differs(before, reported) && status === before.status) return before;
 
   const after = await saveDatabase(tx, account_id, id, {
-    ...{ ...told, status, updated_at: now },
+    ...{ ...reported, status, updated_at: now },
     patch_due_at: plannedPatch(
-      { ...before, ...told },
+      { ...before, ...reported },
       engine,
       now,
-      await nodesDiffer(tx, { ...before, ...told }, later),
+      await nodesDiffer(tx, { ...before, ...reported }, later),
     ),
     ...(isReset
       ? {
@@ -52,7 +52,7 @@ export async function followChanges(context: Context, before: DatabaseRow, later
       : {}),
   });
   // It is in use there, whether or not there was room for it.
-  await giveSize(tx, await findNodes(tx, account_id, id), to);
+  await setSize(tx, await findNodes(tx, account_id, id), to);
   await meterDatabase(tx, after, now);
   await takeWithoutLimits(tx, account_id, differenceOf(to, from, after.cluster_size));
   await emit(tx, {
@@ -71,11 +71,11 @@ async function nodesDiffer(tx: Tx, database: DatabaseRow, { node: own, engine }:
   return unlike(database, engine, others) > 0;
 }
 
-const differs = (database: Told, told: Told): boolean =>
-  database.plan !== told.plan || database.powered !== told.powered || database.image !== told.image;
+const differs = (database: Reported, reported: Reported): boolean =>
+  database.plan !== reported.plan || database.powered !== reported.powered || database.image !== reported.image;
 
 /** What was under way when the copy was taken has ended since: well, if its host has what it was about. */
-async function endOpenChanges({ tx, now }: Context, database: DatabaseRow, told: Told) {
+async function endOpenChanges({ tx, now }: Context, database: DatabaseRow, reported: Reported) {
   const open = await tx
     .selectFrom("operations")
     .select(["id", "kind"])
@@ -87,7 +87,7 @@ async function endOpenChanges({ tx, now }: Context, database: DatabaseRow, told:
   let { status } = database;
   for (const { id, kind } of open) {
     const { work, keeps } = changeOf(kind);
-    const done = keeps.every((column) => database[column] === told[column]);
+    const done = keeps.every((column) => database[column] === reported[column]);
     await settle(tx, id, { done, message: "Ended by the recovery of the control plane: its host was later." }, now);
     status = statusAfter(work, status, { done });
   }

@@ -1,14 +1,14 @@
 import { isNewer, type NodeReport, type NodeSpec } from "@moorage/contract/agent";
-import { confirmGone, findHostNodes, type NodeRow, stopWanting, wantAnew } from "#fleet/index.ts";
+import { confirmGone, findHostNodes, type NodeRow, clearDesiredSpec, reissueDesiredSpec } from "#fleet/index.ts";
 import {
   followMembers,
   isReplaced,
   loseMember,
   orphanOf,
-  tellOthers,
+  reissueToOthers,
   wasReplaced,
 } from "./clusters/recover-members.ts";
-import { followLeader } from "./clusters/leaders/recover-leader.ts";
+import { followPrimary } from "./clusters/async-primary/recover-primary.ts";
 import { lockDatabase } from "./database-store.ts";
 import { adopt } from "./recover-adopted.ts";
 import { followUpdate } from "./recover-allow-list.ts";
@@ -37,7 +37,7 @@ export async function recoverHost(context: Context, hostId: number, digest: read
       if (spec !== undefined) await followDeletion(context, spec);
     } else if (tombstone !== undefined && spec !== undefined && node?.tombstoned !== true) {
       // Its host is about to remove it, by an operation that we may have forgotten, and goes on by itself.
-      if (node !== undefined) await wantAnew(tx, node, { ...untimed(spec), tombstone }, context.epoch);
+      if (node !== undefined) await reissueDesiredSpec(tx, node, { ...untimed(spec), tombstone }, context.epoch);
       await followDeletion(context, spec);
     } else if (node !== undefined && (await isReplaced(tx, node)) && !node.tombstoned) {
       found.orphans.push(orphanOf(node));
@@ -54,18 +54,18 @@ export async function recoverHost(context: Context, hostId: number, digest: read
 
 async function keep(context: Context, node: NodeRow, report?: NodeReport): Promise<void> {
   const { tx, epoch, now, found } = context;
-  const told = report?.spec;
+  const reported = report?.spec;
   const ours = await lockDatabase(tx, node.account_id, node.database_id);
-  const wanted = { epoch: node.wanted_epoch, generation: node.wanted_generation };
-  const isBehind = told !== undefined && isSame(ours, told) && isNewer(told, wanted);
-  const reached = isBehind ? await followUpdate(tx, ours, told, now) : ours;
-  const updated = isBehind ? await followChanges(context, reached, told) : reached;
-  const database = isBehind ? await followTimeline(context, updated, told, report?.timeline) : updated;
-  if (isBehind) await followMembers(context, database, told);
-  if (told !== undefined && isSame(database, told)) await followLeader(context, database, told);
+  const desired = { epoch: node.desired_epoch, generation: node.desired_generation };
+  const isBehind = reported !== undefined && isSame(ours, reported) && isNewer(reported, desired);
+  const reached = isBehind ? await followUpdate(tx, ours, reported, now) : ours;
+  const updated = isBehind ? await followChanges(context, reached, reported) : reached;
+  const database = isBehind ? await followTimeline(context, updated, reported, report?.timeline) : updated;
+  if (isBehind) await followMembers(context, database, reported);
+  if (reported !== undefined && isSame(database, reported)) await followPrimary(context, database, reported);
   await allowGap(tx, database);
-  await wantAnew(tx, node, await specOf(context, node, database, told), epoch);
-  await tellOthers(context, database, (other) => specOf(context, other, database, told));
+  await reissueDesiredSpec(tx, node, await specOf(context, node, database, reported), epoch);
+  await reissueToOthers(context, database, (other) => specOf(context, other, database, reported));
   found.kept++;
 }
 
@@ -81,7 +81,7 @@ async function followReplacement(
   if (database !== undefined) await followMembers(context, database, spec);
   if (node === undefined) return;
   if (report.state === "gone") await confirmGone(tx, node, now);
-  else await wantAnew(tx, node, untimed(spec), epoch);
+  else await reissueDesiredSpec(tx, node, untimed(spec), epoch);
 }
 
 /** We believe it is there, and its host has never heard of it. Made anew only if it was still being made. */
@@ -90,7 +90,7 @@ async function missing(context: Context, node: NodeRow): Promise<void> {
   const database = await lockDatabase(tx, node.account_id, node.database_id);
   if (database.status === "provisioning" && database.deleted_at === null) return keep(context, node);
   if (node.tombstoned || database.deleted_at !== null) return keep(context, node);
-  await stopWanting(tx, node);
+  await clearDesiredSpec(tx, node);
   await loseMember(context, node);
   found.missing.push(`${database.label} (${database.id})`);
 }

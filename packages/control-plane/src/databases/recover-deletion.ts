@@ -1,7 +1,7 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import { endEvent } from "#events/index.ts";
-import { findNodes, wantAnew } from "#fleet/index.ts";
-import { giveBackToLimits } from "#identity/index.ts";
+import { findNodes, reissueDesiredSpec } from "#fleet/index.ts";
+import { releaseFromLimits } from "#identity/index.ts";
 import { settleOperation } from "#operations/index.ts";
 import { findPlan } from "#regions/index.ts";
 import { isCluster } from "./clusters/cluster-spec.ts";
@@ -28,13 +28,18 @@ export async function followDeletion(context: Context, spec: NodeSpec): Promise<
   await stopDailyPoints(tx, database);
   await meterDatabase(tx, deleted, now);
   const plan = await findPlan(tx, database.plan);
-  if (plan !== undefined) await giveBackToLimits(tx, database.account_id, usageOf(plan, database.cluster_size));
+  if (plan !== undefined) await releaseFromLimits(tx, database.account_id, usageOf(plan, database.cluster_size));
   found.deleted.push(`${database.label} (${database.id})`);
   // The hosts of a cluster's other members may not have heard of it.
   if (!isCluster(database) || spec.tombstone === undefined) return;
   for (const node of await findNodes(tx, database.account_id, database.id))
     if (!node.tombstoned)
-      await wantAnew(tx, node, { ...(await specOf(context, node, deleted, spec)), tombstone: spec.tombstone }, epoch);
+      await reissueDesiredSpec(
+        tx,
+        node,
+        { ...(await specOf(context, node, deleted, spec)), tombstone: spec.tombstone },
+        epoch,
+      );
 }
 
 async function endOpenOperations({ tx, now }: Context, database: DatabaseRow): Promise<string[]> {

@@ -6,8 +6,8 @@ import { findEngineVersion, findPlan } from "#regions/index.ts";
 import { withOwnVersion } from "./clusters/rolling/own-version.ts";
 import type { DatabaseRow } from "./database-store.ts";
 import type { ArchiveSettings } from "./node-spec.ts";
-import { findPast } from "./timeline-store.ts";
-import { specsOf } from "./want-specs.ts";
+import { findArchiveContext } from "./timeline-store.ts";
+import { specsOf } from "./desired-specs.ts";
 
 /** What a recovery found, for the operator to read. */
 export type Recovery = { kept: number; adopted: string[]; deleted: string[]; missing: string[]; orphans: string[] };
@@ -25,8 +25,8 @@ export type Context = {
   found: Recovery;
 };
 
-export const isSame = (database: DatabaseRow, { database: told }: NodeSpec): boolean =>
-  database.account_id === told.account && database.created_at.toISOString() === told.created;
+export const isSame = (database: DatabaseRow, { database: reported }: NodeSpec): boolean =>
+  database.account_id === reported.account && database.created_at.toISOString() === reported.created;
 
 export const findById = (tx: Tx, { database: { account, id } }: NodeSpec): Promise<DatabaseRow | undefined> =>
   tx
@@ -45,19 +45,31 @@ export async function findSame(tx: Tx, spec: NodeSpec): Promise<DatabaseRow | un
 export const untimed = ({ epoch: _epoch, generation: _generation, ...spec }: NodeSpec): UntimedSpec => spec;
 
 /** What a node should be by its database's row now. */
-export async function specOf({ tx, zone, archive }: Context, node: NodeRow, database: DatabaseRow, told?: NodeSpec) {
+export async function specOf(
+  { tx, zone, archive }: Context,
+  node: NodeRow,
+  database: DatabaseRow,
+  reported?: NodeSpec,
+) {
   const [plan, engine] = [await findPlan(tx, database.plan), await findEngineVersion(tx, database.engine_version)];
   if (plan === undefined || engine === undefined)
     throw new Error(`Database ${database.id} names a plan or engine that does not exist.`);
-  const past = await findPast(tx, database, archive);
-  const [ours] = await specsOf(tx, [node], { database, plan, engine, zone, past, told: told?.cluster });
+  const archiveContext = await findArchiveContext(tx, database, archive);
+  const [ours] = await specsOf(tx, [node], {
+    database,
+    plan,
+    engine,
+    zone,
+    archiveContext,
+    reportedCluster: reported?.cluster,
+  });
   if (ours === undefined) throw new Error(`Node ${node.id} has no host.`);
   // A change of a cluster may have been in the middle: size and image are what its own host has.
-  const isLater = told?.node === node.id && (node.wanted === null || isNewer(told, node.wanted));
-  const spec = isLater && told.cluster !== undefined ? withOwnVersion(ours, { wanted: told }) : ours;
+  const isLater = reported?.node === node.id && (node.desired_spec === null || isNewer(reported, node.desired_spec));
+  const spec = isLater && reported.cluster !== undefined ? withOwnVersion(ours, { desired_spec: reported }) : ours;
   // A deletion under way stays one.
   const tombstone =
-    node.wanted?.tombstone ??
+    node.desired_spec?.tombstone ??
     (node.tombstoned && node.waiting_operation_id !== null ? { operation: node.waiting_operation_id } : undefined);
   return tombstone === undefined ? spec : { ...spec, tombstone };
 }

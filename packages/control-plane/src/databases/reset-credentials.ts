@@ -1,5 +1,5 @@
 import type { Principal } from "#identity/index.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { type ChangeDeps, changeDatabase } from "./change-database.ts";
 import { newPassword } from "./create-database.ts";
@@ -10,11 +10,11 @@ export const resetCredentials = (
   deps: ChangeDeps & { sealer: Sealer },
   by: Principal,
   id: number,
-  once: Once,
+  idempotency: Idempotency,
 ): Promise<void> =>
   changeDatabase(
     deps,
-    { kind: "resetCredentials", step: "api.resetMysqlCredentials", by, id, once },
+    { kind: "resetCredentials", step: "api.resetMysqlCredentials", by, id, idempotency },
     (_tx, { credentials_version }) => ({
       admin_password: deps.sealer.seal(passwordPlace(by.accountId, id), newPassword()),
       credentials_version: credentials_version + 1,

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { activeDatabase, HOME, OFFICE, staged, updatesOf, wantedSpec } from "#testing/active-database.ts";
+import { activeDatabase, HOME, OFFICE, databaseFixture, updatesOf, desiredSpec } from "#testing/active-database.ts";
 import { newWorld, PLAN, type World } from "#testing/world.ts";
 
 const LARGE = { id: "m1-large", label: "Large", class: "standard", memory_mb: 4096, disk_mb: 40_960, vcpus: 2 };
 /** More disk, less memory. */
 const DEEP = { ...LARGE, id: "m1-deep", memory_mb: 512 };
 
-async function stagedWithPlans(world: World) {
+async function createFixtureWithPlans(world: World) {
   for (const plan of [LARGE, DEEP]) await world.operator.post("/admin/plans", plan);
-  return staged(world);
+  return databaseFixture(world);
 }
 
 const eventsOf = async (world: World) =>
@@ -34,7 +34,7 @@ const SMALL = { memory_mb: 1024, disk_mb: 10_240 };
 
 test("a larger type is shown at once, wanted of the host, and done when the host has it", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await stagedWithPlans(world);
+  const { alice, host, database } = await createFixtureWithPlans(world);
 
   const reply = await alice.put(database.url, { type: LARGE.id, label: "grown" });
 
@@ -52,36 +52,36 @@ test("a larger type is shown at once, wanted of the host, and done when the host
   ]);
   expect((await world.audit()).at(-1)).toMatchObject({ action: "resize_database", target: `database/${database.id}` });
 
-  expect(await world.activities.wantChange(operation.id)).toBe("wanted");
-  expect(await wantedSpec(world)).toMatchObject({
+  expect(await world.activities.applyChange(operation.id)).toBe("requested");
+  expect(await desiredSpec(world)).toMatchObject({
     generation: 2,
     resources: { memory_mb: 4096, disk_mb: 40_960, vcpus: 2 },
     database: { plan: LARGE.id },
   });
   expect(await sizes(world, host, alice.accountId)).toEqual(sizeOf(LARGE));
-  await host.report(await wantedSpec(world), "running");
+  await host.report(await desiredSpec(world), "running");
   expect(await world.checkPhase(operation.id, "change")).toEqual({ state: "observed" });
   await world.activities.settleChange(operation.id, { done: true });
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", type: LARGE.id });
   expect((await eventsOf(world)).slice(1)).toEqual(["database_update finished", "database_resize finished"]);
   expect(await sizes(world, host, alice.accountId)).toEqual(sizeOf(LARGE));
-  expect(await wantedSpec(world)).toMatchObject({ generation: 2 });
+  expect(await desiredSpec(world)).toMatchObject({ generation: 2 });
 });
 
 test("given up, everything is as before: plan, host's room, account's limits, what is wanted", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await stagedWithPlans(world);
+  const { alice, host, database } = await createFixtureWithPlans(world);
   await alice.put(database.url, { type: LARGE.id });
   const { id } = await world.lastOperation();
-  await world.activities.wantChange(id);
-  await host.report(await wantedSpec(world), "failed", { message: "volume: xfs_growfs failed" });
+  await world.activities.applyChange(id);
+  await host.report(await desiredSpec(world), "failed", { message: "volume: xfs_growfs failed" });
 
   await world.activities.settleChange(id, { done: false, message: "volume: xfs_growfs failed" });
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", type: PLAN, total_disk_size_gb: 10 });
   expect(await sizes(world, host, alice.accountId)).toEqual(sizeOf(SMALL));
-  expect(await wantedSpec(world)).toMatchObject({ generation: 3, resources: { disk_mb: 10_240, memory_mb: 1024 } });
+  expect(await desiredSpec(world)).toMatchObject({ generation: 3, resources: { disk_mb: 10_240, memory_mb: 1024 } });
   expect((await world.events()).slice(-2)).toMatchObject(
     ["database_update", "database_resize"].map((action) => ({
       action,
@@ -100,7 +100,7 @@ test("no room on its host: nothing is wanted or reserved, and the event says so"
   await alice.put(database.url, { type: LARGE.id });
   const { id } = await world.lastOperation();
 
-  expect(await world.activities.wantChange(id)).toBe("no room");
+  expect(await world.activities.applyChange(id)).toBe("no room");
   expect((await sizes(world, host, alice.accountId)).host).toEqual([1024, 10_240]);
   await world.activities.settleChange(id, { done: false, message: "its host has no room for it." });
 
@@ -120,16 +120,16 @@ test("trash on the host's disk is no room", async () => {
   await world.db.updateTable("host_leases").set({ trash_mb: 1 }).execute();
   await alice.put(database.url, { type: LARGE.id });
 
-  expect(await world.activities.wantChange((await world.lastOperation()).id)).toBe("no room");
+  expect(await world.activities.applyChange((await world.lastOperation()).id)).toBe("no room");
 });
 
 test("with less memory, the old size stays reserved until the host has the new one", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await stagedWithPlans(world);
+  const { alice, host, database } = await createFixtureWithPlans(world);
   await alice.put(database.url, { type: DEEP.id });
   const { id } = await world.lastOperation();
 
-  await world.activities.wantChange(id);
+  await world.activities.applyChange(id);
   expect((await sizes(world, host, alice.accountId)).host).toEqual([1024, 40_960]);
   await world.activities.settleChange(id, { done: true });
 
@@ -161,7 +161,7 @@ test.each([
   ],
 ])("%s is refused on the field type", async (_, body, reasons) => {
   await using world = await newWorld();
-  const { alice, database } = await stagedWithPlans(world);
+  const { alice, database } = await createFixtureWithPlans(world);
 
   const reply = await alice.put<{ errors: { field: string; reason: string }[] }>(database.url, body);
 
@@ -174,7 +174,7 @@ test.each([
 
 test("a deprecated plan is not grown into, and can be left; a smaller one is refused with the larger ones", async () => {
   await using world = await newWorld();
-  const { alice, database } = await stagedWithPlans(world);
+  const { alice, database } = await createFixtureWithPlans(world);
   await world.operator.post("/admin/plans", { ...LARGE, deprecated: true });
   await world.operator.post("/admin/plans", { ...SMALL, id: PLAN, label: "S", class: "c", vcpus: 1, deprecated: true });
 
@@ -192,15 +192,15 @@ test("a deprecated plan is not grown into, and can be left; a smaller one is ref
 
 test("the type that it has, sent with a new list, is no resize", async () => {
   await using world = await newWorld();
-  const { alice, database } = await stagedWithPlans(world);
+  const { alice, database } = await createFixtureWithPlans(world);
 
   expect(await alice.put(database.url, { type: PLAN, allow_list: OFFICE })).toMatchObject({ status: 200 });
-  expect(await world.openOperations()).toEqual(["updateDatabase"]);
+  expect(await world.openOperations()).toEqual(["applyAllowList"]);
 });
 
 test("the same list in another spelling, sent with a larger type, is a resize", async () => {
   await using world = await newWorld();
-  const { alice, database } = await stagedWithPlans(world);
+  const { alice, database } = await createFixtureWithPlans(world);
 
   expect(await alice.put(database.url, { type: LARGE.id, allow_list: HOME.map((each) => `${each}/32`) })).toMatchObject(
     {
@@ -212,17 +212,17 @@ test("the same list in another spelling, sent with a larger type, is a resize", 
 
 test("wanting and settling twice, and at once, is once", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await stagedWithPlans(world);
+  const { alice, host, database } = await createFixtureWithPlans(world);
   await alice.put(database.url, { type: LARGE.id });
   const { id } = await world.lastOperation();
 
-  await Promise.all([world.activities.wantChange(id), world.activities.wantChange(id)]);
+  await Promise.all([world.activities.applyChange(id), world.activities.applyChange(id)]);
   expect(await sizes(world, host, alice.accountId)).toEqual(sizeOf(LARGE));
   await Promise.all([1, 2].map(() => world.activities.settleChange(id, { done: false })));
   await world.expire.resizeDatabase(id);
 
   expect(await sizes(world, host, alice.accountId)).toEqual(sizeOf(SMALL));
-  expect(await wantedSpec(world)).toMatchObject({ generation: 3 });
-  expect(await world.activities.wantChange(id)).toBe("not there");
+  expect(await desiredSpec(world)).toMatchObject({ generation: 3 });
+  expect(await world.activities.applyChange(id)).toBe("not there");
   expect((await world.audit()).filter(({ action }) => action === "resizeDatabase.failed")).toHaveLength(1);
 });

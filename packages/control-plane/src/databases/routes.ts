@@ -115,7 +115,7 @@ export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): v
     app,
     deps,
     createMysqlDatabase,
-    async ({ principal, body, once }) => createDatabase(deps, principal, body, once),
+    async ({ principal, body, idempotency }) => createDatabase(deps, principal, body, idempotency),
     undefined,
     (part) => faultsOfPart(deps.offers, part),
   );
@@ -133,28 +133,28 @@ export function databaseRoutes(app: FastifyInstance, deps: DatabaseRouteDeps): v
     return {};
   });
 
-  route(app, deps, suspendMysqlDatabase, async ({ principal, params, once }) => {
-    await suspendDatabase(deps, principal, params.instanceId, once);
+  route(app, deps, suspendMysqlDatabase, async ({ principal, params, idempotency }) => {
+    await suspendDatabase(deps, principal, params.instanceId, idempotency);
     return {};
   });
 
-  route(app, deps, resumeMysqlDatabase, async ({ principal, params, once }) => {
-    await resumeDatabase(deps, principal, params.instanceId, once);
+  route(app, deps, resumeMysqlDatabase, async ({ principal, params, idempotency }) => {
+    await resumeDatabase(deps, principal, params.instanceId, idempotency);
     return {};
   });
 
-  route(app, deps, patchMysqlDatabase, async ({ principal, params, once }) => {
-    await patchDatabase(deps, principal, params.instanceId, once);
+  route(app, deps, patchMysqlDatabase, async ({ principal, params, idempotency }) => {
+    await patchDatabase(deps, principal, params.instanceId, idempotency);
     return {};
   });
 
-  route(app, deps, resetMysqlCredentials, async ({ principal, params, once }) => {
-    await resetCredentials(deps, principal, params.instanceId, once);
+  route(app, deps, resetMysqlCredentials, async ({ principal, params, idempotency }) => {
+    await resetCredentials(deps, principal, params.instanceId, idempotency);
     return {};
   });
 
-  route(app, deps, restoreMysqlBackup, async ({ principal, params, once }) =>
-    restoreDatabase(deps, principal, params, once),
+  route(app, deps, restoreMysqlBackup, async ({ principal, params, idempotency }) =>
+    restoreDatabase(deps, principal, params, idempotency),
   );
 
   route(app, deps, viewMysqlCredentials, async ({ principal, params }) =>

@@ -5,7 +5,7 @@ import type { Tx } from "#platform/db/database.ts";
 import { targetOf } from "./entity.ts";
 
 /** `named`: the database's names lead to it now. */
-export type Settlement = { done: boolean; message?: string; named?: boolean };
+export type Settlement = { done: boolean; message?: string; dnsPublished?: boolean };
 
 /** Operation, events and audit end together, once; undefined when they had ended before. */
 export async function settle(

@@ -1,9 +1,9 @@
 import type { Principal } from "#identity/index.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import { type ChangeDeps, changeDatabase } from "./change-database.ts";
 
 /** Its server stops and its gate closes; data, names, port and its place on the host stay. */
-export const suspendDatabase = (deps: ChangeDeps, by: Principal, id: number, once: Once): Promise<void> =>
-  changeDatabase(deps, { kind: "suspendDatabase", step: "api.suspendMysqlDatabase", by, id, once }, () => ({
+export const suspendDatabase = (deps: ChangeDeps, by: Principal, id: number, idempotency: Idempotency): Promise<void> =>
+  changeDatabase(deps, { kind: "suspendDatabase", step: "api.suspendMysqlDatabase", by, id, idempotency }, () => ({
     powered: false,
   }));

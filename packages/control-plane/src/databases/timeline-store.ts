@@ -4,7 +4,7 @@ import type { Tables } from "#platform/db/tables.ts";
 import { notFound } from "#platform/errors.ts";
 import { nextMidnight } from "./backups/daily-label.ts";
 import type { DatabaseRow } from "./database-store.ts";
-import type { ArchiveSettings, Past } from "./node-spec.ts";
+import type { ArchiveSettings, ArchiveContext } from "./node-spec.ts";
 
 export type TimelineRow = Selectable<Tables["timelines"]>;
 
@@ -16,7 +16,11 @@ export const lockTimeline = (tx: Tx, id: string): Promise<TimelineRow> =>
   tx.selectFrom("timelines").selectAll().where("id", "=", id).forUpdate().executeTakeFirstOrThrow(notFound);
 
 /** Undefined for a database whose nodes were never wanted. */
-export async function findPast(tx: Tx, database: DatabaseRow, archive: ArchiveSettings): Promise<Past | undefined> {
+export async function findArchiveContext(
+  tx: Tx,
+  database: DatabaseRow,
+  archive: ArchiveSettings,
+): Promise<ArchiveContext | undefined> {
   if (database.timeline_id === null) return undefined;
   const timeline = await findTimeline(tx, database.timeline_id);
   const { recipient } = await tx
@@ -37,7 +41,7 @@ export type Beginning =
   | "lost";
 
 /** Repeatable: a timeline begins once. No daily point is due on it before somebody lives on it. */
-export async function beginTimeline(
+export async function insertTimeline(
   tx: Tx,
   database: Owner,
   { id, ordinal, from, at }: { id: string; ordinal?: number; from: Beginning; at: Date },

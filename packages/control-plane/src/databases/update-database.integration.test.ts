@@ -6,15 +6,15 @@ import {
   HOME,
   INSTANCES,
   OFFICE,
-  staged,
+  databaseFixture,
   updatesOf,
-  wantedSpec,
+  desiredSpec,
 } from "#testing/active-database.ts";
 import { newWorld, PLAN } from "#testing/world.ts";
 
 test("a changed list is the hosts' work: updating, with operation, audit line and event in one commit", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   const nudges = world.nudges.relay;
 
   const reply = await alice.put(database.url, { allow_list: OFFICE });
@@ -23,7 +23,7 @@ test("a changed list is the hosts' work: updating, with operation, audit line an
   expect(updateMysqlDatabase.reply.parse(reply.body)).toMatchObject({ status: "updating", allow_list: OFFICE });
   const operation = await world.lastOperation();
   expect(operation).toMatchObject({
-    kind: "updateDatabase",
+    kind: "applyAllowList",
     entity_id: database.id,
     input: { previous_allow_list: HOME },
   });
@@ -37,7 +37,7 @@ test("a changed list is the hosts' work: updating, with operation, audit line an
 
 test("label and window change at once: active, and the event is finished", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   aMinuteLater(world);
   const window = { frequency: "monthly", duration: 1, hour_of_day: 4, day_of_week: 1, week_of_month: 3 };
 
@@ -58,14 +58,14 @@ test.each([
   ["unknown fields", { engine_config: {}, private_network: null, used_disk_size_gb: 7 }],
 ])("a PUT of %s changes nothing, and has its event", async (_, body) => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   const { body: before } = await alice.get(database.url);
 
   expect(await alice.put(database.url, body)).toMatchObject({ status: 200, body: before });
 
   expect(await updatesOf(world)).toMatchObject([{ status: "finished", operation_id: null }]);
   expect((await world.audit()).at(-1)).toMatchObject({ action: "update_database" });
-  expect(await wantedSpec(world)).toMatchObject({ generation: 1 });
+  expect(await desiredSpec(world)).toMatchObject({ generation: 1 });
 });
 
 test("a list in another order and spelling is shown as sent, and no host hears of it", async () => {
@@ -82,7 +82,7 @@ test("a list in another order and spelling is shown as sent, and no host hears o
 
 test("an object that was read can be sent back whole", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   const { body } = await alice.get(database.url);
 
   expect(await alice.put(database.url, body)).toMatchObject({
@@ -94,7 +94,7 @@ test("an object that was read can be sent back whole", async () => {
 
 test("every wrong field is refused at once by its dotted name, and nothing is left of the try", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   const before = {
     row: await world.databaseRow(database.id),
     audit: await world.audit(),
@@ -140,7 +140,7 @@ test("every wrong field is refused at once by its dotted name, and nothing is le
 
 test("the window is merged in part and judged as a whole", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   const put = async (window: object) => (await alice.put(database.url, { updates: window })).body["updates"];
 
   expect(await put({ frequency: "monthly", week_of_month: 2 })).toMatchObject({
@@ -157,7 +157,7 @@ test("the window is merged in part and judged as a whole", async () => {
 
 test("a label that another database has is refused, even when two ask for it at once", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
+  const { alice, host, database } = await databaseFixture(world);
   const other = await activeDatabase(world, alice, host);
 
   expect(await alice.put(other.url, { label: database.label })).toMatchObject({
@@ -172,7 +172,7 @@ test("a label that another database has is refused, even when two ask for it at 
 
 test("of two PUTs at once that change the list one is accepted, the other is told the state", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
 
   const replies = await Promise.all(
     [OFFICE, []].map((allow_list) => alice.put<{ errors?: object[] }>(database.url, { allow_list })),
@@ -182,7 +182,7 @@ test("of two PUTs at once that change the list one is accepted, the other is tol
   expect(replies.find(({ status }) => status === 400)?.body.errors).toEqual([
     { reason: "Cannot update a database that is updating; it must be active." },
   ]);
-  expect(await world.openOperations()).toEqual(["updateDatabase"]);
+  expect(await world.openOperations()).toEqual(["applyAllowList"]);
 });
 
 test("a PUT needs an active database; a wrong body is named before the wrong state", async () => {
@@ -204,7 +204,7 @@ test("a PUT needs an active database; a wrong body is named before the wrong sta
 
 test("what is being updated cannot be deleted, and can be read", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   await alice.put(database.url, { allow_list: OFFICE });
 
   expect(await alice.delete(database.url)).toMatchObject({ status: 400 });
@@ -213,7 +213,7 @@ test("what is being updated cannot be deleted, and can be read", async () => {
 
 test("while a restored control plane is compared with its hosts, nothing is updated", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   await world.db.updateTable("installation").set({ set_back_at: world.time.now }).execute();
 
   for (const body of [{ allow_list: OFFICE }, { label: "renamed" }, {}])

@@ -117,7 +117,7 @@ async function recordUpdate(deps: UpdateDeps, tx: Tx, update: Update): Promise<v
     entity: entityOf(after),
     ...(operation === undefined ? {} : { operationId: operation.id }),
     at,
-    asked: true,
+    requested: true,
   });
   if (operation !== undefined) await linkEvent(tx, operation.id, eventId);
 }
@@ -130,7 +130,7 @@ const openUpdate = (
 ): Promise<{ id: number }> =>
   openOperation(tx, {
     accountId: before.account_id,
-    kind: "updateDatabase",
+    kind: "applyAllowList",
     entityId: before.id,
     input: { previous_allow_list: before.allow_list } satisfies UpdateInput,
     at,

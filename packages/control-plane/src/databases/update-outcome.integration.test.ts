@@ -1,39 +1,47 @@
 import { expect, test } from "vitest";
-import { aMinuteLater, HOME, INSTANCES, OFFICE, staged, updatesOf, wantedSpec } from "#testing/active-database.ts";
+import {
+  aMinuteLater,
+  HOME,
+  INSTANCES,
+  OFFICE,
+  databaseFixture,
+  updatesOf,
+  desiredSpec,
+} from "#testing/active-database.ts";
 import { ENGINE, newWorld, PLAN, REGION } from "#testing/world.ts";
 
 test("when the host has the list, the database is active, and the event says when it was applied", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
+  const { alice, host, database } = await databaseFixture(world);
   await alice.put(database.url, { allow_list: OFFICE });
   const { id } = await world.lastOperation();
 
-  expect(await world.activities.wantAllowList(id)).toBe("wanted");
-  expect(await wantedSpec(world)).toMatchObject({
+  expect(await world.activities.setDesiredAllowList(id)).toBe("requested");
+  expect(await desiredSpec(world)).toMatchObject({
     generation: 2,
     database: { allow_list: OFFICE },
-    gate: { sources: ["198.51.100.0/24", "2001:db8::/32"] },
+    firewall: { sources: ["198.51.100.0/24", "2001:db8::/32"] },
   });
   expect(await world.checkPhase(id, "allow-list")).toEqual({ state: "pending" });
-  await host.report(await wantedSpec(world), "running");
+  await host.report(await desiredSpec(world), "running");
   expect(await world.checkPhase(id, "allow-list")).toEqual({ state: "observed" });
   await world.activities.settleUpdate(id, { done: true });
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: OFFICE });
   const at = world.time.now.toISOString().slice(0, 19);
   expect(await updatesOf(world)).toMatchObject([{ status: "finished", message: `Applied on every node at ${at}.` }]);
-  expect(await wantedSpec(world)).toMatchObject({ generation: 2 });
+  expect(await desiredSpec(world)).toMatchObject({ generation: 2 });
 });
 
 test("wanting and settling twice is once", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
+  const { alice, host, database } = await databaseFixture(world);
   await alice.put(database.url, { allow_list: OFFICE });
   const { id } = await world.lastOperation();
 
-  await Promise.all([world.activities.wantAllowList(id), world.activities.wantAllowList(id)]);
-  expect(await wantedSpec(world)).toMatchObject({ generation: 2 });
-  await host.report(await wantedSpec(world), "running");
+  await Promise.all([world.activities.setDesiredAllowList(id), world.activities.setDesiredAllowList(id)]);
+  expect(await desiredSpec(world)).toMatchObject({ generation: 2 });
+  await host.report(await desiredSpec(world), "running");
   await world.activities.settleUpdate(id, { done: true });
   const after = { events: await world.events(), audit: await world.audit() };
   aMinuteLater(world);
@@ -41,16 +49,16 @@ test("wanting and settling twice is once", async () => {
 
   expect({ events: await world.events(), audit: await world.audit() }).toEqual(after);
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: OFFICE });
-  expect(await wantedSpec(world)).toMatchObject({ generation: 2, database: { allow_list: OFFICE } });
+  expect(await desiredSpec(world)).toMatchObject({ generation: 2, database: { allow_list: OFFICE } });
 });
 
 test("a list that its host could not apply leaves the old one shown and wanted, and the event says why", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
+  const { alice, host, database } = await databaseFixture(world);
   await alice.put(database.url, { allow_list: OFFICE, label: "renamed" });
   const { id } = await world.lastOperation();
-  await world.activities.wantAllowList(id);
-  await host.report(await wantedSpec(world), "failed", { message: "gate: nft is broken" });
+  await world.activities.setDesiredAllowList(id);
+  await host.report(await desiredSpec(world), "failed", { message: "gate: nft is broken" });
   expect(await world.checkPhase(id, "allow-list")).toEqual({ state: "failed", message: "nft is broken" });
 
   await world.activities.settleUpdate(id, { done: false, message: "nft is broken" });
@@ -61,77 +69,77 @@ test("a list that its host could not apply leaves the old one shown and wanted, 
   expect(await updatesOf(world)).toMatchObject([
     { status: "failed", message: expect.stringContaining("nft is broken") },
   ]);
-  expect(await wantedSpec(world)).toMatchObject({
+  expect(await desiredSpec(world)).toMatchObject({
     generation: 3,
     database: { allow_list: HOME },
-    gate: { sources: ["203.0.113.7/32"] },
+    firewall: { sources: ["203.0.113.7/32"] },
   });
   expect(await alice.put(database.url, { allow_list: OFFICE })).toMatchObject({ status: 200 });
 });
 
 test("past its deadline an update is given up likewise, with the host's last word, and cannot come back", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
+  const { alice, host, database } = await databaseFixture(world);
   await alice.put(database.url, { allow_list: OFFICE });
   const { id } = await world.lastOperation();
-  await world.activities.wantAllowList(id);
-  await host.report(await wantedSpec(world), "working", { message: "gate: trying again" });
+  await world.activities.setDesiredAllowList(id);
+  await host.report(await desiredSpec(world), "working", { message: "gate: trying again" });
 
-  await world.expire.updateDatabase(id);
+  await world.expire.applyAllowList(id);
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: HOME });
   expect(await updatesOf(world)).toMatchObject([
     { status: "failed", message: expect.stringContaining("trying again") },
   ]);
-  expect(await wantedSpec(world)).toMatchObject({ generation: 3, gate: { sources: ["203.0.113.7/32"] } });
-  expect(await world.activities.wantAllowList(id)).toBe("not there");
-  expect(await wantedSpec(world)).toMatchObject({ generation: 3 });
+  expect(await desiredSpec(world)).toMatchObject({ generation: 3, firewall: { sources: ["203.0.113.7/32"] } });
+  expect(await world.activities.setDesiredAllowList(id)).toBe("not there");
+  expect(await desiredSpec(world)).toMatchObject({ generation: 3 });
 });
 
 test("an update that was given up before it was wanted takes nothing to its host but the old list", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   await alice.put(database.url, { allow_list: OFFICE });
   const { id } = await world.lastOperation();
 
-  await world.expire.updateDatabase(id);
-  expect(await world.activities.wantAllowList(id)).toBe("not there");
+  await world.expire.applyAllowList(id);
+  expect(await world.activities.setDesiredAllowList(id)).toBe("not there");
 
-  expect(await wantedSpec(world)).toMatchObject({ database: { allow_list: HOME } });
+  expect(await desiredSpec(world)).toMatchObject({ database: { allow_list: HOME } });
   expect(await updatesOf(world)).toMatchObject([{ status: "failed", message: expect.stringContaining("in time") }]);
 });
 
 test("a database that its host has lost is not made anew by an update", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
-  await world.db.updateTable("nodes").set({ wanted: null }).execute();
+  const { alice, database } = await databaseFixture(world);
+  await world.db.updateTable("nodes").set({ desired_spec: null }).execute();
   await alice.put(database.url, { allow_list: OFFICE });
   const { id } = await world.lastOperation();
 
-  expect(await world.activities.wantAllowList(id)).toBe("not there");
+  expect(await world.activities.setDesiredAllowList(id)).toBe("not there");
   await world.activities.settleUpdate(id, { done: false, message: "lost" });
 
-  expect(await world.nodes()).toMatchObject([{ wanted: null }]);
+  expect(await world.nodes()).toMatchObject([{ desired_spec: null }]);
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: HOME });
 });
 
 test("fifty updates in a row end with the last one", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
+  const { alice, host, database } = await databaseFixture(world);
 
   for (let n = 1; n <= 50; n++) {
     expect(await alice.put(database.url, { allow_list: [`203.0.113.${n}`, `198.51.100.${n}`] })).toMatchObject({
       status: 200,
     });
     const { id } = await world.lastOperation();
-    await world.activities.wantAllowList(id);
-    await host.report(await wantedSpec(world), "running");
+    await world.activities.setDesiredAllowList(id);
+    await host.report(await desiredSpec(world), "running");
     await world.activities.settleUpdate(id, { done: true });
   }
 
-  expect(await wantedSpec(world)).toMatchObject({
+  expect(await desiredSpec(world)).toMatchObject({
     generation: 51,
-    gate: { sources: ["198.51.100.50/32", "203.0.113.50/32"] },
+    firewall: { sources: ["198.51.100.50/32", "203.0.113.50/32"] },
   });
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
   expect((await updatesOf(world)).map(({ status }) => status)).toEqual(Array(50).fill("finished"));
@@ -156,8 +164,8 @@ test("a provider's create, update and refresh pass in its own order of calls", a
   const url = `${INSTANCES}/${id}`;
   const create = await world.lastOperation();
   expect(await eventsOf(id, "database_create")).toMatchObject([{ status: "started" }]);
-  await world.activities.wantNodes(create.id);
-  await host.report(await wantedSpec(world), "running");
+  await world.activities.setDesiredNodes(create.id);
+  await host.report(await desiredSpec(world), "running");
   await world.activities.settleProvision(create.id, { done: true });
   expect(await eventsOf(id, "database_create")).toMatchObject([{ status: "finished", percent_complete: 100 }]);
   expect((await alice.get(url)).body).toMatchObject({ status: "active" });
@@ -176,8 +184,8 @@ test("a provider's create, update and refresh pass in its own order of calls", a
   expect(second?.id).not.toBe(first[0]?.id);
   expect(second).toMatchObject({ status: "started" });
   const update = await world.lastOperation();
-  await world.activities.wantAllowList(update.id);
-  await host.report(await wantedSpec(world), "running");
+  await world.activities.setDesiredAllowList(update.id);
+  await host.report(await desiredSpec(world), "running");
   await world.activities.settleUpdate(update.id, { done: true });
   expect(await eventsOf(id, "database_update")).toMatchObject([
     { id: second?.id, status: "finished" },

@@ -30,7 +30,7 @@ test("a changed list reaches its host, and the database is active again", async 
   });
   expect(database.specOnHost()).toMatchObject({
     generation: 2,
-    gate: { sources: ["198.51.100.0/24", "2001:db8::/32"] },
+    firewall: { sources: ["198.51.100.0/24", "2001:db8::/32"] },
   });
 });
 
@@ -47,7 +47,7 @@ test("a list that the host refuses is taken back there too, by a later generatio
   expect((await database.alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: HOME });
   expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("nft is broken") });
   await until(async () => database.specOnHost().generation === 3);
-  expect(database.specOnHost()).toMatchObject({ gate: { sources: ["203.0.113.7/32"] } });
+  expect(database.specOnHost()).toMatchObject({ firewall: { sources: ["203.0.113.7/32"] } });
 });
 
 test("a host that says nothing until the deadline: the old list is shown, and wanted when the host is back", async () => {
@@ -62,7 +62,7 @@ test("a host that says nothing until the deadline: the old list is shown, and wa
 
   expect((await database.alice.get(database.url)).body).toMatchObject({ status: "active", allow_list: HOME });
   expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("in time") });
-  expect((await world.nodes())[0]?.wanted).toMatchObject({ generation: 3, database: { allow_list: HOME } });
+  expect((await world.nodes())[0]?.desired_spec).toMatchObject({ generation: 3, database: { allow_list: HOME } });
 });
 
 test("ten updates in a row, each through Temporal and the host: the last one is in force", async () => {
@@ -81,7 +81,7 @@ test("ten updates in a row, each through Temporal and the host: the last one is 
 
   took.sort((a, b) => a - b);
   console.log(`update through Temporal: median ${took[5]?.toFixed(0)} ms, slowest ${took[9]?.toFixed(0)} ms`);
-  expect(database.specOnHost()).toMatchObject({ generation: 11, gate: { sources: ["203.0.113.10/32"] } });
+  expect(database.specOnHost()).toMatchObject({ generation: 11, firewall: { sources: ["203.0.113.10/32"] } });
   expect((await database.alice.get(database.url)).body).toMatchObject({
     status: "active",
     allow_list: ["203.0.113.10"],

@@ -3,7 +3,7 @@ import { readOnlyPortOf } from "@moorage/contract/agent";
 import { isCluster } from "./clusters/cluster-spec.ts";
 import type { DatabaseToView } from "./database-store.ts";
 import { entityOf } from "./entity.ts";
-import { primaryName, privateName } from "./names.ts";
+import { primaryHostname, privateHostname } from "./hostnames.ts";
 import { oldestRestoreTime } from "./timelines/restore-window.ts";
 
 export const viewOfDatabase = (row: DatabaseToView, zone: string, now: Date): MysqlDatabase => ({
@@ -59,10 +59,10 @@ const pendingOf = ({ image, newest_image, patch_due_at }: DatabaseToView): Pendi
       ];
 
 /** A name is shown once it leads somewhere. */
-const hostsOf = ({ id, named_at }: DatabaseToView, zone: string): MysqlDatabase["hosts"] =>
-  named_at === null
+const hostsOf = ({ id, dns_published_at }: DatabaseToView, zone: string): MysqlDatabase["hosts"] =>
+  dns_published_at === null
     ? { primary: null, secondary: null }
-    : { primary: primaryName(id, zone), secondary: privateName(id, zone) };
+    : { primary: primaryHostname(id, zone), secondary: privateHostname(id, zone) };
 
 /** What the list over all engines shows. */
 export function viewInAllEngines(row: DatabaseToView, zone: string, now: Date): Database {

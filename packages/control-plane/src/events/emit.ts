@@ -15,7 +15,7 @@ export type NewEvent = {
   message?: string;
   at: Date;
   /** Somebody asks for it now: in an account that was closed meanwhile nothing is begun any more. */
-  asked?: boolean;
+  requested?: boolean;
 };
 
 /**
@@ -25,7 +25,7 @@ export type NewEvent = {
 export async function emit(tx: Tx, event: NewEvent): Promise<number> {
   const { rows } = await sql<{ id: number }>`
     with account as (update accounts set event_seq = event_seq + 1 where id = ${event.accountId}
-      and (closed_at is null or not ${event.asked ?? false}::boolean) returning event_seq)
+      and (closed_at is null or not ${event.requested ?? false}::boolean) returning event_seq)
     ${emitting({
       ...event,
       operationId: event.operationId ?? null,
@@ -41,7 +41,7 @@ export async function emit(tx: Tx, event: NewEvent): Promise<number> {
   return rows[0].id;
 }
 
-type EventColumns = Omit<NewEvent, "entity" | "secondaryEntity" | "operationId" | "message" | "asked"> & {
+type EventColumns = Omit<NewEvent, "entity" | "secondaryEntity" | "operationId" | "message" | "requested"> & {
   operationId: number | null;
   message: string | null;
   entityType: string;

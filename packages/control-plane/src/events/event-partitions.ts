@@ -11,7 +11,7 @@ const WEEKS_AHEAD = 8;
 const LOCK_WAIT_MS = 200;
 
 /** Once a day: makes the partitions of the coming weeks, and drops those whose events are all older than 90 days. */
-export function createEventPartitionsChore({ db, clock }: { db: Db; clock: Clock }): () => Promise<void> {
+export function createEventPartitionsJob({ db, clock }: { db: Db; clock: Clock }): () => Promise<void> {
   let last = 0;
   return async () => {
     const now = clock();

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { newWorld, type World } from "#testing/world.ts";
 import { emit } from "./emit.ts";
-import { createEventPartitionsChore } from "./event-partitions.ts";
+import { createEventPartitionsJob } from "./event-partitions.ts";
 
 const EVENTS = "/v4/account/events";
 const DAY_MS = 86_400_000;
@@ -68,12 +68,12 @@ test("over 200 days partitions are dropped as their events expire, and none with
   await using world = await newWorld();
   const alice = await world.customer();
   const start = world.time.now.getTime();
-  const chore = createEventPartitionsChore(world);
+  const job = createEventPartitionsJob(world);
   const emitted: { id: number; at: number }[] = [];
 
   for (let day = 0; day <= 200; day++) {
     world.time.now = new Date(start + day * DAY_MS);
-    await chore();
+    await job();
     emitted.push({ id: await eventAt(world, alice, world.time.now), at: world.time.now.getTime() });
     if (day % 25 !== 0) continue;
     const kept = new Set((await world.events()).map(({ id }) => id));
@@ -94,16 +94,16 @@ test("a transaction that reads events is not disturbed: the partition stays unti
   world.time.now = new Date(world.time.now.getTime() + 98 * DAY_MS);
   const fresh = await eventAt(world, alice, world.time.now);
   await alice.post(`${EVENTS}/${fresh}/read`);
-  const chore = createEventPartitionsChore(world);
+  const job = createEventPartitionsJob(world);
   const marks = async () => (await world.db.selectFrom("event_reads").select("event_id").execute()).length;
 
   await world.db.transaction().execute(async (tx) => {
     await tx.selectFrom("events").select("id").execute();
-    await expect(chore()).rejects.toThrow("lock timeout");
+    await expect(job()).rejects.toThrow("lock timeout");
     expect((await alice.get<Page>(EVENTS)).body.results).toBe(1);
   });
   expect([(await world.events()).length, await marks()]).toEqual([2, 2]);
 
-  await chore();
+  await job();
   expect([(await world.events()).map((event) => event.id), await marks()]).toEqual([[fresh], 1]);
 });

@@ -36,7 +36,7 @@ export async function recordChange(tx: Tx, by: Recorded, change: Change): Promis
     status: "notification",
     entity,
     at,
-    asked: true,
+    requested: true,
   });
 }
 export type RecordedChange = Omit<Change, "target" | "entity">;

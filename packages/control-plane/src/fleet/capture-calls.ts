@@ -3,7 +3,7 @@ import type { Capture, CaptureReport, ImageUploadsRequest, UploadsReply } from "
 /** What hosts are asked, ask and say about the disks that they keep as images. The capability that owns those answers. */
 export type CaptureCalls = {
   /** All that are wanted of the host now. */
-  wanted: (hostId: number) => Promise<Capture[]>;
+  desired: (hostId: number) => Promise<Capture[]>;
   /** Whether there is something to relay. */
   observed: (hostId: number, reports: readonly CaptureReport[]) => Promise<boolean>;
   uploads: (hostId: number, request: ImageUploadsRequest) => Promise<UploadsReply>;

@@ -8,8 +8,8 @@ const INTERNAL =
  * What a host said of its trouble, as its tenant may read it: without the name of the step, and only if it is a plain
  * sentence. The words themselves stay with the node, for the operator.
  */
-export function forTenants(said: string | null | undefined): string {
-  const sentence = (said ?? "").replace(/^[a-z][a-z-]*: (?=\S)/, "");
+export function forTenants(message: string | null | undefined): string {
+  const sentence = (message ?? "").replace(/^[a-z][a-z-]*: (?=\S)/, "");
   const isPlain = sentence !== "" && !OTHER_MARKS.test(sentence) && !INTERNAL.test(sentence);
   return isPlain ? sentence : "The host could not do it. The operator can see why.";
 }

@@ -12,8 +12,8 @@ const unknownNode = { node: "00000000-0000-4000-8000-000000000000" };
 /** A database whose node was given to the only host that was heard of. */
 async function nodeOn(world: World): Promise<NodeSpec> {
   await (await world.customer()).create();
-  await world.activities.wantNodes((await world.lastOperation()).id);
-  return (await world.nodes()).at(-1)?.wanted as NodeSpec;
+  await world.activities.setDesiredNodes((await world.lastOperation()).id);
+  return (await world.nodes()).at(-1)?.desired_spec as NodeSpec;
 }
 
 test("a token enrols one key: its owner may ask again, another key is refused", async () => {
@@ -125,7 +125,7 @@ test("without the certificate of an enrolled host all but enrol is 401", async (
 
   for (const who of [undefined, stranger, dead])
     for (const [path, body] of [
-      ["/v1/wanted", poll],
+      ["/v1/desired", poll],
       ["/v1/observed", nothing],
       ["/v1/secrets", unknownNode],
       ["/v1/certificate", { ...unknownNode, csr: "" }],
@@ -173,7 +173,7 @@ test("a long poll is a lease, and answers as soon as its host is given a node", 
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
-  const waiting = gateway.post<{ nodes?: NodeSpec[]; revision: number }>(host, "/v1/wanted", { ...poll, epoch: 1 });
+  const waiting = gateway.post<{ nodes?: NodeSpec[]; revision: number }>(host, "/v1/desired", { ...poll, epoch: 1 });
   await expect.poll(() => world.db.selectFrom("host_leases").selectAll().execute()).toHaveLength(1);
 
   const { node } = await nodeOn(world);
@@ -188,10 +188,10 @@ test("a host is told what is new since its revision, and everything in a new epo
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
-  await gateway.post(host, "/v1/wanted", poll);
+  await gateway.post(host, "/v1/desired", poll);
   const [first, second] = [await nodeOn(world), await nodeOn(world)];
   const nodesSince = async (revision: number, epoch: number) => {
-    const { body } = await gateway.post<{ nodes: NodeSpec[] }>(host, "/v1/wanted", { ...poll, revision, epoch });
+    const { body } = await gateway.post<{ nodes: NodeSpec[] }>(host, "/v1/desired", { ...poll, revision, epoch });
     return body.nodes.map(({ node }) => node).sort();
   };
 
@@ -206,7 +206,7 @@ test("a poll without news ends by itself, empty, long before its host gives it u
   const host = await gateway.enrolledHost();
   const began = Date.now();
 
-  const { body } = await gateway.post<{ nodes?: unknown }>(host, "/v1/wanted", { ...poll, epoch: 1 });
+  const { body } = await gateway.post<{ nodes?: unknown }>(host, "/v1/desired", { ...poll, epoch: 1 });
 
   expect(body).toMatchObject({ revision: 0, digest: false });
   expect(body.nodes).toBeUndefined();
@@ -219,7 +219,7 @@ test("a host whose clock is decades off is still heard, and alarmed", async () =
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
 
-  const reply = await gateway.post(host, "/v1/wanted", { ...poll, now: "1970-01-01T00:00:00Z" });
+  const reply = await gateway.post(host, "/v1/desired", { ...poll, now: "1970-01-01T00:00:00Z" });
 
   expect(reply.status).toBe(200);
   expect((await world.operator.get("/admin/hosts")).body).toMatchObject({ data: [{ id: host.id, clock_wrong: true }] });
@@ -229,7 +229,7 @@ test("what a host runs that no spec explains is shown to the operator", async ()
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
-  await gateway.post(host, "/v1/wanted", poll);
+  await gateway.post(host, "/v1/desired", poll);
 
   await gateway.post(host, "/v1/observed", { ...nothing, unknown: ["container stray"] });
 

@@ -14,7 +14,7 @@ import {
   SecretsRequest,
   UploadsRequest,
   VerifiedRequest,
-  WantedRequest,
+  DesiredRequest,
 } from "@moorage/contract/agent";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { z } from "zod";
@@ -32,7 +32,7 @@ import { dropPreviousCertificate, findHostByCertificate, type HostRow } from "./
 import { certifyNode } from "./node-certificate.ts";
 import { observe } from "./observe.ts";
 import type { Samples } from "./samples.ts";
-import { answerWanted } from "./wanted.ts";
+import { pollDesired } from "./poll-desired.ts";
 import type { Wakeups } from "./wakeups.ts";
 
 export type GatewayDeps = {
@@ -89,8 +89,8 @@ export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
     return renewCertificate(db, deps.ca, { id, used: fingerprintOf(request) }, csr, clock());
   });
 
-  app.post("/v1/wanted", async (request) =>
-    answerWanted(deps, await callingHost(db, request), message(WantedRequest, request), clock()),
+  app.post("/v1/desired", async (request) =>
+    pollDesired(deps, await callingHost(db, request), message(DesiredRequest, request), clock()),
   );
 
   const complete = { bodyLimit: DIGEST_LIMIT, onRequest: requireCertificate };
@@ -129,7 +129,10 @@ export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
 
   const { archive } = deps;
   const fromHost =
-    <Schema extends z.ZodType>(schema: Schema, answer: (hostId: number, asked: z.output<Schema>) => Promise<object>) =>
+    <Schema extends z.ZodType>(
+      schema: Schema,
+      answer: (hostId: number, payload: z.output<Schema>) => Promise<object>,
+    ) =>
     async (request: FastifyRequest): Promise<object> =>
       answer((await callingHost(db, request)).id, message(schema, request));
   app.post("/v1/uploads", fromHost(UploadsRequest, archive.uploads));

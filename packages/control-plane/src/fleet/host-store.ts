@@ -15,14 +15,14 @@ export const findHost = (db: Db | Tx, id: number): Promise<HostRow> =>
   db.selectFrom("hosts").selectAll().where("id", "=", id).executeTakeFirstOrThrow(notFound);
 
 /** Whether all of them were heard of a moment ago. */
-export const areHeard = async (db: Db | Tx, ids: readonly number[], now: Date): Promise<boolean> => {
-  const heard = await db
+export const areReachable = async (db: Db | Tx, ids: readonly number[], now: Date): Promise<boolean> => {
+  const reachable = await db
     .selectFrom("host_leases")
     .select("host_id")
     .where("host_id", "in", ids)
     .where("seen_at", ">", new Date(now.getTime() - SILENT_AFTER_MS))
     .execute();
-  return heard.length === new Set(ids).size;
+  return reachable.length === new Set(ids).size;
 };
 
 export const lockRegion = (tx: Tx, id: string): Promise<unknown> =>

@@ -21,8 +21,8 @@ async function hostWithNode(world: World, gateway: Gateway) {
     })
     .execute();
   const { id: databaseId } = (await (await world.customer()).create()).body;
-  await world.activities.wantNodes((await world.lastOperation()).id);
-  const spec = (await world.nodes()).at(-1)?.wanted as NodeSpec;
+  await world.activities.setDesiredNodes((await world.lastOperation()).id);
+  const spec = (await world.nodes()).at(-1)?.desired_spec as NodeSpec;
   const ask = (csr: string) => gateway.post<CertificateReply>(host, "/v1/certificate", { node: spec.node, csr });
   return { host, databaseId, spec, ask };
 }

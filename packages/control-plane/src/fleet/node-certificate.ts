@@ -16,12 +16,12 @@ export const certifyNode = (
   transact(db, "fleet.certificate", async (tx) => {
     const found = await tx
       .selectFrom("nodes")
-      .select(["account_id", "database_id", "wanted"])
+      .select(["account_id", "database_id", "desired_spec"])
       .where("id", "=", node)
       .where("host_id", "=", hostId)
       .where("tombstoned", "=", false)
       .executeTakeFirstOrThrow(notFound);
-    const names = found.wanted?.tls?.names;
+    const names = found.desired_spec?.tls?.names;
     if (names === undefined) throw notFound();
     const certificate = await ca.sign(csr, { commonName: `node-${node}`, serves: names }, now);
     await audit(tx, {

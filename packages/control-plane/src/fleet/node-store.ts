@@ -8,7 +8,7 @@ export type NodeRow = Selectable<Tables["nodes"]>;
 
 /** A node of which nothing was wanted or seen yet. */
 export const untouched = {
-  wanted: null,
+  desired_spec: null,
   waiting_operation_id: null,
   observed_state: null,
   observed_step: null,
@@ -43,7 +43,7 @@ export const findNodes = (db: Db | Tx, accountId: number, databaseId: number): P
 export const findServedNode = (db: Db | Tx, hostId: number, id: string) =>
   db
     .selectFrom("nodes")
-    .select(["id", "account_id", "database_id", "wanted"])
+    .select(["id", "account_id", "database_id", "desired_spec"])
     .where("id", "=", id)
     .where("host_id", "=", hostId)
     .where("tombstoned", "=", false)
@@ -53,13 +53,13 @@ export const lockNodes = (tx: Tx, ids: readonly string[]): Promise<NodeRow[]> =>
   tx.selectFrom("nodes").selectAll().where("id", "in", ids).orderBy("id").forUpdate().execute();
 
 /** What changed for a host since the revision that it has. */
-export const nodesSince = (db: Db, hostId: number, revision: number): Promise<Pick<NodeRow, "wanted">[]> =>
+export const nodesSince = (db: Db, hostId: number, revision: number): Promise<Pick<NodeRow, "desired_spec">[]> =>
   db
     .selectFrom("nodes")
-    .select("wanted")
+    .select("desired_spec")
     .where("host_id", "=", hostId)
-    .where("wanted_revision", ">", revision)
-    .where("wanted", "is not", null)
+    .where("desired_revision", ">", revision)
+    .where("desired_spec", "is not", null)
     .where("released_at", "is", null)
     .execute();
 

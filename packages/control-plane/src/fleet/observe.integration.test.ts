@@ -2,22 +2,22 @@ import type { NodeSpec } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
 import { newWorld, type World } from "#testing/world.ts";
 
-async function wantedNode(world: World) {
+async function nodeWithSpec(world: World) {
   const [alice, host] = [await world.customer(), await world.host()];
   await alice.create();
   const { id: operation } = await world.lastOperation();
-  await world.activities.wantNodes(operation);
+  await world.activities.setDesiredNodes(operation);
   const node = async () => {
     const [only] = await world.nodes();
     return only as NonNullable<typeof only>;
   };
-  return { alice, host, operation, node, spec: (await node()).wanted as NodeSpec };
+  return { alice, host, operation, node, spec: (await node()).desired_spec as NodeSpec };
 }
 const signals = (world: World) => world.db.selectFrom("signals").select("operation_id").execute();
 
 test("a final report leaves exactly one signal for the operation that waits", async () => {
   await using world = await newWorld();
-  const { host, operation, spec } = await wantedNode(world);
+  const { host, operation, spec } = await nodeWithSpec(world);
 
   expect(await host.report(spec, "running")).toBe(true);
 
@@ -27,7 +27,7 @@ test("a final report leaves exactly one signal for the operation that waits", as
 
 test("a report on the way leaves no signal, and moves the progress that the tenant sees", async () => {
   await using world = await newWorld();
-  const { alice, host, operation, spec } = await wantedNode(world);
+  const { alice, host, operation, spec } = await nodeWithSpec(world);
 
   expect(await host.report(spec, "working", { percent: 40 })).toBe(false);
 
@@ -39,7 +39,7 @@ test("a report on the way leaves no signal, and moves the progress that the tena
 
 test("progress of 100 is not shown before the event has ended", async () => {
   await using world = await newWorld();
-  const { alice, host, operation, spec } = await wantedNode(world);
+  const { alice, host, operation, spec } = await nodeWithSpec(world);
   const shown = async () => (await alice.get<{ data: object[] }>("/v4/account/events")).body.data;
   await host.report(spec, "running");
 
@@ -50,7 +50,7 @@ test("progress of 100 is not shown before the event has ended", async () => {
 
 test("a failure ends the wait with the host's words", async () => {
   await using world = await newWorld();
-  const { host, operation, spec } = await wantedNode(world);
+  const { host, operation, spec } = await nodeWithSpec(world);
 
   await host.report(spec, "failed", { message: "The disk is broken." });
 
@@ -60,8 +60,8 @@ test("a failure ends the wait with the host's words", async () => {
 
 test("a final report of an older generation than wanted signals nobody", async () => {
   await using world = await newWorld();
-  const { host, node, spec } = await wantedNode(world);
-  await world.db.updateTable("nodes").set({ wanted_generation: 2 }).execute();
+  const { host, node, spec } = await nodeWithSpec(world);
+  await world.db.updateTable("nodes").set({ desired_generation: 2 }).execute();
 
   expect(await host.report(spec, "running")).toBe(false);
 
@@ -71,7 +71,7 @@ test("a final report of an older generation than wanted signals nobody", async (
 
 test("a report that is older than what is known is ignored, by epoch first", async () => {
   await using world = await newWorld();
-  const { host, node, spec } = await wantedNode(world);
+  const { host, node, spec } = await nodeWithSpec(world);
   await host.report(spec, "running", { epoch: 2, generation: 3 });
   const known = await node();
 
@@ -85,7 +85,7 @@ test("a report that is older than what is known is ignored, by epoch first", asy
 
 test("another host cannot speak for a node", async () => {
   await using world = await newWorld();
-  const { operation, node, spec } = await wantedNode(world);
+  const { operation, node, spec } = await nodeWithSpec(world);
   const before = await node();
   const stranger = await world.host();
 
@@ -98,7 +98,7 @@ test("another host cannot speak for a node", async () => {
 
 test("what a host says again after its operation has ended wakes nobody", async () => {
   await using world = await newWorld();
-  const { host, operation, spec } = await wantedNode(world);
+  const { host, operation, spec } = await nodeWithSpec(world);
   await host.report(spec, "running");
   await world.activities.settleProvision(operation, { done: true });
   await world.db.deleteFrom("signals").execute();

@@ -7,7 +7,7 @@ import type { HostRow } from "./host-store.ts";
 import { saveUnknown } from "./host-store.ts";
 import { percentOf } from "./phase-progress.ts";
 import { storeChange } from "./primary-changes.ts";
-import { findPhases } from "./want.ts";
+import { findPhases } from "./set-desired.ts";
 
 const FINAL = new Set(["running", "stopped", "gone", "failed", "unsupported"]);
 
@@ -25,9 +25,9 @@ export async function observe(db: Db, host: HostRow, request: ObservedRequest, n
       if (stored === undefined) return undefined;
       // A member may wait for others: that it has read what is wanted of it is all that it can say.
       const moved = stored.member && ((await storeMember(tx, report, stored, now)) || stored.advanced);
-      if (stored.disk_changed) await addFinding(tx, report, stored, now);
+      if (stored.disk_changed) await addNodeAlert(tx, report, stored, now);
       if (stored.waiting_operation_id === null) return undefined;
-      const final = (FINAL.has(report.state) || hasEndedJob(report) || moved) && stored.current;
+      const final = (FINAL.has(report.state) || hasEndedTask(report) || moved) && stored.current;
       if (final && (await addSignal(tx, stored.waiting_operation_id))) hinted = true;
       return stored.waiting_operation_id;
     });
@@ -39,7 +39,7 @@ export async function observe(db: Db, host: HostRow, request: ObservedRequest, n
   return hinted;
 }
 
-const hasEndedJob = ({ jobs = [] }: NodeReport): boolean => jobs.some(({ state }) => state !== "working");
+const hasEndedTask = ({ tasks = [] }: NodeReport): boolean => tasks.some(({ state }) => state !== "working");
 
 /**
  * What a member says of its group. If that is news, somebody is to look at the health of its cluster: at once, whatever
@@ -69,22 +69,22 @@ async function storeMember(
   if (isNews)
     await tx
       .updateTable("clusters")
-      .set({ look_at: now })
+      .set({ check_at: now })
       .where("database_id", "=", database_id)
-      .where((is) => is.or([is("look_at", "is", null), is("look_at", ">", now)]))
+      .where((is) => is.or([is("check_at", "is", null), is("check_at", ">", now)]))
       .execute();
   return isNews;
 }
 
 /** What it means for the tenant is the worker's to judge. */
-const addFinding = (
+const addNodeAlert = (
   tx: Tx,
   report: NodeReport,
   { account_id, database_id }: { account_id: number; database_id: number },
   at: Date,
 ): Promise<unknown> =>
   tx
-    .insertInto("findings")
+    .insertInto("node_alerts")
     .values({
       account_id,
       database_id,
@@ -102,7 +102,7 @@ function storeReport(tx: Tx, hostId: number, report: NodeReport, now: Date) {
     .set({
       ...(report.disk === undefined ? {} : { disk_state: report.disk }),
       ...(report.timeline === undefined ? {} : { observed_timeline: report.timeline }),
-      ...(report.jobs === undefined ? {} : { observed_jobs: JSON.stringify(report.jobs) }),
+      ...(report.tasks === undefined ? {} : { observed_tasks: JSON.stringify(report.tasks) }),
       observed_epoch: report.epoch,
       observed_generation: report.generation,
       observed_state: report.state,
@@ -126,8 +126,8 @@ function storeReport(tx: Tx, hostId: number, report: NodeReport, now: Date) {
       sql<boolean>`(old.observed_epoch, old.observed_generation) < (nodes.observed_epoch, nodes.observed_generation)`.as(
         "advanced",
       ),
-      sql<boolean>`coalesce(nodes.wanted -> 'cluster', 'null') <> 'null'`.as("member"),
-      sql<boolean>`(observed_epoch, observed_generation) >= (wanted_epoch, wanted_generation)`.as("current"),
+      sql<boolean>`coalesce(nodes.desired_spec -> 'cluster', 'null') <> 'null'`.as("member"),
+      sql<boolean>`(observed_epoch, observed_generation) >= (desired_epoch, desired_generation)`.as("current"),
     ])
     .executeTakeFirst();
 }

@@ -6,7 +6,7 @@ const node = (change: Partial<ReportedNode>): ReportedNode => ({
   observed_epoch: 1,
   observed_generation: 3,
   observed_percent: 100,
-  observed_jobs: [],
+  observed_tasks: [],
   ...change,
 });
 const phase = (
@@ -18,7 +18,7 @@ const phase = (
   percent_from: from,
   percent_to: to,
 });
-const copying = (percent: number) => node({ observed_jobs: [{ id: "copy", state: "working", percent }] });
+const copying = (percent: number) => node({ observed_tasks: [{ id: "copy", state: "working", percent }] });
 
 test.each<[string, PhaseSpan[], ReportedNode, number]>([
   ["a node that runs as before has not begun the phase", [phase(0, 100)], node({ observed_generation: 2 }), 0],
@@ -36,8 +36,8 @@ test.each<[string, PhaseSpan[], ReportedNode, number]>([
     10,
   ],
   ["all of it", [phase(0, 10, { generation: 2 }), phase(10, 100)], node({}), 100],
-  ["a node that runs and copies is as far as its copy", [phase(0, 100, { jobs: ["copy"] })], copying(30), 30],
-  ["a job that it does not name yet", [phase(0, 100, { jobs: ["copy"] })], node({}), 0],
+  ["a node that runs and copies is as far as its copy", [phase(0, 100, { tasks: ["copy"] })], copying(30), 30],
+  ["a job that it does not name yet", [phase(0, 100, { tasks: ["copy"] })], node({}), 0],
   ["somebody else's job does not count", [phase(0, 100)], copying(30), 100],
   ["a phase without a part of the whole", [phase(0, 40, { generation: 2 }), phase(null, null)], node({}), 40],
   ["no phase yet", [], node({}), 0],

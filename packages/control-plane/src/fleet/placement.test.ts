@@ -34,26 +34,27 @@ const anyNeed = fc.record({
   memory_mb: fc.integer({ min: 1, max: 4 }),
   disk_mb: fc.integer({ min: 1, max: 4 }),
 });
-const fits = (one: Candidate, wanted: Need): boolean =>
-  one.reserved_memory_mb + wanted.memory_mb <= one.memory_mb &&
-  one.reserved_disk_mb + one.trash_mb + wanted.disk_mb <= one.disk_mb;
-const isHeard = ({ seen_at }: Candidate): boolean => seen_at === now || seen_at?.getTime() === secondsAgo(29).getTime();
+const fits = (one: Candidate, required: Need): boolean =>
+  one.reserved_memory_mb + required.memory_mb <= one.memory_mb &&
+  one.reserved_disk_mb + one.trash_mb + required.disk_mb <= one.disk_mb;
+const isReachable = ({ seen_at }: Candidate): boolean =>
+  seen_at === now || seen_at?.getTime() === secondsAgo(29).getTime();
 
 test("nodes get different hosts that are heard of and have room, in different failure domains where there are enough", () => {
   const run = fc.check(
-    fc.property(anyHosts, anyNeed, (hosts, wanted) => {
-      const usable: Candidate[] = hosts.filter((one) => isHeard(one) && fits(one, wanted));
-      const chosen = place(hosts, wanted, now);
+    fc.property(anyHosts, anyNeed, (hosts, required) => {
+      const usable: Candidate[] = hosts.filter((one) => isReachable(one) && fits(one, required));
+      const chosen = place(hosts, required, now);
 
-      if (usable.length < wanted.count) return chosen === undefined;
+      if (usable.length < required.count) return chosen === undefined;
       const taken = (chosen ?? []).map((id) => hosts[id] as Candidate);
       const domains = (some: readonly Candidate[]): number =>
         new Set(some.map(({ failure_domain }) => failure_domain)).size;
       return (
-        taken.length === wanted.count &&
-        new Set(chosen).size === wanted.count &&
+        taken.length === required.count &&
+        new Set(chosen).size === required.count &&
         taken.every((one) => usable.includes(one)) &&
-        domains(taken) === Math.min(wanted.count, domains(usable))
+        domains(taken) === Math.min(required.count, domains(usable))
       );
     }),
     { numRuns: 2000 },

@@ -11,8 +11,8 @@ const COMPARED = 50;
  * Stores that a cluster has another primary, as one of its hosts saw it: the first who tells it makes the row, the others
  * add when their gates followed, and a repeated telling changes nothing. What is made of it is the worker's to decide.
  */
-export async function storeChange(tx: Tx, host: HostRow, told: PrimaryChange, now: Date): Promise<void> {
-  const owner = await ownerOf(tx, host.id, told);
+export async function storeChange(tx: Tx, host: HostRow, reported: PrimaryChange, now: Date): Promise<void> {
+  const owner = await ownerOf(tx, host.id, reported);
   if (owner === undefined) return;
   const { account_id, database_id } = owner;
   // Its row will name the database: whoever looks at a cluster locks that first, too.
@@ -24,36 +24,36 @@ export async function storeChange(tx: Tx, host: HostRow, told: PrimaryChange, no
     .forKeyShare()
     .execute();
   // Two hosts tell it at the same time: one after the other.
-  await tx.updateTable("clusters").set({ look_at: now }).where("database_id", "=", database_id).execute();
+  await tx.updateTable("clusters").set({ check_at: now }).where("database_id", "=", database_id).execute();
   const known = await tx
     .selectFrom("primary_changes")
     .selectAll()
     .where("account_id", "=", account_id)
     .where("database_id", "=", database_id)
-    .where("group_id", "=", told.group)
+    .where("group_id", "=", reported.group)
     .orderBy("id", "desc")
     .limit(COMPARED)
     .execute();
-  const same = sameChange(known, { ...told, host: host.name });
-  const telling = { [host.name]: { at: told.at, ...told.phases } };
+  const same = sameChange(known, { ...reported, host: host.name });
+  const ownReport = { [host.name]: { at: reported.at, ...reported.phases } };
   if (same === undefined)
     await tx
       .insertInto("primary_changes")
       .values({
-        ...{ account_id, database_id, group_id: told.group, view: told.view },
-        ...{ from_node: told.from ?? null, to_node: told.to, operation_id: null, at: new Date(told.at) },
-        ...{ gtid_before: told.gtid_before ?? null, gtid_after: told.gtid_after ?? null },
-        ...{ told: JSON.stringify(telling), lost: null, event_id: null },
+        ...{ account_id, database_id, group_id: reported.group, view: reported.view },
+        ...{ from_node: reported.from ?? null, to_node: reported.to, operation_id: null, at: new Date(reported.at) },
+        ...{ gtid_before: reported.gtid_before ?? null, gtid_after: reported.gtid_after ?? null },
+        ...{ reports: JSON.stringify(ownReport), lost: null, event_id: null },
       })
       .execute();
-  else if (same.told[host.name] === undefined)
+  else if (same.reports[host.name] === undefined)
     await tx
       .updateTable("primary_changes")
       .set({
-        told: JSON.stringify({ ...same.told, ...telling }),
-        from_node: same.from_node ?? told.from ?? null,
-        gtid_before: same.gtid_before ?? told.gtid_before ?? null,
-        gtid_after: same.gtid_after ?? told.gtid_after ?? null,
+        reports: JSON.stringify({ ...same.reports, ...ownReport }),
+        from_node: same.from_node ?? reported.from ?? null,
+        gtid_before: same.gtid_before ?? reported.gtid_before ?? null,
+        gtid_after: same.gtid_after ?? reported.gtid_after ?? null,
       })
       .where("account_id", "=", account_id)
       .where("id", "=", same.id)

@@ -8,7 +8,7 @@ import { readInstallation } from "./host-store.ts";
  * every host has polled and none was ahead, we are what we were: changes go on by themselves. Otherwise the gateway has
  * set `set_back_at`, and the operator must recover.
  */
-export const createProveCurrentChore =
+export const createProveCurrentJob =
   ({ db, clock }: { db: Db; clock: Clock }) =>
   async (): Promise<void> => {
     const [here, installation] = [await currentFingerprint(db), await readInstallation(db)];

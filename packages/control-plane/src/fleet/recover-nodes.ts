@@ -2,7 +2,7 @@ import type { NodeSpec } from "@moorage/contract/agent";
 import type { Tx } from "#platform/db/database.ts";
 import { raiseRevision, reserve } from "./host-store.ts";
 import { type NodeRow, untouched } from "./node-store.ts";
-import { nextGeneration, type UntimedSpec } from "./want.ts";
+import { nextGeneration, type UntimedSpec } from "./set-desired.ts";
 
 /** What a recovery does to single nodes; which, and why, is their capability's to decide. */
 
@@ -26,16 +26,16 @@ export async function adoptNode(tx: Tx, hostId: number, spec: NodeSpec, now: Dat
 }
 
 /** Says again, in the new epoch, what a node should be. */
-export async function wantAnew(tx: Tx, node: NodeRow, spec: UntimedSpec, epoch: number): Promise<void> {
+export async function reissueDesiredSpec(tx: Tx, node: NodeRow, spec: UntimedSpec, epoch: number): Promise<void> {
   const generation = nextGeneration(node, epoch);
   const timed: NodeSpec = { ...spec, epoch, generation };
   await tx
     .updateTable("nodes")
     .set({
-      wanted: JSON.stringify(timed),
-      wanted_epoch: epoch,
-      wanted_generation: generation,
-      wanted_revision: await raiseRevision(tx, node.host_id),
+      desired_spec: JSON.stringify(timed),
+      desired_epoch: epoch,
+      desired_generation: generation,
+      desired_revision: await raiseRevision(tx, node.host_id),
       tombstoned: spec.tombstone !== undefined,
     })
     .where("id", "=", node.id)
@@ -53,8 +53,8 @@ export async function confirmGone(tx: Tx, node: NodeRow, now: Date): Promise<voi
 }
 
 /** Takes back what its host was told, so that nobody makes an empty node where data were. */
-export const stopWanting = (tx: Tx, node: NodeRow): Promise<unknown> =>
-  tx.updateTable("nodes").set({ wanted: null }).where("id", "=", node.id).execute();
+export const clearDesiredSpec = (tx: Tx, node: NodeRow): Promise<unknown> =>
+  tx.updateTable("nodes").set({ desired_spec: null }).where("id", "=", node.id).execute();
 
 export const findHostNodes = (tx: Tx, hostId: number): Promise<NodeRow[]> =>
   tx

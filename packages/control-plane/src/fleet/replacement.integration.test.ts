@@ -3,7 +3,7 @@ import { activeCluster } from "#testing/active-database.ts";
 import { newWorld, type World } from "#testing/world.ts";
 import { allocateReplacement, findNodes } from "./index.ts";
 
-async function staged(world: World) {
+async function createFixture(world: World) {
   const hosts = [await world.host(), await world.host(), await world.host()];
   const alice = await world.customer();
   const { id } = await activeCluster(world, alice, hosts);
@@ -20,13 +20,13 @@ async function staged(world: World) {
 
 test("a replacement has the ordinal and port of the other, on a host without a node of the database, and is made once", async () => {
   await using world = await newWorld();
-  const { alice, id, nodes, replace } = await staged(world);
+  const { alice, id, nodes, replace } = await createFixture(world);
   expect(await replace()).toBeUndefined();
   const spare = await world.host();
 
   const made = await replace();
 
-  expect(made).toMatchObject({ host_id: spare.id, ordinal: 1, port: nodes.second.port, wanted: null });
+  expect(made).toMatchObject({ host_id: spare.id, ordinal: 1, port: nodes.second.port, desired_spec: null });
   expect((await replace())?.id).toBe(made?.id);
   const now = await findNodes(world.db, alice.accountId, id);
   expect(now.map((node) => node.id)).toEqual([nodes.first.id, made?.id, nodes.third.id]);
@@ -35,7 +35,7 @@ test("a replacement has the ordinal and port of the other, on a host without a n
 
 test("a replacement goes where its port is free, and into a failure domain of its own where there is one", async () => {
   await using world = await newWorld();
-  const { nodes, replace } = await staged(world);
+  const { nodes, replace } = await createFixture(world);
   const taken = await world.host({ failure_domain: "rack-free" });
   await world.host({ failure_domain: (await world.hostRow(nodes.first.host_id)).failure_domain });
   const far = await world.host({ failure_domain: "rack-far", memory_mb: 4096 });

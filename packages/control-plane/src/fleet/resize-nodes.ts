@@ -16,12 +16,12 @@ export async function resizeNodes(tx: Tx, nodes: readonly Placed[], size: Size):
     if (memory > 0 && host.reserved_memory_mb + memory > host.memory_mb) return false;
     if (disk > 0 && host.reserved_disk_mb + (await trashOf(tx, host.id)) + disk > host.disk_mb) return false;
   }
-  await giveSize(tx, nodes, size);
+  await setSize(tx, nodes, size);
   return true;
 }
 
 /** The same for what has this size already, whether there was room for it or not. */
-export async function giveSize(tx: Tx, nodes: readonly Placed[], size: Size): Promise<void> {
+export async function setSize(tx: Tx, nodes: readonly Placed[], size: Size): Promise<void> {
   for (const { node, memory_mb, disk_mb } of await growthsOf(tx, nodes, size)) {
     await reserve(tx, node.host_id, memory_mb, disk_mb);
     await tx
@@ -33,10 +33,10 @@ export async function giveSize(tx: Tx, nodes: readonly Placed[], size: Size): Pr
 }
 
 /** The same for nodes of different sizes. */
-export async function giveSizes(tx: Tx, sized: readonly { node: Placed; size: Size }[]): Promise<void> {
+export async function setSizes(tx: Tx, sized: readonly { node: Placed; size: Size }[]): Promise<void> {
   if (sized.length === 0) return;
   await lockHosts(tx, [...new Set(sized.map(({ node }) => node.host_id))]);
-  for (const { node, size } of sized) await giveSize(tx, [node], size);
+  for (const { node, size } of sized) await setSize(tx, [node], size);
 }
 
 async function growthsOf(tx: Tx, nodes: readonly Placed[], size: Size) {

@@ -4,9 +4,9 @@ import { sameChange } from "./same-change.ts";
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 const change = (from: string | null, to: string, second: number, by = "one") => ({
   ...{ from_node: from, to_node: to, at: new Date(at(second)) },
-  told: { [by]: { at: at(second) } } as Record<string, { at: string }>,
+  reports: { [by]: { at: at(second) } } as Record<string, { at: string }>,
 });
-const telling = (host: string, from: string | undefined, to: string, second: number) => ({
+const report = (host: string, from: string | undefined, to: string, second: number) => ({
   ...{ host, to, at: at(second) },
   ...(from === undefined ? {} : { from }),
 });
@@ -15,27 +15,27 @@ const first = change("a", "b", 0);
 const back = change("b", "a", 10);
 
 test("what a host tells again is known", () => {
-  expect(sameChange([first, back], telling("one", "a", "b", 0))).toBe(first);
+  expect(sameChange([first, back], report("one", "a", "b", 0))).toBe(first);
 });
 
 test("another host's telling is of the same change, however late its gate followed", () => {
-  expect(sameChange([first], telling("two", "a", "b", 1))).toBe(first);
-  expect(sameChange([first], telling("two", "a", "b", 50))).toBe(first);
-  expect(sameChange([first, back], telling("two", "a", "b", 1))).toBe(first);
+  expect(sameChange([first], report("two", "a", "b", 1))).toBe(first);
+  expect(sameChange([first], report("two", "a", "b", 50))).toBe(first);
+  expect(sameChange([first, back], report("two", "a", "b", 1))).toBe(first);
 });
 
 test("one who does not know who led before tells of the same change", () => {
-  expect(sameChange([first], telling("two", undefined, "b", 1))).toBe(first);
+  expect(sameChange([first], report("two", undefined, "b", 1))).toBe(first);
   const unknown = change(null, "b", 0);
-  expect(sameChange([unknown], telling("two", "a", "b", 1))).toBe(unknown);
+  expect(sameChange([unknown], report("two", "a", "b", 1))).toBe(unknown);
 });
 
 test("the same step after another led in between is a change of its own", () => {
-  expect(sameChange([first, back], telling("one", "a", "b", 20))).toBeUndefined();
-  expect(sameChange([first, back], telling("two", "a", "b", 20))).toBeUndefined();
+  expect(sameChange([first, back], report("one", "a", "b", 20))).toBeUndefined();
+  expect(sameChange([first, back], report("two", "a", "b", 20))).toBeUndefined();
 });
 
 test("another way between the same members is another change", () => {
-  expect(sameChange([first], telling("one", "b", "a", 10))).toBeUndefined();
-  expect(sameChange([first], telling("two", "c", "b", 1))).toBeUndefined();
+  expect(sameChange([first], report("one", "b", "a", 10))).toBeUndefined();
+  expect(sameChange([first], report("two", "c", "b", 1))).toBeUndefined();
 });

@@ -5,31 +5,31 @@ type Known = {
   to_node: string;
   at: Date;
   /** By the host that told it. */
-  told: Readonly<Record<string, { at: string }>>;
+  reports: Readonly<Record<string, { at: string }>>;
 };
-type Telling = Pick<PrimaryChange, "from" | "to" | "at"> & { host: string };
+type ChangeReport = Pick<PrimaryChange, "from" | "to" | "at"> & { host: string };
 
 /**
  * Which of a group's known changes a host tells of; undefined: a new one. Each host tells a change once, at its own time,
  * however late its gate followed, and its view may be a later one by then. So two tellings are of one change if they lead
  * from the same member to the same, and nobody else led in between.
  */
-export function sameChange<Change extends Known>(known: readonly Change[], telling: Telling): Change | undefined {
-  const alike = known.filter(({ from_node, to_node }) => to_node === telling.to && isSameFrom(from_node, telling.from));
+export function sameChange<Change extends Known>(known: readonly Change[], report: ChangeReport): Change | undefined {
+  const alike = known.filter(({ from_node, to_node }) => to_node === report.to && isSameFrom(from_node, report.from));
   return (
-    alike.find(({ told }) => told[telling.host]?.at === telling.at) ??
-    alike.find((change) => change.told[telling.host] === undefined && !isBetween(known, change, telling))
+    alike.find(({ reports }) => reports[report.host]?.at === report.at) ??
+    alike.find((change) => change.reports[report.host] === undefined && !isBetween(known, change, report))
   );
 }
 
 /** A gatekeeper that was just started does not know who led before. */
-const isSameFrom = (known: string | null, told: string | undefined): boolean =>
-  known === null || told === undefined || known === told;
+const isSameFrom = (known: string | null, reported: string | undefined): boolean =>
+  known === null || reported === undefined || known === reported;
 
-function isBetween(known: readonly Known[], change: Known, telling: Telling): boolean {
-  const [first, last] = [change.at.getTime(), new Date(telling.at).getTime()].toSorted((a, b) => a - b) as [
+function isBetween(known: readonly Known[], change: Known, report: ChangeReport): boolean {
+  const [first, last] = [change.at.getTime(), new Date(report.at).getTime()].toSorted((a, b) => a - b) as [
     number,
     number,
   ];
-  return known.some(({ to_node, at }) => to_node !== telling.to && at.getTime() > first && at.getTime() < last);
+  return known.some(({ to_node, at }) => to_node !== report.to && at.getTime() > first && at.getTime() < last);
 }

@@ -21,7 +21,7 @@ export const createAuthenticate =
     if (token === undefined) throw invalidToken(whyNoToken(authorization));
     const hash = sha256(token);
     const name = hash.toString("base64");
-    const remember = tokens.begin();
+    const remember = tokens.startLookUp();
     const cached = tokens.get(name);
     const known = cached ?? (await lookUp(db, hash));
     if (known === undefined || (known.expiresAt !== null && known.expiresAt <= clock()))

@@ -11,7 +11,7 @@ export {
 } from "./identity-store.ts";
 export {
   counting,
-  giveBackToLimits,
+  releaseFromLimits,
   requireFewerThan,
   requireWithinLimits,
   takeFromLimits,

@@ -53,7 +53,7 @@ export const takeFromLimits = async (tx: Tx, accountId: number, more: AccountLim
 export const takeWithoutLimits = (tx: Tx, accountId: number, found: AccountLimits): Promise<unknown> =>
   count(tx, accountId, found, 1);
 
-export const giveBackToLimits = (tx: Tx, accountId: number, freed: AccountLimits): Promise<unknown> =>
+export const releaseFromLimits = (tx: Tx, accountId: number, freed: AccountLimits): Promise<unknown> =>
   count(tx, accountId, freed, -1);
 
 const count = (tx: Tx, accountId: number, usage: AccountLimits, sign: 1 | -1) =>

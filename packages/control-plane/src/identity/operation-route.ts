@@ -5,7 +5,7 @@ import type { Db } from "#platform/db/database.ts";
 import { DomainError, type ErrorDetail, notFound } from "#platform/errors.ts";
 import { type Filter, readFilter } from "#platform/filter.ts";
 import type { Clock } from "#platform/clock.ts";
-import { always, createOnce, type Once, type OnceSecrets } from "#platform/http/once.ts";
+import { noKey, createIdempotency, type Idempotency, type IdempotencySecrets } from "#platform/http/idempotency.ts";
 import { scopeHeaders } from "#platform/http/tenant-headers.ts";
 import type { RateLimiter } from "#platform/limits/rate-limiter.ts";
 import { identifyWithinLimits } from "#platform/limits/within-limits.ts";
@@ -28,7 +28,7 @@ type Call<O extends Operation> = {
   query: O["query"] extends z.ZodObject ? z.output<O["query"]> : undefined;
   page: O["paged"] extends true ? PageRequest : undefined;
   filter: O["paged"] extends true ? Filter : undefined;
-  once: Once;
+  idempotency: Idempotency;
 };
 
 /** Undefined, where the operation allows for it, is 204. */
@@ -39,7 +39,7 @@ export type RouteDeps = {
   clock: Clock;
   authenticate: Authenticate;
   limiter: RateLimiter;
-  onceSecrets: OnceSecrets;
+  idempotencySecrets: IdempotencySecrets;
   /** Whether an account has such an object: given by the capability that owns it. */
   exists: Record<EntityType, (accountId: number, id: number) => Promise<boolean>>;
 };
@@ -94,10 +94,10 @@ export function route<const O extends Operation>(
             })
           : undefined,
       body: await bodyOf(operation, request, reply, judgePart),
-      once:
+      idempotency:
         principal === undefined || operation.method !== "POST"
-          ? always
-          : onceOf(deps, operation, request, principal, params),
+          ? noKey
+          : idempotencyOf(deps, operation, request, principal, params),
     } as Call<O>).catch((error: unknown) => {
       throw isUserGone(error) ? invalidToken() : error;
     });
@@ -161,21 +161,21 @@ async function principalOf(
     return await deps.authenticate(authorization);
   } catch (error) {
     const holder = operation.endsAccount === true ? await closedAccountHolder(deps, authorization) : undefined;
-    if (holder !== undefined) await onceOf(deps, operation, request, holder, undefined).requireNotDone(deps.db);
+    if (holder !== undefined) await idempotencyOf(deps, operation, request, holder, undefined).requireNotDone(deps.db);
     throw error;
   }
 }
 
 /** Made anew for each request: a key belongs to a user and an operation, and to what was sent with it. */
-const onceOf = (
+const idempotencyOf = (
   deps: RouteDeps,
   operation: Operation,
   request: FastifyRequest,
   { accountId, userId }: Pick<Principal, "accountId" | "userId">,
   params: unknown,
-): Once =>
-  createOnce({
-    ...{ accountId, userId, operationId: operation.id, secrets: deps.onceSecrets, now: deps.clock() },
+): Idempotency =>
+  createIdempotency({
+    ...{ accountId, userId, operationId: operation.id, secrets: deps.idempotencySecrets, now: deps.clock() },
     key: header(request, "idempotency-key"),
     request: { params, body: request.body },
     secretReply: operation.secretReply === true,

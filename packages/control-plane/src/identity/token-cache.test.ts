@@ -12,7 +12,7 @@ function newCache() {
 test("a token is remembered for five seconds", () => {
   const { time, cache } = newCache();
   cache.open();
-  cache.begin()("t", token);
+  cache.startLookUp()("t", token);
   time.now = 4_999;
   expect(cache.get("t")).toBe(token);
   time.now = 5_000;
@@ -21,10 +21,10 @@ test("a token is remembered for five seconds", () => {
 
 test("while nobody listens for revocations nothing is remembered, and nothing that was is used", () => {
   const { cache } = newCache();
-  cache.begin()("t", token);
+  cache.startLookUp()("t", token);
   expect(cache.get("t")).toBeUndefined();
   cache.open();
-  cache.begin()("t", token);
+  cache.startLookUp()("t", token);
   cache.close();
   expect(cache.get("t")).toBeUndefined();
 });
@@ -33,7 +33,7 @@ test("while nobody listens for revocations nothing is remembered, and nothing th
 test("a look-up that began before something was forgotten is not remembered", () => {
   const { cache } = newCache();
   cache.open();
-  const remember = cache.begin();
+  const remember = cache.startLookUp();
   cache.forget();
   remember("t", token);
   expect(cache.get("t")).toBeUndefined();
@@ -42,7 +42,7 @@ test("a look-up that began before something was forgotten is not remembered", ()
 test("listening anew begins with nothing", () => {
   const { cache } = newCache();
   cache.open();
-  cache.begin()("t", token);
+  cache.startLookUp()("t", token);
   cache.open();
   expect(cache.get("t")).toBeUndefined();
 });

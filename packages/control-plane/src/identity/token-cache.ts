@@ -10,7 +10,7 @@ export type KnownToken = { principal: Principal; expiresAt: Date | null };
 export type TokenCache = {
   get(hash: string): KnownToken | undefined;
   /** Begins a look-up; what it finds is remembered only if nothing was forgotten meanwhile. */
-  begin(): (hash: string, token: KnownToken) => void;
+  startLookUp(): (hash: string, token: KnownToken) => void;
   forget(): void;
   open(): void;
   close(): void;
@@ -32,10 +32,10 @@ export function createTokenCache(clock: Clock): TokenCache {
       const found = usable ? known.get(hash) : undefined;
       return found !== undefined && found.until > clock().getTime() ? found.token : undefined;
     },
-    begin() {
-      const begun = generation;
+    startLookUp() {
+      const startGeneration = generation;
       return (hash, token) => {
-        if (!usable || begun !== generation) return;
+        if (!usable || startGeneration !== generation) return;
         // Forgetting all at once is rare, cheap, and needs no order of use to be kept.
         if (known.size >= MOST) known.clear();
         known.set(hash, { token, until: clock().getTime() + REMEMBER_MS });

@@ -7,7 +7,7 @@ import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import { entityOfImage, targetOfImage } from "./entity.ts";
 import { insertImage, nextImageId, saveImage } from "./image-store.ts";
 import { admitImage } from "./limits.ts";
@@ -18,7 +18,7 @@ import { imagePlaces, viewOfImage } from "./view.ts";
 
 export type ImageDeps = { db: Db; clock: Clock; images: ImageSettings; imageStores: ImageStores };
 
-const FIRST_LOOK_SECONDS = 2;
+const FIRST_CHECK_SECONDS = 2;
 /** Nobody knows yet how large it will be, but it will not be nothing: where nothing fits any more it is refused now. */
 const unknownSize = { addMb: 1, rawMb: 0 };
 
@@ -27,14 +27,14 @@ export async function acceptUpload(
   { db, clock, images, imageStores }: ImageDeps,
   by: Principal,
   { label, region, description, cloud_init }: NewImageUpload,
-  once: Once,
+  idempotency: Idempotency,
 ): Promise<ImageUpload> {
   const places = await imagePlaces(db, imageStores);
   const faults = regionFaults(places.regions, region);
   if (faults.length > 0) throw new DomainError("invalid", ...faults);
 
   return transact(db, "api.uploadImage", async (tx) => {
-    await once.claim(tx);
+    await idempotency.claim(tx);
     // An id that was given out before our database was set back has an address that may still be good.
     await requireCurrent(tx);
     const at = clock();
@@ -45,21 +45,21 @@ export async function acceptUpload(
       ...{ id, account_id: by.accountId, name: null, label, description: description ?? null, region },
       ...{ capabilities: cloud_init ? ["cloud-init"] : [], created_by: by.username, status: "pending_upload" },
       ...{ upload_until: until, remove_at: until, created_at: at, updated_at: at },
-      next_look_at: new Date(at.getTime() + FIRST_LOOK_SECONDS * 1000),
+      next_check_at: new Date(at.getTime() + FIRST_CHECK_SECONDS * 1000),
     });
     await audit(tx, {
       ...{ at, account: by.accountId, actor: by.username, action: "upload_image", target: targetOfImage(id) },
       detail: by.clientId === null ? {} : { client: by.clientId },
     });
     const eventId = await emit(tx, {
-      ...{ accountId: by.accountId, username: by.username, action: "image_upload", status: "started", asked: true },
+      ...{ accountId: by.accountId, username: by.username, action: "image_upload", status: "started", requested: true },
       ...{ entity: entityOfImage(image), at },
     });
     await saveImage(tx, image, { event_id: eventId });
     // Signed here, without a word to the store.
     const upload_to = await imageStores.of(region).presignPut(uploadKey(id));
     const reply = { image: viewOfImage(image, places), upload_to };
-    await once.keep(tx, reply);
+    await idempotency.keep(tx, reply);
     return reply;
   });
 }

@@ -10,7 +10,7 @@ import {
   publicImage,
   twoStores,
   upload,
-} from "#testing/image-stage.ts";
+} from "#testing/image-fixture.ts";
 import { newWorld, REGION, type World } from "#testing/world.ts";
 
 const NOT_FOUND = { status: 404, body: { errors: [{ reason: expect.stringMatching(/^Not found: there is no /) }] } };

@@ -9,7 +9,7 @@ import {
   type Person,
   publicImage,
   upload,
-} from "#testing/image-stage.ts";
+} from "#testing/image-fixture.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 const NOT_FOUND = { status: 404, body: { errors: [{ reason: expect.stringMatching(/^Not found: there is no /) }] } };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { countWaiting } from "#testing/count-waiting.ts";
-import { availableImage, imageRow, type Person, publicImage, upload } from "#testing/image-stage.ts";
+import { availableImage, imageRow, type Person, publicImage, upload } from "#testing/image-fixture.ts";
 import { CLOSED_ACCOUNT_DAYS, newWorld, type World } from "#testing/world.ts";
 
 const DAY_MS = 86_400_000;
@@ -29,20 +29,22 @@ test("the images of a closed account stay as long as its data, and go with them,
   await close(world, alice);
 
   world.time.now = new Date(world.time.now.getTime() + CLOSED_ACCOUNT_DAYS * DAY_MS - 1000);
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
   for (const image of mine) expect(await isThere(world, image)).toBe(true);
 
   world.time.now = new Date(world.time.now.getTime() + 1000);
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
   for (const image of mine) expect(await isThere(world, image)).toBe(false);
   expect(await isThere(world, his)).toBe(true);
   expect((await world.anonymous.get(`/v4/images/${published.id}`)).status).toBe(200);
   expect(await world.account(alice.accountId)).toMatchObject({ data_until: null });
-  const told = (await world.events()).filter(({ account_id }) => account_id === alice.accountId);
-  expect(told.filter(({ action }) => action === "image_delete").map(({ username }) => username)).toEqual([
+  const accountEvents = (await world.events()).filter(({ account_id }) => account_id === alice.accountId);
+  expect(accountEvents.filter(({ action }) => action === "image_delete").map(({ username }) => username)).toEqual([
     ...[null, null, null],
   ]);
-  expect(told.filter(({ status }) => status === "failed").map(({ action }) => action)).toEqual(["image_upload"]);
+  expect(accountEvents.filter(({ status }) => status === "failed").map(({ action }) => action)).toEqual([
+    "image_upload",
+  ]);
 });
 
 test("an account that is opened again in time keeps its images", async () => {
@@ -53,7 +55,7 @@ test("an account that is opened again in time keeps its images", async () => {
 
   await world.operator.post(`/admin/accounts/${alice.accountId}/reopen`, {});
   world.time.now = new Date(world.time.now.getTime() + 2 * CLOSED_ACCOUNT_DAYS * DAY_MS);
-  await world.closedAccountsChore();
+  await world.closedAccountsJob();
 
   expect(await isThere(world, image)).toBe(true);
 });
@@ -70,7 +72,7 @@ test("an account that is opened again while the chore has begun keeps its images
   await world.db.transaction().execute(async (tx) => {
     const open = { closed_at: null, data_until: null };
     await tx.updateTable("accounts").set(open).where("id", "=", alice.accountId).execute();
-    pending = world.closedAccountsChore();
+    pending = world.closedAccountsJob();
     await expect.poll(() => countWaiting(world)).toBe(1);
   });
   await pending;

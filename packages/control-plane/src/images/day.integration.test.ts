@@ -8,10 +8,10 @@ import {
   DAY,
   keptAt,
   leftAt,
-  lives,
+  imageLifecycles,
   moments,
   seenAt,
-} from "#testing/image-lives.ts";
+} from "#testing/image-lifecycles.ts";
 import { simulateCaptures } from "#testing/simulated-capture.ts";
 import {
   packedDisk,
@@ -21,7 +21,7 @@ import {
   storedImages,
   twoStoresForAll,
 } from "#testing/stored-images.ts";
-import { lookNow } from "./import/look-out.ts";
+import { checkSoon } from "./import/upload-watcher.ts";
 
 const stores = twoStoresForAll();
 
@@ -59,12 +59,12 @@ type Day = Awaited<ReturnType<typeof newDay>>;
 /** What tenants and the operator do at this very second. A store may say that something came, or not. */
 async function happen(day: Day, at: number, isHeard: boolean): Promise<void> {
   const { world, alice, numbers } = day;
-  for (const [label, life] of Object.entries(lives)) {
-    if (life.asked === at) numbers.set(label, await day.ask(label));
+  for (const [label, life] of Object.entries(imageLifecycles)) {
+    if (life.requested === at) numbers.set(label, await day.requestUpload(label));
     const { id, address } = numbers.get(label) ?? { id: 0, address: "" };
     if (life.sent === at) await put(address, life.foreign ? packedForeignDisk() : packedDisk());
     if (life.again === at) await put(address, packedDisk());
-    if (isHeard && (life.sent === at || life.again === at)) await lookNow(world.db, world.time.now, [id]);
+    if (isHeard && (life.sent === at || life.again === at)) await checkSoon(world.db, world.time.now, [id]);
     if (life.deleted === at) await alice.delete(`/v4/images/private/${id}`);
     if (life.published === at) await world.operator.post(`/admin/images/${id}/publish`, { name: "public", label });
     if (life.retired === at) await world.operator.post(`/admin/images/${id}/retire`, {});
@@ -73,13 +73,13 @@ async function happen(day: Day, at: number, isHeard: boolean): Promise<void> {
 }
 
 /** A worker's round. Nobody happens to look for uploads in the second before the end of one's time, nor in that one. */
-async function work({ world, importOpen, copyAll }: StoredImages, looks: boolean): Promise<void> {
-  if (looks) await world.lookForUploads();
-  await world.removeImagesChore();
+async function work({ world, importOpen, copyAll }: StoredImages, checks: boolean): Promise<void> {
+  if (checks) await world.checkUploads();
+  await world.removeImagesJob();
   await importOpen();
   await copyAll();
-  await world.clearImagesChore();
-  await world.sweepImagesChore();
+  await world.clearImagesJob();
+  await world.sweepImagesJob();
 }
 
 async function labelsSeen({ alice }: Day): Promise<string[]> {
@@ -95,42 +95,44 @@ async function labelsOf({ query }: Day, keys: readonly string[], folder: "images
 }
 
 /** What is seen, and what lies in the stores. When nobody looked, the stores are a round behind. */
-async function found(day: Day, looked: boolean) {
+async function found(day: Day, checks: boolean) {
   const seen = await labelsSeen(day);
-  if (!looked) return { seen };
+  if (!checks) return { seen };
   const { here, there } = await day.keys();
   const copied = await labelsOf(day, there, "images");
   return { seen, kept: await labelsOf(day, here, "images"), copied, left: await labelsOf(day, here, "uploads") };
 }
 
-const expected = (at: number, looked: boolean) => ({
+const expected = (at: number, checks: boolean) => ({
   seen: seenAt(at),
-  ...(looked && { kept: keptAt(at), copied: keptAt(at), left: leftAt(at) }),
+  ...(checks && { kept: keptAt(at), copied: keptAt(at), left: leftAt(at) }),
 });
 
 test("through a day and a half, at each hour and to the second, what should be there is there", {
   timeout: 300_000,
 }, async () => {
   await using day = await newDay();
-  const atTheEdge = new Set(Object.values(lives).flatMap(({ asked }) => [asked + DAY - 1, asked + DAY]));
+  const atTheEdge = new Set(
+    Object.values(imageLifecycles).flatMap(({ requested }) => [requested + DAY - 1, requested + DAY]),
+  );
   for (const at of moments) {
-    const looks = !atTheEdge.has(at);
+    const checks = !atTheEdge.has(at);
     day.setTime(at);
-    await happen(day, at, looks);
-    await work(day, looks);
+    await happen(day, at, checks);
+    await work(day, checks);
 
     const clock = clockOf(at);
-    expect({ clock, ...(await found(day, looks)) }).toEqual({ clock, ...expected(at, looks) });
+    expect({ clock, ...(await found(day, checks)) }).toEqual({ clock, ...expected(at, checks) });
   }
   expect(await day.broken()).toEqual([]);
   const uncleared = "select label from images where deleted_at is not null and cleared_at is null";
   expect(await day.query(uncleared)).toEqual([]);
 
-  const told = await day.query<{ label: string; status: string; message: string | null }>(
+  const recorded = await day.query<{ label: string; status: string; message: string | null }>(
     "select i.label, e.status, e.message from images i join events e on e.id = i.event_id where i.type = 'manual'",
   );
-  for (const { label, status, message } of told) {
-    const why = lives[label]?.told;
+  for (const { label, status, message } of recorded) {
+    const why = imageLifecycles[label]?.message;
     const isTold = (why ?? /^$/).test(message ?? "");
     expect({ label, status, isTold }).toEqual({
       label,

@@ -37,6 +37,6 @@ export async function removeImage(
   });
   await emit(tx, {
     ...{ accountId, username: by?.username ?? null, action: "image_delete", status: "notification" },
-    ...{ entity: entityOfImage(image), at, asked: by !== undefined },
+    ...{ entity: entityOfImage(image), at, requested: by !== undefined },
   });
 }

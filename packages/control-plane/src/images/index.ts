@@ -13,9 +13,9 @@ export { createImageStores, type ImageStore, type ImageStores, imageStoresOf } f
 export { createImportActivities, createImportExpiry } from "./import/import-activities.ts";
 export { beginSteps } from "./import/begin-import.ts";
 export { hintRoute } from "./import/hint-route.ts";
-export { lookOnce, startLookout } from "./import/look-out.ts";
+export { checkUploads, startUploadWatcher } from "./import/upload-watcher.ts";
 export { requireImporter, runImporter } from "./importer/index.ts";
-export { clearSteps, createClearImagesChore } from "./keeping/clear-deleted.ts";
-export { copyNext, copySteps, startCopying } from "./keeping/copy-images.ts";
-export { createRemoveImagesChore, removeSteps } from "./keeping/remove-due.ts";
-export { createSweepImagesChore, sweepSteps } from "./keeping/sweep-stores.ts";
+export { clearSteps, createClearImagesJob } from "./storage/clear-deleted.ts";
+export { copyNext, copySteps, startCopying } from "./storage/copy-images.ts";
+export { createRemoveImagesJob, removeSteps } from "./storage/remove-due.ts";
+export { createSweepImagesJob, sweepSteps } from "./storage/sweep-stores.ts";

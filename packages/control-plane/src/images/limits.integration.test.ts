@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { countWaiting } from "#testing/count-waiting.ts";
-import { availableImage, IMAGES, type Person, upload } from "#testing/image-stage.ts";
+import { availableImage, IMAGES, type Person, upload } from "#testing/image-fixture.ts";
 import { newWorld, REGION, type World } from "#testing/world.ts";
 import { imageLimitFault } from "./limits.ts";
 
@@ -10,7 +10,7 @@ const reasonsOf = ({ status, body }: { status: number; body: unknown }) => ({
 });
 
 /** Rows that nobody asked for by HTTP, so that there are many at once. */
-const give = (world: World, { accountId, username }: Person, count: number, change: object = {}) =>
+const insertImages = (world: World, { accountId, username }: Person, count: number, change: object = {}) =>
   world.db
     .insertInto("images")
     .values(
@@ -30,8 +30,8 @@ const give = (world: World, { accountId, username }: Person, count: number, chan
 test("the 25th image is taken, the 26th is not, and a deleted one makes room", async () => {
   await using world = await newWorld();
   const [alice, bob] = [await world.customer(), await world.customer()];
-  await give(world, bob, 25);
-  await give(world, alice, 24);
+  await insertImages(world, bob, 25);
+  await insertImages(world, alice, 24);
 
   const last = await upload(alice);
   expect(last.status).toBe(200);
@@ -48,7 +48,7 @@ test("the 25th image is taken, the 26th is not, and a deleted one makes room", a
 test("of two uploads at once for the last place, one is taken", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
-  await give(world, alice, 24);
+  await insertImages(world, alice, 24);
 
   // Both have come as far as the account's row before either of them may go on.
   let pending: ReturnType<typeof upload>[] = [];
@@ -66,7 +66,7 @@ test("of two uploads at once for the last place, one is taken", async () => {
 test("automatic images count for nothing", async () => {
   await using world = await newWorld({ images: { imagesPerAccount: 1, totalMb: 100 } });
   const alice = await world.customer();
-  await give(world, alice, 30, { type: "automatic", size_mb: 5000 });
+  await insertImages(world, alice, 30, { type: "automatic", size_mb: 5000 });
 
   expect((await upload(alice)).status).toBe(200);
   expect((await upload(alice)).status).toBe(400);
@@ -107,7 +107,7 @@ test("the operator gives an account limits of its own, takes them back, and what
   await using world = await newWorld();
   const alice = await world.customer();
   const path = `/admin/accounts/${alice.accountId}/image-limits`;
-  await give(world, alice, 3);
+  await insertImages(world, alice, 3);
 
   expect((await world.operator.put(path, { images: 2 })).body).toEqual({
     account: alice.accountId,

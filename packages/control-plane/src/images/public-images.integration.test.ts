@@ -10,7 +10,7 @@ import {
   numberOf,
   publicImage,
   upload,
-} from "#testing/image-stage.ts";
+} from "#testing/image-fixture.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 const publish = (world: World, image: { id: string }, body: object) =>

@@ -11,7 +11,7 @@ import {
   twoStoresForAll,
 } from "#testing/stored-images.ts";
 import { REGION } from "#testing/world.ts";
-import { lookNow } from "./import/look-out.ts";
+import { checkSoon } from "./import/upload-watcher.ts";
 
 const stores = twoStoresForAll();
 
@@ -20,27 +20,27 @@ const TIMES = 4;
 const DAY_MS = 86_400_000;
 
 /** An image whose data have come, with the operation that imports it. */
-async function importing({ world, ask }: StoredImages, label = "web") {
-  const { id, address } = await ask(label);
+async function importing({ world, requestUpload }: StoredImages, label = "web") {
+  const { id, address } = await requestUpload(label);
   await put(address, packedDisk());
-  await lookNow(world.db, world.time.now, [id]);
+  await checkSoon(world.db, world.time.now, [id]);
   world.time.now = new Date(world.time.now.getTime() + 10_000);
-  await world.lookForUploads();
+  await world.checkUploads();
   return { id, address, path: `/v4/images/private/${id}`, operation: (await world.lastOperation()).id };
 }
 
-async function available(stage: StoredImages, label?: string) {
-  const image = await importing(stage, label);
-  await stage.importOpen();
+async function available(fixture: StoredImages, label?: string) {
+  const image = await importing(fixture, label);
+  await fixture.importOpen();
   return image;
 }
 
 /** Two days later everything that ends by itself has ended, and what nobody needs is gone. */
 async function later({ world }: StoredImages): Promise<void> {
   world.time.now = new Date(world.time.now.getTime() + 2 * DAY_MS);
-  await world.removeImagesChore();
-  await world.clearImagesChore();
-  await world.sweepImagesChore();
+  await world.removeImagesJob();
+  await world.clearImagesJob();
+  await world.sweepImagesJob();
 }
 
 const eventsOf = ({ query }: StoredImages, id: number) =>
@@ -49,28 +49,28 @@ const eventsOf = ({ query }: StoredImages, id: number) =>
   );
 
 test("deleted while it is settled: it is never available, says so once, and nothing of it stays", async () => {
-  await using stage = await storedImages(stores, { runImporter: plainImporter });
-  const { world, alice } = stage;
-  const { id, path, operation } = await importing(stage);
+  await using fixture = await storedImages(stores, { runImporter: plainImporter });
+  const { world, alice } = fixture;
+  const { id, path, operation } = await importing(fixture);
   const outcome = await world.activities.importUpload(operation);
   justBefore(world.imageStores.of(REGION), "list", () => alice.delete(path));
   await world.activities.settleUpload(operation, outcome);
   await world.activities.clearUpload(operation);
 
   expect((await alice.get(path)).status).toBe(404);
-  expect(await eventsOf(stage, id)).toEqual([
+  expect(await eventsOf(fixture, id)).toEqual([
     { action: "image_upload", status: "failed", message: "The image was deleted." },
     expect.objectContaining({ action: "image_delete" }),
   ]);
-  expect(await stage.keys()).toEqual({ here: [], there: [] });
-  expect(await stage.broken()).toEqual([]);
+  expect(await fixture.keys()).toEqual({ here: [], there: [] });
+  expect(await fixture.broken()).toEqual([]);
 });
 
 test("deleted while it is published: it is the operator's, or gone, and never both", async () => {
-  await using stage = await storedImages(stores, { runImporter: plainImporter });
-  const { world, alice } = stage;
+  await using fixture = await storedImages(stores, { runImporter: plainImporter });
+  const { world, alice } = fixture;
   for (let n = 0; n < TIMES; n++) {
-    const { id, path } = await available(stage);
+    const { id, path } = await available(fixture);
     const [deleted, published] = await Promise.all([
       alice.delete(path),
       world.operator.post(`/admin/images/${id}/publish`, { name: `public-${n}`, label: "web" }),
@@ -83,52 +83,52 @@ test("deleted while it is published: it is the operator's, or gone, and never bo
     const shown = (await world.anonymous.get(`/v4/images/operator/public-${n}`)).status;
     expect(shown).toBe(published.status);
   }
-  await stage.copyAll();
-  await later(stage);
-  expect(await stage.broken()).toEqual([]);
+  await fixture.copyAll();
+  await later(fixture);
+  expect(await fixture.broken()).toEqual([]);
 });
 
 test("looked for by two workers and hinted at by the store at once, it is imported once", async () => {
-  await using stage = await storedImages(stores, { runImporter: plainImporter });
-  const { world, query } = stage;
-  const { id, address } = await stage.ask("web");
+  await using fixture = await storedImages(stores, { runImporter: plainImporter });
+  const { world, query } = fixture;
+  const { id, address } = await fixture.requestUpload("web");
   await put(address, packedDisk());
   world.time.now = new Date(world.time.now.getTime() + 5000);
   await Promise.all([
-    world.lookForUploads(),
-    lookNow(world.db, world.time.now, [id]).then(() => world.lookForUploads()),
-    world.lookForUploads(),
-    world.removeImagesChore(),
+    world.checkUploads(),
+    checkSoon(world.db, world.time.now, [id]).then(() => world.checkUploads()),
+    world.checkUploads(),
+    world.removeImagesJob(),
   ]);
 
   expect(await query("select kind from operations")).toEqual([{ kind: "importImage" }]);
-  await stage.importOpen();
-  await stage.copyAll();
-  expect(await stage.broken()).toEqual([]);
+  await fixture.importOpen();
+  await fixture.copyAll();
+  expect(await fixture.broken()).toEqual([]);
 });
 
 test("what is due is ended by one of two workers", async () => {
-  await using stage = await storedImages(stores, { runImporter: plainImporter });
-  const { world } = stage;
-  const { id } = await stage.ask("web");
+  await using fixture = await storedImages(stores, { runImporter: plainImporter });
+  const { world } = fixture;
+  const { id } = await fixture.requestUpload("web");
   world.time.now = new Date(world.time.now.getTime() + DAY_MS);
-  await Promise.all([world.removeImagesChore(), world.removeImagesChore(), world.removeImagesChore()]);
+  await Promise.all([world.removeImagesJob(), world.removeImagesJob(), world.removeImagesJob()]);
 
-  expect(await eventsOf(stage, id)).toHaveLength(1);
+  expect(await eventsOf(fixture, id)).toHaveLength(1);
   expect((await world.audit()).filter(({ action }) => action === "remove_image")).toHaveLength(1);
 });
 
 test("two tries at once end as one image, and the try that came second leaves nothing", async () => {
-  await using stage = await storedImages(stores, { runImporter: plainImporter });
-  const { world } = stage;
-  const { operation } = await importing(stage);
+  await using fixture = await storedImages(stores, { runImporter: plainImporter });
+  const { world } = fixture;
+  const { operation } = await importing(fixture);
   const tries = await Promise.all([1, 2].map(() => world.activities.importUpload(operation)));
   await Promise.all(tries.map((outcome) => world.activities.settleUpload(operation, outcome)));
   await world.activities.clearUpload(operation);
-  await stage.copyAll();
+  await fixture.copyAll();
 
   expect(tries.map(({ kind }) => kind)).toEqual(["taken", "taken"]);
-  expect(await stage.broken()).toEqual([]);
+  expect(await fixture.broken()).toEqual([]);
 });
 
 const ended = (signal: AbortSignal | undefined): Promise<void> =>
@@ -152,117 +152,117 @@ function haltingImporter() {
 
 test("a try that is under way is not swept, whatever the day", async () => {
   const { run, stored, goOn } = haltingImporter();
-  await using stage = await storedImages(stores, { runImporter: run });
-  const { world } = stage;
-  const { operation } = await importing(stage);
+  await using fixture = await storedImages(stores, { runImporter: run });
+  const { world } = fixture;
+  const { operation } = await importing(fixture);
   const outcome = world.activities.importUpload(operation);
   await stored;
   world.time.now = new Date(world.time.now.getTime() + 2 * DAY_MS);
-  await world.sweepImagesChore();
-  await world.removeImagesChore();
-  await world.clearImagesChore();
+  await world.sweepImagesJob();
+  await world.removeImagesJob();
+  await world.clearImagesJob();
   goOn();
 
   expect(await outcome).toMatchObject({ kind: "taken" });
   await world.activities.settleUpload(operation, await outcome);
   await world.activities.clearUpload(operation);
-  await stage.copyAll();
-  expect(await stage.broken()).toEqual([]);
+  await fixture.copyAll();
+  expect(await fixture.broken()).toEqual([]);
 });
 
 test("a worker that dies while it sweeps leaves the rest to the next one, and not to tomorrow", async () => {
-  await using stage = await storedImages(stores, { runImporter: plainImporter });
-  const { world } = stage;
-  const { address } = await available(stage);
+  await using fixture = await storedImages(stores, { runImporter: plainImporter });
+  const { world } = fixture;
+  const { address } = await available(fixture);
   await put(address, packedDisk());
   // As a dead one: it neither goes on nor says so.
   justBefore(world.imageStores.of(REGION), "list", () => new Promise(() => {}));
-  void world.sweepImagesChore();
-  await until(async () => (await stage.query("select 1 from image_sweeps")).length > 0);
+  void world.sweepImagesJob();
+  await until(async () => (await fixture.query("select 1 from image_sweeps")).length > 0);
   world.time.now = new Date(world.time.now.getTime() + 600_000);
-  await world.sweepImagesChore();
+  await world.sweepImagesJob();
 
   expect(await stores.here.keys("uploads/")).toEqual([]);
 });
 
 test("deleted while it is read: the work ends by itself, says so once, and leaves nothing", async () => {
   const { run, stored } = haltingImporter();
-  await using stage = await storedImages(stores, { runImporter: run });
-  const { world, alice } = stage;
-  const { id, path, operation } = await importing(stage);
+  await using fixture = await storedImages(stores, { runImporter: run });
+  const { world, alice } = fixture;
+  const { id, path, operation } = await importing(fixture);
   const outcome = world.activities.importUpload(operation);
   await stored;
   expect((await alice.delete(path)).status).toBe(200);
-  await world.clearImagesChore();
+  await world.clearImagesJob();
   expect(await outcome).toEqual({ kind: "ended" });
   await world.activities.settleUpload(operation, await outcome);
   await world.activities.clearUpload(operation);
 
-  expect(await eventsOf(stage, id)).toEqual([
+  expect(await eventsOf(fixture, id)).toEqual([
     { action: "image_upload", status: "failed", message: "The image was deleted." },
     expect.objectContaining({ action: "image_delete" }),
   ]);
-  expect(await stage.keys()).toEqual({ here: [], there: [] });
+  expect(await fixture.keys()).toEqual({ here: [], there: [] });
 });
 
 test("a worker that was thought dead goes on when its image is made: what it stores is swept, the image is not", async () => {
   const { run, stored, goOn } = haltingImporter();
   let isFirst = true;
-  await using stage = await storedImages(stores, {
+  await using fixture = await storedImages(stores, {
     runImporter: (order) => {
       const first = isFirst;
       isFirst = false;
       return (first ? run : plainImporter)(order);
     },
   });
-  const { world } = stage;
-  const { operation } = await importing(stage);
+  const { world } = fixture;
+  const { operation } = await importing(fixture);
   const zombie = world.activities.importUpload(operation);
   await stored;
-  await stage.importOpen();
+  await fixture.importOpen();
   goOn();
   // Nobody hears of it any more, however it ends.
   const late = await zombie.catch(() => undefined);
   if (late !== undefined) await world.activities.settleUpload(operation, late);
-  await stage.copyAll();
-  await later(stage);
+  await fixture.copyAll();
+  await later(fixture);
 
-  expect(await stage.broken()).toEqual([]);
+  expect(await fixture.broken()).toEqual([]);
 });
 
 test("deleted and cleared while it is copied: no store keeps any of it", async () => {
-  await using stage = await storedImages(stores, { runImporter: plainImporter });
-  const { world, alice } = stage;
-  const { path } = await available(stage);
+  await using fixture = await storedImages(stores, { runImporter: plainImporter });
+  const { world, alice } = fixture;
+  const { path } = await available(fixture);
   justBefore(world.imageStores.of(OTHER_REGION), "putWhole", async () => {
     await alice.delete(path);
-    await world.clearImagesChore();
+    await world.clearImagesJob();
   });
   await world.copyNextImage();
 
-  expect(await stage.keys()).toEqual({ here: [], there: [] });
-  await later(stage);
-  expect(await stage.broken()).toEqual([]);
+  expect(await fixture.keys()).toEqual({ here: [], there: [] });
+  await later(fixture);
+  expect(await fixture.broken()).toEqual([]);
 });
 
 test("an upload that ends after the last clearing of its image is swept", async () => {
-  await using stage = await storedImages(stores, { runImporter: plainImporter });
-  const { alice } = stage;
-  const { path, address } = await available(stage);
+  await using fixture = await storedImages(stores, { runImporter: plainImporter });
+  const { alice } = fixture;
+  const { path, address } = await available(fixture);
   await alice.delete(path);
-  await later(stage);
-  expect(await stage.query("select 1 from images where cleared_at is null")).toEqual([]);
+  await later(fixture);
+  expect(await fixture.query("select 1 from images where cleared_at is null")).toEqual([]);
   await put(address, packedDisk());
-  await later(stage);
+  await later(fixture);
 
-  expect(await stage.keys()).toEqual({ here: [], there: [] });
+  expect(await fixture.keys()).toEqual({ here: [], there: [] });
 });
 
 test("too late and settled at once: it ends once, and as one of the two", async () => {
-  await using stage = await storedImages(stores, { runImporter: plainImporter });
-  const { world } = stage;
+  await using fixture = await storedImages(stores, { runImporter: plainImporter });
+  const { world } = fixture;
   for (let n = 0; n < TIMES; n++) {
-    const { id, operation } = await importing(stage, `web-${n}`);
+    const { id, operation } = await importing(fixture, `web-${n}`);
     const outcome = await world.activities.importUpload(operation);
     await Promise.all([
       world.activities.settleUpload(operation, outcome),
@@ -270,27 +270,27 @@ test("too late and settled at once: it ends once, and as one of the two", async 
       world.activities.settleUpload(operation, outcome),
     ]);
     await world.activities.clearUpload(operation);
-    expect(await eventsOf(stage, id)).toHaveLength(1);
+    expect(await eventsOf(fixture, id)).toHaveLength(1);
   }
-  await stage.copyAll();
-  expect(await stage.broken()).toEqual([]);
+  await fixture.copyAll();
+  expect(await fixture.broken()).toEqual([]);
 });
 
 test("a closed account's images end with its data, also one that is being imported", async () => {
-  await using stage = await storedImages(stores, { runImporter: plainImporter });
-  const { world, query } = stage;
-  await available(stage, "made");
-  await stage.ask("waiting");
-  const { operation } = await importing(stage, "under way");
+  await using fixture = await storedImages(stores, { runImporter: plainImporter });
+  const { world, query } = fixture;
+  await available(fixture, "made");
+  await fixture.requestUpload("waiting");
+  const { operation } = await importing(fixture, "under way");
   const outcome = world.activities.importUpload(operation);
   await query("update accounts set closed_at = now(), data_until = now()");
   world.time.now = new Date(Date.now() + DAY_MS);
-  await Promise.all([world.closedAccountsChore(), world.closedAccountsChore()]);
+  await Promise.all([world.closedAccountsJob(), world.closedAccountsJob()]);
   await until(async () => (await query("select 1 from images where deleted_at is null")).length === 0);
   await world.activities.settleUpload(operation, await outcome);
   await world.activities.clearUpload(operation);
-  await later(stage);
+  await later(fixture);
 
-  expect(await stage.keys()).toEqual({ here: [], there: [] });
-  expect(await stage.broken()).toEqual([]);
+  expect(await fixture.keys()).toEqual({ here: [], there: [] });
+  expect(await fixture.broken()).toEqual([]);
 });

@@ -36,12 +36,14 @@ export function imageRoutes(app: FastifyInstance, deps: ImageRouteDeps): void {
     app,
     deps,
     uploadImage,
-    ({ principal, body, once }) => acceptUpload(deps, principal, body, once),
+    ({ principal, body, idempotency }) => acceptUpload(deps, principal, body, idempotency),
     undefined,
     (part) => faultsOfPart(deps, part),
   );
 
-  route(app, deps, captureImage, ({ principal, body, once }) => acceptCapture(deps, principal, body, once));
+  route(app, deps, captureImage, ({ principal, body, idempotency }) =>
+    acceptCapture(deps, principal, body, idempotency),
+  );
 
   route(app, deps, viewImage, async ({ principal, params }) =>
     showImage(deps, await imageToView(db, principal, params.imageId)),

@@ -40,7 +40,7 @@ export async function settleAvailable(
 
   if ((await end(tx, image, operationId, { at })) === "before") return "before";
   await saveImage(tx, image, {
-    ...{ status: "available", size_mb: sizeMb, content: made.content, updated_at: at, next_look_at: null },
+    ...{ status: "available", size_mb: sizeMb, content: made.content, updated_at: at, next_check_at: null },
     ...{ raw_bytes: made.manifest.raw_bytes, stored_bytes: made.manifest.stored_bytes },
     ...{ raw_sha256: Buffer.from(made.manifest.raw_sha256, "hex"), manifest_sha256: made.manifestSha256 },
     ...{ upload_sha256: made.uploadSha256 ?? null, remove_at: image.expiry },
@@ -83,16 +83,16 @@ async function end(
   operationId: number,
   { message, at }: { message?: string; at: Date },
 ): Promise<Settled> {
-  const told = message === undefined ? {} : { message };
+  const detail = message === undefined ? {} : { message };
   const outcome = message === undefined ? "done" : "failed";
-  const operation = await settleOperation(tx, operationId, { outcome, ...told, at });
+  const operation = await settleOperation(tx, operationId, { outcome, ...detail, at });
   if (operation === undefined) return "before";
   if (message !== undefined) await leaveFailed(tx, image, at);
-  await writeDown(tx, operation, image, told, at);
+  await writeDown(tx, operation, image, detail, at);
   if (operation.event_id !== null)
     await endEvent(tx, {
       ...{ eventId: operation.event_id, status: message === undefined ? "finished" : "failed" },
-      ...{ ...told, at },
+      ...{ ...detail, at },
     });
   return message === undefined ? "available" : "failed";
 }
@@ -101,12 +101,12 @@ async function leaveFailed(tx: Tx, image: ImageRow, at: Date): Promise<void> {
   if (image.deleted_at !== null) return;
   if (image.status === "creating") return markImageDeleted(tx, image, at);
   await saveImage(tx, image, {
-    ...{ failed_at: at, remove_at: new Date(at.getTime() + HOUR_MS), updated_at: at, next_look_at: null },
+    ...{ failed_at: at, remove_at: new Date(at.getTime() + HOUR_MS), updated_at: at, next_check_at: null },
   });
 }
 
-const writeDown = (tx: Tx, { id, kind, outcome }: OperationRow, image: ImageRow, told: object, at: Date) =>
+const writeDown = (tx: Tx, { id, kind, outcome }: OperationRow, image: ImageRow, detail: object, at: Date) =>
   audit(tx, {
     ...{ at, account: image.account_id, actor: "worker", action: `${kind}.${outcome}` },
-    ...{ target: targetOfImage(image.id), detail: { operation: id, ...told } },
+    ...{ target: targetOfImage(image.id), detail: { operation: id, ...detail } },
   });

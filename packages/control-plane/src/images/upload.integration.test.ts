@@ -1,7 +1,7 @@
 import { type ImageUpload, uploadImage } from "@moorage/contract";
 import { expect, test } from "vitest";
 import { countWaiting } from "#testing/count-waiting.ts";
-import { giveGlobal, imageRow, IMAGES, numberOf, upload, UPLOAD } from "#testing/image-stage.ts";
+import { grantGlobal, imageRow, IMAGES, numberOf, upload, UPLOAD } from "#testing/image-fixture.ts";
 import { newWorld, REGION, type World } from "#testing/world.ts";
 
 const imageCount = async (world: World): Promise<number> =>
@@ -29,7 +29,7 @@ test("an upload is a waiting image, an audit line and a started event in one com
   const day = new Date(world.time.now.getTime() + 86_400_000);
   expect(await imageRow(world, image)).toMatchObject({
     ...{ account_id: alice.accountId, region: REGION, upload_until: day, remove_at: day, operation_id: null },
-    next_look_at: expect.any(Date),
+    next_check_at: expect.any(Date),
   });
   const [event] = await world.events();
   expect(event).toMatchObject({
@@ -136,7 +136,7 @@ test("a restricted user needs add_images, and holds read_write on what they make
   const rob = await world.colleague(owner.accountId, { restricted: true });
 
   expect(await upload(rob)).toMatchObject({ status: 403, body: { errors: [{ reason: /add_images/ }] } });
-  await giveGlobal(world, rob, "add_images");
+  await grantGlobal(world, rob, "add_images");
   const { image } = (await upload(rob)).body;
 
   expect((await rob.get(`${IMAGES}/${image.id}`)).status).toBe(200);
@@ -176,7 +176,7 @@ test("a restricted user who is deleted while they upload is refused, and neither
   await using world = await newWorld();
   const owner = await world.customer();
   const rob = await world.colleague(owner.accountId, { restricted: true });
-  await giveGlobal(world, rob, "add_images");
+  await grantGlobal(world, rob, "add_images");
 
   let pending: ReturnType<typeof upload> | undefined;
   await world.db.transaction().execute(async (tx) => {

@@ -23,18 +23,18 @@ export async function verifyContent(
   content: string,
 ): Promise<VerifiedContent> {
   const { manifest, manifestSha256 } = await readManifest(store, contentKey(imageId, content, MANIFEST));
-  const wanted = new Map(
+  const expectedSizes = new Map(
     manifest.chunks.map(({ index, bytes }) => [contentKey(imageId, content, chunkName(index)), bytes]),
   );
   for await (const page of store.list(contentFolder(imageId, content)))
     for (const { key, bytes } of page) {
       if (key === contentKey(imageId, content, MANIFEST)) continue;
-      const expected = wanted.get(key);
+      const expected = expectedSizes.get(key);
       if (expected === undefined) throw new BrokenContent(`${nameOf(key)} is not in the manifest.`);
       if (expected !== bytes) throw new BrokenContent(`${nameOf(key)} has ${bytes} bytes and should have ${expected}.`);
-      wanted.delete(key);
+      expectedSizes.delete(key);
     }
-  for (const key of wanted.keys()) throw new BrokenContent(`${nameOf(key)} is missing.`);
+  for (const key of expectedSizes.keys()) throw new BrokenContent(`${nameOf(key)} is missing.`);
   return { manifest, manifestSha256 };
 }
 

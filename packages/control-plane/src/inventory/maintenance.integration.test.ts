@@ -8,7 +8,7 @@ type Notices = { data: { type: string; entity: { id: number }; when: string; bod
 
 const later = ({ time }: World, seconds: number): string => toTimestamp(new Date(time.now.getTime() + seconds * 1000));
 
-async function stage(world: World) {
+async function createFixture(world: World) {
   const owner = await world.customer();
   const [web, mail] = [await world.compute(owner.accountId), await world.compute(owner.accountId)];
   const schedule = (compute: { id: number }, change: object = {}) =>
@@ -23,7 +23,7 @@ async function stage(world: World) {
 
 test("from its planning to its end, maintenance is what its account sees, and strangers do not", async () => {
   await using world = await newWorld();
-  const { web, schedule, step, seen, notices } = await stage(world);
+  const { web, schedule, step, seen, notices } = await createFixture(world);
   const when = later(world, 3600);
   const { id } = (await schedule(web)).body;
 
@@ -55,7 +55,7 @@ test("from its planning to its end, maintenance is what its account sees, and st
 
 test("what is done is shown for seven days, what is canceled never", async () => {
   await using world = await newWorld();
-  const { web, mail, schedule, step, seen, notices } = await stage(world);
+  const { web, mail, schedule, step, seen, notices } = await createFixture(world);
   await step((await schedule(web)).body.id, "complete");
   await step((await schedule(mail, { type: "cold_migration" })).body.id, "cancel");
   const begun = world.time.now.getTime();
@@ -70,7 +70,7 @@ test("what is done is shown for seven days, what is canceled never", async () =>
 
 test("said again before it has started, it changes time and reason; afterwards it is refused", async () => {
   await using world = await newWorld();
-  const { web, schedule, step, seen } = await stage(world);
+  const { web, schedule, step, seen } = await createFixture(world);
   const first = await schedule(web);
   const again = await schedule(web, { when: "2031-01-31T02:00:00", reason: "a newer kernel" });
 
@@ -92,7 +92,7 @@ test.each([
   [["complete", "start"], 400],
 ] as const)("%j ends with %i", async (verbs, expected) => {
   await using world = await newWorld();
-  const { web, schedule, step } = await stage(world);
+  const { web, schedule, step } = await createFixture(world);
   const { id } = (await schedule(web)).body;
 
   const statuses = [];
@@ -104,7 +104,7 @@ test.each([
 
 test("a restricted user sees that of instances they hold a grant on, with any token", async () => {
   await using world = await newWorld();
-  const { owner, web, mail, schedule, seen } = await stage(world);
+  const { owner, web, mail, schedule, seen } = await createFixture(world);
   await schedule(web);
   await schedule(mail);
   const clerk = await world.colleague(owner.accountId, { restricted: true, scopes: ["events:read_only"] });
@@ -119,7 +119,7 @@ test("a restricted user sees that of instances they hold a grant on, with any to
 
 test("it is filtered by type, status and time", async () => {
   await using world = await newWorld();
-  const { owner, web, mail, schedule, step } = await stage(world);
+  const { owner, web, mail, schedule, step } = await createFixture(world);
   await step((await schedule(web, { when: "2031-01-01T00:00:00" })).body.id, "start");
   await schedule(mail, { type: "live_migration", when: "2031-02-01T00:00:00" });
   const found = async (filter: object) => {

@@ -1,3 +1,3 @@
-export type { NoticeOf } from "./letter.ts";
-export { createLetters, type Letters } from "./letters.ts";
+export type { NoticeOf } from "./mail-message.ts";
+export { createMails, type Mails } from "./mails.ts";
 export type { MakePasswordLink } from "./send-mails.ts";

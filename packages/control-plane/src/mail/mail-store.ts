@@ -2,22 +2,22 @@ import { type Selectable, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 import type { Sealer } from "#platform/seal.ts";
-import { Letter } from "./letter.ts";
+import { MailMessage } from "./mail-message.ts";
 
 export type MailRow = Selectable<Tables["mails"]>;
 
 const placeOf = (id: number) => ["mails", id] as const;
 
-export async function saveLetter(db: Db | Tx, sealer: Sealer, letter: Letter, now: Date): Promise<void> {
+export async function saveMail(db: Db | Tx, sealer: Sealer, message: MailMessage, now: Date): Promise<void> {
   // First its number: the sealed text is bound to its row.
   const next = await sql<{ id: number }>`select next_id('mails_seq') as id`.execute(db);
   const { id } = next.rows[0] as { id: number };
-  const sealed = sealer.seal(placeOf(id), JSON.stringify(letter));
-  await db.insertInto("mails").values({ id, letter: sealed, created_at: now, due_at: now }).execute();
+  const sealed = sealer.seal(placeOf(id), JSON.stringify(message));
+  await db.insertInto("mails").values({ id, message: sealed, created_at: now, due_at: now }).execute();
 }
 
-export const openLetter = (sealer: Sealer, { id, letter }: Pick<MailRow, "id" | "letter">): Letter =>
-  Letter.parse(JSON.parse(sealer.open(placeOf(id), letter)));
+export const openMail = (sealer: Sealer, { id, message }: Pick<MailRow, "id" | "message">): MailMessage =>
+  MailMessage.parse(JSON.parse(sealer.open(placeOf(id), message)));
 
 /** Takes letters that are due. Nobody else gets them until `until`; a sender that dies leaves them due then. */
 export async function claimMails(db: Db, now: Date, until: Date, most: number): Promise<MailRow[]> {

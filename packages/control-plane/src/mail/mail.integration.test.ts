@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createLog } from "#platform/log.ts";
 import { startMailServer } from "#testing/mail-server.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { createLetters } from "./index.ts";
+import { createMails } from "./index.ts";
 import { createMailSweep } from "./mail-sweep.ts";
 import { createSender, startSending } from "./send-mails.ts";
 
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 const log = createLog("test", "silent");
 
 /** An outbox, a mail server and a sender between them. Links are told apart by what they are good for. */
-async function stage(world: World) {
+async function mailFixture(world: World) {
   const { db, clock, sealer } = world;
   const server = await startMailServer();
   const links: string[] = [];
@@ -26,7 +26,7 @@ async function stage(world: World) {
     });
   const sender = newSender();
   return {
-    letters: createLetters({ sealer, clock }),
+    mails: createMails({ sealer, clock }),
     server,
     sender,
     newSender,
@@ -49,10 +49,10 @@ const invitationOf = ({ accountId, userId, username }: Awaited<ReturnType<World[
 
 test("an invitation reaches the new user once, with a link of three days, and leaves the outbox", async () => {
   await using world = await newWorld();
-  await using post = await stage(world);
+  await using post = await mailFixture(world);
   const alice = await world.customer();
 
-  await world.db.transaction().execute((tx) => post.letters.invite(tx, invitationOf(alice)));
+  await world.db.transaction().execute((tx) => post.mails.invite(tx, invitationOf(alice)));
   expect(await post.sender.sendDue()).toEqual(["sent"]);
   expect(await post.sender.sendDue()).toEqual([]);
 
@@ -72,11 +72,11 @@ test.each(["post@xn--e1afmkfd.xn--p1ai", "a&b/c@test.example", "почта@пр�
   "an invitation to %s is delivered",
   async (email) => {
     await using world = await newWorld();
-    await using post = await stage(world);
+    await using post = await mailFixture(world);
     const alice = await world.customer();
     await world.db.updateTable("users").set({ email }).where("id", "=", alice.userId).execute();
 
-    await world.db.transaction().execute((tx) => post.letters.invite(tx, { ...invitationOf(alice), email }));
+    await world.db.transaction().execute((tx) => post.mails.invite(tx, { ...invitationOf(alice), email }));
 
     expect(await post.sender.sendDue()).toEqual(["sent"]);
     expect(post.server.mails).toHaveLength(1);
@@ -86,9 +86,9 @@ test.each(["post@xn--e1afmkfd.xn--p1ai", "a&b/c@test.example", "почта@пр�
 // A company's name is chosen by others.
 test("what others chose is escaped in the letter, adds no line to its text and no header", async () => {
   await using world = await newWorld();
-  await using post = await stage(world);
+  await using post = await mailFixture(world);
 
-  await world.db.transaction().execute(async (tx) => post.letters.invite(tx, invitationOf(await world.customer())));
+  await world.db.transaction().execute(async (tx) => post.mails.invite(tx, invitationOf(await world.customer())));
   await post.sender.sendDue();
 
   const [mail] = post.server.mails;
@@ -100,11 +100,11 @@ test("what others chose is escaped in the letter, adds no line to its text and n
 
 test("a reset goes to whoever has the name, in any case of letters, and to nobody for a name that nobody has", async () => {
   await using world = await newWorld();
-  await using post = await stage(world);
+  await using post = await mailFixture(world);
   const alice = await world.customer();
 
-  await post.letters.resetRequested(world.db, { name: alice.username.toUpperCase() });
-  await post.letters.resetRequested(world.db, { name: "nobody-at-all" });
+  await post.mails.resetRequested(world.db, { name: alice.username.toUpperCase() });
+  await post.mails.resetRequested(world.db, { name: "nobody-at-all" });
 
   expect((await post.sender.sendDue()).sort()).toEqual(["nobody", "sent"]);
   expect(post.server.mails).toMatchObject([{ to: [{ address: `${alice.username}@test.example` }] }]);
@@ -114,14 +114,14 @@ test("a reset goes to whoever has the name, in any case of letters, and to nobod
 
 test("users of a closed account get no link, also where the letter waited", async () => {
   await using world = await newWorld();
-  await using post = await stage(world);
+  await using post = await mailFixture(world);
   const alice = await world.customer();
   const bob = await world.colleague(alice.accountId);
-  await post.letters.resetRequested(world.db, { name: alice.username });
+  await post.mails.resetRequested(world.db, { name: alice.username });
   await world.db
     .transaction()
     .execute((tx) =>
-      post.letters.invite(tx, { person: bob, email: "b@test.example", username: bob.username, company: "C" }),
+      post.mails.invite(tx, { person: bob, email: "b@test.example", username: bob.username, company: "C" }),
     );
 
   await world.db.updateTable("accounts").set({ closed_at: world.time.now }).execute();
@@ -132,9 +132,9 @@ test("users of a closed account get no link, also where the letter waited", asyn
 
 test("a letter that was rolled back is not sent", async () => {
   await using world = await newWorld();
-  await using post = await stage(world);
+  await using post = await mailFixture(world);
   const change = world.db.transaction().execute(async (tx) => {
-    await post.letters.notice(tx, { email: "a@test.example", username: "a", what: "password_changed" });
+    await post.mails.notice(tx, { email: "a@test.example", username: "a", what: "password_changed" });
     throw new Error("no");
   });
 
@@ -144,10 +144,10 @@ test("a letter that was rolled back is not sent", async () => {
 
 test("after a refusal a letter is sent again, not before its time, under the same Message-ID", async () => {
   await using world = await newWorld();
-  await using post = await stage(world);
+  await using post = await mailFixture(world);
   await world.db
     .transaction()
-    .execute((tx) => post.letters.notice(tx, { email: "a@test.example", username: "a", what: "tfa_disabled" }));
+    .execute((tx) => post.mails.notice(tx, { email: "a@test.example", username: "a", what: "tfa_disabled" }));
   const [row] = await post.outbox();
   post.server.refuse(2);
 
@@ -165,8 +165,8 @@ test("after a refusal a letter is sent again, not before its time, under the sam
 
 test("a letter that cannot be sent for a day is given up, and forgotten after a month", async () => {
   await using world = await newWorld();
-  await using post = await stage(world);
-  await post.letters.resetRequested(world.db, { name: (await world.customer()).username });
+  await using post = await mailFixture(world);
+  await post.mails.resetRequested(world.db, { name: (await world.customer()).username });
   post.server.refuse(100);
   const sweep = createMailSweep(world);
 
@@ -184,13 +184,13 @@ test("a letter that cannot be sent for a day is given up, and forgotten after a 
 
 test("two senders at once send each letter once", async () => {
   await using world = await newWorld();
-  await using post = await stage(world);
+  await using post = await mailFixture(world);
   const second = post.newSender();
   for (let n = 0; n < 20; n++)
     await world.db
       .transaction()
       .execute((tx) =>
-        post.letters.notice(tx, { email: `a${n}@test.example`, username: `a${n}`, what: "passkey_added" }),
+        post.mails.notice(tx, { email: `a${n}@test.example`, username: `a${n}`, what: "passkey_added" }),
       );
 
   while ((await post.outbox()).length > 0) await Promise.all([post.sender.sendDue(), second.sendDue()]);
@@ -204,24 +204,24 @@ test("two senders at once send each letter once", async () => {
 // A link in a letter is as good as a password.
 test("a mail server elsewhere gets no letter in clear", async () => {
   await using world = await newWorld();
-  await using post = await stage(world);
+  await using post = await mailFixture(world);
   // To the kernel this is our own machine; to us it is some address.
   const elsewhere = post.server.url.replace("127.0.0.1", "0.0.0.0");
-  const [careful, told] = [post.newSender(elsewhere), post.newSender(`${elsewhere}?requireTLS=false`)];
-  await post.letters.resetRequested(world.db, { name: (await world.customer()).username });
+  const [careful, permissive] = [post.newSender(elsewhere), post.newSender(`${elsewhere}?requireTLS=false`)];
+  await post.mails.resetRequested(world.db, { name: (await world.customer()).username });
 
   expect(await careful.sendDue()).toEqual(["failed"]);
   expect(post.server.mails).toEqual([]);
   expect(await post.outbox()).toMatchObject([{ last_error: expect.stringContaining("ETLS") }]);
   post.later(5_000);
-  expect(await told.sendDue()).toEqual(["sent"]);
-  for (const sender of [careful, told]) sender.close();
+  expect(await permissive.sendDue()).toEqual(["sent"]);
+  for (const sender of [careful, permissive]) sender.close();
 });
 
 test("what a sender that died had taken is sent by another, five minutes later", async () => {
   await using world = await newWorld();
-  await using post = await stage(world);
-  await post.letters.resetRequested(world.db, { name: (await world.customer()).username });
+  await using post = await mailFixture(world);
+  await post.mails.resetRequested(world.db, { name: (await world.customer()).username });
   const { claimMails } = await import("./mail-store.ts");
   const now = world.clock();
   await claimMails(world.db, now, new Date(now.getTime() + 300_000), 5);
@@ -233,13 +233,13 @@ test("what a sender that died had taken is sent by another, five minutes later",
 
 test("the outbox tells neither who gets a letter nor what it says, also after a failure", async () => {
   await using world = await newWorld();
-  await using post = await stage(world);
+  await using post = await mailFixture(world);
   const alice = await world.customer();
   const to = { email: "secret-address@test.example", username: "secret-name" };
   await world.db.transaction().execute(async (tx) => {
-    await post.letters.invite(tx, { ...invitationOf(alice), ...to });
-    await post.letters.notice(tx, { ...to, what: "address_changed" });
-    await post.letters.resetRequested(tx, { name: "secret-name" });
+    await post.mails.invite(tx, { ...invitationOf(alice), ...to });
+    await post.mails.notice(tx, { ...to, what: "address_changed" });
+    await post.mails.resetRequested(tx, { name: "secret-name" });
   });
   post.server.refuse(100);
   await post.sender.sendDue();
@@ -253,9 +253,9 @@ test("the outbox tells neither who gets a letter nor what it says, also after a 
 
 test("a letter is sent after its commit, with nobody asking", async () => {
   await using world = await newWorld();
-  await using post = await stage(world);
+  await using post = await mailFixture(world);
   const sending = startSending(post.newSender(), log);
-  await post.letters.resetRequested(world.db, { name: (await world.customer()).username });
+  await post.mails.resetRequested(world.db, { name: (await world.customer()).username });
 
   await expect.poll(() => post.server.mails.length, { interval: 10 }).toBe(1);
   await sending.close();

@@ -5,7 +5,7 @@ import type { Db, Tx } from "#platform/db/database.ts";
 import type { Log } from "#platform/log.ts";
 import { createPause } from "#platform/pause.ts";
 import type { Sealer } from "#platform/seal.ts";
-import type { Letter } from "./letter.ts";
+import type { MailMessage } from "./mail-message.ts";
 import {
   claimMails,
   deleteMail,
@@ -13,7 +13,7 @@ import {
   findPerson,
   giveUp,
   type MailRow,
-  openLetter,
+  openMail,
   tryAgain,
 } from "./mail-store.ts";
 import { inviteMail, type Mail, noticeMail, resetMail } from "./write-mail.ts";
@@ -76,7 +76,7 @@ export function createSender(deps: SenderDeps) {
   });
 
   const send = async (row: MailRow): Promise<Outcome> => {
-    const addressed = await address(deps, openLetter(deps.sealer, row));
+    const addressed = await address(deps, openMail(deps.sealer, row));
     if (addressed === undefined) {
       await deleteMail(db, row.id);
       return "nobody";
@@ -142,17 +142,19 @@ export function startSending(sender: Sender, log: Log): { close(): Promise<void>
 }
 
 /** Who gets the letter, and its words. Undefined: there is no such user, or not any more. */
-async function address(deps: SenderDeps, letter: Letter): Promise<{ to: string; mail: Mail } | undefined> {
-  if (letter.kind === "notice") return { to: letter.email, mail: noticeMail(letter) };
-  const user = await (letter.kind === "invite" ? findPerson(deps.db, letter.person) : findByName(deps.db, letter.name));
+async function address(deps: SenderDeps, message: MailMessage): Promise<{ to: string; mail: Mail } | undefined> {
+  if (message.kind === "notice") return { to: message.email, mail: noticeMail(message) };
+  const user = await (message.kind === "invite"
+    ? findPerson(deps.db, message.person)
+    : findByName(deps.db, message.name));
   if (user === undefined) return undefined;
   const linkFor = (hours: number): Promise<string> =>
     deps.db
       .transaction()
       .execute((tx) => deps.makePasswordLink(tx, { accountId: user.account_id, userId: user.id }, hours));
   const mail =
-    letter.kind === "invite"
-      ? inviteMail({ ...user, company: letter.company }, await linkFor(INVITE_HOURS), INVITE_HOURS)
+    message.kind === "invite"
+      ? inviteMail({ ...user, company: message.company }, await linkFor(INVITE_HOURS), INVITE_HOURS)
       : resetMail(user, await linkFor(RESET_HOURS), RESET_HOURS);
   return { to: user.email, mail };
 }

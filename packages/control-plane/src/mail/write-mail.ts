@@ -1,5 +1,5 @@
 import { html } from "ghtml";
-import type { NoticeOf } from "./letter.ts";
+import type { NoticeOf } from "./mail-message.ts";
 
 export type Mail = { subject: string; text: string; html: string };
 
@@ -30,15 +30,15 @@ export const resetMail = (to: { username: string }, link: string, hours: number)
     end: ["If it was not you, do nothing: your password stays as it is."],
   });
 
-const notices: Record<NoticeOf, { subject: string; said: string }> = {
-  password_changed: { subject: "Your Moorage password was changed", said: "your password was changed." },
-  tfa_enabled: { subject: "Two-factor sign-in is on", said: "two-factor sign-in was turned on for you." },
-  tfa_disabled: { subject: "Two-factor sign-in is off", said: "two-factor sign-in was turned off for you." },
-  passkey_added: { subject: "A passkey was added", said: "a passkey was added, and can be used to sign in as you." },
-  passkey_removed: { subject: "A passkey was removed", said: "one of your passkeys was removed." },
+const notices: Record<NoticeOf, { subject: string; text: string }> = {
+  password_changed: { subject: "Your Moorage password was changed", text: "your password was changed." },
+  tfa_enabled: { subject: "Two-factor sign-in is on", text: "two-factor sign-in was turned on for you." },
+  tfa_disabled: { subject: "Two-factor sign-in is off", text: "two-factor sign-in was turned off for you." },
+  passkey_added: { subject: "A passkey was added", text: "a passkey was added, and can be used to sign in as you." },
+  passkey_removed: { subject: "A passkey was removed", text: "one of your passkeys was removed." },
   address_changed: {
     subject: "Your Moorage mail address was changed",
-    said: "your mail address was changed. Letters about you go to the new one from now on.",
+    text: "your mail address was changed. Letters about you go to the new one from now on.",
   },
 };
 
@@ -46,7 +46,7 @@ export const noticeMail = ({ username, what }: { username: string; what: NoticeO
   write({
     subject: notices[what].subject,
     greeting: `Hello ${username},`,
-    body: [notices[what].said],
+    body: [notices[what].text],
     end: ["If this was you, there is nothing to do. If not, choose a new password now and tell your operator."],
   });
 

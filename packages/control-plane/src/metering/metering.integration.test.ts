@@ -9,7 +9,7 @@ const at = (time: string): Date => new Date(`2027-${time}Z`);
 /** An account, and a way to say what its database 7 is. */
 async function metered(world: World) {
   const { accountId } = await world.customer();
-  const say = (state: UsageFact["state"], when: Date, change: Partial<UsageFact> = {}) =>
+  const record = (state: UsageFact["state"], when: Date, change: Partial<UsageFact> = {}) =>
     world.db.transaction().execute((tx) =>
       meter(
         tx,
@@ -26,16 +26,16 @@ async function metered(world: World) {
     (await world.db.selectFrom("usage_facts").select(["sequence", "state", "at"]).orderBy("sequence").execute()).map(
       ({ sequence, state, at: when }) => [sequence, state, when],
     );
-  return { accountId, say, facts, invoicedThrough };
+  return { accountId, record, facts, invoicedThrough };
 }
 
 test("no fact is before the one before it: a clock that goes back shortens nothing", async () => {
   await using world = await newWorld();
-  const { say, facts } = await metered(world);
+  const { record, facts } = await metered(world);
 
-  await say("running", at("01-05T10:00:00"));
-  await say("suspended", at("01-05T09:00:00"));
-  await say("ended", at("01-05T11:00:00"));
+  await record("running", at("01-05T10:00:00"));
+  await record("suspended", at("01-05T09:00:00"));
+  await record("ended", at("01-05T11:00:00"));
 
   expect(await facts()).toEqual([
     [1, "running", at("01-05T10:00:00")],
@@ -46,15 +46,15 @@ test("no fact is before the one before it: a clock that goes back shortens nothi
 
 test("what is said again is not written again; what never ran does not end; a closed account costs nothing", async () => {
   await using world = await newWorld();
-  const { accountId, say, facts } = await metered(world);
+  const { accountId, record, facts } = await metered(world);
 
-  await say("ended", at("01-01T00:00:00"));
-  await say("running", at("01-02T00:00:00"));
-  await say("running", at("01-03T00:00:00"));
-  await say("ended", at("01-04T00:00:00"));
-  await say("ended", at("01-05T00:00:00"));
+  await record("ended", at("01-01T00:00:00"));
+  await record("running", at("01-02T00:00:00"));
+  await record("running", at("01-03T00:00:00"));
+  await record("ended", at("01-04T00:00:00"));
+  await record("ended", at("01-05T00:00:00"));
   await world.db.updateTable("accounts").set({ closed_at: world.time.now }).where("id", "=", accountId).execute();
-  await say("running", at("01-06T00:00:00"));
+  await record("running", at("01-06T00:00:00"));
 
   expect(await facts()).toEqual([
     [1, "running", at("01-02T00:00:00")],
@@ -64,8 +64,8 @@ test("what is said again is not written again; what never ran does not end; a cl
 
 test("a fact that comes while its month is being invoiced waits, and counts from the month's end", async () => {
   await using world = await newWorld();
-  const { accountId, say, facts } = await metered(world);
-  await say("running", at("01-05T10:00:00"));
+  const { accountId, record, facts } = await metered(world);
+  await record("running", at("01-05T10:00:00"));
   const invoicing = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
   const invoice = world.db.transaction().execute(async (tx) => {
@@ -79,11 +79,11 @@ test("a fact that comes while its month is being invoiced waits, and counts from
   });
   await locked.promise;
 
-  const said = say("ended", at("01-31T23:30:00"));
+  const recorded = record("ended", at("01-31T23:30:00"));
   await vi.waitUntil(async () => (await countWaiting(world)) > 0, { timeout: 30_000 });
   expect(await facts()).toHaveLength(1);
   invoicing.resolve();
-  await Promise.all([invoice, said]);
+  await Promise.all([invoice, recorded]);
 
   expect((await facts()).at(-1)).toEqual([2, "ended", at("02-01T00:00:00")]);
 });
@@ -92,8 +92,8 @@ test.each(["update usage_facts set plan = plan", "delete from usage_facts"])(
   "facts are for ever: %s",
   async (statement) => {
     await using world = await newWorld();
-    const { say } = await metered(world);
-    await say("running", at("01-05T10:00:00"));
+    const { record } = await metered(world);
+    await record("running", at("01-05T10:00:00"));
 
     await expect(sql.raw(statement).execute(world.db)).rejects.toThrow("Rows of usage_facts are written once.");
   },
@@ -101,16 +101,16 @@ test.each(["update usage_facts set plan = plan", "delete from usage_facts"])(
 
 test("the usage of a month is what each resource was when it began, and what it became before its end", async () => {
   await using world = await newWorld();
-  const { accountId, say } = await metered(world);
+  const { accountId, record } = await metered(world);
   const other = await metered(world);
-  await say("running", at("01-05T10:00:00"));
-  await say("suspended", at("01-06T10:00:00"));
-  await say("running", at("01-07T10:00:00"), { resource_id: 8 });
-  await say("ended", at("01-08T10:00:00"), { resource_id: 8 });
-  await say("running", at("02-01T00:00:00"), { resource_id: 9 });
-  await say("running", at("02-10T00:00:00"));
-  await say("ended", at("03-01T00:00:00"));
-  await other.say("running", at("02-15T00:00:00"));
+  await record("running", at("01-05T10:00:00"));
+  await record("suspended", at("01-06T10:00:00"));
+  await record("running", at("01-07T10:00:00"), { resource_id: 8 });
+  await record("ended", at("01-08T10:00:00"), { resource_id: 8 });
+  await record("running", at("02-01T00:00:00"), { resource_id: 9 });
+  await record("running", at("02-10T00:00:00"));
+  await record("ended", at("03-01T00:00:00"));
+  await other.record("running", at("02-15T00:00:00"));
 
   const usage = await usageOf(world.db, [accountId, other.accountId], {
     from: at("02-01T00:00:00"),

@@ -42,11 +42,11 @@ export async function setPrice(
 
 /** For who says a plan again: without a price it keeps its own, and one that it will have anyway is not a new one. */
 export async function keepPrice(tx: Tx, plan: string, price: Price | undefined, now: Date): Promise<void> {
-  const coming = await findPrice(tx, plan, nextHour(now));
-  const wanted = price ?? coming ?? free;
-  const keys = Object.keys(wanted) as (keyof Price)[];
-  if (coming === undefined || keys.some((key) => coming[key] !== wanted[key]))
-    await setPrice(tx, plan, wanted, { now });
+  const upcoming = await findPrice(tx, plan, nextHour(now));
+  const desired = price ?? upcoming ?? free;
+  const keys = Object.keys(desired) as (keyof Price)[];
+  if (upcoming === undefined || keys.some((key) => upcoming[key] !== desired[key]))
+    await setPrice(tx, plan, desired, { now });
 }
 
 const findPrice = (tx: Tx, plan: string, at: Date): Promise<PriceVersion | undefined> =>

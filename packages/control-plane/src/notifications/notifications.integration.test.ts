@@ -4,10 +4,11 @@ import { ENGINE, newWorld, REGION, type World } from "#testing/world.ts";
 import { raise, resolve } from "./notification-store.ts";
 
 const NOTIFICATIONS = "/v4/account/notifications";
-type Told = { data: Notification[]; results: number };
+type NotificationPage = { data: Notification[]; results: number };
 type Reader = Awaited<ReturnType<World["customer"]>>;
 
-const told = async (person: Reader): Promise<Notification[]> => (await person.get<Told>(NOTIFICATIONS)).body.data;
+const notificationsOf = async (person: Reader): Promise<Notification[]> =>
+  (await person.get<NotificationPage>(NOTIFICATIONS)).body.data;
 const outage = (world: World, message: string | null, region = REGION) =>
   world.operator.post(`/admin/regions/${region}/outage`, { message });
 
@@ -37,21 +38,21 @@ test("an outage is told to whoever has something in the region, for as long as i
   await outage(world, "Power is back, we start hosts.");
 
   for (const person of [withDatabase, withCompute])
-    expect(await told(person)).toEqual([
+    expect(await notificationsOf(person)).toEqual([
       {
         ...{ type: "outage", severity: "critical", label: "Outage in Frankfurt" },
         ...{ message: "Power is back, we start hosts.", body: null, when: since, until: null },
         entity: { id: REGION, label: null, type: "region", url: `/v4/regions/${REGION}` },
       },
     ]);
-  expect(await told(elsewhere)).toEqual([]);
+  expect(await notificationsOf(elsewhere)).toEqual([]);
   expect((await world.anonymous.get(`/v4/regions/${REGION}`)).body).toMatchObject({ status: "outage" });
   expect((await world.anonymous.get("/v4/regions/us-east")).body).toMatchObject({ status: "ok" });
 
   await world.operator.post("/admin/regions", { id: REGION, label: "Frankfurt", country: "de" });
-  expect(await told(withDatabase)).toHaveLength(1);
+  expect(await notificationsOf(withDatabase)).toHaveLength(1);
   await outage(world, null);
-  expect(await told(withDatabase)).toEqual([]);
+  expect(await notificationsOf(withDatabase)).toEqual([]);
   expect((await world.anonymous.get(`/v4/regions/${REGION}`)).body).toMatchObject({ status: "ok" });
   expect((await outage(world, "x", "moon")).status).toBe(404);
   expect(await outage(world, "")).toMatchObject({ status: 400, body: { errors: [{ field: "message" }] } });
@@ -65,12 +66,12 @@ test("a patch that waits for its window is told until it is done", async () => {
     .updateTable("databases")
     .set({ status: "active", image: "a".repeat(64) })
     .execute();
-  expect(await told(alice)).toEqual([]);
+  expect(await notificationsOf(alice)).toEqual([]);
 
   await world.operator.post(`/admin/engines/${ENGINE}/image`, { image: "c".repeat(64) });
   const { patch_due_at } = await world.databaseRow(database.id);
 
-  expect(await told(alice)).toMatchObject([
+  expect(await notificationsOf(alice)).toMatchObject([
     {
       ...{ type: "maintenance", severity: "minor", when: toTimestamp(patch_due_at as Date) },
       entity: {
@@ -80,7 +81,7 @@ test("a patch that waits for its window is told until it is done", async () => {
     },
   ]);
   await world.operator.post(`/admin/engines/${ENGINE}/image`, { image: "a".repeat(64) });
-  expect(await told(alice)).toEqual([]);
+  expect(await notificationsOf(alice)).toEqual([]);
 });
 
 test("a restricted reader of the account is told of the account, and of what they may view", async () => {
@@ -103,7 +104,8 @@ test("a restricted reader of the account is told of the account, and of what the
     ...{ type: "live_migration", when: "2031-01-01T00:00:00", reason: "the host is old" },
   });
   await outage(world, "Power is out.");
-  const seen = async (person: Reader) => (await told(person)).map(({ entity, type }) => [entity?.type, type]);
+  const seen = async (person: Reader) =>
+    (await notificationsOf(person)).map(({ entity, type }) => [entity?.type, type]);
   const ofRegion = ["region", "outage"];
   const ofAccount = ["account", "notice"];
   const ofDatabase = ["database", "notice"];
@@ -132,10 +134,10 @@ test("an account has no id, and what is resolved is gone", async () => {
   const within = world.db.transaction();
 
   await within.execute((tx) => raise(tx, about, notice, world.time.now));
-  expect(await told(owner)).toMatchObject([{ type: "payment_due", entity }]);
+  expect(await notificationsOf(owner)).toMatchObject([{ type: "payment_due", entity }]);
   expect(await within.execute((tx) => resolve(tx, about))).toBe(true);
   expect(await within.execute((tx) => resolve(tx, about))).toBe(false);
-  expect(await told(owner)).toEqual([]);
+  expect(await notificationsOf(owner)).toEqual([]);
 });
 
 test("they are filtered by type and kind of entity, also by the name that clients of this family use, and paged", async () => {
@@ -149,16 +151,19 @@ test("they are filtered by type and kind of entity, also by the name that client
       ...{ type: "reboot", when: "2031-01-01T00:00:00", reason: "a new kernel" },
     });
   }
-  const ask = async (filter: object, query = "") => {
+  const request = async (filter: object, query = "") => {
     const headers = { authorization: `Bearer ${owner.token}`, "x-filter": JSON.stringify(filter) };
-    return (await world.send({ method: "GET", url: `${NOTIFICATIONS}${query}`, headers })).json<Told>();
+    return (await world.send({ method: "GET", url: `${NOTIFICATIONS}${query}`, headers })).json<NotificationPage>();
   };
 
-  expect(await ask({ "entity.type": "compute" })).toMatchObject({ results: 30 });
-  expect(await ask({ "entity.type": "linode" })).toMatchObject({ results: 30 });
-  expect(await ask({ "entity.type": { "+neq": "linode" } })).toMatchObject({ data: [{ type: "maintenance" }] });
-  expect(await ask({ type: "maintenance" })).toMatchObject({ results: 1, data: [{ entity: { type: "database" } }] });
-  const pages = [await ask({}, "?page_size=25"), await ask({}, "?page_size=25&page=2")];
+  expect(await request({ "entity.type": "compute" })).toMatchObject({ results: 30 });
+  expect(await request({ "entity.type": "linode" })).toMatchObject({ results: 30 });
+  expect(await request({ "entity.type": { "+neq": "linode" } })).toMatchObject({ data: [{ type: "maintenance" }] });
+  expect(await request({ type: "maintenance" })).toMatchObject({
+    results: 1,
+    data: [{ entity: { type: "database" } }],
+  });
+  const pages = [await request({}, "?page_size=25"), await request({}, "?page_size=25&page=2")];
   const ids = pages.flatMap(({ data }) => data.map(({ entity }) => `${entity?.type} ${entity?.id}`));
   expect(new Set(ids).size).toBe(31);
 });

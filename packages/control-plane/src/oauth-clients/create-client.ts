@@ -2,7 +2,7 @@ import type { NewOAuthClient, OAuthClient } from "@moorage/contract";
 import { type Principal, requireFewerThan } from "#identity/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import { countClients, insertClient } from "./client-store.ts";
 import { newClientId, newSecret } from "./oauth-client.ts";
 import { recordClientChange } from "./record-change.ts";
@@ -22,10 +22,10 @@ export const createClient = (
   { db, clock, publicUrl }: ClientDeps,
   by: Principal,
   { label, redirect_uri, public: isPublic }: NewOAuthClient,
-  once: Once,
+  idempotency: Idempotency,
 ): Promise<OAuthClient> =>
   db.transaction().execute(async (tx) => {
-    await once.claim(tx);
+    await idempotency.claim(tx);
     requireFewerThan(MOST_CLIENTS, await countClients(tx, by.accountId), "OAuth clients");
     const at = clock();
     const { secret, secret_sha256 } = newSecret();
@@ -36,6 +36,6 @@ export const createClient = (
     });
     await recordClientChange(tx, by, client, { audited: "create_oauth_client", event: "oauth_client_create", at });
     const view = viewOfClient(client, publicUrl, secret);
-    await once.keep(tx, view);
+    await idempotency.keep(tx, view);
     return view;
   });

@@ -1,6 +1,6 @@
 import type { OAuthClient } from "@moorage/contract";
 import type { Principal } from "#identity/index.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import { lockClient, saveClient } from "./client-store.ts";
 import type { ClientDeps } from "./create-client.ts";
 import { newSecret } from "./oauth-client.ts";
@@ -12,10 +12,10 @@ export const resetSecret = (
   { db, clock, publicUrl }: ClientDeps,
   by: Principal,
   id: string,
-  once: Once,
+  idempotency: Idempotency,
 ): Promise<OAuthClient> =>
   db.transaction().execute(async (tx) => {
-    await once.claim(tx);
+    await idempotency.claim(tx);
     const { secret, secret_sha256 } = newSecret();
     const client = await saveClient(tx, await lockClient(tx, by.accountId, id), { secret_sha256 });
     await recordClientChange(tx, by, client, {
@@ -24,6 +24,6 @@ export const resetSecret = (
       at: clock(),
     });
     const view = viewOfClient(client, publicUrl, secret);
-    await once.keep(tx, view);
+    await idempotency.keep(tx, view);
     return view;
   });

@@ -10,7 +10,7 @@ import { newWorld, type World } from "#testing/world.ts";
 const CLIENTS = "/v4/account/oauth-clients";
 
 /** An app of one account, a user of another who let it in, and two processes that remember its token. */
-async function newStory(world: World) {
+async function newFixture(world: World) {
   const alice = await world.customer();
   const bob = await world.customer();
   const made = await alice.post<OAuthClient>(CLIENTS, {
@@ -31,10 +31,10 @@ async function newStory(world: World) {
     },
   };
 }
-type Story = Awaited<ReturnType<typeof newStory>>;
+type Fixture = Awaited<ReturnType<typeof newFixture>>;
 
 describe("in every process an app's tokens end", () => {
-  const endings: Record<string, (world: World, story: Story) => Promise<{ status: number }>> = {
+  const endings: Record<string, (world: World, fixture: Fixture) => Promise<{ status: number }>> = {
     "when its client is deleted": (_, { alice, url }) => alice.delete(url),
     "when its client becomes public": (_, { alice, url }) => alice.put(url, { public: true }),
     "when the operator disables its client": ({ operator }, { id }) =>
@@ -46,47 +46,47 @@ describe("in every process an app's tokens end", () => {
 
   test.each(Object.entries(endings))("%s", async (_, end) => {
     await using world = await newWorld();
-    await using story = await newStory(world);
+    await using fixture = await newFixture(world);
 
-    expect(await end(world, story)).toMatchObject({ status: 200 });
+    expect(await end(world, fixture)).toMatchObject({ status: 200 });
 
-    await story.untilDead();
-    expect(await story.accepted(story.bob.token)).toEqual([true, true]);
-    expect(await story.accepted(story.alice.token)).toEqual([true, true]);
+    await fixture.untilDead();
+    expect(await fixture.accepted(fixture.bob.token)).toEqual([true, true]);
+    expect(await fixture.accepted(fixture.alice.token)).toEqual([true, true]);
   });
 });
 
 describe("an app's tokens live on", () => {
   test("when its client is renamed, gets another redirect address, or a new secret", async () => {
     await using world = await newWorld();
-    await using story = await newStory(world);
+    await using fixture = await newFixture(world);
 
-    await story.alice.put(story.url, { label: "Other", redirect_uri: "https://app.example.com/", public: false });
-    await story.alice.post(`${story.url}/reset-secret`);
+    await fixture.alice.put(fixture.url, { label: "Other", redirect_uri: "https://app.example.com/", public: false });
+    await fixture.alice.post(`${fixture.url}/reset-secret`);
 
-    expect(await story.accepted(story.token)).toEqual([true, true]);
+    expect(await fixture.accepted(fixture.token)).toEqual([true, true]);
   });
 
   test("when its client is opened again", async () => {
     await using world = await newWorld();
-    await using story = await newStory(world);
-    const set = (status: string) => world.operator.post(`/admin/oauth-clients/${story.id}/status`, { status });
+    await using fixture = await newFixture(world);
+    const set = (status: string) => world.operator.post(`/admin/oauth-clients/${fixture.id}/status`, { status });
 
     await set("suspended");
-    await story.untilDead();
+    await fixture.untilDead();
     await set("active");
 
-    expect(await story.accepted(story.token)).toEqual([true, true]);
+    expect(await fixture.accepted(fixture.token)).toEqual([true, true]);
   });
 
   test("but not when `public` goes there and back", async () => {
     await using world = await newWorld();
-    await using story = await newStory(world);
+    await using fixture = await newFixture(world);
 
-    await story.alice.put(story.url, { public: true });
-    expect(await story.alice.put(story.url, { public: false })).toMatchObject({ body: { public: false } });
+    await fixture.alice.put(fixture.url, { public: true });
+    expect(await fixture.alice.put(fixture.url, { public: false })).toMatchObject({ body: { public: false } });
 
-    await story.untilDead();
+    await fixture.untilDead();
   });
 });
 
@@ -101,19 +101,19 @@ async function written({ db }: World, tables: readonly string[]): Promise<number
 
 test("deleting a client ends its 1,000 tokens by writing one row", async () => {
   await using world = await newWorld();
-  await using story = await newStory(world);
-  const { all } = await consent(world, story.bob, story.id, { tokens: 1000 });
+  await using fixture = await newFixture(world);
+  const { all } = await consent(world, fixture.bob, fixture.id, { tokens: 1000 });
   const tables = ["oauth_clients", "app_grants", "tokens", "oauth_client_thumbnails", "auth_records"];
   await expect.poll(() => written(world, tables)).toBe(0);
 
-  await story.alice.delete(story.url);
+  await fixture.alice.delete(fixture.url);
 
   await expect.poll(() => written(world, tables)).toBe(1);
   // Whatever came later in the queue of statistics would be counted by now.
   await world.db.updateTable("accounts").set({ company: "Other" }).execute();
   expect(await written(world, tables)).toBe(1);
-  await story.untilDead();
-  expect((await Promise.all(all.map(story.accepted))).flat()).not.toContain(true);
+  await fixture.untilDead();
+  expect((await Promise.all(all.map(fixture.accepted))).flat()).not.toContain(true);
 });
 
 test("a token is found by indexes alone", async () => {

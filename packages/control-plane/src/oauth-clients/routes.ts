@@ -39,7 +39,9 @@ export function oauthClientRoutes(app: FastifyInstance, deps: OAuthClientRouteDe
     );
   });
 
-  route(app, deps, createOAuthClient, ({ principal, body, once }) => createClient(deps, principal, body, once));
+  route(app, deps, createOAuthClient, ({ principal, body, idempotency }) =>
+    createClient(deps, principal, body, idempotency),
+  );
 
   route(app, deps, viewOAuthClient, async (call) => viewOfClient(await requireClient(call), publicUrl));
 
@@ -56,8 +58,8 @@ export function oauthClientRoutes(app: FastifyInstance, deps: OAuthClientRouteDe
     return {};
   });
 
-  route(app, deps, resetOAuthClientSecret, ({ principal, params, once }) =>
-    resetSecret(deps, principal, params.clientId, once),
+  route(app, deps, resetOAuthClientSecret, ({ principal, params, idempotency }) =>
+    resetSecret(deps, principal, params.clientId, idempotency),
   );
 
   route(app, deps, viewOAuthClientThumbnail, async ({ params }) => {

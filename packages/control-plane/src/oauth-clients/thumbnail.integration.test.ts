@@ -100,8 +100,8 @@ describe("a picture", () => {
     const { rawPayload } = await fetch();
     for (const words of ["where I live", "script", "Comment"]) expect(rawPayload.includes(words)).toBe(false);
 
-    const told = picture().withExif({ IFD0: { Copyright: "me alone" }, IFD3: { GPSLatitude: "1/1 2/1 3/1" } });
-    await send(await told.jpeg().toBuffer(), { "content-type": "image/jpeg" });
+    const tagged = picture().withExif({ IFD0: { Copyright: "me alone" }, IFD3: { GPSLatitude: "1/1 2/1 3/1" } });
+    await send(await tagged.jpeg().toBuffer(), { "content-type": "image/jpeg" });
     const metadata = await sharp((await fetch()).rawPayload).metadata();
     expect([metadata.exif, metadata.icc, metadata.xmp]).toEqual([undefined, undefined, undefined]);
   });

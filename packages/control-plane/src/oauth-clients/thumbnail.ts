@@ -1,5 +1,5 @@
 import { DomainError } from "#platform/errors.ts";
-import { createTurns } from "#platform/turns.ts";
+import { limitConcurrency } from "#platform/limit-concurrency.ts";
 
 export type MakeThumbnail = (file: Buffer) => Promise<Buffer>;
 
@@ -11,7 +11,7 @@ const AT_ONCE = 2;
 const MOST_WAITING = 20;
 
 /** How each of them begins. What a caller says about a file is no proof of what it is. */
-const beginnings = [
+const signatures = [
   Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
   Buffer.from([0xff, 0xd8, 0xff]),
   Buffer.from("GIF87a"),
@@ -23,11 +23,11 @@ const beginnings = [
  * else that was in the file. Of what moves, the first frame.
  */
 export function createThumbnailer(): MakeThumbnail {
-  const inTurn = createTurns({ atOnce: AT_ONCE, mostWaiting: MOST_WAITING });
+  const limit = limitConcurrency({ atOnce: AT_ONCE, mostWaiting: MOST_WAITING });
   return async (file) => {
-    if (!beginnings.some((beginning) => file.subarray(0, beginning.length).equals(beginning)))
+    if (!signatures.some((signature) => file.subarray(0, signature.length).equals(signature)))
       throw refusal("The body must be a picture: a PNG, JPEG or GIF file as it is, neither encoded nor in a form.");
-    return inTurn(() => draw(file));
+    return limit(() => draw(file));
   };
 }
 

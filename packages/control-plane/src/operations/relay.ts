@@ -5,9 +5,9 @@ import { listen } from "#platform/db/notifications.ts";
 import type { Db } from "#platform/db/database.ts";
 import type { Log } from "#platform/log.ts";
 import { createPause } from "#platform/pause.ts";
-import { mendNamespace } from "#platform/temporal/namespace.ts";
+import { repairNamespace } from "#platform/temporal/namespace.ts";
 import { deleteSignals, markStarted, type OperationRow, operationsToStart, signalsToSend } from "./operation-store.ts";
-import { LOOK_AGAIN, TASK_QUEUE, type WorkflowInput, workflowIdOf } from "./workflow-id.ts";
+import { RECHECK_SIGNAL, TASK_QUEUE, type WorkflowInput, workflowIdOf } from "./workflow-id.ts";
 
 const BATCH = 100;
 const POLL_MS = 250;
@@ -36,7 +36,7 @@ export const relaySteps = {
   },
   "relay.signal": async ({ temporal }: RelayDeps, workflowId: string): Promise<void> => {
     try {
-      await temporal.workflow.getHandle(workflowId).signal(LOOK_AGAIN);
+      await temporal.workflow.getHandle(workflowId).signal(RECHECK_SIGNAL);
     } catch (error) {
       // Not started yet, or ended: the hint has nobody to reach, and whoever runs next reads the tables anyway.
       if (!(error instanceof WorkflowNotFoundError)) throw error;
@@ -51,7 +51,7 @@ export const relaySteps = {
 export function startRelay(deps: RelayDeps): { close(): Promise<void> } {
   const { pause, wake } = createPause(POLL_MS);
   let closed = false;
-  const heard = listen(deps.databaseUrl, "relay", deps.log, { heard: wake, began: wake });
+  const listener = listen(deps.databaseUrl, "relay", deps.log, { onNotification: wake, onConnect: wake });
 
   const loop = (async () => {
     while (!closed) {
@@ -59,7 +59,7 @@ export function startRelay(deps: RelayDeps): { close(): Promise<void> } {
         await relayOnce(deps);
       } catch (error) {
         deps.log.warn({ err: error }, "relay could not reach Temporal or Postgres; rows stay for the next round");
-        await mendNamespace(deps.temporal, error).catch(() => {});
+        await repairNamespace(deps.temporal, error).catch(() => {});
         await new Promise((resolve) => setTimeout(resolve, 1000));
       }
       await pause();
@@ -69,7 +69,7 @@ export function startRelay(deps: RelayDeps): { close(): Promise<void> } {
     async close() {
       closed = true;
       wake();
-      await heard.close();
+      await listener.close();
       await loop;
     },
   };

@@ -13,7 +13,7 @@ const sweepAfter = (world: World, seconds: number) => {
   const log = createLog("test", "silent");
   return sweepOnce({
     ...{ db: world.db, temporal, clock: world.clock, log, expire: world.expire, everySeconds: 10 },
-    chores: [],
+    jobs: [],
   });
 };
 
@@ -54,7 +54,7 @@ test("a chore that fails, because a server that it needs is away, holds up no ot
   const done = Promise.withResolvers<string>();
   const sweeper = startSweeper({
     ...{ db: world.db, temporal, clock: world.clock, log: createLog("test", "silent"), everySeconds: 0.05, expire: {} },
-    chores: [() => Promise.reject(new Error("away")), async () => done.resolve("done")],
+    jobs: [() => Promise.reject(new Error("away")), async () => done.resolve("done")],
   });
   expect(await done.promise).toBe("done");
   await sweeper.close();

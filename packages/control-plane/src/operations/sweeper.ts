@@ -2,7 +2,7 @@ import { type Client, WorkflowNotFoundError } from "@temporalio/client";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import type { Log } from "#platform/log.ts";
-import { mendNamespace } from "#platform/temporal/namespace.ts";
+import { repairNamespace } from "#platform/temporal/namespace.ts";
 import { nextRun, type OperationRow, operationsToSweep, sweepAgain } from "./operation-store.ts";
 import { workflowIdOf } from "./workflow-id.ts";
 
@@ -17,7 +17,7 @@ export type SweeperDeps = {
   expire: Record<string, Expire>;
   everySeconds: number;
   /** Other due work of the cell, found by index. */
-  chores: readonly (() => Promise<void>)[];
+  jobs: readonly (() => Promise<void>)[];
 };
 
 const BATCH = 200;
@@ -36,8 +36,8 @@ export function startSweeper(deps: SweeperDeps): { close(): Promise<void> } {
         deps.log.warn({ err: error }, "sweep did not finish; the next one goes on");
       }
       // Each for itself: one that waits for the name server or the object store holds up no other.
-      for (const chore of deps.chores)
-        await chore().catch((error: unknown) =>
+      for (const job of deps.jobs)
+        await job().catch((error: unknown) =>
           deps.log.warn({ err: error }, "a chore did not finish; the next round goes on"),
         );
       await new Promise<void>((resolve) => {
@@ -64,7 +64,7 @@ export async function sweepOnce(deps: SweeperDeps): Promise<void> {
       await sweep(deps, operation);
     } catch (error) {
       deps.log.warn({ err: error, operation: operation.id }, "could not sweep an operation");
-      await mendNamespace(deps.temporal, error).catch(() => {});
+      await repairNamespace(deps.temporal, error).catch(() => {});
     }
   }
 }

@@ -6,6 +6,6 @@ export const workflowIdOf = ({ id, run }: { id: number; run: number }): string =
 export type WorkflowInput = { operationId: number; deadlineAt: string };
 
 /** An empty signal: look again. */
-export const LOOK_AGAIN = "lookAgain";
+export const RECHECK_SIGNAL = "recheck";
 
 export const TASK_QUEUE = "moorage";

@@ -44,9 +44,9 @@ export function accountCommands(app: FastifyInstance, deps: CommandDeps): void {
     return findAccount(tx, id);
   });
 
-  command(app, deps, { path: "/admin/accounts/:id/capabilities", body: Capability }, async (tx, wanted, { id }) => {
+  command(app, deps, { path: "/admin/accounts/:id/capabilities", body: Capability }, async (tx, change, { id }) => {
     const account = await findAccount(tx, id);
-    await (wanted.granted ? grantCapability : revokeCapability)(tx, account.id, wanted.capability);
+    await (change.granted ? grantCapability : revokeCapability)(tx, account.id, change.capability);
     return findAccount(tx, id);
   });
 
@@ -56,7 +56,7 @@ export function accountCommands(app: FastifyInstance, deps: CommandDeps): void {
     return { id: account.id, sees_availability: on };
   });
 
-  const reopen = { path: "/admin/accounts/:id/reopen", body: Nothing, tells: "identity" } as const;
+  const reopen = { path: "/admin/accounts/:id/reopen", body: Nothing, notifies: "identity" } as const;
   command(app, deps, reopen, async (tx, _, { id }) => {
     const account = await findAccount(tx, id);
     await reopenAccount(tx, account.id, clock());

@@ -4,8 +4,8 @@ import { expect, test, vi } from "vitest";
 import { createLog } from "#platform/log.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { createPasswordLinks } from "#sign-in/index.ts";
-import { staged, wantedSpec } from "#testing/active-database.ts";
-import { availableImage } from "#testing/image-stage.ts";
+import { databaseFixture, desiredSpec } from "#testing/active-database.ts";
+import { availableImage } from "#testing/image-fixture.ts";
 import { endMonth, setPrice, used } from "#testing/invoiced.ts";
 import { terminalWith } from "#testing/terminal.ts";
 import { ARCHIVE, AUTH_URL, newWorld, type World, ZONE } from "#testing/world.ts";
@@ -13,13 +13,13 @@ import { createOperatorApi } from "../api.ts";
 
 const TOKEN = "of-the-operator";
 
-type Outcome = { code: number; said: string; refused: string };
+type Outcome = { code: number; stdout: string; stderr: string };
 
 async function startConsole({ db, clock, sealer, images }: World) {
   const operatorTokenSha256 = sha256(TOKEN).toString("hex");
   const settings = { zone: ZONE, archive: ARCHIVE, undeleteDays: 7, restoreDeadlineSeconds: 3600, operatorTokenSha256 };
   const makePasswordLink = createPasswordLinks({ clock, authUrl: AUTH_URL });
-  const deps = { db, clock, sealer, images, makePasswordLink, depot: undefined, ...settings };
+  const deps = { db, clock, sealer, images, makePasswordLink, imageServer: undefined, ...settings };
   const api = createOperatorApi(createLog("test", "silent"), deps);
   await api.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
@@ -28,13 +28,13 @@ async function startConsole({ db, clock, sealer, images }: World) {
   const type = async (line: string, change: Record<string, string> = {}): Promise<Outcome> => {
     // The operator's commands read the environment of their process.
     for (const [name, value] of Object.entries({ ...env, ...change })) vi.stubEnv(name, value);
-    const { code, said, told } = await terminal.type(line, "", { ...env, ...change });
+    const { code, stdout, stderr } = await terminal.type(line, "", { ...env, ...change });
     vi.unstubAllEnvs();
-    return { code, said, refused: told };
+    return { code, stdout, stderr: stderr };
   };
   return {
     type,
-    json: async <T>(line: string): Promise<T> => JSON.parse((await type(`${line} --json`)).said) as T,
+    json: async <T>(line: string): Promise<T> => JSON.parse((await type(`${line} --json`)).stdout) as T,
     async [Symbol.asyncDispose]() {
       terminal[Symbol.dispose]();
       await api.close();
@@ -47,29 +47,29 @@ test("an operator makes everything that a tenant needs, and each step says the n
   await using terminal = await startConsole(world);
   const { type, json } = terminal;
 
-  expect((await type("region create us-east --label Newark --country us")).said).toContain("moorage host add");
-  expect(await type("")).toMatchObject({ code: 0, said: expect.stringContaining("Next: No host yet.") });
+  expect((await type("region create us-east --label Newark --country us")).stdout).toContain("moorage host add");
+  expect(await type("")).toMatchObject({ code: 0, stdout: expect.stringContaining("Next: No host yet.") });
   const host = "--failure-domain r --address 10.9.0.1 --node-network 10.9.16.0/20 --memory-mb 64000 --disk-mb 64000";
-  expect((await type(`host add h1 --region us-east ${host} --vcpus 8`)).said).toMatch(
+  expect((await type(`host add h1 --region us-east ${host} --vcpus 8`)).stdout).toMatch(
     /it works once:\n[0-9a-f]{64}\n$/,
   );
-  expect((await type("")).said).toContain("Next: No account yet.");
+  expect((await type("")).stdout).toContain("Next: No account yet.");
 
   const prices = "--hourly 0.0225 --monthly 15";
   await type(`plan create m1-tiny --label Tiny --memory-mb 512 --disk-mb 5120 --vcpus 1 ${prices}`);
-  expect((await type("plan list")).said).toMatch(/m1-tiny +Tiny +standard +512 +5120 +1 +0\.0225 +15\.00 +no\n/);
+  expect((await type("plan list")).stdout).toMatch(/m1-tiny +Tiny +standard +512 +5120 +1 +0\.0225 +15\.00 +no\n/);
   expect((await type(`engine create mysql/9.7.5 --image ${"c".repeat(64)} --prepared ${"d".repeat(64)}`)).code).toBe(0);
   expect(await json("engine list")).toMatchObject([{ id: "mysql/9.7.4" }, { id: "mysql/9.7.5" }]);
 
   const limits = "--databases 1 --nodes 3 --memory-mb 4096 --disk-mb 40960";
   const { id } = await json<{ id: number }>(`account create --company Harbour --email o@harbour.example ${limits}`);
-  expect((await type(`account set-limits ${id} --databases 4`)).said).toContain("4 databases, 3 nodes");
-  expect((await type(`account grant-capability ${id}`)).said).toBe(`Account ${id} has: Managed Databases.\n`);
-  expect((await type("account list")).said).toMatch(/Harbour +o@harbour\.example +0 of 4 .*Managed Databases +-\n/);
-  expect((await type(`account revoke-capability ${id}`)).said).toContain("no capability");
+  expect((await type(`account set-limits ${id} --databases 4`)).stdout).toContain("4 databases, 3 nodes");
+  expect((await type(`account grant-capability ${id}`)).stdout).toBe(`Account ${id} has: Managed Databases.\n`);
+  expect((await type("account list")).stdout).toMatch(/Harbour +o@harbour\.example +0 of 4 .*Managed Databases +-\n/);
+  expect((await type(`account revoke-capability ${id}`)).stdout).toContain("no capability");
 
   await type(`user create ${id} clerk --email c@harbour.example --restricted`);
-  expect((await type(`user list ${id}`)).said).toMatch(/clerk +c@harbour\.example +yes/);
+  expect((await type(`user list ${id}`)).stdout).toMatch(/clerk +c@harbour\.example +yes/);
   const { token, ...issued } = await json<{ id: number; token: string }>(
     `token create ${id} clerk --label desk --scope databases:read_write events:read_only`,
   );
@@ -79,20 +79,20 @@ test("an operator makes everything that a tenant needs, and each step says the n
   const created = await clerk.create();
   expect(created.status).toBe(200);
   const database = created.body.id;
-  expect((await type(`user grants set ${id} clerk --deny account_read --database ${database}=read_only`)).said).toMatch(
-    new RegExp(`whole account: add_databases.\n.*\n${database} .*read_only\n$`),
-  );
+  expect(
+    (await type(`user grants set ${id} clerk --deny account_read --database ${database}=read_only`)).stdout,
+  ).toMatch(new RegExp(`whole account: add_databases.\n.*\n${database} .*read_only\n$`));
   expect(await json(`user grants show ${id} clerk`)).toMatchObject({ database: [{ permissions: "read_only" }] });
 
   const list = await type(`token list ${id}`);
-  expect(list.said).toContain(token.slice(0, 16));
-  expect(list.said).not.toContain(token);
+  expect(list.stdout).toContain(token.slice(0, 16));
+  expect(list.stdout).not.toContain(token);
   await type(`token revoke ${id} ${issued.id}`);
   expect(await clerk.get("/v4/databases/mysql/instances")).toMatchObject({ status: 401 });
-  expect((await type("")).said).toContain("This installation is set up.");
+  expect((await type("")).stdout).toContain("This installation is set up.");
 });
 
-test("an operator sets prices, taxes and promotions, and sees them", async () => {
+test("an operator sets prices, taxes and credits, and sees them", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { type, json } = terminal;
@@ -100,21 +100,21 @@ test("an operator sets prices, taxes and promotions, and sees them", async () =>
 
   const later =
     "--hourly 0.025 --monthly 16 --suspended-hourly 0.005 --suspended-monthly 3.2 --from 2099-01-01T00:00:00";
-  expect((await type(`plan price m1-small ${later}`)).said).toContain(
+  expect((await type(`plan price m1-small ${later}`)).stdout).toContain(
     "from 2099-01-01T00:00:00: 0.025 dollars an hour",
   );
-  expect((await type("plan prices m1-small")).said).toMatch(/2000-01-01.*0\.00 .*\n2099-01-01.* 0\.005 +3\.20\n/);
-  expect((await type("tax set ca QST --state QC --percent 9.975")).said).toMatch(
+  expect((await type("plan prices m1-small")).stdout).toMatch(/2000-01-01.*0\.00 .*\n2099-01-01.* 0\.005 +3\.20\n/);
+  expect((await type("tax set ca QST --state QC --percent 9.975")).stdout).toMatch(
     /^QST in QC, CA from .*: 9\.975 %\.\n$/,
   );
-  expect((await type("tax end ca QST --state QC --at 2099-01-01T00:00:00")).said).toContain(
+  expect((await type("tax end ca QST --state QC --at 2099-01-01T00:00:00")).stdout).toContain(
     "ends at 2099-01-01T00:00:00",
   );
-  expect((await type("tax list")).said).toMatch(/CA +QC +QST +9\.975 .*2099-01-01T00:00:00 +no\n/);
-  expect((await type(`promotion grant ${id} --summary Welcome --credit 30 --monthly-cap 20`)).said).toBe(
+  expect((await type("tax list")).stdout).toMatch(/CA +QC +QST +9\.975 .*2099-01-01T00:00:00 +no\n/);
+  expect((await type(`credit grant ${id} --summary Welcome --credit 30 --monthly-cap 20`)).stdout).toBe(
     `Account ${id} has "Welcome": 30.00 of 30.00 dollars left, 20.00 a month at most.\n`,
   );
-  expect(await json(`promotion list ${id}`)).toMatchObject([{ summary: "Welcome", remaining: "30.00" }]);
+  expect(await json(`credit list ${id}`)).toMatchObject([{ summary: "Welcome", remaining: "30.00" }]);
 });
 
 test("a refusal says what to do, on stderr, and the command fails", async () => {
@@ -145,45 +145,45 @@ test("a refusal says what to do, on stderr, and the command fails", async () => 
   for (const [line, words, env] of refusals)
     expect([line, await terminal.type(line, env)]).toEqual([
       line,
-      { code: 1, said: "", refused: expect.stringContaining(words) },
+      { code: 1, stdout: "", stderr: expect.stringContaining(words) },
     ]);
 });
 
 test("an operator finds a deleted database, brings it back, and is told what does not come back", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
-  const { alice, host, database } = await staged(world);
-  expect((await terminal.type("db list")).said).toContain(database.label);
-  expect((await terminal.type("db list --deleted")).said).toBe("No deleted database is kept.\n");
+  const { alice, host, database } = await databaseFixture(world);
+  expect((await terminal.type("db list")).stdout).toContain(database.label);
+  expect((await terminal.type("db list --deleted")).stdout).toBe("No deleted database is kept.\n");
   await alice.delete(database.url);
   const { id } = await world.lastOperation();
-  await world.activities.wantTombstones(id);
-  await host.report(await wantedSpec(world), "gone");
+  await world.activities.setTombstones(id);
+  await host.report(await desiredSpec(world), "gone");
   await world.activities.settleDelete(id, { done: true });
 
   expect(await terminal.json("db list --deleted")).toMatchObject([{ id: database.id, label: database.label }]);
-  const { said } = await terminal.type(`db undelete ${database.id}`);
+  const { stdout } = await terminal.type(`db undelete ${database.id}`);
 
-  expect(said).toContain(`Database ${database.label} (${database.id})`);
-  expect(said).toContain("moorage user grants set");
+  expect(stdout).toContain(`Database ${database.label} (${database.id})`);
+  expect(stdout).toContain("moorage user grants set");
   expect((await alice.get(database.url)).body).toMatchObject({ status: "provisioning" });
-  expect((await terminal.type("db undelete 12")).refused).toBe("No database has the id 12.\n");
+  expect((await terminal.type("db undelete 12")).stderr).toBe("No database has the id 12.\n");
 });
 
 test("an operator gives an engine version a newer image, and is told how many databases will take it", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
-  const { database } = await staged(world);
+  const { database } = await databaseFixture(world);
   const newer = "c".repeat(64);
 
   expect(await terminal.type(`engine image mysql/9.7.4 ${newer}`)).toMatchObject({
     code: 0,
-    said: expect.stringContaining("in their next windows: 1."),
+    stdout: expect.stringContaining("in their next windows: 1."),
   });
   expect(await world.databaseRow(database.id)).toMatchObject({ image: "a".repeat(64), patch_due_at: expect.any(Date) });
   expect(await terminal.type(`engine image mysql/1.0 ${newer}`)).toMatchObject({
     code: 1,
-    refused: expect.stringContaining("moorage engine list"),
+    stderr: expect.stringContaining("moorage engine list"),
   });
 });
 
@@ -192,9 +192,9 @@ test("an operator hands over a link to choose a password by; the audit tells of 
   await using terminal = await startConsole(world);
   const { accountId, userId, username } = await world.customer();
 
-  const { said } = await terminal.type(`user password-link ${accountId} ${username}`);
+  const { stdout } = await terminal.type(`user password-link ${accountId} ${username}`);
 
-  const [link = "", secret = ""] = /https:\/\/login\.moorage\.test\/password\/([0-9a-f]{64})\n$/.exec(said) ?? [];
+  const [link = "", secret = ""] = /https:\/\/login\.moorage\.test\/password\/([0-9a-f]{64})\n$/.exec(stdout) ?? [];
   expect(link).not.toBe("");
   const [kept, ...more] = await world.db.selectFrom("password_links").selectAll().execute();
   expect(more).toEqual([]);
@@ -205,7 +205,7 @@ test("an operator hands over a link to choose a password by; the audit tells of 
     { actor: "operator", target: `/admin/accounts/${accountId}/users/${username}/password-link` },
   ]);
   expect(JSON.stringify(audit)).not.toContain(secret);
-  expect((await terminal.type(`user password-link ${accountId} nobody`)).refused).toContain("moorage user list");
+  expect((await terminal.type(`user password-link ${accountId} nobody`)).stderr).toContain("moorage user list");
 });
 
 test("an operator sees the apps of an account, shuts one out and lets it in again", async () => {
@@ -218,20 +218,20 @@ test("an operator sees the apps of an account, shuts one out and lets it in agai
   const { id } = (await create(alice, "Fleet board")).body;
   await create(bob, "Other app");
 
-  const { said } = await type("oauth-client list");
-  expect(said).toMatch(/Fleet board +https:\/\/app\.example\/cb +no +no +active\n/);
-  expect(said).toContain("Other app");
+  const { stdout } = await type("oauth-client list");
+  expect(stdout).toMatch(/Fleet board +https:\/\/app\.example\/cb +no +no +active\n/);
+  expect(stdout).toContain("Other app");
   expect(await json(`oauth-client list --account ${alice.accountId}`)).toMatchObject([{ id, status: "active" }]);
-  expect((await type(`oauth-client suspend ${id}`)).said).toContain(`is suspended.`);
+  expect((await type(`oauth-client suspend ${id}`)).stdout).toContain(`is suspended.`);
   expect((await alice.get(`/v4/account/oauth-clients/${id}`)).body).toMatchObject({ status: "suspended" });
-  expect((await type(`oauth-client disable ${id}`)).said).toContain("is disabled.");
-  expect((await type(`oauth-client enable ${id}`)).said).toContain("is active.");
-  expect((await type(`oauth-client trust ${id} --query on`)).said).toContain(
+  expect((await type(`oauth-client disable ${id}`)).stdout).toContain("is disabled.");
+  expect((await type(`oauth-client enable ${id}`)).stdout).toContain("is active.");
+  expect((await type(`oauth-client trust ${id} --query on`)).stdout).toContain(
     "may add a query to https://app.example/cb",
   );
-  expect((await type(`oauth-client trust ${id} --query off`)).said).toContain("alone.");
+  expect((await type(`oauth-client trust ${id} --query off`)).stdout).toContain("alone.");
   expect(await type(`oauth-client trust ${id} --query perhaps`)).toMatchObject({ code: 1 });
-  expect((await type("oauth-client disable 1234")).refused).toContain("moorage oauth-client list");
+  expect((await type("oauth-client disable 1234")).stderr).toContain("moorage oauth-client list");
 });
 
 test("an operator lets in somebody whose second factor is lost, who is told of it", async () => {
@@ -244,9 +244,9 @@ test("an operator lets in somebody whose second factor is lost, who is told of i
     .where("id", "=", userId)
     .execute();
 
-  const { said } = await terminal.type(`user two-factor-off ${accountId} ${username}`);
+  const { stdout } = await terminal.type(`user two-factor-off ${accountId} ${username}`);
 
-  expect(said).toContain("by password alone");
+  expect(stdout).toContain("by password alone");
   const user = await world.db.selectFrom("users").selectAll().where("id", "=", userId).executeTakeFirstOrThrow();
   expect(user).toMatchObject({ tfa_secret: null, tfa_enabled_at: null });
   expect((await world.events()).at(-1)).toMatchObject({ action: "tfa_disabled", username: null });
@@ -261,30 +261,30 @@ test("an operator registers compute instances and disks, plans what is done to t
   const clerk = await world.colleague(owner.accountId, { restricted: true });
 
   const add = `compute add ${owner.accountId} web --region eu-central --plan m1-small`;
-  expect((await type(add)).said).toMatch(/^Compute web \(\d+\)\. Next, its disks: moorage disk add \d+ --help\n$/);
+  expect((await type(add)).stdout).toMatch(/^Compute web \(\d+\)\. Next, its disks: moorage disk add \d+ --help\n$/);
   const { id } = await json<{ id: number }>(add);
-  expect((await type(`compute list --account ${owner.accountId}`)).said).toMatch(/web +eu-central +m1-small +-\n/);
+  expect((await type(`compute list --account ${owner.accountId}`)).stdout).toMatch(/web +eu-central +m1-small +-\n/);
   const disk = await json<{ id: number }>(`disk add ${id} root --size-mb 10240 --device /dev/vg/root`);
-  expect((await type(`compute show ${id}`)).said).toMatch(/root +10240 +ext4 +\/dev\/vg\/root\n/);
-  expect((await type(`user grants set ${owner.accountId} ${clerk.username} --compute ${id}=read_only`)).said).toMatch(
+  expect((await type(`compute show ${id}`)).stdout).toMatch(/root +10240 +ext4 +\/dev\/vg\/root\n/);
+  expect((await type(`user grants set ${owner.accountId} ${clerk.username} --compute ${id}=read_only`)).stdout).toMatch(
     new RegExp(`COMPUTE +LABEL +PERMISSION\n${id} +web +read_only\n`),
   );
 
   const plan = `maintenance schedule ${id} --type reboot --when 2031-01-01T02:00:00 --reason kernel`;
-  expect((await type(plan)).said).toContain("reboot of web at 2031-01-01T02:00:00 UTC.");
+  expect((await type(plan)).stdout).toContain("reboot of web at 2031-01-01T02:00:00 UTC.");
   const [planned] = await json<{ id: number }[]>("maintenance list");
   expect(await clerk.get("/v4/account/maintenance")).toMatchObject({ body: { data: [{ reason: "kernel" }] } });
-  expect((await type(`maintenance start ${planned?.id}`)).said).toContain("is started.");
-  expect((await type(plan)).refused).toContain("moorage maintenance list");
-  expect((await type(`maintenance complete ${planned?.id}`)).said).toContain("is completed.");
-  expect((await type(`maintenance cancel ${planned?.id}`)).refused).toContain("is completed");
-  expect((await type("maintenance list")).said).toContain("moorage maintenance schedule --help");
+  expect((await type(`maintenance start ${planned?.id}`)).stdout).toContain("is started.");
+  expect((await type(plan)).stderr).toContain("moorage maintenance list");
+  expect((await type(`maintenance complete ${planned?.id}`)).stdout).toContain("is completed.");
+  expect((await type(`maintenance cancel ${planned?.id}`)).stderr).toContain("is completed");
+  expect((await type("maintenance list")).stdout).toContain("moorage maintenance schedule --help");
   expect(await json("maintenance list --all")).toMatchObject([{ status: "completed", label: "web" }]);
 
-  expect((await type(`disk remove ${disk.id}`)).said).toContain("Disk root");
-  expect((await type(`disk list ${id}`)).said).toContain("No disk yet.");
-  expect((await type(`compute remove ${id}`)).said).toContain("is removed.");
-  expect((await type(`compute remove ${id}`)).refused).toContain("moorage compute list");
+  expect((await type(`disk remove ${disk.id}`)).stdout).toContain("Disk root");
+  expect((await type(`disk list ${id}`)).stdout).toContain("No disk yet.");
+  expect((await type(`compute remove ${id}`)).stdout).toContain("is removed.");
+  expect((await type(`compute remove ${id}`)).stderr).toContain("moorage compute list");
 });
 
 test("an operator who removes an instance reads which images are made of it, and what to keep until then", async () => {
@@ -301,13 +301,15 @@ test("an operator who removes an instance reads which images are made of it, and
     return id;
   };
 
-  const { said } = await type(`compute remove ${await made("web")}`);
-  expect(said).toMatch(/Disk root \(\d+\) becomes private\/\d+, which its account has until /);
-  expect(said).toMatch(/Disk swap \(\d+\) is not kept: /);
-  expect(said).toContain(
+  const { stdout } = await type(`compute remove ${await made("web")}`);
+  expect(stdout).toMatch(/Disk root \(\d+\) becomes private\/\d+, which its account has until /);
+  expect(stdout).toMatch(/Disk swap \(\d+\) is not kept: /);
+  expect(stdout).toContain(
     `Keep the disks on their host until these are available: moorage image list --account ${owner.accountId}`,
   );
-  expect((await type(`compute remove ${await made("db")} --no-image`)).said).toMatch(/^Compute db .* is removed\.\n$/);
+  expect((await type(`compute remove ${await made("db")} --no-image`)).stdout).toMatch(
+    /^Compute db .* is removed\.\n$/,
+  );
   expect(await world.openOperations()).toEqual(["captureImage"]);
 });
 
@@ -316,12 +318,12 @@ test("an operator tells of an outage, and that it is over", async () => {
   await using terminal = await startConsole(world);
   const { type } = terminal;
 
-  expect((await type("region outage eu-central --message Flood")).said).toBe("Region eu-central is down: Flood\n");
-  expect((await type("region list")).said).toMatch(/eu-central +Frankfurt +de +Flood\n/);
-  expect((await type("region outage eu-central")).refused).toContain("--over");
+  expect((await type("region outage eu-central --message Flood")).stdout).toBe("Region eu-central is down: Flood\n");
+  expect((await type("region list")).stdout).toMatch(/eu-central +Frankfurt +de +Flood\n/);
+  expect((await type("region outage eu-central")).stderr).toContain("--over");
   expect((await type("region outage eu-central --over --message Flood")).code).toBe(1);
-  expect((await type("region outage eu-central --over")).said).toBe("Region eu-central is up.\n");
-  expect((await type("region outage moon --over")).refused).toContain("moorage region list");
+  expect((await type("region outage eu-central --over")).stdout).toBe("Region eu-central is up.\n");
+  expect((await type("region outage moon --over")).stderr).toContain("moorage region list");
 });
 
 test("an operator sees an account's invoices, corrects one, rates it again and checks the books", async () => {
@@ -329,22 +331,22 @@ test("an operator sees an account's invoices, corrects one, rates it again and c
   await using terminal = await startConsole(world);
   const { type, json } = terminal;
   const { accountId } = await world.customer();
-  expect((await type("invoice list")).said).toContain("No invoice yet.");
+  expect((await type("invoice list")).stdout).toContain("No invoice yet.");
   await setPrice(world, { hourly: 22_500, monthly: 15_000_000 });
   await used(world, accountId, { from: "2026-09-30T22:00:00Z", to: "2026-10-01T00:00:00Z" });
   await endMonth(world, "2026-09-01", [accountId]);
 
   const [invoice] = await json<{ id: number }[]>(`invoice list --account ${accountId}`);
-  expect((await type("invoice list")).said).toMatch(/2026-09 .*\$0\.05 +\$0\.00 +\$0\.05\n/);
-  expect((await type(`invoice show ${invoice?.id}`)).said).toMatch(
+  expect((await type("invoice list")).stdout).toMatch(/2026-09 .*\$0\.05 +\$0\.00 +\$0\.05\n/);
+  expect((await type(`invoice show ${invoice?.id}`)).stdout).toMatch(
     /Database shop.* 2 +\$0\.0225 +\$0\.05[^]*Total: \$0\.05/,
   );
-  expect((await type(`invoice correct ${invoice?.id} --amount -0.05 --label Outage`)).said).toContain(
+  expect((await type(`invoice correct ${invoice?.id} --amount -0.05 --label Outage`)).stdout).toContain(
     '-$0.05 ("Outage")',
   );
-  expect((await type(`invoice adjust ${accountId} --amount -5 --label Goodwill`)).said).toContain("-$5.00");
-  expect((await type(`invoice rerate ${invoice?.id}`)).said).toContain("comes out the same: $0.05");
-  expect((await type("ledger check")).said).toContain("The books balance");
+  expect((await type(`invoice adjust ${accountId} --amount -5 --label Goodwill`)).stdout).toContain("-$5.00");
+  expect((await type(`invoice rerate ${invoice?.id}`)).stdout).toContain("comes out the same: $0.05");
+  expect((await type("ledger check")).stdout).toContain("The books balance");
   await world.db
     .insertInto("ledger")
     .values({
@@ -354,9 +356,9 @@ test("an operator sees an account's invoices, corrects one, rates it again and c
     .execute();
   expect(await type("ledger check")).toMatchObject({
     code: 1,
-    refused: expect.stringContaining(`account ${accountId}: payments and the ledger differ`),
+    stderr: expect.stringContaining(`account ${accountId}: payments and the ledger differ`),
   });
-  expect((await type("invoice show 7")).refused).toContain("moorage invoice list");
+  expect((await type("invoice show 7")).stderr).toContain("moorage invoice list");
 });
 
 test("an operator looks at an account, takes a view from it, and opens it again after it was cancelled", async () => {
@@ -367,62 +369,64 @@ test("an operator looks at an account, takes a view from it, and opens it again 
   const id = alice.accountId;
   await alice.put("/v4/account", { city: "Hamburg", country: "DE" });
 
-  expect((await type(`account show ${id}`)).said).toMatch(/address: +Hamburg, DE\n/);
-  expect((await type(`account availability ${id} off`)).said).toContain("does not see");
+  expect((await type(`account show ${id}`)).stdout).toMatch(/address: +Hamburg, DE\n/);
+  expect((await type(`account availability ${id} off`)).stdout).toContain("does not see");
   expect((await alice.get("/v4/account/availability")).status).toBe(403);
-  expect((await type(`account availability ${id} maybe`)).refused).toContain("Say on or off.");
-  expect((await type(`account reopen ${id}`)).refused).toContain("is not closed");
+  expect((await type(`account availability ${id} maybe`)).stderr).toContain("Say on or off.");
+  expect((await type(`account reopen ${id}`)).stderr).toContain("is not closed");
   await alice.post("/v4/account/cancel", { comments: "moving on" });
-  const shown = (await type(`account show ${id}`)).said;
+  const shown = (await type(`account show ${id}`)).stdout;
   expect(shown).toMatch(/closed: +\S+, data kept until /);
   expect(shown).toContain(`${alice.username}: moving on`);
-  expect((await type(`account reopen ${id}`)).said).toContain(`Account ${id} is open.`);
-  expect((await type(`account show ${id}`)).said).not.toContain("closed:");
+  expect((await type(`account reopen ${id}`)).stdout).toContain(`Account ${id} is open.`);
+  expect((await type(`account show ${id}`)).stdout).not.toContain("closed:");
 });
 
 test("an operator publishes an image, takes it back step by step, and gives an account more room", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { type, json } = terminal;
-  expect((await type("image list")).said).toContain("No image yet.");
+  expect((await type("image list")).stdout).toContain("No image yet.");
   const alice = await world.customer();
   const { id } = await availableImage(world, alice, { label: "golden" });
 
-  expect((await type(`image list --account ${alice.accountId}`)).said).toMatch(/ golden +manual +available +100 /);
-  expect((await type(`image publish ${id} --name debian-12 --label Debian --vendor Debian`)).said).toBe(
+  expect((await type(`image list --account ${alice.accountId}`)).stdout).toMatch(/ golden +manual +available +100 /);
+  expect((await type(`image publish ${id} --name debian-12 --label Debian --vendor Debian`)).stdout).toBe(
     "Debian is operator/debian-12 now, for everybody.\n",
   );
   const other = await availableImage(world, alice);
   const again = `image publish ${other.id} --name debian-12 --label Debian`;
-  expect(await type(again)).toMatchObject({ code: 1, refused: expect.stringContaining("already") });
+  expect(await type(again)).toMatchObject({ code: 1, stderr: expect.stringContaining("already") });
   expect((await type(`${again} --replace`)).code).toBe(0);
-  expect((await type("image deprecate operator/debian-12 --eol 2028-06-30T00:00:00")).said).toContain("2028-06-30");
+  expect((await type("image deprecate operator/debian-12 --eol 2028-06-30T00:00:00")).stdout).toContain("2028-06-30");
   expect(await json("image list")).toMatchObject([{ id: "operator/debian-12", deprecated: true }]);
-  expect((await type("image retire operator/debian-12")).said).toContain("operator/debian-12 is retired");
-  expect((await type("image retire operator/debian-12")).refused).toContain("moorage image list");
+  expect((await type("image retire operator/debian-12")).stdout).toContain("operator/debian-12 is retired");
+  expect((await type("image retire operator/debian-12")).stderr).toContain("moorage image list");
 
   const limits = `image limits ${alice.accountId}`;
-  expect((await type(`${limits} --images 30 --raw-mb 8000`)).said).toContain("0 of 30 images");
-  expect((await type(limits)).said).toContain("0 of 30 images and 0 of 153600 MB; each may have 8000 MB");
-  expect((await type(`${limits} --images default`)).said).toContain("0 of 25 images");
-  expect((await type(`${limits} --images many`)).refused).toContain("a whole number, or default");
+  expect((await type(`${limits} --images 30 --raw-mb 8000`)).stdout).toContain("0 of 30 images");
+  expect((await type(limits)).stdout).toContain("0 of 30 images and 0 of 153600 MB; each may have 8000 MB");
+  expect((await type(`${limits} --images default`)).stdout).toContain("0 of 25 images");
+  expect((await type(`${limits} --images many`)).stderr).toContain("a whole number, or default");
 });
 
 test("only a silent host is called dead, and only three nodes have a group to begin", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
-  const { host, database } = await staged(world);
+  const { host, database } = await databaseFixture(world);
 
   expect(await terminal.type(`host dead ${host.name}`)).toMatchObject({
-    ...{ code: 1, refused: expect.stringContaining("was heard 0 seconds ago") },
+    ...{ code: 1, stderr: expect.stringContaining("was heard 0 seconds ago") },
   });
   world.time.now = new Date(world.time.now.getTime() + 60_000);
   for (let again = 0; again < 2; again++)
-    expect((await terminal.type(`host dead ${host.name}`)).said).toContain(`${host.name} is dead. It held 1 nodes`);
-  expect((await terminal.type("host dead nobody")).refused).toContain("No host is called nobody");
+    expect((await terminal.type(`host dead ${host.name}`)).stdout).toContain(`${host.name} is dead. It held 1 nodes`);
+  expect((await terminal.type("host dead nobody")).stderr).toContain("No host is called nobody");
 
-  expect((await terminal.type(`db begin ${database.id}`)).refused).toContain("Only a database of three nodes");
-  expect((await terminal.type("db begin 7")).refused).toContain("No database has the id 7");
-  expect((await terminal.type(`db tails ${database.id}`)).said).toBe("Nothing was lost to it in the last week.\n");
-  expect((await terminal.type("db tails lost")).refused).toContain("No database has the id lost");
+  expect((await terminal.type(`db bootstrap ${database.id}`)).stderr).toContain("Only a database of three nodes");
+  expect((await terminal.type("db bootstrap 7")).stderr).toContain("No database has the id 7");
+  expect((await terminal.type(`db lost-transactions ${database.id}`)).stdout).toBe(
+    "Nothing was lost to it in the last week.\n",
+  );
+  expect((await terminal.type("db lost-transactions lost")).stderr).toContain("No database has the id lost");
 });

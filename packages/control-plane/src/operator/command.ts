@@ -13,7 +13,7 @@ type Command<Schema extends z.ZodType> = {
   method?: "POST" | "PUT";
   body: Schema;
   /** Who must hear of it, once it is committed. */
-  tells?: Channel | readonly Channel[];
+  notifies?: Channel | readonly Channel[];
 };
 type Params = Readonly<Record<string, string>>;
 
@@ -21,7 +21,7 @@ type Params = Readonly<Record<string, string>>;
 export function command<Schema extends z.ZodType>(
   app: FastifyInstance,
   { db, clock }: CommandDeps,
-  { path, method = "POST", body: schema, tells }: Command<Schema>,
+  { path, method = "POST", body: schema, notifies }: Command<Schema>,
   run: (tx: Tx, body: z.output<Schema>, params: Params) => Promise<object>,
 ): void {
   const handler = async (request: FastifyRequest): Promise<object> => {
@@ -38,7 +38,7 @@ export function command<Schema extends z.ZodType>(
       });
       return done;
     });
-    for (const channel of [tells ?? []].flat()) await notify(db, channel);
+    for (const channel of [notifies ?? []].flat()) await notify(db, channel);
     return reply;
   };
   app.route({ method, url: path, handler });

@@ -71,7 +71,7 @@ export function computeCommands(app: FastifyInstance, deps: ComputeCommandDeps):
   });
 
   // Who held a grant on it holds none. The disks of an instance become images, which its account has for some days.
-  const removal = { path: `${COMPUTE}/remove`, body: Removal, tells: ["identity", "relay", "host"] } as const;
+  const removal = { path: `${COMPUTE}/remove`, body: Removal, notifies: ["identity", "relay", "host"] } as const;
   command(app, deps, removal, async (tx, { image }, { id }) => {
     const at = clock();
     const { compute, disks } = (await removeCompute(tx, idOf(id), at)) ?? missing(id);

@@ -1,7 +1,7 @@
 import { Id } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { beginGroup, listTails, undeleteDatabase } from "#databases/index.ts";
+import { forceBootstrap, listLostTransactions, undeleteDatabase } from "#databases/index.ts";
 import { DomainError } from "#platform/errors.ts";
 import { readPage } from "#platform/http/page.ts";
 import { command, type CommandDeps } from "./command.ts";
@@ -23,11 +23,11 @@ export function databaseCommands(app: FastifyInstance, deps: DatabaseCommandDeps
     return id;
   };
 
-  app.get<{ Params: { id: string } }>("/admin/databases/:id/tails", async ({ params }) => ({
-    data: await listTails(db, idOf(params.id)),
+  app.get<{ Params: { id: string } }>("/admin/databases/:id/lost-transactions", async ({ params }) => ({
+    data: await listLostTransactions(db, idOf(params.id)),
   }));
 
-  const undelete = { path: "/admin/databases/:id/undelete", body: z.object({}), tells: "relay" } as const;
+  const undelete = { path: "/admin/databases/:id/undelete", body: z.object({}), notifies: "relay" } as const;
   command(app, deps, undelete, async (tx, _body, { id }) => {
     const database = idOf(id);
     const settings = { at: clock(), deadlineSeconds: restoreDeadlineSeconds };
@@ -35,10 +35,14 @@ export function databaseCommands(app: FastifyInstance, deps: DatabaseCommandDeps
     return { id: database, account, label, status, data_until };
   });
 
-  const Begin = z.object({ accept_loss: z.boolean().default(false) });
-  const begin = { path: "/admin/databases/:id/begin", body: Begin, tells: ["relay", "host"] } as const;
-  command(app, deps, begin, async (tx, { accept_loss: acceptsLoss }, { id }) => {
-    const asked = { at: clock(), deadlineSeconds: restoreDeadlineSeconds, acceptsLoss };
-    return { id: idOf(id), ...(await beginGroup(tx, idOf(id), asked)) };
+  const BootstrapRequest = z.object({ accept_loss: z.boolean().default(false) });
+  const bootstrap = {
+    path: "/admin/databases/:id/bootstrap",
+    body: BootstrapRequest,
+    notifies: ["relay", "host"],
+  } as const;
+  command(app, deps, bootstrap, async (tx, { accept_loss: acceptsLoss }, { id }) => {
+    const options = { at: clock(), deadlineSeconds: restoreDeadlineSeconds, acceptsLoss };
+    return { id: idOf(id), ...(await forceBootstrap(tx, idOf(id), options)) };
   });
 }

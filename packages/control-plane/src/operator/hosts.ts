@@ -35,7 +35,7 @@ export function hostCommands(app: FastifyInstance, deps: CommandDeps): void {
     return registerHost(tx, host, clock());
   });
 
-  const allow = { path: "/admin/hosts/:id/allowance", body: DeletionAllowance, tells: "host" } as const;
+  const allow = { path: "/admin/hosts/:id/allowance", body: DeletionAllowance, notifies: "host" } as const;
   command(app, deps, allow, async (tx, allowance, { id }) => {
     const host = Id.safeParse(id).data ?? 0;
     if (allowance.host !== host) throw invalid("host", `${id}, the host that the path names`);

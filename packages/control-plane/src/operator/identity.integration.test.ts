@@ -250,18 +250,18 @@ test("what is done is in the audit, what is refused is not", async () => {
 test("changes of users, grants and tokens are told to every process, after they are committed", async () => {
   await using world = await newWorld();
   const rob = await clerk(world);
-  const heard: string[] = [];
-  const began = Promise.withResolvers<void>();
+  const notified: string[] = [];
+  const connected = Promise.withResolvers<void>();
   const listening = listen(world.databaseUrl, "identity", createLog("test", "silent"), {
-    heard: () => heard.push("identity"),
-    began: () => began.resolve(),
+    onNotification: () => notified.push("identity"),
+    onConnect: () => connected.resolve(),
   });
-  await began.promise;
+  await connected.promise;
 
   await world.operator.post(`${rob.account}/users`, { username: "clerk", email: "new@b.example", restricted: true });
   await world.operator.post(`${rob.user}/grants`, { global: { account_read: true } });
   await world.operator.post(`${rob.account}/tokens/${rob.id}/revoke`, {});
 
-  await expect.poll(() => heard).toEqual(["identity", "identity", "identity"]);
+  await expect.poll(() => notified).toEqual(["identity", "identity", "identity"]);
   await listening.close();
 });

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sha256 } from "#platform/sha256.ts";
 import { keepImage } from "#testing/kept-image.ts";
-import { DEPOT, newWorld, REGION, type World } from "#testing/world.ts";
+import { IMAGE_SERVER, newWorld, REGION, type World } from "#testing/world.ts";
 
 let world: World;
 beforeAll(async () => {
@@ -25,7 +25,9 @@ test("a private and a public image can be got by an address that names its end a
       raw_bytes: 1024,
       raw_sha256: sha256(raw).toString("hex"),
       url: expect.stringMatching(
-        new RegExp(`^${DEPOT.url}/images/${own.id}\\?format=gzip&region=${REGION}&until=\\d+&signature=[\\w-]{43}$`),
+        new RegExp(
+          `^${IMAGE_SERVER.url}/images/${own.id}\\?format=gzip&region=${REGION}&until=\\d+&signature=[\\w-]{43}$`,
+        ),
       ),
     },
   });
@@ -64,10 +66,10 @@ test("hours, format and region are what they can be", async () => {
   expect((await linkOf("operator/bounded", { hours: 168 })).status).toBe(200);
 });
 
-test("without a depot nobody is given an address, and the operator is told what is missing", async () => {
-  await using without = await newWorld({ depot: "none" });
+test("without an image server nobody is given an address, and the operator is told what is missing", async () => {
+  await using without = await newWorld({ imageServer: "none" });
   expect(await without.operator.post("/admin/images/operator%2Fany/link", {})).toMatchObject({
     status: 400,
-    body: { errors: [{ reason: expect.stringContaining("MOORAGE_DEPOT_URL") }] },
+    body: { errors: [{ reason: expect.stringContaining("MOORAGE_IMAGE_SERVER_URL") }] },
   });
 });

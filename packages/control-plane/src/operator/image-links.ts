@@ -1,7 +1,13 @@
 import { toTimestamp } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { type DepotAddress, findImageToSend, findPublicImageToSend, ImageFormat, signLink } from "#depot/index.ts";
+import {
+  type ImageServerAddress,
+  findImageToSend,
+  findPublicImageToSend,
+  ImageFormat,
+  signLink,
+} from "#image-server/index.ts";
 import { readWireId } from "#images/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
@@ -10,8 +16,8 @@ import { Name } from "./fields.ts";
 import { requireRegion } from "./hosts.ts";
 
 export type ImageLinkDeps = CommandDeps & {
-  /** Undefined: there is no depot. */
-  depot: DepotAddress | undefined;
+  /** Undefined: there is no image server. */
+  imageServer: ImageServerAddress | undefined;
 };
 
 const LONGEST_HOURS = 7 * 24;
@@ -24,12 +30,13 @@ const ImageLink = z.object({
 
 /** An address by which a hypervisor gets an image, and what to compare it with. */
 export function imageLinkCommands(app: FastifyInstance, deps: ImageLinkDeps): void {
-  const { clock, depot } = deps;
+  const { clock, imageServer } = deps;
 
   command(app, deps, { path: "/admin/images/:id/link", body: ImageLink }, async (tx, body, { id = "" }) => {
-    if (depot === undefined)
+    if (imageServer === undefined)
       throw new DomainError("wrong-state", {
-        reason: "There is no depot to get images from: MOORAGE_DEPOT_URL and MOORAGE_DEPOT_KEY must be set for api.",
+        reason:
+          "There is no image server to get images from: MOORAGE_IMAGE_SERVER_URL and MOORAGE_IMAGE_SERVER_KEY must be set for api.",
       });
     const { format, hours, region } = body;
     if (region !== undefined) await requireRegion(tx, region);
@@ -41,7 +48,7 @@ export function imageLinkCommands(app: FastifyInstance, deps: ImageLinkDeps): vo
     const until = Math.floor(clock().getTime() / 1000 + hours * 3600);
     return {
       ...{ id, format, region: region ?? null },
-      url: signLink(depot, { imageId: image.id, format, region, until }),
+      url: signLink(imageServer, { imageId: image.id, format, region, until }),
       until: toTimestamp(new Date(until * 1000)),
       raw_bytes: image.rawBytes,
       raw_sha256: image.rawSha256.toString("hex"),

@@ -47,7 +47,7 @@ export function imageCommands(app: FastifyInstance, deps: CommandDeps & { images
   });
 
   // Who held a grant on it holds none.
-  const publish = { path: `${IMAGE}/publish`, body: Publication, tells: "identity" } as const;
+  const publish = { path: `${IMAGE}/publish`, body: Publication, notifies: "identity" } as const;
   command(app, deps, publish, async (tx, { eol, ...named }, { id = "" }) =>
     viewOf(
       (await publishImage(tx, id, { ...named, eol: eol === undefined ? null : toDate(eol) }, clock())) ?? missing(id),

@@ -108,7 +108,7 @@ test("a promotion is granted once, whatever is repeated, and says what is left o
   await using world = await priced();
   await world.operator.post(`/admin/plans/${PLAN}/prices`, { hourly: "0.5", monthly: "300" });
   const { accountId } = await world.customer();
-  const path = `/admin/accounts/${accountId}/promotions`;
+  const path = `/admin/accounts/${accountId}/credits`;
   const grant = (change: object = {}) =>
     world.operator.post(path, { summary: "Welcome", credit: "100", monthly_cap: "12.5", ...change });
 

@@ -25,23 +25,23 @@ export function oauthClientCommands(app: FastifyInstance, deps: CommandDeps): vo
   });
 
   // Its tokens end with it, or live again: they are looked up by way of their client.
-  const status = { path: `${CLIENT}/status`, body: Status, tells: "identity" } as const;
-  command(app, deps, status, async (tx, wanted, { id = "" }) => {
-    const client = (await setStatus(tx, id, wanted.status)) ?? missing(id);
-    await tellAccount(tx, client, `The operator set this client to ${wanted.status}.`, clock());
+  const status = { path: `${CLIENT}/status`, body: Status, notifies: "identity" } as const;
+  command(app, deps, status, async (tx, change, { id = "" }) => {
+    const client = (await setStatus(tx, id, change.status)) ?? missing(id);
+    await notifyAccount(tx, client, `The operator set this client to ${change.status}.`, clock());
     return viewOf(client);
   });
 
   command(app, deps, { path: `${CLIENT}/trust`, body: Trust }, async (tx, { may_add_query }, { id = "" }) => {
     const client = (await setTrust(tx, id, may_add_query)) ?? missing(id);
     const may = may_add_query ? "may" : "may not";
-    await tellAccount(tx, client, `This client ${may} add a query to its redirect address.`, clock());
+    await notifyAccount(tx, client, `This client ${may} add a query to its redirect address.`, clock());
     return viewOf(client);
   });
 }
 
 /** Those whose client it is find out by their events why their app fails. */
-const tellAccount = (tx: Tx, client: OAuthClientRow, message: string, at: Date): Promise<unknown> =>
+const notifyAccount = (tx: Tx, client: OAuthClientRow, message: string, at: Date): Promise<unknown> =>
   emit(tx, {
     accountId: client.account_id,
     username: null,

@@ -32,7 +32,7 @@ async function activeDatabase({ world, agent, alice }: Cell, customer: Customer 
 async function deleteDatabase({ world, agent, alice }: Cell, url: string): Promise<void> {
   await alice.delete(url);
   const { id } = await world.lastOperation();
-  await world.activities.wantTombstones(id);
+  await world.activities.setTombstones(id);
   await agent.poll();
   await world.activities.settleDelete(id, { done: true });
 }
@@ -188,7 +188,7 @@ test("a deletion under way in the copy that the host has finished is ended, once
   const gone = await activeDatabase(cell);
   await cell.alice.delete(gone.url);
   const { id } = await world.lastOperation();
-  await world.activities.wantTombstones(id);
+  await world.activities.setTombstones(id);
   const setBack = await copyOf(world.db);
   await cell.agent.poll();
   await setBack();
@@ -208,7 +208,7 @@ test("a deletion that had been given up before the copy is not given back a seco
   const [gone] = [await activeDatabase(cell), await activeDatabase(cell)];
   await cell.alice.delete(gone.url);
   const { id } = await world.lastOperation();
-  await world.activities.wantTombstones(id);
+  await world.activities.setTombstones(id);
   await world.expire.deleteDatabase(id);
   const setBack = await copyOf(world.db);
   await cell.agent.poll();
@@ -240,7 +240,7 @@ test("a provision that was under way goes on", async () => {
   const cell = await newCell(world, gateway);
   const { body: database } = await cell.alice.create();
   const { id } = await world.lastOperation();
-  await world.activities.wantNodes(id);
+  await world.activities.setDesiredNodes(id);
 
   const { body } = await recover(cell, [cell.agent]);
   await cell.agent.poll();
@@ -310,8 +310,12 @@ test("recovering twice is harmless", async () => {
   expect(again).toMatchObject({ status: 200, body: { epoch: 3, kept: 2, adopted: [], deleted: [], missing: [] } });
   expect(await state()).toEqual(after);
   await cell.agent.poll();
-  const told = [...cell.agent.specs.values()].map(({ database, epoch, tombstone }) => [database.id, epoch, tombstone]);
-  expect(new Map(told.map((one) => [one[0], one]))).toEqual(
+  const received = [...cell.agent.specs.values()].map(({ database, epoch, tombstone }) => [
+    database.id,
+    epoch,
+    tombstone,
+  ]);
+  expect(new Map(received.map((one) => [one[0], one]))).toEqual(
     new Map([kept, lost].map(({ id }) => [id, [id, 3, undefined]])),
   );
 });

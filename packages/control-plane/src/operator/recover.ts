@@ -28,7 +28,7 @@ export async function recover(
   deps: RecoverDeps,
   options: { wait_seconds: number; without: string[] },
 ): Promise<Recovery & { epoch: number; hosts: number }> {
-  const epoch = await begin(deps);
+  const epoch = await startRecovery(deps);
   const hosts = await digestsOf(deps, epoch, options);
   const found = emptyRecovery();
   for (const host of hosts) {
@@ -48,7 +48,7 @@ export async function recover(
   return { epoch, hosts: hosts.length, ...found };
 }
 
-const begin = ({ db, clock }: RecoverDeps): Promise<number> =>
+const startRecovery = ({ db, clock }: RecoverDeps): Promise<number> =>
   db.transaction().execute(async (tx) => {
     const installation = await tx.selectFrom("installation").selectAll().forUpdate().executeTakeFirstOrThrow();
     if (installation.recovery_epoch !== null) return installation.recovery_epoch;
@@ -78,9 +78,9 @@ async function digestsOf(deps: RecoverDeps, epoch: number, options: { wait_secon
       .where("state", "in", ["active", "drained"])
       .orderBy("id")
       .execute();
-    const asked = hosts.filter(({ name }) => !options.without.includes(name));
-    const silent = asked.filter(({ digest_epoch }) => digest_epoch < epoch);
-    if (silent.length === 0) return asked;
+    const expected = hosts.filter(({ name }) => !options.without.includes(name));
+    const silent = expected.filter(({ digest_epoch }) => digest_epoch < epoch);
+    if (silent.length === 0) return expected;
     if (Date.now() >= until)
       throw new DomainError("unavailable", {
         reason: `No report yet from ${silent.map(({ name }) => name).join(", ")}. Run it again when they are back, or name those that are lost with --without.`,

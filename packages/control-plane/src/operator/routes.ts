@@ -15,7 +15,7 @@ import { type ImageLinkDeps, imageLinkCommands } from "./image-links.ts";
 import { invoiceCommands } from "./invoices.ts";
 import { maintenanceCommands } from "./maintenance.ts";
 import { oauthClientCommands } from "./oauth-clients.ts";
-import { promotionCommands } from "./promotions.ts";
+import { creditCommands } from "./credits.ts";
 import { paymentCommands } from "./payments.ts";
 import { type RecoverDeps, recover } from "./recover.ts";
 import { type SignInCommandDeps, signInCommands } from "./sign-in.ts";
@@ -39,7 +39,7 @@ export function operatorRoutes(app: FastifyInstance, deps: OperatorDeps): void {
   });
   catalogueCommands(app, deps);
   accountCommands(app, deps);
-  promotionCommands(app, deps);
+  creditCommands(app, deps);
   invoiceCommands(app, deps);
   taxCommands(app, deps);
   userCommands(app, deps);

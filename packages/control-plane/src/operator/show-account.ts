@@ -1,6 +1,6 @@
 import { toTimestamp } from "@moorage/contract";
 import { emailOf } from "#account/index.ts";
-import { balanceOf, estimate, toDollars, viewPromotions } from "#billing/index.ts";
+import { balanceOf, estimate, toDollars, viewCredits } from "#billing/index.ts";
 import { findDefaultMethod } from "#payments/index.ts";
 import type { Db } from "#platform/db/database.ts";
 import { findAccountRow, viewOf } from "./account-store.ts";
@@ -21,7 +21,7 @@ export async function showAccount(db: Db, id: string, now: Date) {
     balance: toDollars(await balanceOf(db, row.id)),
     balance_uninvoiced: toDollars(uninvoiced.total_micros),
     invoiced_through: toTimestamp(row.invoiced_through),
-    promotions: await viewPromotions(db, row.id, now, uninvoiced),
+    credits: await viewCredits(db, row.id, now, uninvoiced),
     card: card === undefined ? null : { type: card.card_type, last_four: card.last_four },
     sees_availability: row.sees_availability,
     cancellation: row.closed_at === null ? null : await findCancellation(db, row.id),

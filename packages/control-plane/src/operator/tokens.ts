@@ -37,7 +37,7 @@ export function tokenCommands(app: FastifyInstance, deps: CommandDeps): void {
     return { ...issued, username: user.username, label, scopes, expires };
   });
 
-  const revoke = { path: "/admin/accounts/:id/tokens/:token/revoke", body: Nothing, tells: "identity" } as const;
+  const revoke = { path: "/admin/accounts/:id/tokens/:token/revoke", body: Nothing, notifies: "identity" } as const;
   command(app, deps, revoke, async (tx, _, params) => {
     const account = await findAccount(tx, params["id"]);
     const revoked = await revokeToken(tx, account.id, Id.safeParse(params["token"]).data ?? 0, clock());

@@ -41,7 +41,7 @@ export function userCommands(app: FastifyInstance, deps: CommandDeps): void {
     return { data: rows.map(viewOf) };
   });
 
-  command(app, deps, { path: USERS, body: User, tells: "identity" }, async (tx, user, { id }) => {
+  command(app, deps, { path: USERS, body: User, notifies: "identity" }, async (tx, user, { id }) => {
     const account = await findAccount(tx, id);
     const saved = await saveUser(tx, account.id, user, clock());
     // It must not tell whose name it is.
@@ -51,7 +51,7 @@ export function userCommands(app: FastifyInstance, deps: CommandDeps): void {
 
   app.get<OfUser>(GRANTS, async ({ params }) => viewOfGrants(db, await requireUser(db, params)));
 
-  command(app, deps, { path: GRANTS, body: Grants, tells: "identity" }, async (tx, grants, params) => {
+  command(app, deps, { path: GRANTS, body: Grants, notifies: "identity" }, async (tx, grants, params) => {
     const user = await requireUser(tx, params);
     if (!user.restricted)
       throw new DomainError("wrong-state", {

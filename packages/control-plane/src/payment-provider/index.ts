@@ -1,4 +1,4 @@
-export * from "./card-desk.ts";
+export * from "./card-admission.ts";
 export * from "./provider.ts";
 export { createStripe } from "./stripe-client.ts";
 export { createStripeCharges } from "./stripe-charges.ts";

@@ -1,15 +1,15 @@
 import type { Principal } from "#identity/index.ts";
-import type { Admission, AskedToAdd, ChargeProvider } from "#payment-provider/index.ts";
+import type { Admission, AddCardRequest, ChargeProvider } from "#payment-provider/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import { noProvider } from "./charge.ts";
 import { countAttempts, findOpenAttempt, insertAttempt } from "./card-attempt-store.ts";
 import { MOST_METHODS, rawCardsOff, requireFewerPerDay, requireZip, tooManyMethods } from "./card-rules.ts";
 import { lockHolder } from "./holder-store.ts";
 import { countMethods } from "./method-store.ts";
 
-export type CardDeskDeps = {
+export type CardAdmissionDeps = {
   db: Db;
   clock: Clock;
   provider: ChargeProvider | undefined;
@@ -22,10 +22,10 @@ const DAY_MS = 24 * 3_600_000;
 
 /** Says whether a card may be given to the provider for this account, and as whose. */
 export async function admitCard(
-  { db, clock, provider, cardsRaw, cardsPerDay }: CardDeskDeps,
+  { db, clock, provider, cardsRaw, cardsPerDay }: CardAdmissionDeps,
   by: Principal,
-  { card }: AskedToAdd,
-  once: Once,
+  { card }: AddCardRequest,
+  idempotency: Idempotency,
 ): Promise<Admission> {
   if (provider === undefined) throw noProvider();
   if (!cardsRaw) throw rawCardsOff();
@@ -33,9 +33,9 @@ export async function admitCard(
   if (card === null) return {};
   return db.transaction().execute(async (tx) => {
     const now = clock();
-    await once.requireNotDone(tx);
+    await idempotency.requireNotDone(tx);
     const holder = await lockHolder(tx, by.accountId);
-    const request = nameOf(once);
+    const request = nameOf(idempotency);
     const open = request === null ? undefined : await findOpenAttempt(tx, by.accountId, request);
     const admit = (id: number): Admission => ({
       attempt: {
@@ -57,7 +57,7 @@ export async function admitCard(
 }
 
 /** Under one key the provider is asked once, also when the answer to the first request was lost. */
-function nameOf(once: Once): string | null {
-  const { onceUser, onceOperation, keySha256 } = once.columns({});
-  return keySha256 === null ? null : `${onceUser} ${onceOperation} ${keySha256.toString("base64url")}`;
+function nameOf(idempotency: Idempotency): string | null {
+  const { claimUser, claimOperation, keySha256 } = idempotency.columns({});
+  return keySha256 === null ? null : `${claimUser} ${claimOperation} ${keySha256.toString("base64url")}`;
 }

@@ -8,7 +8,7 @@ import { type ChargeRow, keyOf, microsOfCents, nameOf } from "./charge.ts";
 import { findAccountUuid, lockAccount, lockCharge } from "./charge-store.ts";
 import type { ChargeDeps } from "./deps.ts";
 import { insertRefund, rememberEvent } from "./event-store.ts";
-import { type Settled, settleLocked, tellProcesses } from "./settle-charge.ts";
+import { type Settled, settleLocked, notifyProcesses } from "./settle-charge.ts";
 
 type OfCharge = Exclude<ProviderEvent, { of: "card added" }>;
 
@@ -23,7 +23,7 @@ export async function applyEvent(deps: ChargeDeps, event: ProviderEvent): Promis
       return undefined;
     return applyTo(tx, deps, charge, event);
   });
-  if (settled?.now === true) await tellProcesses(deps, settled.charge);
+  if (settled?.now === true) await notifyProcesses(deps, settled.charge);
 }
 
 /** Somebody of the account added it on the provider's page. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { EMPTY_CARD, GOOD_CARD, newPayingWorld, type PayingWorld } from "#testing/paying-world.ts";
-import { openInvoiceCharges } from "./index.ts";
+import { scheduleAutopay } from "./index.ts";
 
 let world: PayingWorld;
 beforeAll(async () => {
@@ -32,15 +32,15 @@ const invoice = ({ accountId }: Payer, micros: number): Promise<void> =>
         ...{ receivable_micros: micros, revenue_micros: -micros },
       })
       .execute();
-    await openInvoiceCharges(tx, [{ accountId, amountMicros: micros }], world.time.now);
+    await scheduleAutopay(tx, [{ accountId, amountMicros: micros }], world.time.now);
   });
 
 test("what an invoice leaves owed is charged to the default card, once", async () => {
   const alice = await world.payer();
   await invoice(alice, 12_340_000);
 
-  await Promise.all([world.chargeChore(), world.chargeChore(), world.chargeChore()]);
-  await world.chargeChore();
+  await Promise.all([world.chargeJob(), world.chargeJob(), world.chargeJob()]);
+  await world.chargeJob();
 
   expect(await balanceOf(alice)).toBe(0);
   expect(await chargesOf(alice)).toMatchObject([{ purpose: "invoice", amount_micros: 12_340_000, username: null }]);
@@ -51,12 +51,12 @@ test("what was paid in advance is not charged again", async () => {
   const alice = await world.payer();
   await alice.post("/v4/account/payments", { usd: "10.00" });
   await invoice(alice, 12_000_000);
-  await world.chargeChore();
+  await world.chargeJob();
   expect((await chargesOf(alice)).map(({ amount_micros }) => amount_micros)).toEqual([10_000_000, 2_000_000]);
 
   await alice.post("/v4/account/payments", { usd: "10.00" });
   await invoice(alice, 7_000_000);
-  await world.chargeChore();
+  await world.chargeJob();
   expect(await chargesOf(alice)).toHaveLength(3);
 });
 
@@ -71,7 +71,7 @@ test("nobody is charged without a default card, or when a partner bills them", a
   await invoice(cardless, 9_000_000);
   await invoice(partners, 9_000_000);
 
-  await world.chargeChore();
+  await world.chargeJob();
 
   expect([...(await chargesOf(cardless)), ...(await chargesOf(partners))]).toEqual([]);
 });
@@ -80,23 +80,23 @@ test("a decline is tried again after 1, 3 and 7 days and then left, and the acco
   const alice = await world.payer(EMPTY_CARD);
   await invoice(alice, 9_000_000);
 
-  await world.chargeChore();
+  await world.chargeJob();
   const attempts: number[] = [];
   for (const days of [1, 3, 7]) {
     const on = new Date(world.time.now.getTime() + days * DAY * 1000).toISOString().slice(0, 10);
     expect((await noticesOf(alice)).map(({ message }) => message).join()).toContain(`tried again on ${on}`);
     later(days * DAY - 60);
-    await world.chargeChore();
+    await world.chargeJob();
     attempts.push((await chargesOf(alice)).length);
     later(60);
-    await world.chargeChore();
+    await world.chargeJob();
     attempts.push((await chargesOf(alice)).length);
   }
   expect(attempts).toEqual([1, 2, 2, 3, 3, 4]);
   expect((await noticesOf(alice)).map(({ message }) => message).join()).toContain("not tried again");
 
   later(30 * DAY);
-  await world.chargeChore();
+  await world.chargeJob();
   expect(await chargesOf(alice)).toHaveLength(4);
   expect(world.fake.charged().filter(({ cents }) => cents === 900)).toEqual([]);
 });
@@ -104,40 +104,40 @@ test("a decline is tried again after 1, 3 and 7 days and then left, and the acco
 test("another default card is tried at once, and a bill that found no card is charged to the first that is added", async () => {
   const alice = await world.payer(EMPTY_CARD, GOOD_CARD);
   await invoice(alice, 9_000_000);
-  await world.chargeChore();
+  await world.chargeJob();
   const [empty, good] = (await alice.get<{ data: { id: number }[] }>("/v4/account/payment-methods")).body.data;
   // The same again is no other one.
   await alice.post(`/v4/account/payment-methods/${empty?.id}/make-default`);
-  await world.chargeChore();
+  await world.chargeJob();
   expect(await chargesOf(alice)).toHaveLength(1);
   await alice.post(`/v4/account/payment-methods/${good?.id}/make-default`);
-  await world.chargeChore();
+  await world.chargeJob();
   expect(await balanceOf(alice)).toBe(0);
 
   const bob = await world.customer();
   await bob.put("/v4/account", { zip: "10115", country: "DE" });
   await invoice(bob, 8_000_000);
-  await world.chargeChore();
+  await world.chargeJob();
   await world.addCard(bob, GOOD_CARD);
-  await world.chargeChore();
+  await world.chargeJob();
   expect(await balanceOf(bob)).toBe(0);
 });
 
 test("less than a provider charges waits for the next invoice", async () => {
   const alice = await world.payer();
   await invoice(alice, 490_000);
-  await world.chargeChore();
+  await world.chargeJob();
   expect(await chargesOf(alice)).toEqual([]);
 
   await invoice(alice, 510_000);
-  await world.chargeChore();
+  await world.chargeJob();
   expect((await chargesOf(alice)).map(({ amount_micros }) => amount_micros)).toEqual([1_000_000]);
 });
 
 test("after a decline, a payment of what is owed ends the tries and the notification", async () => {
   const alice = await world.payer(EMPTY_CARD, GOOD_CARD);
   await invoice(alice, 9_000_000);
-  await world.chargeChore();
+  await world.chargeJob();
   const methods = await alice.get<{ data: { id: number }[] }>("/v4/account/payment-methods");
 
   const paid = await alice.post("/v4/account/payments", { usd: "9.00", payment_method_id: methods.body.data[1]?.id });
@@ -145,7 +145,7 @@ test("after a decline, a payment of what is owed ends the tries and the notifica
   expect(paid.status).toBe(200);
   expect(await noticesOf(alice)).toEqual([]);
   later(8 * DAY);
-  await world.chargeChore();
+  await world.chargeJob();
   expect(await chargesOf(alice)).toHaveLength(2);
 });
 
@@ -155,11 +155,11 @@ test("an account that is paying when its invoice comes is charged the rest after
   expect((await alice.post("/v4/account/payments", { usd: "5.00" })).status).toBe(503);
   await invoice(alice, 9_000_000);
 
-  await world.chargeChore();
+  await world.chargeJob();
   later(120);
-  await world.chargeChore();
+  await world.chargeJob();
   later(120);
-  await world.chargeChore();
+  await world.chargeJob();
 
   expect((await chargesOf(alice)).map(({ amount_micros }) => amount_micros)).toEqual([5_000_000, 4_000_000]);
   expect(await balanceOf(alice)).toBe(0);
@@ -171,10 +171,10 @@ test("while the provider is down nothing is charged twice, and it is caught up w
   world.fake.fail("break after", { times: 4 });
   world.fake.fail("break before", { times: 4 });
 
-  await world.chargeChore();
+  await world.chargeJob();
   for (let round = 0; round < 4; round++) {
     later(3600);
-    await world.chargeChore();
+    await world.chargeJob();
   }
 
   expect(await Promise.all(payers.map(balanceOf))).toEqual(payers.map(() => 0));

@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
  * In the transaction that writes invoices: what these accounts owe is charged soon, if we bill them. One without a
  * default method waits for it. What is due then is what they owe then, so that nobody pays what they have paid already.
  */
-export const openInvoiceCharges = (
+export const scheduleAutopay = (
   tx: Tx,
   invoiced: readonly { accountId: number; amountMicros: number }[],
   at: Date,

@@ -60,7 +60,7 @@ export const listDue = (db: Db, now: Date, most: number): Promise<{ id: number }
     .execute();
 
 /** A charge, and what the provider must be told with it. */
-export const findToAsk = (db: Db, id: number) =>
+export const findForProvider = (db: Db, id: number) =>
   db
     .selectFrom("charges")
     .innerJoin("accounts", "accounts.id", "charges.account_id")
@@ -73,7 +73,7 @@ export const findToAsk = (db: Db, id: number) =>
     .select(["accounts.euuid", "accounts.provider_customer", "payment_methods.provider_token"])
     .where("charges.id", "=", id)
     .executeTakeFirstOrThrow();
-export type ChargeToAsk = Awaited<ReturnType<typeof findToAsk>>;
+export type ChargeForProvider = Awaited<ReturnType<typeof findForProvider>>;
 
 export const saveOutcome = (
   tx: Tx,

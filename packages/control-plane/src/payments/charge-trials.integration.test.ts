@@ -9,13 +9,13 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyLedger } from "#billing/index.ts";
-import { createEventPartitionsChore } from "#events/index.ts";
+import { createEventPartitionsJob } from "#events/index.ts";
 import type { ChargeProvider } from "#payment-provider/index.ts";
 import { createRandom, type Random } from "#testing/random.ts";
 import type { FakeFault } from "#testing/fake-payment-provider.ts";
 import type { FakeEvent } from "#testing/fake-payment-wire.ts";
 import { EMPTY_CARD, GOOD_CARD, newPayingWorld, type PayingWorld } from "#testing/paying-world.ts";
-import { openInvoiceCharges } from "./index.ts";
+import { scheduleAutopay } from "./index.ts";
 
 const TRIALS = Number(process.env["MOORAGE_TRIALS"] ?? 16);
 const SEED = Number(process.env["MOORAGE_SEED"] ?? 1);
@@ -75,7 +75,7 @@ test(
     const tally = { charged: 0, declined: 0, refunded: 0, requests: 0, events: 0, wrong: [] as string[] };
     const struck = new Map<string, number>();
     // Weeks go by here.
-    const makePartitions = createEventPartitionsChore(world);
+    const makePartitions = createEventPartitionsJob(world);
     for (let n = 0; n < TRIALS; n++) {
       const random = createRandom(SEED * 100_003 + n);
       await makePartitions();
@@ -124,12 +124,12 @@ async function trial(random: Random, tally: Tally): Promise<{ account: Payer; ho
   if (random.chance(0.2)) world.fake.fail(random.oneOf(["break before", "error before"]), { path: "GET /v1" });
   if (next.death === "while settling") await sql`insert into deaths values (1)`.execute(world.db);
 
-  const provider = tellingEvents(random, tally);
+  const provider = deliveringEvents(random, tally);
   const isInvoice = random.chance(0.25);
   const cents = 500 + random.below(100_000);
   if (isInvoice) await invoice(account, cents);
   else await pay(account, cents, random, tally);
-  await Promise.all([world.chargeChore(), world.chargeChore()]);
+  await Promise.all([world.chargeJob(), world.chargeJob()]);
   await sql`delete from deaths`.execute(world.db);
   next.chargeMs = 0;
   if (random.chance(0.3)) tally.refunded += await refund(account, random);
@@ -174,7 +174,7 @@ const invoice = ({ accountId }: Payer, cents: number): Promise<void> =>
         ...{ receivable_micros: micros, revenue_micros: -micros },
       })
       .execute();
-    await openInvoiceCharges(tx, [{ accountId, amountMicros: micros }], world.time.now);
+    await scheduleAutopay(tx, [{ accountId, amountMicros: micros }], world.time.now);
   });
 
 /** By somebody at the provider, in one or two parts. */
@@ -187,38 +187,38 @@ async function refund(payer: Payer, random: Random): Promise<number> {
 }
 
 /** Delivers what the provider tells: now or late, in any order, some of it twice, until it was taken; some of it never. */
-function tellingEvents(random: Random, tally: Tally) {
+function deliveringEvents(random: Random, tally: Tally) {
   const waiting: FakeEvent[] = [];
-  const unheard = random.chance(0.3) ? 1 : 0.2;
+  const undeliveredShare = random.chance(0.3) ? 1 : 0.2;
   const collect = (): void => {
     for (const event of world.fake.takeEvents()) {
       // Refunds only the provider knows of: they are told until they are heard.
-      if (event.type !== "charge.refunded" && random.chance(unheard)) continue;
+      if (event.type !== "charge.refunded" && random.chance(undeliveredShare)) continue;
       waiting.push(event, ...(random.chance(0.5) ? [event] : []));
     }
   };
   let ended = false;
-  const tellOne = async (): Promise<void> => {
+  const deliverOne = async (): Promise<void> => {
     const [event] = waiting.splice(random.below(waiting.length), 1);
     if (event === undefined) return;
     tally.events++;
     if ((await world.deliver(event)) !== 200) waiting.push(event);
   };
-  const telling = (async () => {
+  const delivering = (async () => {
     while (!ended) {
       collect();
-      if (random.chance(0.3)) await tellOne();
+      if (random.chance(0.3)) await deliverOne();
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   })();
   return {
     async end(): Promise<void> {
       ended = true;
-      await telling;
+      await delivering;
       collect();
       for (let left = 1000; waiting.length > 0; left--) {
         if (left === 0) throw new Error(`an event is never taken: ${waiting[0]?.type}`);
-        await tellOne();
+        await deliverOne();
       }
     },
   };
@@ -235,7 +235,7 @@ async function untilSettled(payer: Payer): Promise<void> {
       .where("due_at", "<=", world.time.now)
       .executeTakeFirstOrThrow();
     if (charges.length > 0 && count === 0 && charges.every(({ status }) => status !== "pending")) return;
-    await Promise.all([world.chargeChore(), world.chargeChore()]);
+    await Promise.all([world.chargeJob(), world.chargeJob()]);
     later(1800);
   }
 }
@@ -253,7 +253,7 @@ async function compareAll(): Promise<{ here: number; there: number }> {
   await sql`update autopay set due_at = null`.execute(world.db);
   for (let round = 0; round < 60; round++) {
     later(1800);
-    await world.chargeChore();
+    await world.chargeJob();
   }
   for (const event of world.fake.takeEvents()) await world.deliver(event);
   const { here } = await world.db
@@ -279,7 +279,7 @@ async function compare(payer: Payer): Promise<string[]> {
     .select(sql<number>`coalesce(sum(cash_micros), 0)`.as("cash"))
     .where((is) => is.and(of))
     .executeTakeFirstOrThrow();
-  const told = (await world.events()).filter(
+  const submitted = (await world.events()).filter(
     ({ account_id, action }) => account_id === payer.accountId && action === "payment_submitted",
   );
   const kept = there.reduce((sum, { cents, refundedCents }) => sum + cents - refundedCents, 0);
@@ -299,7 +299,7 @@ async function compare(payer: Payer): Promise<string[]> {
     );
   }
   check(there.length === payments.length, `${there.length} charged there, ${payments.length} payments here`);
-  check(told.length === payments.length, `${payments.length} payments, ${told.length} events`);
+  check(submitted.length === payments.length, `${payments.length} payments, ${submitted.length} events`);
   check(cash === kept * 10_000, `${cash} in the ledger, ${kept} cents there`);
   return wrong;
 }

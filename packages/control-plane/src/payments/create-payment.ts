@@ -4,7 +4,7 @@ import { balanceOf } from "#billing/index.ts";
 import { invalidToken, type Principal } from "#identity/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
-import { type Once, Replayed } from "#platform/http/once.ts";
+import { type Idempotency, Replayed } from "#platform/http/idempotency.ts";
 import { declined, microsOf, noProvider, notKnownYet, requirePayable } from "./charge.ts";
 import { findCharge, holdOpenAccount } from "./charge-store.ts";
 import type { ChargeDeps } from "./deps.ts";
@@ -18,8 +18,13 @@ import { viewOfPayment } from "./view.ts";
  * A payment is two transactions with the provider between them, so that its Idempotency-Key keeps no reply but the
  * charge that it made. A repeated request finds that charge, and answers by what became of it.
  */
-export async function createPayment(deps: ChargeDeps, by: Principal, body: NewPayment, once: Once): Promise<Payment> {
-  const { id, isRepeated } = await openOnce(deps, by, body, once);
+export async function createPayment(
+  deps: ChargeDeps,
+  by: Principal,
+  body: NewPayment,
+  idempotency: Idempotency,
+): Promise<Payment> {
+  const { id, isRepeated } = await openIdempotently(deps, by, body, idempotency);
   const outcome = isRepeated ? await joinCharge(deps, id) : await pursueCharge(deps, id);
   const charge = await findCharge(deps.db, id);
   if (outcome === "unknown") throw notKnownYet(charge);
@@ -27,15 +32,15 @@ export async function createPayment(deps: ChargeDeps, by: Principal, body: NewPa
   return viewOfPayment(await findPaymentOf(deps.db, charge));
 }
 
-async function openOnce(
+async function openIdempotently(
   { db, clock, provider }: ChargeDeps,
   by: Principal,
   body: NewPayment,
-  once: Once,
+  idempotency: Idempotency,
 ): Promise<{ id: number; isRepeated: boolean }> {
   try {
     const id = await db.transaction().execute(async (tx) => {
-      await once.claim(tx);
+      await idempotency.claim(tx);
       if (provider === undefined) throw noProvider();
       const method = await chosenMethod(tx, by.accountId, body.payment_method_id);
       if (!(await holdOpenAccount(tx, by.accountId))) throw invalidToken();
@@ -49,7 +54,7 @@ async function openOnce(
         username: by.username,
         at: clock(),
       });
-      await once.keep(tx, { charge: charge.id });
+      await idempotency.keep(tx, { charge: charge.id });
       return charge.id;
     });
     return { id, isRepeated: false };
@@ -73,7 +78,7 @@ async function chosenMethod(tx: Tx, accountId: number, id: number | undefined): 
 }
 
 const PATIENCE_MS = 10_000;
-const LOOK_MS = 200;
+const POLL_MS = 200;
 
 /** The first request is still under way, or nobody is: then this one asks. */
 async function joinCharge(deps: ChargeDeps, id: number): Promise<Pursued> {
@@ -81,6 +86,6 @@ async function joinCharge(deps: ChargeDeps, id: number): Promise<Pursued> {
   for (;;) {
     const outcome = await pursueCharge(deps, id, { ifDue: true });
     if (outcome !== "unknown" || Date.now() >= until) return outcome;
-    await pause(LOOK_MS);
+    await pause(POLL_MS);
   }
 }

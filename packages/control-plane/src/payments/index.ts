@@ -1,10 +1,10 @@
 export { createCardAttemptSweep } from "./card-attempt-store.ts";
-export type { CardDeskDeps } from "./admit-card.ts";
-export { cardDeskRoutes, requireDeskKey } from "./card-desk.ts";
+export type { CardAdmissionDeps } from "./admit-card.ts";
+export { cardAdmissionRoutes, requireAdmissionKey } from "./card-admission.ts";
 export { type PaymentRouteDeps, paymentRoutes } from "./routes.ts";
-export { openInvoiceCharges } from "./autopay.ts";
+export { scheduleAutopay } from "./autopay.ts";
 export { beingMade, type ChargeRow, LEAST_CHARGE_MICROS } from "./charge.ts";
-export { createChargeChore } from "./charge-chore.ts";
+export { createChargeJob } from "./charge-job.ts";
 export { findCharge, findPending, listCharges } from "./charge-store.ts";
 export { type ChargeDeps, chargeSteps, type WhenSettled } from "./deps.ts";
 export { createProviderEventSweep } from "./event-store.ts";

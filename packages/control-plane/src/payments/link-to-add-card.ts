@@ -1,7 +1,7 @@
 import type { Principal } from "#identity/index.ts";
 import { Declined, OutcomeUnknown } from "#payment-provider/index.ts";
 import { DomainError } from "#platform/errors.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import { MOST_METHODS, requireZip, tooManyMethods } from "./card-rules.ts";
 import { noProvider } from "./charge.ts";
 import type { ChargeDeps } from "./deps.ts";
@@ -11,7 +11,7 @@ import { countMethods } from "./method-store.ts";
 export async function linkToAddCard(
   { db, provider, log }: ChargeDeps,
   by: Principal,
-  once: Once,
+  idempotency: Idempotency,
 ): Promise<{ url: string }> {
   if (provider === undefined) throw noProvider();
   const account = await db
@@ -31,14 +31,14 @@ export async function linkToAddCard(
       });
     });
   return db.transaction().execute(async (tx) => {
-    await once.claim(tx);
+    await idempotency.claim(tx);
     await tx
       .updateTable("accounts")
       .set({ provider_customer: customer })
       .where("id", "=", by.accountId)
       .where("provider_customer", "is", null)
       .execute();
-    await once.keep(tx, { url });
+    await idempotency.keep(tx, { url });
     return { url };
   });
 }

@@ -4,7 +4,7 @@ import type { Principal } from "#identity/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { notFound } from "#platform/errors.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import { tryNewDefault } from "./autopay.ts";
 import { lockAccount } from "./charge-store.ts";
 import { lockMethods, setDefault } from "./method-store.ts";
@@ -13,10 +13,10 @@ export const makeDefault = (
   { db, clock }: { db: Db; clock: Clock },
   by: Principal,
   id: number,
-  once: Once,
+  idempotency: Idempotency,
 ): Promise<Record<string, never>> =>
   db.transaction().execute(async (tx) => {
-    await once.claim(tx);
+    await idempotency.claim(tx);
     const method = (await lockMethods(tx, by.accountId)).find((each) => each.id === id);
     if (method === undefined) throw notFound();
     const at = clock();
@@ -30,6 +30,6 @@ export const makeDefault = (
       entity: accountEntity(company),
       at,
     });
-    await once.keep(tx, {});
+    await idempotency.keep(tx, {});
     return {};
   });

@@ -58,10 +58,10 @@ test("two that make different methods the default at once leave one default", as
   const alice = await world.payer(GOOD_CARD, MASTERCARD);
   const [first, second] = await twoOf(alice);
 
-  const asked = Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? first : second).id);
-  const replies = await Promise.all(asked.map((id) => alice.post(`${METHODS}/${id}/make-default`)));
+  const defaults = Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? first : second).id);
+  const replies = await Promise.all(defaults.map((id) => alice.post(`${METHODS}/${id}/make-default`)));
 
-  expect(replies.map(({ status }) => status)).toEqual(asked.map(() => 200));
+  expect(replies.map(({ status }) => status)).toEqual(defaults.map(() => 200));
   expect((await methodsOf(alice)).filter(({ is_default }) => is_default)).toHaveLength(1);
 });
 
@@ -90,7 +90,7 @@ test("a card that the provider could not be told to forget is forgotten by the c
   const token = await tokenOf(second.id);
   expect(world.fake.ledger.isAttached(token)).toBe(true);
 
-  await world.chargeChore();
+  await world.chargeJob();
   expect(world.fake.ledger.isAttached(token)).toBe(false);
 });
 
@@ -114,8 +114,8 @@ test("a card that is added on the provider's page becomes a method, once", async
   const { status, body } = await alice.post<{ url: string }>(`${METHODS}/link`);
   expect(status).toBe(200);
   world.fake.completeCheckout(body.url, GOOD_CARD);
-  const told = world.fake.takeEvents();
-  for (const event of [...told, ...told]) expect(await world.deliver(event)).toBe(200);
+  const providerEvents = world.fake.takeEvents();
+  for (const event of [...providerEvents, ...providerEvents]) expect(await world.deliver(event)).toBe(200);
 
   expect(await methodsOf(alice)).toMatchObject([{ is_default: true, data: { last_four: "4242" } }]);
   expect((await alice.post("/v4/account/payments", { usd: "10.00" })).status).toBe(200);
@@ -143,7 +143,7 @@ test("a seventh card from the provider's page is not taken, and the provider for
   await world.deliverAll();
 
   expect(await methodsOf(alice)).toHaveLength(6);
-  await world.chargeChore();
+  await world.chargeJob();
   const tokens = await world.db
     .selectFrom("payment_methods")
     .select("provider_token")
@@ -156,11 +156,11 @@ test("without a payment provider a link and a payment are refused in words, and 
   await using bare = await newWorld({ provider: "none" });
   const alice = await bare.customer();
 
-  for (const asked of [alice.post(`${METHODS}/link`), alice.post("/v4/account/payments", { usd: "10.00" })])
-    expect(await asked).toMatchObject({
+  for (const requests of [alice.post(`${METHODS}/link`), alice.post("/v4/account/payments", { usd: "10.00" })])
+    expect(await requests).toMatchObject({
       status: 400,
       body: { errors: [{ reason: expect.stringContaining("takes no cards") }] },
     });
-  const told = await bare.send({ method: "POST", url: "/webhooks/stripe", payload: "{}" });
-  expect(told.statusCode).toBe(404);
+  const refused = await bare.send({ method: "POST", url: "/webhooks/stripe", payload: "{}" });
+  expect(refused.statusCode).toBe(404);
 });

@@ -126,7 +126,7 @@ test("while the outcome is not known it is 503, nothing else can be paid, and th
   });
 
   await later(20);
-  await world.chargeChore();
+  await world.chargeJob();
   expect(await chargesOf(alice)).toMatchObject([{ status: "succeeded" }]);
   expect(await chargedTo(alice)).toHaveLength(1);
   expect(await balanceOf(alice)).toBe(-10);
@@ -139,7 +139,7 @@ test("a provider whose key holds an error is asked what it has, not charged agai
   expect((await alice.post(PAYMENTS, { usd: "10.00" })).status).toBe(503);
 
   await later(20);
-  await world.chargeChore();
+  await world.chargeJob();
 
   expect(await chargesOf(alice)).toMatchObject([{ status: "succeeded", attempts: 2 }]);
   expect(await chargedTo(alice)).toHaveLength(1);
@@ -152,7 +152,7 @@ test("a charge that never reached the provider is given up after 20 hours, and n
   expect((await alice.post(PAYMENTS, { usd: "10.00" })).status).toBe(503);
 
   await later(20 * 3600);
-  await world.chargeChore();
+  await world.chargeJob();
 
   expect(await chargesOf(alice)).toMatchObject([{ status: "declined", reason: expect.stringContaining("Nothing") }]);
   expect(await chargedTo(alice)).toEqual([]);
@@ -164,12 +164,12 @@ test("the provider's word settles a charge that we do not know the outcome of, h
   world.fake.takeEvents();
   world.fake.fail("break after");
   expect((await alice.post(PAYMENTS, { usd: "10.00" })).status).toBe(503);
-  const told = world.fake.takeEvents();
+  const providerEvents = world.fake.takeEvents();
 
-  for (const event of [...told, ...told]) expect(await world.deliver(event)).toBe(200);
+  for (const event of [...providerEvents, ...providerEvents]) expect(await world.deliver(event)).toBe(200);
   await later(3600);
-  await world.chargeChore();
-  for (const event of told) expect(await world.deliver(event)).toBe(200);
+  await world.chargeJob();
+  for (const event of providerEvents) expect(await world.deliver(event)).toBe(200);
 
   expect(await balanceOf(alice)).toBe(-10);
   expect((await alice.get(PAYMENTS)).body).toMatchObject({ results: 1 });
@@ -186,9 +186,9 @@ test("refunds are sums: told twice and in the wrong order they count once, befor
   world.fake.refund(charge?.providerId ?? "", 2000);
   const [first, second] = world.fake.takeEvents();
 
-  const told = [second, first, succeeded, second].flatMap((event) => event ?? []);
-  for (const event of told) expect(await world.deliver(event)).toBe(200);
-  expect(told).toHaveLength(4);
+  const providerEvents = [second, first, succeeded, second].flatMap((event) => event ?? []);
+  for (const event of providerEvents) expect(await world.deliver(event)).toBe(200);
+  expect(providerEvents).toHaveLength(4);
 
   expect(await balanceOf(alice)).toBe(-50);
   expect(await chargesOf(alice)).toMatchObject([{ status: "succeeded", refunded_micros: 50_000_000 }]);
@@ -258,7 +258,7 @@ test("another installation's charge of the same number is not ours, nor one from
 
   expect(await chargesOf(alice)).toMatchObject([{ status: "pending" }]);
   await later(60);
-  await world.chargeChore();
+  await world.chargeJob();
   expect(await chargesOf(alice)).toMatchObject([{ status: "succeeded" }]);
 });
 

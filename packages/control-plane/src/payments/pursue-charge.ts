@@ -1,7 +1,7 @@
 import { step } from "@moorage/crash-points";
 import { Declined, OutcomeUnknown, type ProviderCharge } from "#payment-provider/index.ts";
 import { centsOf, isKeyStillKnown, keyOf, nameOf, noProvider } from "./charge.ts";
-import { type ChargeToAsk, findToAsk, postpone, takeCharge } from "./charge-store.ts";
+import { type ChargeForProvider, findForProvider, postpone, takeCharge } from "./charge-store.ts";
 import type { ChargeDeps } from "./deps.ts";
 import { type Outcome, settleCharge } from "./settle-charge.ts";
 
@@ -15,10 +15,10 @@ export async function pursueCharge(deps: ChargeDeps, id: number, { ifDue = false
   const { db, clock, log } = deps;
   if (deps.provider === undefined) throw noProvider();
   const taken = await takeCharge(db, id, clock(), { ifDue });
-  const charge = await findToAsk(db, id);
+  const charge = await findForProvider(db, id);
   if (charge.status !== "pending") return charge.status;
   if (taken === undefined) return "unknown";
-  const outcome = await step("charge.ask", () => ask(deps, charge, taken.attempts === 1));
+  const outcome = await step("charge.ask", () => requestOutcome(deps, charge, taken.attempts === 1));
   if (outcome instanceof OutcomeUnknown) {
     log.warn({ charge: id, attempts: taken.attempts, why: outcome.message }, "the outcome of a charge is not known");
     await postpone(db, charge, clock());
@@ -28,20 +28,20 @@ export async function pursueCharge(deps: ChargeDeps, id: number, { ifDue = false
   return settled.status === "pending" ? "unknown" : settled.status;
 }
 
-async function ask(
+async function requestOutcome(
   { provider, clock }: ChargeDeps,
-  charge: ChargeToAsk,
+  charge: ChargeForProvider,
   isFirst: boolean,
 ): Promise<Outcome | OutcomeUnknown> {
   if (provider === undefined) throw noProvider();
-  const asked = toProvider(charge);
+  const request = toProvider(charge);
   try {
     // A key can hold an answer that says nothing, and be forgotten: what was made is looked for first.
-    const found = isFirst ? undefined : await provider.find(asked);
+    const found = isFirst ? undefined : await provider.find(request);
     if (found !== undefined) return { status: "succeeded", ...found };
     if (!isKeyStillKnown(charge.created_at, clock()))
       return { status: "declined", reason: "The payment provider could not be reached. Nothing was charged." };
-    return { status: "succeeded", ...(await provider.charge(asked, keyOf(asked))) };
+    return { status: "succeeded", ...(await provider.charge(request, keyOf(request))) };
   } catch (error) {
     if (error instanceof Declined) return { status: "declined", reason: error.message };
     if (error instanceof OutcomeUnknown) return error;
@@ -50,7 +50,7 @@ async function ask(
 }
 
 /** The same each time: a key goes with what was asked. */
-function toProvider(charge: ChargeToAsk): ProviderCharge {
+function toProvider(charge: ChargeForProvider): ProviderCharge {
   if (charge.provider_customer === null) throw new Error(`The account of charge ${charge.id} has no customer.`);
   return {
     ...nameOf(charge, charge.euuid),

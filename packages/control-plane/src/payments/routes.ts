@@ -39,11 +39,13 @@ export function paymentRoutes(app: FastifyInstance, deps: PaymentRouteDeps): voi
     return {};
   });
 
-  route(app, deps, makePaymentMethodDefault, ({ principal, params, once }) =>
-    makeDefault(deps, principal, params.paymentMethodId, once),
+  route(app, deps, makePaymentMethodDefault, ({ principal, params, idempotency }) =>
+    makeDefault(deps, principal, params.paymentMethodId, idempotency),
   );
 
-  route(app, deps, createPaymentMethodLink, ({ principal, once }) => linkToAddCard(deps, principal, once));
+  route(app, deps, createPaymentMethodLink, ({ principal, idempotency }) =>
+    linkToAddCard(deps, principal, idempotency),
+  );
 
   route(app, deps, listPayments, async ({ principal, page, filter }) => {
     const { rows, results } = await listPaymentPage(db, principal.accountId, page, filter);

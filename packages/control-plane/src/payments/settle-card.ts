@@ -1,17 +1,17 @@
 import type { Principal } from "#identity/index.ts";
 import type { Settlement } from "#payment-provider/index.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import { addMethod } from "./add-method.ts";
-import type { CardDeskDeps } from "./admit-card.ts";
+import type { CardAdmissionDeps } from "./admit-card.ts";
 import { saveAttemptOutcome } from "./card-attempt-store.ts";
 import { tooManyMethods } from "./card-rules.ts";
 
 /** The end of an attempt, in one transaction with the method that came of it. */
 export async function settleCard(
-  { db, clock }: Pick<CardDeskDeps, "db" | "clock">,
+  { db, clock }: Pick<CardAdmissionDeps, "db" | "clock">,
   by: Principal,
-  { operation, attempt: id, asked, outcome }: Settlement,
-  once: Once,
+  { operation, attempt: id, request, outcome }: Settlement,
+  idempotency: Idempotency,
 ): Promise<object> {
   const attempt = { account_id: by.accountId, id };
   const added = await db.transaction().execute(async (tx) => {
@@ -19,11 +19,11 @@ export async function settleCard(
       await saveAttemptOutcome(tx, attempt, "refused");
       return undefined;
     }
-    await once.requireNotDone(tx);
+    await idempotency.requireNotDone(tx);
     const answer = await addMethod(tx, {
       accountId: by.accountId,
       card: outcome.card,
-      isDefault: operation === "updateCreditCard" || asked.is_default,
+      isDefault: operation === "updateCreditCard" || request.is_default,
       event: operation === "updateCreditCard" ? "credit_card_updated" : "payment_method_add",
       by,
       at: clock(),
@@ -31,8 +31,8 @@ export async function settleCard(
     await saveAttemptOutcome(tx, attempt, answer === "too many" ? "refused" : "added");
     if (answer === "too many") return answer;
     // Not first, as elsewhere: of two that settle one attempt, the account lets one in after the other.
-    await once.claim(tx);
-    await once.keep(tx, {});
+    await idempotency.claim(tx);
+    await idempotency.keep(tx, {});
     return answer;
   });
   if (added === "too many") throw tooManyMethods();

@@ -20,12 +20,12 @@ export async function settleCharge(deps: ChargeDeps, id: number, outcome: Outcom
     if (charge === undefined) throw new Error(`There is no charge ${id}.`);
     return settleLocked(tx, deps, charge, outcome);
   });
-  if (settled.now) await tellProcesses(deps, settled.charge);
+  if (settled.now) await notifyProcesses(deps, settled.charge);
   return settled.charge;
 }
 
 /** A closed account's tokens are dead, which processes that remember them must hear. */
-export async function tellProcesses({ db }: ChargeDeps, { purpose, status }: ChargeRow): Promise<void> {
+export async function notifyProcesses({ db }: ChargeDeps, { purpose, status }: ChargeRow): Promise<void> {
   if (purpose === "cancel" && status === "succeeded") await notify(db, "identity");
 }
 

@@ -120,9 +120,9 @@ const Environment = z.object({
   MOORAGE_CARDS_LISTEN: Listen.prefault("127.0.0.1:18098"),
   MOORAGE_CARDS_METRICS_LISTEN: Listen.prefault("127.0.0.1:18099"),
   /** Where `api` answers `cards`, and where `cards` asks. The key is known to these two only. */
-  MOORAGE_CARDS_DESK_LISTEN: Listen.prefault("127.0.0.1:18100"),
-  MOORAGE_CARDS_DESK_URL: z.url().optional(),
-  MOORAGE_CARDS_DESK_KEY: z.string().min(32).optional(),
+  MOORAGE_CARDS_ADMISSION_LISTEN: Listen.prefault("127.0.0.1:18100"),
+  MOORAGE_CARDS_ADMISSION_URL: z.url().optional(),
+  MOORAGE_CARDS_ADMISSION_KEY: z.string().min(32).optional(),
   /** How long the last backup of a deleted database is kept for an undelete. */
   MOORAGE_UNDELETE_DAYS: z.coerce.number().nonnegative().default(7),
   /** The object store: any S3. */
@@ -157,15 +157,15 @@ const Environment = z.object({
     .default(6 * 3600),
   /** How long the images of a removed compute instance are kept. */
   MOORAGE_AUTOMATIC_IMAGE_DAYS: z.coerce.number().positive().default(7),
-  /** `depot` streams images to hypervisors, by addresses that are signed with this key. */
-  MOORAGE_DEPOT_LISTEN: Listen.prefault("127.0.0.1:18103"),
-  MOORAGE_DEPOT_METRICS_LISTEN: Listen.prefault("127.0.0.1:18104"),
-  MOORAGE_DEPOT_URL: z.url({ protocol: /^https?$/ }).optional(),
-  MOORAGE_DEPOT_KEY: z.string().min(32).optional(),
+  /** `image-server` streams images to hypervisors, by addresses that are signed with this key. */
+  MOORAGE_IMAGE_SERVER_LISTEN: Listen.prefault("127.0.0.1:18103"),
+  MOORAGE_IMAGE_SERVER_METRICS_LISTEN: Listen.prefault("127.0.0.1:18104"),
+  MOORAGE_IMAGE_SERVER_URL: z.url({ protocol: /^https?$/ }).optional(),
+  MOORAGE_IMAGE_SERVER_KEY: z.string().min(32).optional(),
   /** Where it stands: it reads from this region's store first. */
-  MOORAGE_DEPOT_REGION: z.string().optional(),
+  MOORAGE_IMAGE_SERVER_REGION: z.string().optional(),
   /** How many images it sends at once: each takes about 40 MB of memory. */
-  MOORAGE_DEPOT_STREAMS: z.coerce.number().int().positive().default(8),
+  MOORAGE_IMAGE_SERVER_STREAMS: z.coerce.number().int().positive().default(8),
   MOORAGE_PROMETHEUS_URL: z.url().optional(),
   /** The mail server that takes our letters: `smtp://name:password@host:587` or `smtps://…`; without it they wait. */
   MOORAGE_SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
@@ -207,13 +207,13 @@ const CardsEnvironment = Environment.pick({
   MOORAGE_CARDS_METRICS_LISTEN: true,
   OTEL_EXPORTER_OTLP_ENDPOINT: true,
   OTEL_TRACES_SAMPLER_ARG: true,
-}).extend({ MOORAGE_CARDS_DESK_URL: z.url(), MOORAGE_CARDS_DESK_KEY: z.string().min(32) });
+}).extend({ MOORAGE_CARDS_ADMISSION_URL: z.url(), MOORAGE_CARDS_ADMISSION_KEY: z.string().min(32) });
 export type CardsConfig = z.output<typeof CardsEnvironment>;
 
 export const readCardsConfig = (env: NodeJS.ProcessEnv = process.env): CardsConfig => readBy(CardsEnvironment, env);
 
-/** All that `depot` is told: where rows and chunks are, and what addresses are signed with. */
-const DepotEnvironment = Environment.pick({
+/** All that `image-server` is told: where rows and chunks are, and what addresses are signed with. */
+const ImageServerEnvironment = Environment.pick({
   DATABASE_URL: true,
   LOG_LEVEL: true,
   MOORAGE_DRAIN_NOTICE_SECONDS: true,
@@ -225,16 +225,17 @@ const DepotEnvironment = Environment.pick({
   MOORAGE_IMAGE_BUCKET: true,
   MOORAGE_IMAGE_STORES_FILE: true,
   MOORAGE_IMAGE_UPLOAD_HOURS: true,
-  MOORAGE_DEPOT_LISTEN: true,
-  MOORAGE_DEPOT_METRICS_LISTEN: true,
-  MOORAGE_DEPOT_REGION: true,
-  MOORAGE_DEPOT_STREAMS: true,
+  MOORAGE_IMAGE_SERVER_LISTEN: true,
+  MOORAGE_IMAGE_SERVER_METRICS_LISTEN: true,
+  MOORAGE_IMAGE_SERVER_REGION: true,
+  MOORAGE_IMAGE_SERVER_STREAMS: true,
   OTEL_EXPORTER_OTLP_ENDPOINT: true,
   OTEL_TRACES_SAMPLER_ARG: true,
-}).extend({ MOORAGE_DEPOT_KEY: z.string().min(32) });
-export type DepotConfig = z.output<typeof DepotEnvironment>;
+}).extend({ MOORAGE_IMAGE_SERVER_KEY: z.string().min(32) });
+export type ImageServerConfig = z.output<typeof ImageServerEnvironment>;
 
-export const readDepotConfig = (env: NodeJS.ProcessEnv = process.env): DepotConfig => readBy(DepotEnvironment, env);
+export const readImageServerConfig = (env: NodeJS.ProcessEnv = process.env): ImageServerConfig =>
+  readBy(ImageServerEnvironment, env);
 
 /** A setting that only some processes need. */
 export function required<Key extends keyof Config>(config: Pick<Config, Key>, key: Key): NonNullable<Config[Key]> {
@@ -277,7 +278,7 @@ export function rateLimitsOf(config: Config): Record<RateClass | "overall", { re
 }
 
 /** Undefined: nobody is given an address to get an image by. */
-export const depotAddressOf = ({ MOORAGE_DEPOT_URL: url, MOORAGE_DEPOT_KEY: key }: Config) =>
+export const imageServerAddressOf = ({ MOORAGE_IMAGE_SERVER_URL: url, MOORAGE_IMAGE_SERVER_KEY: key }: Config) =>
   url === undefined || key === undefined ? undefined : { url, key };
 
 export function readKeyRing(config: Config): z.output<typeof KeyRing> {

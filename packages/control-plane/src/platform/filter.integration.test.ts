@@ -29,7 +29,7 @@ const listOf = (element: fc.Arbitrary<Json>): fc.Arbitrary<Json> =>
   );
 const under = (key: string, value: fc.Arbitrary<Json>): fc.Arbitrary<Json> => value.map((each) => ({ [key]: each }));
 
-function saidOf(field: keyof typeof fields): fc.Arbitrary<Json> {
+function conditionOf(field: keyof typeof fields): fc.Arbitrary<Json> {
   const value = valuesOf[field];
   const orNull = fc.oneof({ weight: 5, arbitrary: value }, { weight: 1, arbitrary: fc.constant<Json>(null) });
   const comparisons = [orNull, under("+neq", orNull)];
@@ -38,18 +38,18 @@ function saidOf(field: keyof typeof fields): fc.Arbitrary<Json> {
     comparisons.push(fc.tuple(value, value).map(([low, high]): Json => ({ "+gte": low, "+lt": high })));
   }
   if (fields[field] === "string") comparisons.push(under("+contains", value), under("+contains", value));
-  const { said } = fc.letrec<{ said: Json }>((tie) => ({
-    said: fc.oneof(
+  const { condition } = fc.letrec<{ condition: Json }>((tie) => ({
+    condition: fc.oneof(
       { maxDepth: 2, depthSize: "small" },
       ...comparisons,
-      under("+or", listOf(tie("said"))),
-      under("+and", listOf(tie("said"))),
+      under("+or", listOf(tie("condition"))),
+      under("+and", listOf(tie("condition"))),
     ),
   }));
-  return said;
+  return condition;
 }
 
-const ofField = fc.oneof(...names.map((name) => under(name, saidOf(name))));
+const ofField = fc.oneof(...names.map((name) => under(name, conditionOf(name))));
 /** Keys beside each other. */
 const beside = (...filters: fc.Arbitrary<Json>[]): fc.Arbitrary<Json> =>
   fc.tuple(...filters).map((all) => Object.assign({}, ...all) as Json);
@@ -78,7 +78,7 @@ const anyFilter: fc.Arbitrary<Json> = fc
 test("10,000 random filters find the rows, in the order, that an evaluation in memory finds", async () => {
   await using world = await newWorld();
   const idsOf = await createThings(world.db);
-  const counts = { all: 0, telling: 0 };
+  const counts = { all: 0, selective: 0 };
 
   await fc.assert(
     fc.asyncProperty(fc.array(anyFilter, { minLength: 50, maxLength: 50 }), async (filters) => {
@@ -87,7 +87,7 @@ test("10,000 random filters find the rows, in the order, that an evaluation in m
         const ids = found[n] as number[];
         expect({ filter, ids }).toEqual({ filter, ids: expected(filter) });
         counts.all++;
-        if (ids.length > 0 && ids.length < things.length) counts.telling++;
+        if (ids.length > 0 && ids.length < things.length) counts.selective++;
       }
     }),
     { numRuns: 200 },
@@ -95,7 +95,7 @@ test("10,000 random filters find the rows, in the order, that an evaluation in m
 
   expect(counts.all).toBe(10_000);
   // A filter that finds all or nothing shows little.
-  expect(counts.telling).toBeGreaterThan(4000);
+  expect(counts.selective).toBeGreaterThan(4000);
 });
 
 test("200 hostile filters are refused or find what they literally say, none in more time than plain ones by far", async () => {

@@ -1,7 +1,7 @@
 import type { NewPersonalToken, PersonalToken } from "@moorage/contract";
 import { holdToken, invalidToken, issueToken, type Principal, requireFewerThan } from "#identity/index.ts";
 import type { Tx } from "#platform/db/database.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import type { Owner } from "./owner.ts";
 import { DEFAULT_LABEL, expiryOf, scopesAsSent, scopesOf } from "./personal-token.ts";
 import { recordTokenChange } from "./record-change.ts";
@@ -11,18 +11,18 @@ import { viewOfToken } from "./view.ts";
 
 const MOST_TOKENS = 500;
 
-type Wanted = Omit<Parameters<typeof issueToken>[2], "now">;
+type NewToken = Omit<Parameters<typeof issueToken>[2], "now">;
 
 /** Whoever asks for it: a request, the security page or `moorage login`. */
 export async function makeToken(
   tx: Tx,
   by: Owner,
-  wanted: Wanted,
+  newToken: NewToken,
   now: Date,
 ): Promise<{ row: TokenRow; token: string }> {
-  const { label, scopes } = wanted;
+  const { label, scopes } = newToken;
   requireFewerThan(MOST_TOKENS, await countTokens(tx, by), "tokens of yours");
-  const { id, token } = await issueToken(tx, { account_id: by.accountId, id: by.userId }, { ...wanted, now });
+  const { id, token } = await issueToken(tx, { account_id: by.accountId, id: by.userId }, { ...newToken, now });
   await recordTokenChange(tx, by, {
     audited: "create_token",
     event: "token_create",
@@ -37,20 +37,20 @@ export async function makeToken(
 export const createToken = (
   { db, clock }: ProfileDeps,
   by: Principal,
-  { label = DEFAULT_LABEL, scopes: asked, expiry }: NewPersonalToken,
-  once: Once,
+  { label = DEFAULT_LABEL, scopes: requested, expiry }: NewPersonalToken,
+  idempotency: Idempotency,
 ): Promise<PersonalToken> =>
   db.transaction().execute(async (tx) => {
     const now = clock();
-    await once.claim(tx);
+    await idempotency.claim(tx);
     // A token that was just revoked may be known here for a moment. What it makes would live on.
     if (!(await holdToken(tx, by))) throw invalidToken();
-    const wanted = {
-      ...{ label, scopes: scopesOf(by.scopes, asked), scopesAsSent: scopesAsSent(asked) },
+    const newToken = {
+      ...{ label, scopes: scopesOf(by.scopes, requested), scopesAsSent: scopesAsSent(requested) },
       expires: expiryOf(expiry, now),
     };
-    const { row, token } = await makeToken(tx, by, wanted, now);
+    const { row, token } = await makeToken(tx, by, newToken, now);
     const view = viewOfToken(row, token);
-    await once.keep(tx, view);
+    await idempotency.keep(tx, view);
     return view;
   });

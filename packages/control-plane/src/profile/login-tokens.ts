@@ -18,9 +18,9 @@ type Login = {
 
 /** The tokens of programs that a person signed in: personal tokens which the program itself can revoke. */
 export const createLoginTokens = ({ db, clock }: { db: Db; clock: Clock }) => ({
-  async issue(tx: Tx, { person, clientId, token, ...wanted }: Login): Promise<void> {
+  async issue(tx: Tx, { person, clientId, token, ...newToken }: Login): Promise<void> {
     const by = await findOwner(tx, person, clientId);
-    await makeToken(tx, by, { ...wanted, secret: token, issuedTo: clientId }, clock());
+    await makeToken(tx, by, { ...newToken, secret: token, issuedTo: clientId }, clock());
   },
 
   async find(clientId: string, token: string) {

@@ -11,7 +11,7 @@ export type OwnTokens = {
   /** Who is signed in by a password or a passkey may give a token every scope. The token is known to this answer alone. */
   create(
     person: Person,
-    wanted: { label: string; scopes: readonly string[]; expires: Date | null },
+    newToken: { label: string; scopes: readonly string[]; expires: Date | null },
   ): Promise<{ row: TokenRow; token: string }>;
   revoke(person: Person, id: number): Promise<void>;
 };
@@ -21,8 +21,8 @@ export const createOwnTokens = (deps: { db: Db; clock: Clock }): OwnTokens => ({
   list: (person) => listTokens(deps.db, person),
   create: (person, { label, scopes, expires }) =>
     deps.db.transaction().execute(async (tx) => {
-      const wanted = { label, scopes: readScopes(scopes.join(" ")).scopes, expires };
-      return makeToken(tx, await findOwner(tx, person), wanted, deps.clock());
+      const newToken = { label, scopes: readScopes(scopes.join(" ")).scopes, expires };
+      return makeToken(tx, await findOwner(tx, person), newToken, deps.clock());
     }),
   revoke: async (person, id) => deleteToken(deps, await findOwner(deps.db, person), id),
 });

@@ -7,9 +7,9 @@ export const DEFAULT_LABEL = "Personal access token";
  * A token's rights come from the one that asks for it, and are never more. Left out or `*`: the same. A list that names
  * nothing is refused: a script whose variable is empty should not get every right.
  */
-export function scopesOf(held: readonly string[], asked: NewPersonalToken["scopes"]): string[] {
-  if (asked === undefined || asked === null) return [...held];
-  const { scopes, unknown } = readScopes(asked);
+export function scopesOf(held: readonly string[], requested: NewPersonalToken["scopes"]): string[] {
+  if (requested === undefined || requested === null) return [...held];
+  const { scopes, unknown } = readScopes(requested);
   if (unknown.length > 0)
     throw invalid(
       "scopes",
@@ -25,8 +25,8 @@ export function scopesOf(held: readonly string[], asked: NewPersonalToken["scope
 }
 
 /** A client that compares texts finds its own words. Null: it left them to us, with nothing or `*`. */
-export const scopesAsSent = (asked: NewPersonalToken["scopes"]): string | null =>
-  asked === undefined || asked === null || readScopes(asked).scopes.includes("*") ? null : asked;
+export const scopesAsSent = (requested: NewPersonalToken["scopes"]): string | null =>
+  requested === undefined || requested === null || readScopes(requested).scopes.includes("*") ? null : requested;
 
 export function expiryOf(expiry: NewPersonalToken["expiry"], now: Date): Date | null {
   if (expiry === undefined || expiry === null) return null;

@@ -62,7 +62,9 @@ export function profileRoutes(app: FastifyInstance, deps: ProfileRouteDeps): voi
     );
   });
 
-  route(app, deps, createPersonalToken, async ({ principal, body, once }) => createToken(deps, principal, body, once));
+  route(app, deps, createPersonalToken, async ({ principal, body, idempotency }) =>
+    createToken(deps, principal, body, idempotency),
+  );
 
   route(app, deps, viewPersonalToken, async ({ principal, params }) =>
     viewOfToken(await findToken(db, principal, params.tokenId)),

@@ -69,22 +69,22 @@ const asKept = (scope: string): string => scope.replace("linodes", "computes").r
 test.each(Object.entries(mayHandOn))("a token with %s makes none that may do more", async (held, mayBe) => {
   await using world = await newWorld();
   const scopes = held === "*" ? ["*"] : [...new Set(["account:read_write", held])];
-  const asking = await world.customer({ scopes });
+  const holder = await world.customer({ scopes });
 
   const made: string[] = [];
-  for (const wanted of [...OWN, ...DATABASES, ...OTHERS]) {
-    const reply = await asking.post(TOKENS, { scopes: wanted });
+  for (const requested of [...OWN, ...DATABASES, ...OTHERS]) {
+    const reply = await holder.post(TOKENS, { scopes: requested });
     expect([200, 400]).toContain(reply.status);
-    expect(JSON.stringify(reply.body)).toContain(reply.status === 200 ? wanted : asKept(wanted));
+    expect(JSON.stringify(reply.body)).toContain(reply.status === 200 ? requested : asKept(requested));
     // One that it may not have spoils the list.
-    expect(await asking.post(TOKENS, { scopes: `account:read_only,${wanted}` })).toMatchObject({
+    expect(await holder.post(TOKENS, { scopes: `account:read_only,${requested}` })).toMatchObject({
       status: reply.status,
     });
-    if (reply.status === 200) made.push(wanted);
+    if (reply.status === 200) made.push(requested);
   }
   expect(made).toEqual(mayBe);
   for (const same of ["*", `* ${OWN[0]}`, null, undefined])
-    expect(await asking.post(TOKENS, { scopes: same })).toMatchObject({
+    expect(await holder.post(TOKENS, { scopes: same })).toMatchObject({
       status: 200,
       body: { scopes: scopes.join(" ") },
     });
@@ -115,14 +115,14 @@ test("a token that is made with less cannot climb back by making another", async
   await using world = await newWorld();
   const alice = await world.customer();
   const small = await alice.post<PersonalToken>(TOKENS, { scopes: "account:read_write, databases:read_only" });
-  const asking = world.as(small.body.token);
+  const holder = world.as(small.body.token);
 
   for (const scopes of [undefined, null, "*"]) {
-    const { body } = await asking.post<PersonalToken>(TOKENS, { scopes });
+    const { body } = await holder.post<PersonalToken>(TOKENS, { scopes });
     expect(body.scopes).toBe("account:read_write databases:read_only");
     expect(await world.as(body.token).create()).toMatchObject({ status: 401 });
   }
-  expect(await asking.post(TOKENS, { scopes: "databases:read_write" })).toMatchObject({ status: 400 });
+  expect(await holder.post(TOKENS, { scopes: "databases:read_write" })).toMatchObject({ status: 400 });
 });
 
 test.each([
@@ -224,8 +224,8 @@ test.each(["token", "app", "client"] as const)(
     ).body;
     const { token: ofApp } = await consent(world, alice, client);
     const token = what === "token" ? (await alice.post<PersonalToken>(TOKENS, {})).body.token : ofApp;
-    const asking = world.as(token);
-    expect(await asking.post(TOKENS, {})).toMatchObject({ status: 200 });
+    const holder = world.as(token);
+    expect(await holder.post(TOKENS, {})).toMatchObject({ status: 200 });
 
     // As another process does it, before its word has come here.
     const now = world.time.now;
@@ -233,8 +233,8 @@ test.each(["token", "app", "client"] as const)(
     if (what === "app") await world.db.updateTable("app_grants").set({ revoked_at: now }).execute();
     if (what === "client") await world.db.updateTable("oauth_clients").set({ deleted_at: now }).execute();
 
-    expect(await asking.get("/v4/profile")).toMatchObject({ status: 200 });
-    expect(await asking.post(TOKENS, {})).toMatchObject({ status: 401 });
+    expect(await holder.get("/v4/profile")).toMatchObject({ status: 200 });
+    expect(await holder.post(TOKENS, {})).toMatchObject({ status: 401 });
   },
 );
 

@@ -1,16 +1,16 @@
 import type { ProfileChange } from "@moorage/contract";
 import { recordChange } from "#events/index.ts";
 import type { Principal } from "#identity/index.ts";
-import type { Letters } from "#mail/index.ts";
+import type { Mails } from "#mail/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { moveAddress, saveUserColumns, type UserColumns, type UserRow } from "#users/index.ts";
 import { lockOwnUser } from "./profile-store.ts";
 
-export type ProfileDeps = { db: Db; clock: Clock; letters: Letters };
+export type ProfileDeps = { db: Db; clock: Clock; mails: Mails };
 
 export const updateProfile = (
-  { db, clock, letters }: ProfileDeps,
+  { db, clock, mails }: ProfileDeps,
   by: Principal,
   change: ProfileChange,
 ): Promise<UserRow> =>
@@ -18,7 +18,7 @@ export const updateProfile = (
     const now = clock();
     const before = await lockOwnUser(tx, by);
     const after = await saveUserColumns(tx, before, columnsOf(before, change));
-    if (after.email !== before.email) await moveAddress(tx, letters, before);
+    if (after.email !== before.email) await moveAddress(tx, mails, before);
     await recordChange(tx, by, {
       audited: "update_profile",
       event: "profile_update",

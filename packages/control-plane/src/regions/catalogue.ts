@@ -46,17 +46,17 @@ export const listPlans = (db: Db | Tx): Promise<Plan[]> =>
 export const listEngineVersions = (db: Db | Tx): Promise<EngineVersion[]> =>
   db.selectFrom("engine_versions").selectAll().orderBy("id").execute();
 
-type Asked = { page: PageRequest; filter: Filter };
+type ListRequest = { page: PageRequest; filter: Filter };
 
-export const pageOfRegions = (db: Db, asked: Asked) =>
+export const pageOfRegions = (db: Db, request: ListRequest) =>
   listPage(regions(db), {
-    ...asked,
+    ...request,
     columns: { country: sql.ref("regions.country") },
     lastly: { by: "regions.id" },
   });
-export const pageOfPlans = (db: Db, asked: Asked, now: Date) =>
+export const pageOfPlans = (db: Db, request: ListRequest, now: Date) =>
   listPage(pricedPlans(db, now), {
-    ...asked,
+    ...request,
     columns: { deprecated: sql.ref("plans.deprecated") },
     lastly: { by: "plans.id" },
   });
@@ -99,9 +99,9 @@ const engineIds = (db: Db) =>
 export type EngineId = Pick<EngineVersion, "id" | "engine" | "version">;
 export const findEngineId = (db: Db, id: string): Promise<EngineId | undefined> =>
   engineIds(db).where("id", "=", id).executeTakeFirst();
-export const pageOfEngineIds = (db: Db, asked: Asked) =>
+export const pageOfEngineIds = (db: Db, request: ListRequest) =>
   listPage(engineIds(db), {
-    ...asked,
+    ...request,
     columns: { engine: sql.ref("engine"), version: sql.ref("version") },
     lastly: { by: "id" },
   });

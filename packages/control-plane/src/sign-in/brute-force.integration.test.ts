@@ -27,7 +27,7 @@ async function newTarget() {
     },
   });
   const customer = await world.customer();
-  await auth.givePassword(customer);
+  await auth.setPassword(customer);
   const signIn = async (ip: string, name = customer.username) => {
     const visitor = auth.visitor(ip);
     await visitor.get("/security");
@@ -167,16 +167,16 @@ test("codes of devices: twenty are looked at, and a device that asks too often i
       ...{ method: "POST", body: new URLSearchParams({ client_id: "moorage-cli", ...form }) },
       headers: { "x-forwarded-for": OWNER },
     });
-  const begin = () => post("/oauth/device_authorization", { scope: "*" });
-  const { device_code } = (await (await begin()).json()) as { device_code: string };
+  const startDevice = () => post("/oauth/device_authorization", { scope: "*" });
+  const { device_code } = (await (await startDevice()).json()) as { device_code: string };
   const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
   const polls = [];
   for (let n = 0; n < 4; n++)
     polls.push(((await (await post("/oauth/token", { grant_type, device_code })).json()) as { error: string }).error);
   expect(polls.slice(0, 2)).toEqual(["authorization_pending", "authorization_pending"]);
   expect(polls).toContain("slow_down");
-  const begun = [];
-  for (let n = 0; n < 40; n++) begun.push((await begin()).status);
-  expect(begun.filter((status) => status === 200)).toHaveLength(29);
-  expect(begun.at(-1)).toBe(429);
+  const started = [];
+  for (let n = 0; n < 40; n++) started.push((await startDevice()).status);
+  expect(started.filter((status) => status === 200)).toHaveLength(29);
+  expect(started.at(-1)).toBe(429);
 });

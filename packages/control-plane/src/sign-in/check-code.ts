@@ -21,7 +21,7 @@ export async function checkCode(
   }
   const user = await findUser(db, person);
   const isRight = user !== undefined && (await useCode(deps, person, user, code));
-  if (isRight) await throttle.giveBack(attempt);
+  if (isRight) await throttle.refund(attempt);
   await recordLogin(db, { at: clock(), person, address: ip, status: isRight ? "successful" : "failed" });
   return { outcome: isRight ? "right" : "wrong" };
 }

@@ -32,7 +32,7 @@ export async function checkPassword(
     await recordLogin(db, { at: clock(), person, address: ip, status: "failed" });
     return { outcome: "wrong" };
   }
-  await throttle.giveBack(attempt);
+  await throttle.refund(attempt);
   if (passwords.isOutdated(kept)) await replaceHash(db, personOf(user), kept, await passwords.hash(password));
   if (user.tfa_enabled_at === null) await recordLogin(db, { at: clock(), person, address: ip, status: "successful" });
   return { outcome: "right", user };

@@ -2,10 +2,10 @@ import type { Tx } from "#platform/db/database.ts";
 import type { SignInDeps } from "./deps.ts";
 import { dropLinks, findLink, takeLink } from "./password-links.ts";
 import { faultOfPassword } from "./password-rules.ts";
-import { tell } from "./tell.ts";
+import { recordSignInChange } from "./record-change.ts";
 import { findUser, lockUser, type Person, personOf, saveSignIn, type UserRow } from "./user-store.ts";
 
-export type ChooseDeps = Pick<SignInDeps, "db" | "clock" | "passwords" | "letters" | "endSessions">;
+export type ChooseDeps = Pick<SignInDeps, "db" | "clock" | "passwords" | "mails" | "endSessions">;
 /** `nobody`: the link is not good any more, or the user is gone. */
 export type Chosen = { outcome: "chosen" } | { outcome: "fault"; fault: string } | { outcome: "nobody" };
 
@@ -53,5 +53,5 @@ async function setPassword(tx: Tx, deps: ChooseDeps, user: UserRow, hash: string
   await saveSignIn(tx, person, { password_hash: hash, password_set_at: deps.clock() });
   await dropLinks(tx, person);
   await deps.endSessions(tx, person, keptSession);
-  await tell(tx, deps, user, "password_chosen");
+  await recordSignInChange(tx, deps, user, "password_chosen");
 }

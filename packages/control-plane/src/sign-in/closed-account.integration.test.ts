@@ -14,7 +14,7 @@ async function signIn(visitor: Visitor, name: string, password = PASSWORD) {
 }
 const newPerson = async (world: World, auth: AuthServer) => {
   const person = await world.customer();
-  await auth.givePassword(person);
+  await auth.setPassword(person);
   return person;
 };
 /** What differs from one page to the next, and from one name to another. */

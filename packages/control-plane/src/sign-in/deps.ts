@@ -1,5 +1,5 @@
 import type { Interactions } from "#auth/index.ts";
-import type { Letters } from "#mail/index.ts";
+import type { Mails } from "#mail/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { Sealer } from "#platform/seal.ts";
@@ -13,7 +13,7 @@ export type SignInDeps = {
   db: Db;
   clock: Clock;
   sealer: Sealer;
-  letters: Letters;
+  mails: Mails;
   throttle: Throttle;
   passwords: Passwords;
   interactions: Interactions;

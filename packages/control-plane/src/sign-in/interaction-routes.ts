@@ -16,10 +16,10 @@ const WRONG = "The user name or the password is not right.";
 const WRONG_CODE = "This code is not right, or was used before. Wait for the next one, or use a scratch code.";
 const WRONG_PASSKEY = "This passkey is not known here. Sign in with your password.";
 
-type Asked = FastifyRequest<{ Params: { uid: string } }>;
+type InteractionRequest = FastifyRequest<{ Params: { uid: string } }>;
 type Step = (
   interaction: Interaction,
-  request: Asked,
+  request: InteractionRequest,
   reply: FastifyReply,
   form: (...names: string[]) => Record<string, string>,
 ) => Promise<unknown>;
@@ -28,7 +28,7 @@ type Step = (
 export function interactionRoutes(app: FastifyInstance, deps: SignInDeps): void {
   const { db, interactions, formTokens } = deps;
 
-  const find = async (request: Asked, reply: FastifyReply): Promise<Interaction> => {
+  const find = async (request: InteractionRequest, reply: FastifyReply): Promise<Interaction> => {
     const interaction = await interactions.find(request, reply);
     if (interaction === undefined)
       throw new PageRefusal(
@@ -40,29 +40,29 @@ export function interactionRoutes(app: FastifyInstance, deps: SignInDeps): void 
   };
   const pathOf = ({ uid }: Interaction): string => `/interaction/${uid}`;
   /** A step of the sign-in or the consent, whichever this interaction is at; otherwise its right page is shown. */
-  const step = (path: string, wants: Interaction["wants"] | "any", take: Step): void => {
+  const step = (path: string, prompt: Interaction["prompt"] | "any", take: Step): void => {
     app.post<{ Params: { uid: string } }>(`/interaction/:uid/${path}`, async (request, reply) => {
       const interaction = await find(request, reply);
       const made = { for: "interaction", of: interaction.uid };
       // Whatever the step: a form that is not ours changes nothing, and learns nothing.
       formOf(deps, request, made, []);
-      if (wants !== "any" && interaction.wants !== wants) return reply.redirect(pathOf(interaction), 303);
+      if (prompt !== "any" && interaction.prompt !== prompt) return reply.redirect(pathOf(interaction), 303);
       return take(interaction, request, reply, (...names) => formOf(deps, request, made, names));
     });
   };
-  const at = ({ uid, app: asking }: Interaction) => ({
+  const at = ({ uid, app: requestingApp }: Interaction) => ({
     uid,
     token: formTokens.make("interaction", uid),
-    appLabel: asking?.label,
+    appLabel: requestingApp?.label,
   });
   const tooMany = (reply: FastifyReply, interaction: Interaction, seconds: number) =>
     sendTooMany(reply, seconds, pathOf(interaction));
-  const showSignIn = (reply: FastifyReply, interaction: Interaction, said: { fault?: string; name?: string } = {}) =>
-    sendPage(reply, signInPage({ ...at(interaction), ...said }));
+  const showSignIn = (reply: FastifyReply, interaction: Interaction, view: { fault?: string; name?: string } = {}) =>
+    sendPage(reply, signInPage({ ...at(interaction), ...view }));
 
   app.get<{ Params: { uid: string } }>("/interaction/:uid", async (request, reply) => {
     const interaction = await find(request, reply);
-    if (interaction.wants === "consent") return showConsent(deps, interaction, reply, at(interaction));
+    if (interaction.prompt === "consent") return showConsent(deps, interaction, reply, at(interaction));
     const half = await whoIsHalfWay(db, deps, interaction.uid);
     // Or who is signed in here, and is asked to prove it anew.
     const known = half ?? interaction.person;
@@ -133,11 +133,11 @@ async function showConsent(
   const user = person && (await findUser(db, person));
   if (app === undefined || user === undefined)
     throw new PageRefusal(400, "This page has expired", "Go back to where you came from and begin again.");
-  const asked = { ...at, username: user.username, scopes };
+  const consent = { ...at, username: user.username, scopes };
   return sendPage(
     reply,
     commandLine === undefined
-      ? consentPage({ ...asked, app })
-      : commandLineConsentPage({ ...asked, commandLine, redirectsTo: app.redirectsTo }),
+      ? consentPage({ ...consent, app })
+      : commandLineConsentPage({ ...consent, commandLine, redirectsTo: app.redirectsTo }),
   );
 }

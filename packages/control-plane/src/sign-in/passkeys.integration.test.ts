@@ -8,7 +8,7 @@ type Creation = { challenge: string; user: { id: string } };
 
 async function signedIn(world: World, auth: AuthServer) {
   const customer = await world.customer();
-  await auth.givePassword(customer);
+  await auth.setPassword(customer);
   const visitor = auth.visitor();
   await visitor.get("/security");
   await visitor.submit("/sign-in", { name: customer.username, password: PASSWORD });
@@ -94,11 +94,11 @@ test("a challenge is good once, and in the browser that asked", async () => {
   const { visitor } = await signedIn(world, auth);
   const { authenticator } = await addPasskey(auth, visitor);
   let answer = "";
-  const asked = await useOf(auth, (options) => {
+  const requestOptions = await useOf(auth, (options) => {
     answer = authenticator.get(options, { counter: 0 });
     return "";
   });
-  expect(asked.seen.status).toBe(400);
+  expect(requestOptions.seen.status).toBe(400);
   // Answered badly, it is used up: a good answer to it comes too late.
   const spent = await useOf(auth, (options) => authenticator.get(options, { verified: false, counter: 0 }));
   expect((await spent.send(authenticator.get(spent.options, { counter: 0 }))).status).toBe(400);

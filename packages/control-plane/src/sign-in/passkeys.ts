@@ -11,10 +11,10 @@ import { recordRefusal, type Wait } from "./check-password.ts";
 import type { SignInDeps } from "./deps.ts";
 import { deletePasskey, findPasskey, listPasskeys, type PasskeyRow, savePasskey, usePasskey } from "./passkey-store.ts";
 import { saveRecord, takeRecord } from "./record-store.ts";
-import { tell } from "./tell.ts";
+import { recordSignInChange } from "./record-change.ts";
 import { findUser, lockUser, type Person, personOf, type UserRow } from "./user-store.ts";
 
-type PasskeyDeps = Pick<SignInDeps, "db" | "clock" | "sealer" | "letters" | "throttle" | "authUrl">;
+type PasskeyDeps = Pick<SignInDeps, "db" | "clock" | "sealer" | "mails" | "throttle" | "authUrl">;
 
 const CHALLENGE_MINUTES = 5;
 /** EdDSA, ES256 and RS256: what authenticators have. */
@@ -87,7 +87,7 @@ export async function addPasskey(
       created_at: deps.clock(),
     });
     if (!isNew) return "known";
-    await tell(tx, deps, user, "passkey_added");
+    await recordSignInChange(tx, deps, user, "passkey_added");
     return "added";
   });
 }
@@ -95,7 +95,8 @@ export async function addPasskey(
 export const removePasskey = (deps: PasskeyDeps, person: Person, id: number): Promise<void> =>
   deps.db.transaction().execute(async (tx) => {
     const user = await lockUser(tx, person);
-    if (user !== undefined && (await deletePasskey(tx, person, id))) await tell(tx, deps, user, "passkey_removed");
+    if (user !== undefined && (await deletePasskey(tx, person, id)))
+      await recordSignInChange(tx, deps, user, "passkey_removed");
   });
 
 /** For `navigator.credentials.get`. It names no user: the authenticator offers those that it knows. */
@@ -121,7 +122,7 @@ export async function checkPasskey(
   const person = passkey && { accountId: passkey.account_id, userId: passkey.user_id };
   const user = person && (await findUser(db, person));
   const isRight = passkey !== undefined && user !== undefined && (await answers(deps, passkey, user, uid, response));
-  if (isRight) await throttle.giveBack(attempt);
+  if (isRight) await throttle.refund(attempt);
   await recordLogin(db, { at: clock(), person, address: ip, status: isRight ? "successful" : "failed" });
   return isRight ? { outcome: "right", user } : { outcome: "wrong" };
 }

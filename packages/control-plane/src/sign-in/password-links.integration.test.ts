@@ -92,7 +92,7 @@ test("a new password signs out every browser, and two-factor sign-in stays on", 
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await world.customer();
-  await auth.givePassword(customer);
+  await auth.setPassword(customer);
   const signedIn = auth.visitor();
   await signedIn.get("/security");
   await signedIn.submit("/sign-in", { name: customer.username, password: PASSWORD });
@@ -120,7 +120,7 @@ test("changed on the security page, this browser stays signed in and others do n
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await world.customer();
-  await auth.givePassword(customer);
+  await auth.setPassword(customer);
   const [here, there] = [auth.visitor(), auth.visitor()];
   for (const visitor of [here, there]) {
     await visitor.get("/security");
@@ -143,21 +143,25 @@ test("who forgot their password is answered alike, user or not, and asks the out
   const log = createLog("test", "silent");
   await using auth = await newAuthServer(world, { throttle: createThrottle({ shared: await valkey.limits(), log }) });
   const customer = await world.customer();
-  const ask = async (name: string) => {
+  const requestLink = async (name: string) => {
     const visitor = auth.visitor();
     await visitor.get("/forgot");
     return visitor.submit("/forgot", { name });
   };
-  const [known, unknown] = [await ask(customer.username), await ask("nobody")];
+  const [known, unknown] = [await requestLink(customer.username), await requestLink("nobody")];
   expect(unknown.html).toBe(known.html);
   expect([known.status, unknown.status]).toEqual([200, 200]);
-  const mails = await world.db.selectFrom("mails").select("letter").execute();
+  const mails = await world.db.selectFrom("mails").select("message").execute();
   expect(mails).toHaveLength(2);
   expect(JSON.stringify(mails)).not.toContain(customer.username);
 
   // A mailbox is not filled by strangers.
   for (const name of [customer.username, "nobody"])
-    expect([(await ask(name)).status, (await ask(name)).status, (await ask(name)).status]).toEqual([200, 200, 429]);
+    expect([
+      (await requestLink(name)).status,
+      (await requestLink(name)).status,
+      (await requestLink(name)).status,
+    ]).toEqual([200, 200, 429]);
 });
 
 test("only the hash of a link lies in the database", async () => {

@@ -16,7 +16,7 @@ export const NOT_THE_SAME = "The two are not the same. Type the new password twi
 
 /** Asking for a link, and choosing a password by one. */
 export function passwordRoutes(app: FastifyInstance, deps: SignInDeps): void {
-  const { db, clock, throttle, letters, formTokens, interactions } = deps;
+  const { db, clock, throttle, mails, formTokens, interactions } = deps;
   const cookie = linkCookie(deps.authUrl);
 
   app.get("/forgot", async (_request, reply) => sendPage(reply, forgotPage({ token: formTokens.make("forgot", "") })));
@@ -26,7 +26,7 @@ export function passwordRoutes(app: FastifyInstance, deps: SignInDeps): void {
     const { name } = formOf(deps, request, { for: "forgot", of: "" }, ["name"]);
     const seconds = await throttle.take({ at: "forgot", who: name, ip: request.ip });
     if (seconds > 0) return sendTooMany(reply, seconds, "/forgot");
-    await letters.resetRequested(db, { name: name.slice(0, LONGEST_NAME) });
+    await mails.resetRequested(db, { name: name.slice(0, LONGEST_NAME) });
     return sendPage(reply, forgotDonePage());
   });
 

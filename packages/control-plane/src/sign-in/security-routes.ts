@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { toString as qrCode } from "qrcode";
 import { DomainError, notFound } from "#platform/errors.ts";
-import { always } from "#platform/http/once.ts";
+import { noKey } from "#platform/http/idempotency.ts";
 import type { OwnTokens } from "#profile/index.ts";
 import { chooseSignedIn } from "./choose-password.ts";
 import { newCredential } from "./credential.ts";
@@ -19,7 +19,7 @@ import { confirmTwoFactor, disableTwoFactor, offeredSeed, offerTwoFactor } from 
 import { countScratchCodes, findUser, type Person, type UserRow } from "./user-store.ts";
 
 type Signed = { person: Person; uid: string; signedInAt: Date; user: UserRow };
-type Said = Pick<SecurityView, "done" | "fault" | "passwordFault">;
+type Messages = Pick<SecurityView, "done" | "fault" | "passwordFault">;
 
 /** How one signs in is only changed by somebody who just did. */
 const FRESH_MS = 10 * 60_000;
@@ -55,7 +55,7 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
       return run(signed, request, reply, (...names) => formOf(deps, request, made, names));
     });
   };
-  const show = async (reply: FastifyReply, signed: Signed, said: Said = {}): Promise<FastifyReply> => {
+  const show = async (reply: FastifyReply, signed: Signed, messages: Messages = {}): Promise<FastifyReply> => {
     const user = (await findUser(db, signed.person)) ?? signed.user;
     const passkeys = await listPasskeys(db, signed.person);
     const tokens = await deps.tokens.list(signed.person);
@@ -71,7 +71,7 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
           ...{ id, label, created: created_at, used: used_at },
         })),
         tokens: tokens.map((token) => viewOfToken(token, clock())),
-        ...said,
+        ...messages,
       }),
     );
   };
@@ -93,9 +93,9 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
   change("tokens", async (signed, _request, reply, form) => {
     const given = form(...fields);
     const read = readTokenForm(given, clock());
-    if (read.wanted === undefined)
+    if (read.newToken === undefined)
       return sendPage(reply.status(400), newTokenPage({ token: tokenOf(signed), form: given, faults: read.faults }));
-    const { row, token } = await deps.tokens.create(signed.person, read.wanted);
+    const { row, token } = await deps.tokens.create(signed.person, read.newToken);
     return sendPage(reply, tokenCreatedPage({ label: row.label, token, apiUrl: deps.publicUrl }));
   });
 
@@ -118,7 +118,7 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
   });
 
   change("tfa", async ({ person }, _request, reply) => {
-    await offerTwoFactor(deps, person, always, () => ({}));
+    await offerTwoFactor(deps, person, noKey, () => ({}));
     return reply.redirect(`${HOME}/tfa`, 303);
   });
 
@@ -143,7 +143,7 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
   change("tfa/confirm", async (signed, _request, reply, form) => {
     const code = digitsOf(form("code")["code"] ?? "") ?? "";
     try {
-      return sendPage(reply, scratchCodesPage(await confirmTwoFactor(deps, signed.person, code, always, (all) => all)));
+      return sendPage(reply, scratchCodesPage(await confirmTwoFactor(deps, signed.person, code, noKey, (all) => all)));
     } catch (error) {
       const secret = offeredSeed(deps, signed.user);
       if (!(error instanceof DomainError) || error.kind !== "invalid" || secret === undefined) throw error;
@@ -153,7 +153,7 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
   });
 
   change("tfa/disable", async (signed, _request, reply) => {
-    await disableTwoFactor(deps, signed.person, always);
+    await disableTwoFactor(deps, signed.person, noKey);
     return show(reply, signed, { done: "Two-factor sign-in is off." });
   });
 

@@ -11,7 +11,7 @@ const WRONG = "The user name or the password is not right.";
 /** A user with a password, and the server to sign in at. */
 async function newPerson(world: World, auth: AuthServer, options = {}): Promise<Customer> {
   const customer = await world.customer(options);
-  await auth.givePassword(customer);
+  await auth.setPassword(customer);
   return customer;
 }
 const codeOf = (secret: string, world: World, seconds = 0): string =>
@@ -65,8 +65,8 @@ test("the session after signing in is not the one before it", async () => {
   world.time.now = new Date(world.time.now.getTime() + 11 * 60_000);
   // A change after so long asks for the password again.
   await visitor.get("/security");
-  const asked = await visitor.submit("/security/tfa");
-  expect(asked.url.pathname).toMatch(/^\/interaction\//);
+  const offered = await visitor.submit("/security/tfa");
+  expect(offered.url.pathname).toMatch(/^\/interaction\//);
   await visitor.submit("/sign-in", { name: customer.username, password: PASSWORD });
   expect(session()?.value).not.toBe(first);
 });

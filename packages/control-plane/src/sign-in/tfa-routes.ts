@@ -5,19 +5,22 @@ import { confirmTwoFactor, disableTwoFactor, offerTwoFactor, type TwoFactorDeps 
 
 /** Two-factor sign-in by the tenants' interface. */
 export function tfaRoutes(app: FastifyInstance, deps: RouteDeps & TwoFactorDeps): void {
-  route(app, deps, enableTfa, ({ principal, once }) =>
-    offerTwoFactor(deps, personOf(principal), once, ({ secret, until }) => ({ secret, expiry: toTimestamp(until) })),
+  route(app, deps, enableTfa, ({ principal, idempotency }) =>
+    offerTwoFactor(deps, personOf(principal), idempotency, ({ secret, until }) => ({
+      secret,
+      expiry: toTimestamp(until),
+    })),
   );
 
-  route(app, deps, confirmTfa, ({ principal, body, once }) =>
-    confirmTwoFactor(deps, personOf(principal), body.tfa_code, once, (codes) => ({
+  route(app, deps, confirmTfa, ({ principal, body, idempotency }) =>
+    confirmTwoFactor(deps, personOf(principal), body.tfa_code, idempotency, (codes) => ({
       scratch: codes[0] as string,
       scratch_codes: codes,
     })),
   );
 
-  route(app, deps, disableTfa, async ({ principal, once }) => {
-    await disableTwoFactor(deps, personOf(principal), once);
+  route(app, deps, disableTfa, async ({ principal, idempotency }) => {
+    await disableTwoFactor(deps, personOf(principal), idempotency);
     return {};
   });
 }

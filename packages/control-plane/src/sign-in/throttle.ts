@@ -54,7 +54,7 @@ export type Throttle = {
   /** Seconds to wait; 0: it may be tried, and is counted. */
   take(attempt: Attempt): Promise<number>;
   /** It was right, so it does not count; and what this network spent at this user before it is forgiven. */
-  giveBack(attempt: Attempt): Promise<void>;
+  refund(attempt: Attempt): Promise<void>;
   close(): void;
 };
 
@@ -69,9 +69,9 @@ export function createThrottle({ shared, log }: { shared: SharedLimits; log: Log
       );
       return allowed ? 0 : retryAfter;
     },
-    async giveBack(attempt) {
+    async refund(attempt) {
       const cells = cellsOf(attempt);
-      await spent.give(
+      await spent.refund(
         cells.map(({ key }) => key),
         cells.map(({ of, limit }) => (of === "pair" ? limit.perSeconds * 1000 : intervalMs(limit))),
       );
@@ -81,7 +81,7 @@ export function createThrottle({ shared, log }: { shared: SharedLimits; log: Log
 }
 
 /** For tests that are about something else. */
-export const createNoThrottle = (): Throttle => ({ take: async () => 0, giveBack: async () => {}, close: () => {} });
+export const createNoThrottle = (): Throttle => ({ take: async () => 0, refund: async () => {}, close: () => {} });
 
 /** What was typed as a name may be a password: only its hash leaves this process. */
 function cellsOf({ at, ip, who }: Attempt): { of: keyof Budget; key: string; limit: Limit }[] {

@@ -34,7 +34,7 @@ async function measure(passwords: Passwords, pairs: number): Promise<Measured> {
   await using world = await newWorld();
   await using auth = await newAuthServer(world, { passwords });
   const customer = await world.customer();
-  await auth.givePassword(customer);
+  await auth.setPassword(customer);
   const visitor = auth.visitor();
   await visitor.get("/security");
   const form = visitor.form("/sign-in");
@@ -60,14 +60,14 @@ async function measure(passwords: Passwords, pairs: number): Promise<Measured> {
   return { median: median(all), ...interval(differences) };
 }
 
-const said = (what: string, pairs: number, { median: middle, from, to }: Measured): string =>
+const summaryOf = (what: string, pairs: number, { median: middle, from, to }: Measured): string =>
   `${what}: ${pairs} pairs, median ${middle.toFixed(2)} ms; unknown less wrong: 95 % in [${from.toFixed(3)}, ${to.toFixed(3)}] ms, width ${((100 * (to - from)) / middle).toFixed(2)} % of the median`;
 
 test(
   "an unknown name takes as long as a wrong password",
   async () => {
     const measured = await measure(createPasswords(), PAIRS);
-    console.log(said("as it is", PAIRS, measured));
+    console.log(summaryOf("as it is", PAIRS, measured));
     const { away, width } = isWhole ? { away: 0, width: 0.05 } : { away: 0.1, width: 1 };
     expect(Math.max(measured.from, -measured.to, 0)).toBeLessThanOrEqual(away * measured.median);
     expect(measured.to - measured.from).toBeLessThan(width * measured.median);
@@ -81,6 +81,6 @@ test("the measurement sees an early return", async () => {
     { ...passwords, matches: async (kept, password) => kept !== null && passwords.matches(kept, password) },
     60,
   );
-  console.log(said("early return", 60, early));
+  console.log(summaryOf("early return", 60, early));
   expect(early.to).toBeLessThan(-0.3 * early.median);
 });

@@ -16,8 +16,8 @@ export const fields = ["label", "what", "expiry", ...usedAreas.map(fieldOf)];
 export type TokenForm = Readonly<Record<string, string>>;
 export type TokenFaults = { label?: string; what?: string; expiry?: string };
 type Read =
-  | { wanted: { label: string; scopes: string[]; expires: Date | null } }
-  | { wanted: undefined; faults: TokenFaults };
+  | { newToken: { label: string; scopes: string[]; expires: Date | null } }
+  | { newToken: undefined; faults: TokenFaults };
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -37,9 +37,9 @@ export function readTokenForm(form: TokenForm, now: Date): Read {
     ...(Array.isArray(scopes) ? {} : { what: scopes }),
     ...(Object.hasOwn(lasting, expiry) ? {} : { expiry: "Choose how long the token lasts." }),
   };
-  if (!Array.isArray(scopes) || Object.keys(faults).length > 0) return { wanted: undefined, faults };
+  if (!Array.isArray(scopes) || Object.keys(faults).length > 0) return { newToken: undefined, faults };
   const expires = expiry === "never" ? null : new Date(now.getTime() + Number(expiry) * DAY_MS);
-  return { wanted: { label, scopes, expires } };
+  return { newToken: { label, scopes, expires } };
 }
 
 function scopesOf(what: string | undefined, chosen: string[]): string[] | string {

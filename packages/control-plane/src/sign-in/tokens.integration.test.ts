@@ -17,13 +17,13 @@ afterAll(async () => {
 type Customer = Awaited<ReturnType<World["customer"]>>;
 async function signedIn(person?: Customer) {
   const customer = person ?? (await world.customer());
-  await auth.givePassword(customer);
+  await auth.setPassword(customer);
   const visitor = auth.visitor();
   await visitor.get("/security");
   await visitor.submit("/sign-in", { name: customer.username, password: PASSWORD });
   return { customer, visitor };
 }
-const asked = { label: "Terraform", what: "all", expiry: "90" };
+const tokenForm = { label: "Terraform", what: "all", expiry: "90" };
 const tokenOn = (html: string): string => />([0-9a-f]{64})<\/textarea>/.exec(html)?.[1] ?? "";
 const tokensOf = async (person: Customer): Promise<PersonalToken[]> =>
   (await person.get<{ data: PersonalToken[] }>("/v4/profile/tokens")).body.data;
@@ -35,7 +35,7 @@ test("a person creates a token on the security page, sees it once, uses it and r
   expect((await visitor.get("/security")).html).toContain("/security/tokens/new");
   await visitor.get("/security/tokens/new");
 
-  const made = await visitor.submit("/security/tokens", asked);
+  const made = await visitor.submit("/security/tokens", tokenForm);
 
   const token = tokenOn(made.html);
   expect(made.html).toContain("moorage login --token --url https://api.example.com");
@@ -56,9 +56,9 @@ test("a person creates a token on the security page, sees it once, uses it and r
 });
 
 test.each([
-  [{ ...asked, what: "view" }, /^account:read_only .*databases:read_only events:read_only/],
+  [{ ...tokenForm, what: "view" }, /^account:read_only .*databases:read_only events:read_only/],
   [
-    { ...asked, what: "some", area_databases: "read_write", area_events: "read_only" },
+    { ...tokenForm, what: "some", area_databases: "read_write", area_events: "read_only" },
     /^databases:read_write events:read_only$/,
   ],
 ])("the choice %j becomes the scopes %s", async (form, scopes) => {
@@ -69,11 +69,11 @@ test.each([
 });
 
 test.each([
-  [{ ...asked, label: "" }, "Give the token a name"],
-  [{ ...asked, what: "" }, "Choose what the token may do"],
-  [{ ...asked, what: "some" }, "at least once"],
-  [{ ...asked, area_databases: "read_only" }, "You chose single areas as well"],
-  [{ ...asked, expiry: "1000000" }, "Choose how long"],
+  [{ ...tokenForm, label: "" }, "Give the token a name"],
+  [{ ...tokenForm, what: "" }, "Choose what the token may do"],
+  [{ ...tokenForm, what: "some" }, "at least once"],
+  [{ ...tokenForm, area_databases: "read_only" }, "You chose single areas as well"],
+  [{ ...tokenForm, expiry: "1000000" }, "Choose how long"],
 ])("for %j no token is made, and the page says what is missing and keeps the rest", async (form, fault) => {
   const { customer, visitor } = await signedIn();
   await visitor.get("/security/tokens/new");
@@ -88,7 +88,7 @@ test("ten minutes after signing in the password is asked for again before a toke
   try {
     await visitor.get("/security/tokens/new");
     world.time.now = new Date(before.getTime() + 11 * 60_000);
-    const seen = await visitor.submit("/security/tokens", asked);
+    const seen = await visitor.submit("/security/tokens", tokenForm);
     expect(seen.url.pathname).toMatch(/^\/interaction\//);
     expect((await visitor.get("/security/tokens/new")).url.pathname).toMatch(/^\/interaction\//);
     expect(await tokensOf(customer)).toHaveLength(1);
@@ -113,8 +113,8 @@ test("a form of another site creates no token", async () => {
   await visitor.get("/security/tokens/new");
   const hidden = visitor.form("/security/tokens")?.hidden ?? {};
   const seen = [
-    await visitor.post("/security/tokens", { ...hidden, ...asked }, { origin: "https://evil.example" }),
-    await visitor.post("/security/tokens", { ...asked, form_token: "guessed" }),
+    await visitor.post("/security/tokens", { ...hidden, ...tokenForm }, { origin: "https://evil.example" }),
+    await visitor.post("/security/tokens", { ...tokenForm, form_token: "guessed" }),
   ];
   expect(seen.map(({ status }) => status)).toEqual([403, 403]);
   expect(await tokensOf(customer)).toHaveLength(1);
@@ -124,7 +124,7 @@ test("a restricted user creates a token too, which may do no more than the user"
   const owner = await world.customer();
   const { visitor } = await signedIn(await world.colleague(owner.accountId, { restricted: true }));
   await visitor.get("/security/tokens/new");
-  const token = tokenOn((await visitor.submit("/security/tokens", asked)).html);
+  const token = tokenOn((await visitor.submit("/security/tokens", tokenForm)).html);
   expect((await world.as(token).get("/v4/profile")).status).toBe(200);
   expect((await world.as(token).get("/v4/account/users")).status).toBe(403);
 });
@@ -138,7 +138,7 @@ test("with 500 tokens there is no other, and the page says so", async () => {
   }));
   await world.db.insertInto("tokens").values(rows).execute();
   await visitor.get("/security/tokens/new");
-  const seen = await visitor.submit("/security/tokens", asked);
+  const seen = await visitor.submit("/security/tokens", tokenForm);
   expect([seen.status, seen.html]).toEqual([400, expect.stringContaining("500")]);
 });
 

@@ -1,13 +1,13 @@
 import type { Tx } from "#platform/db/database.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import type { SignInDeps } from "./deps.ts";
 import { openSeed, sealSeed } from "./seed.ts";
-import { tell } from "./tell.ts";
+import { recordSignInChange } from "./record-change.ts";
 import { hashOfScratchCode, newScratchCodes, newSeed, stepOf } from "./totp.ts";
 import { lockUser, type Person, personOf, replaceScratchCodes, saveSignIn, type UserRow } from "./user-store.ts";
 
-export type TwoFactorDeps = Pick<SignInDeps, "db" | "clock" | "sealer" | "letters">;
+export type TwoFactorDeps = Pick<SignInDeps, "db" | "clock" | "sealer" | "mails">;
 
 const OFFERED_MS = 3_600_000;
 
@@ -15,18 +15,18 @@ const OFFERED_MS = 3_600_000;
 export const offerTwoFactor = <Reply>(
   { db, clock, sealer }: TwoFactorDeps,
   person: Person,
-  once: Once,
+  idempotency: Idempotency,
   replyOf: (offer: { secret: string; until: Date }) => Reply,
 ): Promise<Reply> =>
   db.transaction().execute(async (tx) => {
-    await once.claim(tx);
+    await idempotency.claim(tx);
     requireOff(await lock(tx, person));
     const secret = newSeed();
     const until = new Date(clock().getTime() + OFFERED_MS);
     const columns = { tfa_offered_secret: sealSeed(sealer, person, secret), tfa_offered_until: until };
     await saveSignIn(tx, person, columns);
     const reply = replyOf({ secret, until });
-    await once.keep(tx, reply);
+    await idempotency.keep(tx, reply);
     return reply;
   });
 
@@ -42,11 +42,11 @@ export const confirmTwoFactor = <Reply>(
   deps: TwoFactorDeps,
   person: Person,
   code: string,
-  once: Once,
+  idempotency: Idempotency,
   replyOf: (scratchCodes: string[]) => Reply,
 ): Promise<Reply> =>
   deps.db.transaction().execute(async (tx) => {
-    await once.claim(tx);
+    await idempotency.claim(tx);
     const user = await lock(tx, person);
     requireOff(user);
     const seed = offeredSeed(deps, user);
@@ -70,29 +70,29 @@ export const confirmTwoFactor = <Reply>(
       tfa_offered_until: null,
     });
     await replaceScratchCodes(tx, person, scratchCodes.map(hashOfScratchCode));
-    await tell(tx, deps, user, "tfa_enabled");
+    await recordSignInChange(tx, deps, user, "tfa_enabled");
     const reply = replyOf(scratchCodes);
-    await once.keep(tx, reply);
+    await idempotency.keep(tx, reply);
     return reply;
   });
 
 /** Whoever has it off already is where they want to be. */
-export const disableTwoFactor = (deps: TwoFactorDeps, person: Person, once: Once): Promise<void> =>
+export const disableTwoFactor = (deps: TwoFactorDeps, person: Person, idempotency: Idempotency): Promise<void> =>
   deps.db.transaction().execute(async (tx) => {
-    await once.claim(tx);
+    await idempotency.claim(tx);
     await turnOff(tx, deps, person);
-    await once.keep(tx, {});
+    await idempotency.keep(tx, {});
   });
 
 /** For somebody who has neither the authenticator nor a scratch code any more, and whom the operator knows. */
 export const createTwoFactorRescue =
-  (deps: Pick<TwoFactorDeps, "clock" | "letters">) =>
+  (deps: Pick<TwoFactorDeps, "clock" | "mails">) =>
   (tx: Tx, person: Person): Promise<void> =>
     turnOff(tx, deps, person, "operator");
 
 async function turnOff(
   tx: Tx,
-  deps: Pick<TwoFactorDeps, "clock" | "letters">,
+  deps: Pick<TwoFactorDeps, "clock" | "mails">,
   person: Person,
   by?: "operator",
 ): Promise<void> {
@@ -100,7 +100,7 @@ async function turnOff(
   const none = { tfa_secret: null, tfa_enabled_at: null, tfa_last_step: null };
   await saveSignIn(tx, person, { ...none, tfa_offered_secret: null, tfa_offered_until: null });
   await replaceScratchCodes(tx, person, []);
-  if (user.tfa_enabled_at !== null) await tell(tx, deps, user, "tfa_disabled", by);
+  if (user.tfa_enabled_at !== null) await recordSignInChange(tx, deps, user, "tfa_disabled", by);
 }
 
 async function lock(tx: Tx, person: Person): Promise<UserRow> {

@@ -9,11 +9,12 @@ type Customer = Awaited<ReturnType<World["customer"]>>;
 type Host = Awaited<ReturnType<World["host"]>>;
 
 /** What the host of the newest node is told. */
-export const wantedSpec = async (world: World): Promise<NodeSpec> => (await world.nodes()).at(-1)?.wanted as NodeSpec;
+export const desiredSpec = async (world: World): Promise<NodeSpec> =>
+  (await world.nodes()).at(-1)?.desired_spec as NodeSpec;
 
 /** Created, placed, observed running because its host says so, settled. */
 export const activeDatabase = (world: World, customer: Customer, host: Host, change: object = {}) =>
-  madeActive(world, customer, change, async () => host.report(await wantedSpec(world), "running"));
+  madeActive(world, customer, change, async () => host.report(await desiredSpec(world), "running"));
 
 /** The same, on the host of an agent that polls. */
 export const activeOnAgent = (world: World, customer: Customer, agent: SimulatedAgent, change: object = {}) =>
@@ -56,21 +57,25 @@ const isAsynchronous = ({ cluster }: NodeSpec): boolean => cluster?.replication 
 
 /** Every host says of its member what its spec asks for, the first one first. Those that follow have to hear first. */
 export async function reportMembers(world: World, hosts: readonly Host[]): Promise<void> {
-  const found = (await world.nodes()).filter(({ wanted, released_at }) => wanted !== null && released_at === null);
+  const found = (await world.nodes()).filter(
+    ({ desired_spec, released_at }) => desired_spec !== null && released_at === null,
+  );
   const nodes = found.sort((a, b) => a.ordinal - b.ordinal);
-  const rounds = nodes.some(({ wanted }) => isAsynchronous(wanted as NodeSpec)) ? [nodes, nodes, nodes] : [nodes];
+  const rounds = nodes.some(({ desired_spec }) => isAsynchronous(desired_spec as NodeSpec))
+    ? [nodes, nodes, nodes]
+    : [nodes];
   for (const node of rounds.flat()) {
-    const spec = node.wanted as NodeSpec;
+    const spec = node.desired_spec as NodeSpec;
     const state = spec.tombstone !== undefined ? "gone" : spec.power === "off" ? "stopped" : "running";
-    const { state: instead = state, ...said } = simulateMember(spec);
-    await hosts.find(({ id }) => id === node.host_id)?.report(spec, instead, said);
+    const { state: instead = state, ...reported } = simulateMember(spec);
+    await hosts.find(({ id }) => id === node.host_id)?.report(spec, instead, reported);
   }
 }
 
 async function madeActive(world: World, customer: Customer, change: object, observe: () => Promise<unknown>) {
   const { body } = await customer.create(change);
   const { id } = await world.lastOperation();
-  await world.activities.wantNodes(id);
+  await world.activities.setDesiredNodes(id);
   await observe();
   await world.activities.settleProvision(id, { done: true });
   return { ...body, url: `${INSTANCES}/${body.id}` };
@@ -81,7 +86,7 @@ export const HOME = ["203.0.113.7"];
 export const OFFICE = ["198.51.100.0/24", "2001:db8::/32"];
 
 /** One active database on one host, which lets HOME in. */
-export async function staged(world: World) {
+export async function databaseFixture(world: World) {
   const [alice, host] = [await world.customer(), await world.host()];
   return { alice, host, database: await activeDatabase(world, alice, host, { allow_list: HOME }) };
 }

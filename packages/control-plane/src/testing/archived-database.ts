@@ -36,8 +36,8 @@ async function archivedDatabase(world: World, gateway: Gateway, owner?: Customer
     .execute();
   const customer = owner ?? (await world.customer());
   const { id } = (await customer.create()).body;
-  await world.activities.wantNodes((await world.lastOperation()).id);
-  const spec = (await world.nodes()).at(-1)?.wanted as NodeSpec;
+  await world.activities.setDesiredNodes((await world.lastOperation()).id);
+  const spec = (await world.nodes()).at(-1)?.desired_spec as NodeSpec;
   const { node, data: { timeline } = { timeline: "" } } = spec;
   const call = <Body = Record<string, unknown>>(path: string, message: object) =>
     gateway.post<Body>(host, path, { node, ...message });
@@ -48,7 +48,8 @@ async function archivedDatabase(world: World, gateway: Gateway, owner?: Customer
     const { status } = await fetch(given.urls[0] as string, { method: "PUT", body });
     if (status !== 200) throw new Error(`The object store answered ${status}.`);
   };
-  const tell = (told: object) => gateway.post(host, "/v1/archived", { nodes: [{ node, timeline, ...told }] });
+  const reportArchived = (archived: object) =>
+    gateway.post(host, "/v1/archived", { nodes: [{ node, timeline, ...archived }] });
   const minute = (n: number): string => new Date(world.time.now.getTime() + n * 60_000).toISOString();
 
   const uploadCopy = async (from: number, to: number, parts = ["one", "two"]): Promise<ArchivedCopy> => {
@@ -73,5 +74,19 @@ async function archivedDatabase(world: World, gateway: Gateway, owner?: Customer
   };
   const prefix = `accounts/${customer.accountId}/databases/${id}/timelines/${timeline}/`;
 
-  return { host, customer, id, node, timeline, spec, prefix, call, upload, uploadCopy, uploadLog, tell, minute };
+  return {
+    host,
+    customer,
+    id,
+    node,
+    timeline,
+    spec,
+    prefix,
+    call,
+    upload,
+    uploadCopy,
+    uploadLog,
+    reportArchived,
+    minute,
+  };
 }

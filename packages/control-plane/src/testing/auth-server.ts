@@ -44,7 +44,7 @@ export async function newAuthServer(world: World, settings: Settings = {}) {
   return {
     authUrl,
     visitor: (ip?: string) => newVisitor(authUrl, ip),
-    async givePassword({ accountId, userId }: { accountId: number; userId: number }): Promise<void> {
+    async setPassword({ accountId, userId }: { accountId: number; userId: number }): Promise<void> {
       await world.db
         .updateTable("users")
         .set({ password_hash: await hashOfPassword, password_set_at: world.time.now })

@@ -42,7 +42,7 @@ function signInAsAnybody(app: FastifyInstance, interactions: Interactions): void
 }
 
 export type App = { id: string; secret: string; redirectUri: string; public: boolean };
-type Asked = Record<string, string | undefined>;
+type AuthorizeQuery = Record<string, string | undefined>;
 
 /** The authorization server on a port of its own, over the world's database. */
 export async function startAuth(world: World, settings: { authUrl?: string; publicUrl?: string } = {}) {
@@ -64,7 +64,7 @@ export async function startAuth(world: World, settings: { authUrl?: string; publ
         deviceSignedIn: () => "the command line is signed in",
       },
       loginTokens: createLoginTokens({ db: world.db, clock: () => new Date() }),
-      deviceLimits: { begin: async () => 0, typeCode: async () => 0, poll: async () => 0 },
+      deviceLimits: { start: async () => 0, typeCode: async () => 0, poll: async () => 0 },
       authUrl: settings.authUrl ?? url,
       publicUrl: settings.publicUrl,
     },
@@ -89,9 +89,9 @@ export async function startAuth(world: World, settings: { authUrl?: string; publ
     browser: () => newBrowser(url),
 
     async newApp(owner: Awaited<ReturnType<World["customer"]>>, change: object = {}): Promise<App> {
-      const asked = { label: "An app", redirect_uri: BACK, public: false, ...change };
-      const { body } = await owner.post<{ id: string; secret: string }>("/v4/account/oauth-clients", asked);
-      return { ...body, redirectUri: asked.redirect_uri, public: asked.public };
+      const newClient = { label: "An app", redirect_uri: BACK, public: false, ...change };
+      const { body } = await owner.post<{ id: string; secret: string }>("/v4/account/oauth-clients", newClient);
+      return { ...body, redirectUri: newClient.redirect_uri, public: newClient.public };
     },
 
     async [Symbol.asyncDispose]() {
@@ -107,7 +107,7 @@ export const newProof = () => {
   return { verifier, challenge: createHash("sha256").update(verifier).digest("base64url") };
 };
 
-export const authorizePath = (params: Asked): string => {
+export const authorizePath = (params: AuthorizeQuery): string => {
   const given = Object.entries(params).filter((pair): pair is [string, string] => pair[1] !== undefined);
   return `/oauth/authorize?${new URLSearchParams(given).toString()}`;
 };
@@ -118,7 +118,7 @@ type Reached = { reply: Response; back: URL | undefined; shown: Interaction[] };
 export const authorize = async (
   browser: AuthBrowser,
   person: Person,
-  params: Asked,
+  params: AuthorizeQuery,
   answer: Answer = "consent",
 ): Promise<Reached> => goOn(browser, person, await browser.get(authorizePath(params)), answer);
 
@@ -141,7 +141,7 @@ export async function goOn(
     const interaction = (await (await browser.get(to.pathname)).json()) as Interaction;
     shown.push(interaction);
     reply =
-      interaction.wants === "sign-in"
+      interaction.prompt === "sign-in"
         ? await browser.post(`${to.pathname}/sign-in`, {
             ...{ accountId: String(person.accountId), userId: String(person.userId) },
           })
@@ -165,7 +165,7 @@ export async function codeFor(
   auth: Auth,
   app: App,
   person: Person,
-  change: Asked = {},
+  change: AuthorizeQuery = {},
   browser: AuthBrowser = auth.browser(),
 ): Promise<{ code: string; verifier: string; browser: AuthBrowser }> {
   const { verifier, challenge } = newProof();
@@ -200,7 +200,7 @@ export const refresh = (auth: Auth, app: App, token: string, change: Record<stri
     }),
   );
 
-export async function tokensFor(auth: Auth, app: App, person: Person, change: Asked = {}): Promise<Tokens> {
+export async function tokensFor(auth: Auth, app: App, person: Person, change: AuthorizeQuery = {}): Promise<Tokens> {
   const reply = await exchange(auth, app, await codeFor(auth, app, person, change));
   if (reply.status !== 200) throw new Error(`No token came back: ${await reply.text()}`);
   return (await reply.json()) as Tokens;

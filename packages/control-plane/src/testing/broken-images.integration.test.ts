@@ -19,7 +19,7 @@ afterAll(async () => {
 const sha256 = (bytes: Uint8Array): Buffer => createHash("sha256").update(bytes).digest();
 
 /** One available image of three chunks, the second of zeros, in both stores; and what is said of it. */
-async function stage(world: World) {
+async function imageFixture(world: World) {
   const shelves: Shelf[] = Object.entries(stores).map(([name, { objects }]) => ({ ...objects, name }));
   for (const { objects } of Object.values(stores)) await objects.deleteAll("");
   const { accountId } = await world.customer();
@@ -33,7 +33,7 @@ async function stage(world: World) {
   const manifest = JSON.stringify({
     ...{ format: 1, raw_bytes: raw.length, raw_sha256: sha256(raw).toString("hex") },
     ...{ kept_bytes: CHUNK_BYTES + 1024 * 1024, stored_bytes: stored },
-    chunks: kept.map(({ object: _, ...told }) => told),
+    chunks: kept.map(({ object: _, ...expected }) => expected),
   });
   const { id } = await world.db
     .insertInto("images")
@@ -61,7 +61,7 @@ async function stage(world: World) {
 
 test("an image that is whole in both stores is not found fault with", async () => {
   await using world = await newWorld();
-  const { broken } = await stage(world);
+  const { broken } = await imageFixture(world);
 
   expect(await broken()).toEqual([]);
 });
@@ -87,12 +87,12 @@ test.each([
   ["an upload stays", /second holds uploads\/1/, () => stores.second.objects.put("uploads/1", "x")],
 ] as [string, RegExp, (key: (name: string) => string) => Promise<unknown>][])(
   "in a store: %s",
-  async (_, told, harm) => {
+  async (_, expected, harm) => {
     await using world = await newWorld();
-    const { key, broken } = await stage(world);
+    const { key, broken } = await imageFixture(world);
     await harm(key);
 
-    expect(await broken()).toContainEqual(expect.stringMatching(told));
+    expect(await broken()).toContainEqual(expect.stringMatching(expected));
   },
 );
 
@@ -111,10 +111,10 @@ test.each([
     "update images set account_id = null, name = 'x', remove_at = now()",
     /still ends by itself/,
   ],
-] as [string, string, RegExp][])("in its row: %s", async (_, harm, told) => {
+] as [string, string, RegExp][])("in its row: %s", async (_, harm, expected) => {
   await using world = await newWorld();
-  const { query, broken } = await stage(world);
+  const { query, broken } = await imageFixture(world);
   await query(harm);
 
-  expect(await broken()).toContainEqual(expect.stringMatching(told));
+  expect(await broken()).toContainEqual(expect.stringMatching(expected));
 });

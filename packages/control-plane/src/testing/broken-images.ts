@@ -107,8 +107,8 @@ async function faultsOf(shelf: Shelf, image: Kept, left: Set<string>): Promise<s
   const chunks = new Map(manifest.chunks.map((chunk) => [chunk.index, chunk]));
   for (let index = 0; index * CHUNK_BYTES < manifest.raw_bytes; index++) {
     const length = Math.min(CHUNK_BYTES, manifest.raw_bytes - index * CHUNK_BYTES);
-    const told = chunks.get(index);
-    if (told === undefined) {
+    const listed = chunks.get(index);
+    if (listed === undefined) {
       raw.update(Buffer.alloc(length));
       continue;
     }
@@ -116,7 +116,8 @@ async function faultsOf(shelf: Shelf, image: Kept, left: Set<string>): Promise<s
     left.delete(key);
     const found = await shelf.get(key);
     if (found === undefined) return [...faults, `${chunkName(index)} is missing`];
-    if (found.length !== told.bytes || hex(found) !== told.sha256) return [...faults, `${chunkName(index)} is another`];
+    if (found.length !== listed.bytes || hex(found) !== listed.sha256)
+      return [...faults, `${chunkName(index)} is another`];
     const plain = zstdDecompressSync(found);
     if (plain.length !== length) faults.push(`${chunkName(index)} has ${plain.length} bytes`);
     raw.update(plain);

@@ -9,7 +9,7 @@ export const GOOD = "4242424242424242";
 export const DECLINING = "4000000000000341";
 
 /** The newest card is the default. */
-export async function giveCard(customer: Customer, number: string): Promise<void> {
+export async function addCard(customer: Customer, number: string): Promise<void> {
   await customer.put("/v4/account", { zip: "20457" });
   const card = { card_number: number, cvv: "123", expiry_month: 12, expiry_year: 2099 };
   const added = await customer.post("/v4/account/payment-methods", {

@@ -6,7 +6,7 @@ import { startWorker, type Temporal } from "./temporal.ts";
 import type { World } from "./world.ts";
 
 /** The name server has no part in these. */
-const names = { publishNames: async () => {}, withdrawNames: async () => {} };
+const names = { publishDnsRecords: async () => {}, withdrawDnsRecords: async () => {} };
 
 /** One active database that lets HOME in, on a host whose agent polls and does what it is told, or says otherwise. */
 export async function databaseOnAgent(

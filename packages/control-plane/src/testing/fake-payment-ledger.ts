@@ -30,7 +30,7 @@ export function createFakeLedger(before: FakeMemory = { methods: [], intents: []
   const run = Date.now().toString(36);
   let made = 0;
   const newId = (kind: string): string => `${kind}_fake${run}x${++made}`;
-  const tell = (type: string, object: object): void =>
+  const emitEvent = (type: string, object: object): void =>
     void events.push({ id: newId("evt"), object: "event", type, data: { object } });
 
   const methodNamed = (id: string | null): Method => methods.get(id ?? "") ?? missing("payment_method");
@@ -63,10 +63,10 @@ export function createFakeLedger(before: FakeMemory = { methods: [], intents: []
       last_payment_error: isDeclined ? declinedCard().error : null,
     };
     intents.set(intent.id, intent);
-    tell(`payment_intent.${isDeclined ? "payment_failed" : "succeeded"}`, wireIntent(intent));
+    emitEvent(`payment_intent.${isDeclined ? "payment_failed" : "succeeded"}`, wireIntent(intent));
     if (isDeclined) throw declinedCard({ payment_intent: wireIntent(intent) });
     // One that is of no use to us.
-    tell("charge.succeeded", wireCharge(intent));
+    emitEvent("charge.succeeded", wireCharge(intent));
     return wireIntent(intent);
   };
 
@@ -75,7 +75,7 @@ export function createFakeLedger(before: FakeMemory = { methods: [], intents: []
     if (intent.refunded + cents > intent.amount)
       throw new FakeRefusal(400, { type: "invalid_request_error", code: "charge_already_refunded" });
     intent.refunded += cents;
-    tell("charge.refunded", wireCharge(intent));
+    emitEvent("charge.refunded", wireCharge(intent));
     return { id: newId("re"), object: "refund", amount: cents, payment_intent: id, status: "succeeded" };
   };
 
@@ -84,7 +84,7 @@ export function createFakeLedger(before: FakeMemory = { methods: [], intents: []
     if (intent.status === "succeeded")
       throw new FakeRefusal(400, { type: "invalid_request_error", code: "payment_intent_unexpected_state" });
     intent.status = "canceled";
-    tell("payment_intent.canceled", wireIntent(intent));
+    emitEvent("payment_intent.canceled", wireIntent(intent));
     return wireIntent(intent);
   };
 
@@ -152,7 +152,7 @@ export function createFakeLedger(before: FakeMemory = { methods: [], intents: []
     completeCheckout(id: string, number: string): object {
       const session = sessions.get(id) ?? missing("session");
       const setup = setUp(session.customer, addMethod(number, 12, 2040));
-      tell("checkout.session.completed", {
+      emitEvent("checkout.session.completed", {
         ...{ ...session, object: "checkout.session", mode: "setup", setup_intent: setup.id },
       });
       return {};

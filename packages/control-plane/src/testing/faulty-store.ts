@@ -69,7 +69,7 @@ function pass(target: URL, incoming: IncomingMessage, outgoing: ServerResponse, 
 type Sink = {
   write: (piece: Buffer) => boolean;
   end: () => unknown;
-  once: (event: "drain", heard: () => void) => unknown;
+  once: (event: "drain", listener: () => void) => unknown;
 };
 
 function carry(from: IncomingMessage, to: Sink, fault: Mangling | undefined, cut: () => void): void {

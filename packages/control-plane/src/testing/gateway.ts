@@ -35,9 +35,9 @@ export async function startGateway(world: World, settings: { databaseCa?: string
   const closing = new AbortController();
   // Waited for: when listening begins, every poll is woken, and a test may count on a quiet one.
   const listening = Promise.withResolvers<void>();
-  const heard = listen(world.databaseUrl, "host", log, {
-    heard: (id) => wakeups.wake(id === "" ? "all" : Number(id)),
-    began: () => {
+  const hostListener = listen(world.databaseUrl, "host", log, {
+    onNotification: (id) => wakeups.wake(id === "" ? "all" : Number(id)),
+    onConnect: () => {
       wakeups.wake("all");
       listening.resolve();
     },
@@ -114,7 +114,7 @@ export async function startGateway(world: World, settings: { databaseCa?: string
     async [Symbol.asyncDispose]() {
       closing.abort();
       await app.close();
-      await heard.close();
+      await hostListener.close();
     },
   };
 }

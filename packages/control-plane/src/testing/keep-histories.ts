@@ -35,9 +35,9 @@ export async function keepHistories(db: Db, temporal: Client, keep: "all" | "mis
 
 /** What is done to three nodes may take other steps than what is done to one. */
 const ofThree = sql<boolean>`exists (
-  select from wanted_phases, jsonb_array_elements(wanted_phases.nodes) told
-  join members on members.node_id = (told ->> 'node')::uuid
-  where wanted_phases.operation_id = operations.id)`.as("of_three");
+  select from desired_phases, jsonb_array_elements(desired_phases.nodes) desired
+  join members on members.node_id = (desired ->> 'node')::uuid
+  where desired_phases.operation_id = operations.id)`.as("of_three");
 
 async function settledOperations(db: Db) {
   const settled = await db
@@ -63,6 +63,6 @@ async function finishedRuns(db: Db) {
     .execute();
   return finished.map(({ month, first_account }) => ({
     workflowId: workflowIdOfRun({ month, firstAccount: first_account }),
-    name: "invoiceAccounts-done",
+    name: "closeMonth-done",
   }));
 }

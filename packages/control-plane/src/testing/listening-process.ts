@@ -15,12 +15,12 @@ export async function startProcess(world: World, databaseUrl = world.databaseUrl
   const tokens = createTokenCache(() => started);
   const state = { listening: false };
   const listening = listen(databaseUrl, "identity", log, {
-    heard: () => tokens.forget(),
-    began: () => {
+    onNotification: () => tokens.forget(),
+    onConnect: () => {
       tokens.open();
       state.listening = true;
     },
-    ended: () => {
+    onDisconnect: () => {
       tokens.close();
       state.listening = false;
     },

@@ -9,8 +9,8 @@ import { SMTPServer } from "smtp-server";
 export async function startMailServer() {
   const mails: Email[] = [];
   const state = { refuse: 0 };
-  const take = callbackify(async (letter: Readable): Promise<void> => {
-    const text = await buffer(letter);
+  const take = callbackify(async (message: Readable): Promise<void> => {
+    const text = await buffer(message);
     if (state.refuse > 0) {
       state.refuse--;
       throw Object.assign(new Error("come back later"), { responseCode: 451 });

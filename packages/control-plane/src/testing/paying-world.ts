@@ -1,5 +1,5 @@
 import { createStripe, createStripeCharges, createStripeVault, type ChargeProvider } from "#payment-provider/index.ts";
-import { createChargeChore, type ChargeDeps } from "#payments/index.ts";
+import { createChargeJob, type ChargeDeps } from "#payments/index.ts";
 import { createWhenCancelled } from "#account/index.ts";
 import { createLog } from "#platform/log.ts";
 import { FAKE_KEY, FAKE_WEBHOOK_SECRET, signed, startFakePaymentProvider } from "./fake-payment-provider.ts";
@@ -42,7 +42,7 @@ export async function newPayingWorld({ chargeMs, timeoutMs, around = (same) => s
     fake,
     provider,
     chargeDeps: deps,
-    chargeChore: createChargeChore(deps),
+    chargeJob: createChargeJob(deps),
     /** As the provider does. */
     deliver: (event: FakeEvent) => deliver(world, event),
     async deliverAll() {

@@ -24,7 +24,7 @@ export function restartingMembers(fails: (spec: NodeSpec) => string | undefined 
     restarts.push({ ordinal: spec.ordinal, plan: spec.database.plan, image: spec.engine.image, role, online });
     leaveGroup(groupOf(spec), spec.node);
   };
-  const said = (spec: NodeSpec): Partial<NodeReport> => {
+  const reportOf = (spec: NodeSpec): Partial<NodeReport> => {
     const before = running.get(spec.node);
     if (before !== undefined && before !== versionOf(spec)) restart(spec);
     running.set(spec.node, versionOf(spec));
@@ -39,7 +39,7 @@ export function restartingMembers(fails: (spec: NodeSpec) => string | undefined 
   };
 
   return {
-    said,
+    reportOf,
     /** Which restarted, one after the other. */
     restarted: (): number[] => restarts.map(({ ordinal }) => ordinal),
     /** Those that led, or left fewer than two behind: clients noticed them. */
@@ -48,14 +48,15 @@ export function restartingMembers(fails: (spec: NodeSpec) => string | undefined 
     /** Every host says how its member is, twice: the first may have spoken before the last came back. */
     async report(world: World, hosts: readonly Host[]): Promise<void> {
       const nodes = (await world.nodes()).sort((a, b) => a.ordinal - b.ordinal);
-      for (const { wanted, host_id } of [...nodes, ...nodes]) {
-        const { state = "running", ...change } = said(wanted as NodeSpec);
-        await hosts.find(({ id }) => id === host_id)?.report(wanted as NodeSpec, state, change);
+      for (const { desired_spec, host_id } of [...nodes, ...nodes]) {
+        const { state = "running", ...change } = reportOf(desired_spec as NodeSpec);
+        await hosts.find(({ id }) => id === host_id)?.report(desired_spec as NodeSpec, state, change);
       }
     },
     /** Another leads, as after a switchover. */
-    lead: (spec: NodeSpec): void => {
-      if (spec.cluster !== undefined) simulateMember({ ...spec, cluster: { ...spec.cluster, lead: randomUUID() } });
+    makePrimary: (spec: NodeSpec): void => {
+      if (spec.cluster !== undefined)
+        simulateMember({ ...spec, cluster: { ...spec.cluster, make_primary: randomUUID() } });
     },
   };
 }

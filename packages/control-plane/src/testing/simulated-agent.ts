@@ -1,14 +1,14 @@
 import {
   isNewer,
-  type JobReport,
+  type TaskReport,
   type NodeReport,
   type NodeSpec,
   type PrimaryChange,
-  type WantedReply,
+  type DesiredReply,
 } from "@moorage/contract/agent";
 import type { Gateway, Identity } from "./gateway.ts";
 import { simulateMember } from "./simulated-group.ts";
-import { simulateJob } from "./simulated-job.ts";
+import { simulateTask } from "./simulated-task.ts";
 
 /** An agent that speaks the real protocol and does all it is told at once, without a container, unless it is to fail. */
 export function simulateAgent(
@@ -18,21 +18,26 @@ export function simulateAgent(
 ) {
   const specs = new Map<string, NodeSpec>();
   const at = { epoch: 0, revision: 0 };
-  const ended = new Map<string, JobReport>();
+  const ended = new Map<string, TaskReport>();
 
   /** Named work is begun if its id is new, and reported otherwise. */
-  const jobsOf = async (spec: NodeSpec): Promise<JobReport[]> => {
-    for (const job of spec.jobs ?? [])
-      if (!ended.has(job.id)) ended.set(job.id, await simulateJob(gateway, host, spec, job));
-    return (spec.jobs ?? []).map(({ id }) => ended.get(id) as JobReport);
+  const tasksOf = async (spec: NodeSpec): Promise<TaskReport[]> => {
+    for (const task of spec.tasks ?? [])
+      if (!ended.has(task.id)) ended.set(task.id, await simulateTask(gateway, host, spec, task));
+    return (spec.tasks ?? []).map(({ id }) => ended.get(id) as TaskReport);
   };
   const reportOf = async (spec: NodeSpec): Promise<NodeReport> => {
-    const said = otherwise(spec);
-    const jobs = said.jobs ?? (spec.tombstone === undefined ? await jobsOf(spec) : []);
+    const overrides = otherwise(spec);
+    const tasks = overrides.tasks ?? (spec.tombstone === undefined ? await tasksOf(spec) : []);
     // A group that is said otherwise is not simulated here: its member would join it.
-    return { ...reportWithoutJobs(spec), ...(said.group === undefined ? simulateMember(spec) : {}), jobs, ...said };
+    return {
+      ...reportWithoutTasks(spec),
+      ...(overrides.group === undefined ? simulateMember(spec) : {}),
+      tasks,
+      ...overrides,
+    };
   };
-  const reportWithoutJobs = (spec: NodeSpec): NodeReport => ({
+  const reportWithoutTasks = (spec: NodeSpec): NodeReport => ({
     node: spec.node,
     epoch: spec.epoch,
     generation: spec.generation,
@@ -40,21 +45,21 @@ export function simulateAgent(
     percent: 100,
     ...(spec.data === undefined ? {} : { timeline: spec.data.timeline }),
   });
-  const say = (change: { nodes: NodeReport[]; digest?: number }) =>
+  const sendReport = (change: { nodes: NodeReport[]; digest?: number }) =>
     gateway.post(host, "/v1/observed", { complete: true, unknown: [], ...change });
 
   return {
     specs,
     at,
     /** Says that a cluster has another primary. */
-    tell: (...changes: PrimaryChange[]) =>
+    reportChange: (...changes: PrimaryChange[]) =>
       gateway.post(host, "/v1/observed", { complete: false, nodes: [], changes, unknown: [] }),
     /** Asks what is wanted, does it, and says so. */
-    async poll(): Promise<WantedReply> {
+    async poll(): Promise<DesiredReply> {
       // When nothing is new, the long poll need not be waited out.
       const impatience = setInterval(() => gateway.wakeups.wake(host.id), 50);
-      const ask = { ...at, agent: "simulated", boot: "b", now: new Date().toISOString(), trash_mb: 0 };
-      const { body: reply } = await gateway.post<WantedReply>(host, "/v1/wanted", ask).finally(() => {
+      const request = { ...at, agent: "simulated", boot: "b", now: new Date().toISOString(), trash_mb: 0 };
+      const { body: reply } = await gateway.post<DesiredReply>(host, "/v1/desired", request).finally(() => {
         clearInterval(impatience);
       });
       if (reply.epoch < at.epoch || (reply.epoch === at.epoch && reply.revision < at.revision)) return reply;
@@ -65,7 +70,7 @@ export function simulateAgent(
       if (reply.nodes !== undefined) Object.assign(at, { epoch: reply.epoch, revision: reply.revision });
       const nodes: NodeReport[] = [];
       for (const spec of specs.values()) nodes.push({ ...(await reportOf(spec)), ...(reply.digest ? { spec } : {}) });
-      await say({ nodes, ...(reply.digest ? { digest: reply.epoch } : {}) });
+      await sendReport({ nodes, ...(reply.digest ? { digest: reply.epoch } : {}) });
       return reply;
     },
   };

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { Capture, CaptureReport, UploadsReply, WantedReply } from "@moorage/contract/agent";
+import type { Capture, CaptureReport, UploadsReply, DesiredReply } from "@moorage/contract/agent";
 import { chunkName, createCutter, MANIFEST } from "@moorage/disk-image";
 import type { Gateway, Identity } from "./gateway.ts";
 
@@ -32,12 +32,19 @@ export function simulateCaptures(gateway: Gateway, host: Identity & { id: number
     disks,
     put,
     /** Asks what is wanted, knowing what it knows; an agent of before knows of no captures. */
-    async poll({ patient = false, old = false } = {}): Promise<WantedReply> {
+    async poll({ patient = false, old = false } = {}): Promise<DesiredReply> {
       // When nothing is new, the long poll need not be waited out.
       const impatience = setInterval(() => patient || gateway.wakeups.wake(host.id), 50);
-      const ask = { epoch: 1, revision: 0, agent: "simulated", boot: "b", now: new Date().toISOString(), trash_mb: 0 };
+      const request = {
+        epoch: 1,
+        revision: 0,
+        agent: "simulated",
+        boot: "b",
+        now: new Date().toISOString(),
+        trash_mb: 0,
+      };
       const { body: reply } = await gateway
-        .post<WantedReply>(host, "/v1/wanted", { ...ask, ...(old ? {} : { captures: [...known.keys()] }) })
+        .post<DesiredReply>(host, "/v1/desired", { ...request, ...(old ? {} : { captures: [...known.keys()] }) })
         .finally(() => clearInterval(impatience));
       if (reply.captures === undefined) return reply;
       known.clear();

@@ -1,9 +1,9 @@
-import type { GroupReport, Leader, NodeReport, NodeSpec } from "@moorage/contract/agent";
+import type { GroupReport, PrimaryTerm, NodeReport, NodeSpec } from "@moorage/contract/agent";
 
 /** Who takes writes on a timeline, and who follows it. */
-type Timeline = { open?: Pick<Leader, "node" | "term"> | undefined; followers: Set<string> };
+type Timeline = { open?: Pick<PrimaryTerm, "node" | "term"> | undefined; followers: Set<string> };
 /** What a host was told of its member last, in which term its server ended, and what the member has. */
-type Host = { leader: Leader; fenced?: number; gtid?: string };
+type Host = { primary: PrimaryTerm; fenced?: number; gtid?: string };
 
 const timelines = new Map<string, Timeline>();
 /** By node: hosts hear each other's terms, on whatever timelines their members are. */
@@ -13,28 +13,28 @@ const hosts = new Map<string, Host>();
  * What a member of an asynchronous cluster says, if all that it is told is done at once: the leader of the newest term
  * opens when another host knows that term, after it was given over to, and the others follow it.
  */
-export function simulateFollowing(spec: NodeSpec, { group, leader, members }: Cluster): Partial<NodeReport> {
-  if (leader === undefined) return {};
-  const host: Host = { ...hosts.get(spec.node), leader };
+export function simulateFollowing(spec: NodeSpec, { group, primary, members }: Cluster): Partial<NodeReport> {
+  if (primary === undefined) return {};
+  const host: Host = { ...hosts.get(spec.node), primary };
   hosts.set(spec.node, host);
-  const away: GroupReport = { state: "away", online: 0, shared: false, term: leader.term };
+  const away: GroupReport = { state: "away", online: 0, shared: false, term: primary.term };
   if (spec.tombstone !== undefined || spec.power === "off") {
     leaveTimeline(group, spec.node);
     return { group: away };
   }
   const timeline = timelineOf(group);
-  const others = members.flatMap(({ node }) => (node === spec.node ? [] : (hosts.get(node)?.leader ?? [])));
-  const leads = leader.node === spec.node;
-  const isFenced = leads && (host.fenced ?? 0) >= leader.term;
+  const others = members.flatMap(({ node }) => (node === spec.node ? [] : (hosts.get(node)?.primary ?? [])));
+  const isPrimary = primary.node === spec.node;
+  const isFenced = isPrimary && (host.fenced ?? 0) >= primary.term;
   if (isFenced) return waits({ ...away, ...fenceOf(host) });
 
   const isOpen = timeline.open?.node === spec.node;
-  if (isOpen && (!leads || timeline.open?.term !== leader.term)) timeline.open = undefined;
-  if (leads && mayOpen(leader, others, timeline)) {
-    timeline.open = { node: spec.node, term: leader.term };
+  if (isOpen && (!isPrimary || timeline.open?.term !== primary.term)) timeline.open = undefined;
+  if (isPrimary && mayOpen(primary, others, timeline)) {
+    timeline.open = { node: spec.node, term: primary.term };
     timeline.followers.delete(spec.node);
   }
-  const follows = !leads && timeline.open?.node === leader.node && timeline.open.term === leader.term;
+  const follows = !isPrimary && timeline.open?.node === primary.node && timeline.open.term === primary.term;
   if (follows) timeline.followers.add(spec.node);
   else timeline.followers.delete(spec.node);
   if (!follows && timeline.open?.node !== spec.node)
@@ -42,8 +42,8 @@ export function simulateFollowing(spec: NodeSpec, { group, leader, members }: Cl
   const online = timeline.followers.size + 1;
   return {
     group: {
-      ...{ state: "online", role: leads ? "primary" : "secondary", view: `${group.slice(0, 8)}.${leader.term}` },
-      ...{ primary: leader.node, online, shared: online > 1, backlog_seconds: 0, term: leader.term },
+      ...{ state: "online", role: isPrimary ? "primary" : "secondary", view: `${group.slice(0, 8)}.${primary.term}` },
+      ...{ primary: primary.node, online, shared: online > 1, backlog_seconds: 0, term: primary.term },
     },
   };
 }
@@ -51,12 +51,16 @@ export function simulateFollowing(spec: NodeSpec, { group, leader, members }: Cl
 type Cluster = NonNullable<NodeSpec["cluster"]>;
 
 /** `others`: what their hosts know. */
-function mayOpen({ node, term, over, from }: Leader, others: readonly Leader[], { open }: Timeline): boolean {
+function mayOpen(
+  { node, term, reason, from }: PrimaryTerm,
+  others: readonly PrimaryTerm[],
+  { open }: Timeline,
+): boolean {
   if (open?.node === node && open.term === term) return true;
   if (others.some((other) => other.term > term)) return false;
-  if (over !== "alone" && !others.some((other) => other.term === term)) return false;
-  if (over !== "hand" || from === undefined) return true;
-  return hosts.get(from)?.leader.term === term && open?.node !== from;
+  if (reason !== "sole_survivor" && !others.some((other) => other.term === term)) return false;
+  if (reason !== "handover" || from === undefined) return true;
+  return hosts.get(from)?.primary.term === term && open?.node !== from;
 }
 
 const waits = (group: GroupReport): Partial<NodeReport> => ({ state: "working", step: "group", percent: 90, group });
@@ -72,16 +76,16 @@ export function leaveTimeline(group: string, node: string): void {
 }
 
 /** The leader's server has ended, and its host has written down that it leads no more in this term. */
-export function fenceLeader(spec: NodeSpec): void {
+export function fencePrimary(spec: NodeSpec): void {
   const { cluster, node } = spec;
-  if (cluster?.leader === undefined) throw new Error(`Node ${node} follows nobody.`);
-  hosts.set(node, { ...hosts.get(node), leader: cluster.leader, fenced: cluster.leader.term });
+  if (cluster?.primary === undefined) throw new Error(`Node ${node} follows nobody.`);
+  hosts.set(node, { ...hosts.get(node), primary: cluster.primary, fenced: cluster.primary.term });
   leaveTimeline(cluster.group, node);
 }
 
 /** What a member has, for when it says so: while it neither leads nor follows. */
-export function giveGtid({ node, cluster }: NodeSpec, gtid: string): void {
-  if (cluster?.leader !== undefined) hosts.set(node, { ...hosts.get(node), leader: cluster.leader, gtid });
+export function setGtid({ node, cluster }: NodeSpec, gtid: string): void {
+  if (cluster?.primary !== undefined) hosts.set(node, { ...hosts.get(node), primary: cluster.primary, gtid });
 }
 
 function timelineOf(group: string): Timeline {

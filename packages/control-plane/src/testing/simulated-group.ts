@@ -8,7 +8,7 @@ type Group = {
   primary?: string | undefined;
   view: number;
   used: Set<string>;
-  begun: Map<string, string>;
+  bootstraps: Map<string, string>;
 };
 
 /** By the name of the group, so that the simulated hosts of a test see the same one. */
@@ -29,14 +29,14 @@ export function simulateMember(spec: NodeSpec): Partial<NodeReport> {
   }
   const group = groupOf(cluster.group);
   // A member that was renewed came from the others, so it joins them too.
-  if (!group.online.includes(spec.node) && (group.online.length > 0 || begin(group, spec.node, cluster.begin)))
+  if (!group.online.includes(spec.node) && (group.online.length > 0 || bootstrap(group, spec.node, cluster.bootstrap)))
     join(group, cluster, spec.node);
   if (!group.online.includes(spec.node)) {
     const waits: GroupReport = { state: "offline", online: 0, shared: false, gtid: "" };
-    return { state: "working", step: "group", percent: 90, group: { ...waits, ...began(group, spec.node) } };
+    return { state: "working", step: "group", percent: 90, group: { ...waits, ...bootstrapReport(group, spec.node) } };
   }
-  if (use(group, spec.node, cluster.lead)) Object.assign(group, { primary: spec.node, view: group.view + 1 });
-  return { group: { ...online(group, spec.node), ...began(group, spec.node) } };
+  if (use(group, spec.node, cluster.make_primary)) Object.assign(group, { primary: spec.node, view: group.view + 1 });
+  return { group: { ...online(group, spec.node), ...bootstrapReport(group, spec.node) } };
 }
 
 /** A member that is lost without a word: the others go on without it. */
@@ -50,7 +50,7 @@ export function leaveGroup(name: string, node: string): void {
 }
 
 function groupOf(name: string): Group {
-  const group = groups.get(name) ?? { online: [], view: 0, used: new Set(), begun: new Map() };
+  const group = groups.get(name) ?? { online: [], view: 0, used: new Set(), bootstraps: new Map() };
   groups.set(name, group);
   return group;
 }
@@ -67,16 +67,16 @@ function use({ used }: Group, node: string, id: string | undefined): boolean {
   return true;
 }
 
-function begin(group: Group, node: string, id: string | undefined): boolean {
+function bootstrap(group: Group, node: string, id: string | undefined): boolean {
   if (id === undefined || !use(group, node, id)) return false;
-  group.begun.set(node, id);
+  group.bootstraps.set(node, id);
   return true;
 }
 
 /** A host remembers it, also when it was taken back. */
-const began = ({ begun }: Group, node: string): { began?: string } => {
-  const id = begun.get(node);
-  return id === undefined ? {} : { began: id };
+const bootstrapReport = ({ bootstraps }: Group, node: string): { bootstrapped?: string } => {
+  const id = bootstraps.get(node);
+  return id === undefined ? {} : { bootstrapped: id };
 };
 
 const online = (group: Group, node: string): GroupReport => ({

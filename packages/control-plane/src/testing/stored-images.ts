@@ -5,8 +5,8 @@ import { sql } from "kysely";
 import { afterAll, beforeAll } from "vitest";
 import { createImageStores } from "#images/index.ts";
 import { brokenImages } from "./broken-images.ts";
-import { numberOf, type Person } from "./image-stage.ts";
-import { importOpen, sendData } from "./import-stage.ts";
+import { numberOf, type Person } from "./image-fixture.ts";
+import { importOpen, sendData } from "./import-fixture.ts";
 import { type ObjectStore, startObjectStore } from "./object-store.ts";
 import { newWorld, REGION, type WorldSettings } from "./world.ts";
 
@@ -58,7 +58,7 @@ export async function storedImages(stores: TwoStores, settings: Pick<WorldSettin
     query,
     /** What is wrong right now; nothing may be under way. */
     broken: () => brokenImages(query, imageStores.all),
-    ask: (label: string, by: Person = alice) => askForUpload(by, label),
+    requestUpload: (label: string, by: Person = alice) => createUpload(by, label),
     importOpen: () => importOpen(world),
     copyAll: async () => {
       while (await world.copyNextImage());
@@ -70,7 +70,7 @@ export async function storedImages(stores: TwoStores, settings: Pick<WorldSettin
 }
 export type StoredImages = Awaited<ReturnType<typeof storedImages>>;
 
-async function askForUpload(by: Pick<Person, "post">, label: string) {
+async function createUpload(by: Pick<Person, "post">, label: string) {
   const { status, body } = await by.post<ImageUpload>("/v4/images/upload", { label, region: REGION });
   if (status !== 200) throw new Error(`The upload was refused: ${JSON.stringify(body)}`);
   return { id: numberOf(body.image), address: body.upload_to };

@@ -7,5 +7,5 @@ import type { World } from "./world.ts";
 export async function sweep(world: World, temporal: Client): Promise<void> {
   const { db, clock, expire, time } = world;
   time.now = new Date(time.now.getTime() + 60_000);
-  await sweepOnce({ db, temporal, clock, expire, log: createLog("test", "silent"), everySeconds: 10, chores: [] });
+  await sweepOnce({ db, temporal, clock, expire, log: createLog("test", "silent"), everySeconds: 10, jobs: [] });
 }

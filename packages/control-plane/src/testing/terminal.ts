@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { moorage, type Terminal } from "@moorage/cli";
 
-export type Typed = { code: number; said: string; told: string; progress: string[] };
+export type Typed = { code: number; stdout: string; stderr: string; progress: string[] };
 
 /** A terminal with a home of its own. A line is split at its spaces. */
 export function terminalWith(env: Record<string, string>) {
@@ -12,22 +12,22 @@ export function terminalWith(env: Record<string, string>) {
     line: string | readonly string[],
     input = "",
     more: Record<string, string> = {},
-    whenTold: (text: string) => void = () => {},
+    onStderr: (text: string) => void = () => {},
   ): Promise<Typed> => {
-    const typed: Typed = { code: 0, said: "", told: "", progress: [] };
+    const typed: Typed = { code: 0, stdout: "", stderr: "", progress: [] };
     const terminal: Terminal = {
       env: { HOME: home, PATH: process.env["PATH"], MOORAGE_POLL_MS: "20", ...env, ...more },
-      say: (text) => (typed.said += `${text}\n`),
-      tell: (text) => {
-        typed.told += `${text}\n`;
-        whenTold(text);
+      print: (text) => (typed.stdout += `${text}\n`),
+      printError: (text) => {
+        typed.stderr += `${text}\n`;
+        onStderr(text);
       },
-      write: (bytes) => (typed.said += Buffer.from(bytes).toString()),
+      write: (bytes) => (typed.stdout += Buffer.from(bytes).toString()),
       progress: (text) => typed.progress.push(text ?? ""),
       input: async () => input,
       secret: async () => input,
-      ask: async (question) => {
-        typed.told += `${question}\n`;
+      prompt: async (question) => {
+        typed.stderr += `${question}\n`;
         return input === "" ? undefined : input;
       },
     };
@@ -37,8 +37,8 @@ export function terminalWith(env: Record<string, string>) {
   return {
     home,
     type,
-    json: async <T>(line: string): Promise<T> => JSON.parse((await type(`${line} --json`)).said) as T,
+    json: async <T>(line: string): Promise<T> => JSON.parse((await type(`${line} --json`)).stdout) as T,
     [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }),
   };
 }
-export type Desk = ReturnType<typeof terminalWith>;
+export type TestTerminal = ReturnType<typeof terminalWith>;

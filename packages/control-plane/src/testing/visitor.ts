@@ -14,8 +14,8 @@ export function newVisitor(authUrl: string, ip = "203.0.113.1") {
     const [pair = "", ...attributes] = line.split(/; */);
     const at = pair.indexOf("=");
     const [name, value] = [pair.slice(0, at), pair.slice(at + 1)];
-    const attribute = (wanted: string): string | undefined =>
-      attributes.find((each) => each.toLowerCase().startsWith(`${wanted}=`))?.slice(wanted.length + 1);
+    const attribute = (attributeName: string): string | undefined =>
+      attributes.find((each) => each.toLowerCase().startsWith(`${attributeName}=`))?.slice(attributeName.length + 1);
     const path = attribute("path") ?? url.pathname;
     const expires = attribute("expires");
     const gone = attribute("max-age") === "0" || (expires !== undefined && new Date(expires) < new Date());
@@ -28,7 +28,7 @@ export function newVisitor(authUrl: string, ip = "203.0.113.1") {
       .map(({ name, value }) => `${name}=${value}`)
       .join("; ");
 
-  const ask = async (url: URL, init: RequestInit = {}): Promise<Seen> => {
+  const request = async (url: URL, init: RequestInit = {}): Promise<Seen> => {
     const reply = await fetch(url, {
       ...init,
       redirect: "manual",
@@ -39,11 +39,11 @@ export function newVisitor(authUrl: string, ip = "203.0.113.1") {
     const to = reply.headers.get("location");
     if (to === null) return last;
     const next = new URL(to, url);
-    return next.origin === home.origin ? ask(next) : { ...last, url: next };
+    return next.origin === home.origin ? request(next) : { ...last, url: next };
   };
 
   const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Seen> =>
-    ask(new URL(path, home), {
+    request(new URL(path, home), {
       method: "POST",
       body: new URLSearchParams(fields),
       headers: { origin: home.origin, ...headers },
@@ -51,7 +51,7 @@ export function newVisitor(authUrl: string, ip = "203.0.113.1") {
 
   return {
     cookies: () => [...cookies.values()],
-    get: (path: string): Promise<Seen> => ask(new URL(path, home)),
+    get: (path: string): Promise<Seen> => request(new URL(path, home)),
     /** As it is, without the hidden fields of any page. */
     post,
     /** The form of the page that leads to where `action` ends. */

@@ -3,7 +3,7 @@ import { activeCluster } from "./active-database.ts";
 import type { World } from "./world.ts";
 
 type Host = Awaited<ReturnType<World["host"]>>;
-export type Said = Partial<GroupReport> & { node?: "failed" };
+export type MemberReport = Partial<GroupReport> & { node?: "failed" };
 
 /** An active cluster on three of some hosts. What its members say is said by hand, and time passes when it is told to. */
 export async function watchedCluster(
@@ -25,14 +25,18 @@ export async function watchedCluster(
   const cluster = {
     ...{ alice, hosts, database, nodes, hostOf },
     /** What the host of one node says of it. */
-    async say(ordinal: number, { node: state, ...group }: Said): Promise<void> {
-      const spec = (await nodes())[ordinal]?.wanted as NodeSpec;
-      const report: GroupReport = { ...{ state: "online", online: 3, shared: true }, ...(await whoLeads()), ...group };
+    async reportMember(ordinal: number, { node: state, ...group }: MemberReport): Promise<void> {
+      const spec = (await nodes())[ordinal]?.desired_spec as NodeSpec;
+      const report: GroupReport = {
+        ...{ state: "online", online: 3, shared: true },
+        ...(await currentPrimary()),
+        ...group,
+      };
       const running = report.state === "online" ? "running" : "working";
       await (await hostOf(ordinal)).report(spec, state ?? running, state === undefined ? { group: report } : {});
     },
-    async sayAll(...said: readonly Said[]): Promise<void> {
-      for (const [ordinal, each] of said.entries()) await cluster.say(ordinal, each);
+    async reportAll(...reports: readonly MemberReport[]): Promise<void> {
+      for (const [ordinal, each] of reports.entries()) await cluster.reportMember(ordinal, each);
     },
     /** From now on its host is not heard any more. */
     async silence(ordinal: number): Promise<void> {
@@ -43,28 +47,28 @@ export async function watchedCluster(
     async after(seconds: number): Promise<void> {
       world.time.now = new Date(world.time.now.getTime() + seconds * 1000);
       for (const host of hosts) if (!silent.has(host.id)) await host.poll();
-      await world.healthChore();
+      await world.healthJob();
     },
     status: async () => (await alice.get<{ status: string }>(database.url)).body.status,
     events: async (action: string) => (await world.events()).filter((event) => event.action === action),
-    lookAt: async () => (await row()).look_at,
+    checkAt: async () => (await row()).check_at,
     /** One that leads from a node to another, as their hosts tell it. */
     async change(from: number | undefined, to: number, by: number, more: Partial<PrimaryChange> = {}) {
       const [all, host] = [await nodes(), await hostOf(by)];
-      const told: PrimaryChange = {
-        ...{ node: all[by]?.id as string, group: all[0]?.wanted?.cluster?.group as string, view: "v:1" },
+      const reported: PrimaryChange = {
+        ...{ node: all[by]?.id as string, group: all[0]?.desired_spec?.cluster?.group as string, view: "v:1" },
         ...(from === undefined ? {} : { from: all[from]?.id }),
         ...{ to: all[to]?.id as string, at: world.time.now.toISOString() },
         ...{ phases: { missed: 900, elected: 6000 + by, led: 6200 + by }, gtid_before: "a:1-9", gtid_after: "a:1-9" },
         ...more,
       };
-      await host.tell(told);
-      return told;
+      await host.reportChange(reported);
+      return reported;
     },
   };
   const row = () =>
     world.db.selectFrom("clusters").selectAll().where("database_id", "=", database.id).executeTakeFirstOrThrow();
-  const whoLeads = async () => ({ primary: (await nodes())[0]?.id as string });
+  const currentPrimary = async () => ({ primary: (await nodes())[0]?.id as string });
   return cluster;
 }
 export type WatchedCluster = Awaited<ReturnType<typeof watchedCluster>>;

@@ -1,31 +1,31 @@
 import { operations } from "@moorage/contract";
 import type { FastifyInstance } from "fastify";
-import { createCardsServer, type Desk } from "#cards/index.ts";
-import { type CardVault, DESK_KEY_HEADER } from "#payment-provider/index.ts";
+import { createCardsServer, type CardAdmission } from "#cards/index.ts";
+import { type CardVault, ADMISSION_KEY_HEADER } from "#payment-provider/index.ts";
 import type { Bounds } from "#platform/http/shed.ts";
 import type { Log } from "#platform/log.ts";
-import { createCardDesk, type GivenDeps } from "../api.ts";
+import { createCardAdmission, type GivenDeps } from "../api.ts";
 
-export const DESK_KEY = "the key of the desk, known to two";
+export const ADMISSION_KEY = "the key of the desk, known to two";
 const paths = new Set(operations.filter(({ servedBy }) => servedBy === "cards").map(({ path }) => path));
 
 type Settings = Bounds & { drainMs: number; trustedProxies: false; vault: CardVault };
 
 /** The process `cards` of a world, and the desk that it asks: both in this process, made when something is for them. */
 export function createWorldCards(log: Log, given: GivenDeps, { vault, ...serving }: Settings) {
-  let made: { server: FastifyInstance; desk: FastifyInstance } | undefined;
+  let made: { server: FastifyInstance; cardAdmission: FastifyInstance } | undefined;
   const make = () => {
-    const desk = createCardDesk(log, given, { ...serving, deskKey: DESK_KEY });
-    const deps = { desk: askingDirectly(desk), vault, clock: given.clock, log };
-    return { desk, server: createCardsServer({ ...deps, tellAgainMs: [] }, serving) };
+    const cardAdmission = createCardAdmission(log, given, { ...serving, admissionKey: ADMISSION_KEY });
+    const deps = { cardAdmission: injectingAdmission(cardAdmission), vault, clock: given.clock, log };
+    return { cardAdmission, server: createCardsServer({ ...deps, retryAfterMs: [] }, serving) };
   };
   return {
     takes: (method: string, url: string): boolean =>
       method.toUpperCase() === "POST" && paths.has(pathOf(url) as `/v4/${string}`),
     server: (): FastifyInstance => (made ??= make()).server,
-    desk: (): FastifyInstance => (made ??= make()).desk,
+    cardAdmission: (): FastifyInstance => (made ??= make()).cardAdmission,
     close: async (): Promise<void> => {
-      await Promise.all([made?.server.close(), made?.desk.close()]);
+      await Promise.all([made?.server.close(), made?.cardAdmission.close()]);
     },
   };
 }
@@ -37,12 +37,12 @@ const pathOf = (url: string): string =>
     .replace(/\/$/, "");
 
 /** Without a socket between them. */
-const askingDirectly = (app: FastifyInstance): Desk => ({
-  async ask({ path, headers, body }) {
+const injectingAdmission = (app: FastifyInstance): CardAdmission => ({
+  async post({ path, headers, body }) {
     const reply = await app.inject({
       method: "POST",
       url: path,
-      headers: { ...headers, "content-type": "application/json", [DESK_KEY_HEADER]: DESK_KEY },
+      headers: { ...headers, "content-type": "application/json", [ADMISSION_KEY_HEADER]: ADMISSION_KEY },
       payload: JSON.stringify(body),
     });
     const given = Object.entries(reply.headers).map(([name, value]) => [name, String(value)]);

@@ -10,32 +10,32 @@ import {
   createBackupExpiry,
   createChangeActivities,
   createChangeExpiry,
-  createClosedAccountsChore,
-  createDailyPointsChore,
+  createClosedAccountsJob,
+  createDailyPointsJob,
   createDatabaseActivities,
   createDatabaseExpiry,
   createHealthActivities,
-  createHealthChore,
+  createHealthJob,
   createHealthExpiry,
-  createPatchChore,
+  createPatchJob,
   createPrometheus,
-  createReleaseChore,
+  createReleaseJob,
   createTimelineActivities,
   createTimelineExpiry,
 } from "#databases/index.ts";
 import { observe } from "#fleet/observe.ts";
-import { checkPhase } from "#fleet/want.ts";
+import { checkPhase } from "#fleet/set-desired.ts";
 import {
   createCaptureActivities,
   createCaptureExpiry,
   copyNext,
-  createClearImagesChore,
+  createClearImagesJob,
   createEndImages,
   createImportActivities,
   createImportExpiry,
-  createRemoveImagesChore,
-  createSweepImagesChore,
-  lookOnce,
+  createRemoveImagesJob,
+  createSweepImagesJob,
+  checkUploads,
   runImporter,
   createImageStores,
   type ImageSettings,
@@ -45,12 +45,12 @@ import {
 import { createAuthenticate, createTokenCache } from "#identity/index.ts";
 import { createDb, createPool } from "#platform/db/database.ts";
 import { rateLimitsOf, readConfig } from "#platform/config.ts";
-import { createOnceSecrets } from "#platform/http/once.ts";
+import { createIdempotencySecrets } from "#platform/http/idempotency.ts";
 import { createNoRateLimiter, type RateLimiter } from "#platform/limits/rate-limiter.ts";
 import { createLog } from "#platform/log.ts";
 import { createSealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
-import { createStaleTransfersChore, createTransferActivities, createTransferExpiry } from "#transfers/index.ts";
+import { createStaleTransfersJob, createTransferActivities, createTransferExpiry } from "#transfers/index.ts";
 import { createPasswordLinks } from "#sign-in/password-links.ts";
 import { createOperatorApi, createTenantApi, type GivenDeps } from "../api.ts";
 import { selfSigned } from "./certificates.ts";
@@ -66,7 +66,10 @@ export const AUTH_URL = "https://login.moorage.test";
 const OPERATOR_TOKEN = "operator";
 const CHANGE_SECONDS = 900;
 export const HOST_SILENT_SECONDS = 300;
-export const DEPOT = { url: "https://depot.moorage.test", key: "a key of the depot, for tests alone" };
+export const IMAGE_SERVER = {
+  url: "https://image-server.moorage.test",
+  key: "a key of the image server, for tests alone",
+};
 export const SURVEY_URL = "https://survey.moorage.test";
 export const CLOSED_ACCOUNT_DAYS = 30;
 export const ARCHIVE = { log_seconds: 60, copy_hours: { from: 18, to: 24 }, verify_days: 5 };
@@ -99,7 +102,7 @@ export type WorldSettings = {
   images?: Partial<ImageSettings>;
   /** In place of one that only signs addresses. */
   imageStores?: ImageStores;
-  depot?: "none";
+  imageServer?: "none";
   /** Where people sign in, if somebody listens there. */
   authUrl?: string;
   /** In place of none. */
@@ -169,7 +172,7 @@ export async function newWorld(settings: WorldSettings = {}) {
     prometheus: createPrometheus(settings.prometheusUrl),
     issuer: { name: "Harbour Hosting", address: ["Quay 1", "20457 Hamburg"] },
     limiter: settings.limiter ?? createNoRateLimiter(rateLimitsOf(readConfig({ DATABASE_URL: databaseUrl }))),
-    onceSecrets: createOnceSecrets({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } }),
+    idempotencySecrets: createIdempotencySecrets({ current: "k1", keys: { k1: randomBytes(32).toString("base64") } }),
     provider: settings.provider === "none" ? undefined : (settings.provider ?? payments.provider),
     cardsRaw: settings.cardsRaw ?? true,
     cardsPerDay: settings.cardsPerDay ?? 60,
@@ -191,7 +194,7 @@ export async function newWorld(settings: WorldSettings = {}) {
     restoreDeadlineSeconds: 3600,
     makePasswordLink: createPasswordLinks({ clock, authUrl: AUTH_URL }),
     operatorTokenSha256: sha256(OPERATOR_TOKEN).toString("hex"),
-    depot: settings.depot === "none" ? undefined : DEPOT,
+    imageServer: settings.imageServer === "none" ? undefined : IMAGE_SERVER,
     images: given.images,
   });
 
@@ -321,7 +324,7 @@ export async function newWorld(settings: WorldSettings = {}) {
     operator,
     /** For what a well-behaved client would not send. */
     send: (request: InjectOptions & { url: string }) => serverOf(request.method ?? "GET", request.url).inject(request),
-    sendToDesk: (request: InjectOptions) => cards.desk().inject(request),
+    sendToCardAdmission: (request: InjectOptions) => cards.cardAdmission().inject(request),
     sendToOperators: operators.inject.bind(operators),
     anonymous: as(undefined),
     chargeProvider: given.provider,
@@ -380,7 +383,7 @@ export async function newWorld(settings: WorldSettings = {}) {
           return observe(db, host, { protocol: 1, complete: false, nodes: [report], unknown: [] }, time.now);
         },
         /** Says that a cluster has another primary. */
-        async tell(...changes: PrimaryChange[]) {
+        async reportChange(...changes: PrimaryChange[]) {
           const host = await db.selectFrom("hosts").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
           return observe(db, host, { protocol: 1, complete: false, nodes: [], changes, unknown: [] }, time.now);
         },
@@ -400,25 +403,25 @@ export async function newWorld(settings: WorldSettings = {}) {
       ...createCaptureExpiry(activities),
       ...createImportExpiry(activities),
     },
-    healthChore: createHealthChore({
+    healthJob: createHealthJob({
       ...{ db, clock, hostSilentSeconds: HOST_SILENT_SECONDS, changeDeadlineSeconds: CHANGE_SECONDS },
       restoreDeadlineSeconds: 3600,
     }),
-    patchChore: createPatchChore({ db, clock, changeDeadlineSeconds: CHANGE_SECONDS }),
+    patchJob: createPatchJob({ db, clock, changeDeadlineSeconds: CHANGE_SECONDS }),
     checkPhase: (operationId: number, phase: string) => checkPhase(db, operationId, phase),
-    staleTransfersChore: createStaleTransfersChore({ db, clock, sealer }),
-    releaseChore: createReleaseChore({ db, clock }),
-    closedAccountsChore: createClosedAccountsChore({
+    staleTransfersJob: createStaleTransfersJob({ db, clock, sealer }),
+    releaseJob: createReleaseJob({ db, clock }),
+    closedAccountsJob: createClosedAccountsJob({
       ...{ db, clock, deleteDeadlineSeconds: 86_400, undeleteDays: settings.undeleteDays ?? 7 },
       endOthers: createEndImages({ db, clock }),
     }),
-    lookForUploads: () => lookOnce(given),
-    removeImagesChore: createRemoveImagesChore(given),
-    clearImagesChore: createClearImagesChore(given),
-    sweepImagesChore: createSweepImagesChore(given),
+    checkUploads: () => checkUploads(given),
+    removeImagesJob: createRemoveImagesJob(given),
+    clearImagesJob: createClearImagesJob(given),
+    sweepImagesJob: createSweepImagesJob(given),
     /** One image that a store lacks. */
     copyNextImage: () => copyNext(given),
-    dailyPointsChore: createDailyPointsChore({ db, clock, dailyBackupsKept: 7 }),
+    dailyPointsJob: createDailyPointsJob({ db, clock, dailyBackupsKept: 7 }),
     openOperations: async () =>
       (await db.selectFrom("operations").select("kind").where("settled_at", "is", null).orderBy("id").execute()).map(
         ({ kind }) => kind,

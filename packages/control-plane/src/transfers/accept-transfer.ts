@@ -6,7 +6,7 @@ import { audit } from "#platform/audit.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import type { TransferDeps } from "./create-transfer.ts";
 import { entityOf, openToken, targetOf } from "./entity.ts";
 import { maySee, partiesOf, requireAcceptable, type TransferRow, whyNot } from "./transfer.ts";
@@ -20,10 +20,15 @@ const DEADLINE_SECONDS = 3 * 3600;
 export const acceptSteps = ["api.acceptServiceTransfer"] as const;
 
 /** Nobody else can have it from now on; whose it is changes when the operation is done. */
-export async function acceptTransfer(deps: AcceptDeps, by: Principal, token: string, once: Once): Promise<void> {
+export async function acceptTransfer(
+  deps: AcceptDeps,
+  by: Principal,
+  token: string,
+  idempotency: Idempotency,
+): Promise<void> {
   const { db, clock, sealer } = deps;
   await transact(db, acceptSteps[0], async (tx) => {
-    await once.claim(tx);
+    await idempotency.claim(tx);
     const found = await findTransfer(tx, token);
     if (found === undefined) throw notFound();
     const computes = await lockComputes(tx, found.computes);
@@ -46,7 +51,7 @@ export async function acceptTransfer(deps: AcceptDeps, by: Principal, token: str
       ...{ at: now, account: by.accountId, actor: by.username, action: "accept_transfer", target: targetOf(transfer) },
       detail: by.clientId === null ? {} : { client: by.clientId },
     });
-    await once.keep(tx, {});
+    await idempotency.keep(tx, {});
     const events: number[] = [];
     for (const accountId of partiesOf(accepted))
       events.push(

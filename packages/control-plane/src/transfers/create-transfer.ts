@@ -6,7 +6,7 @@ import { lockComputes } from "#inventory/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { endStale } from "./end-stale.ts";
 import { pendingEntity, sealToken, targetOf } from "./entity.ts";
@@ -20,10 +20,10 @@ export const createTransfer = (
   { db, clock, sealer }: TransferDeps,
   by: Principal,
   { entities }: NewEntityTransfer,
-  once: Once,
+  idempotency: Idempotency,
 ): Promise<EntityTransfer> =>
   db.transaction().execute(async (tx) => {
-    await once.claim(tx);
+    await idempotency.claim(tx);
     const computes = entities.computes ?? entities.linodes ?? [];
     const field = entities.computes === undefined ? "entities.linodes" : "entities.computes";
     const own = new Set(
@@ -46,7 +46,7 @@ export const createTransfer = (
       ...{ created_at: now, updated_at: now, expires_at: expires },
     });
     const view = viewOfTransfer(transfer, { sealer, reader: by.accountId, now });
-    await once.keep(tx, view);
+    await idempotency.keep(tx, view);
     await recordChange(tx, by, {
       ...{ audited: "create_transfer", event: "entity_transfer_create", at: now },
       ...{ target: targetOf(transfer), entity: pendingEntity, detail: { computes } },

@@ -13,7 +13,7 @@ const BATCH = 100;
 export const staleSteps = ["worker.endStaleTransfer"] as const;
 
 /** Writes down what everybody sees already, and tells the account that offered it. */
-export const createStaleTransfersChore =
+export const createStaleTransfersJob =
   ({ db, clock, sealer }: { db: Db; clock: Clock; sealer: Sealer }) =>
   async (): Promise<void> => {
     for (const { id } of await overdueTransfers(db, clock(), BATCH))

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { transferStage as stage } from "#testing/transfer-stage.ts";
+import { transferFixture as fixture } from "#testing/transfer-fixture.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 const remove = (world: World, { id }: { id: number }) => world.operator.post(`/admin/computes/${id}/remove`, {});
@@ -8,7 +8,7 @@ const close = (world: World, { accountId }: { accountId: number }) =>
 
 test("when one of them is gone nothing is handed over, and both are told which", async () => {
   await using world = await newWorld();
-  const { sender, receiver, web, mail, offer, accept, move, view, compute, told } = await stage(world);
+  const { sender, receiver, web, mail, offer, accept, move, view, compute, eventsOf } = await fixture(world);
   const transfer = await offer(web, mail);
   await accept(receiver, transfer);
   await remove(world, mail);
@@ -18,8 +18,8 @@ test("when one of them is gone nothing is handed over, and both are told which",
   expect([await view(sender, transfer), await view(receiver, transfer)]).toEqual(["failed", "failed"]);
   expect(await compute(web)).toMatchObject({ account_id: sender.accountId });
   expect(await world.openOperations()).toEqual([]);
-  expect(await told(sender)).toEqual(["create notification", "accept failed", "fail notification"]);
-  expect(await told(receiver)).toEqual(["accept failed", "fail notification"]);
+  expect(await eventsOf(sender)).toEqual(["create notification", "accept failed", "fail notification"]);
+  expect(await eventsOf(receiver)).toEqual(["accept failed", "fail notification"]);
   const reasons = (await world.events()).flatMap(({ message }) => message ?? []);
   expect(reasons).toHaveLength(4);
   for (const reason of reasons) expect(reason).toContain(`Compute instance ${mail.id} `);
@@ -28,7 +28,7 @@ test("when one of them is gone nothing is handed over, and both are told which",
 
 test("when one of them has become another's nothing is handed over", async () => {
   await using world = await newWorld();
-  const { sender, receiver, stranger, web, mail, offer, accept, move, view, compute } = await stage(world);
+  const { sender, receiver, stranger, web, mail, offer, accept, move, view, compute } = await fixture(world);
   const transfer = await offer(web, mail);
   await accept(receiver, transfer);
   await world.db.updateTable("computes").set({ account_id: stranger.accountId }).where("id", "=", web.id).execute();
@@ -44,7 +44,7 @@ test("when one of them has become another's nothing is handed over", async () =>
 
 test("what is gone before it is accepted is not accepted, and nothing changes", async () => {
   await using world = await newWorld();
-  const { sender, receiver, web, mail, offer, accept, view } = await stage(world);
+  const { sender, receiver, web, mail, offer, accept, view } = await fixture(world);
   const transfer = await offer(web, mail);
   await remove(world, web);
 
@@ -57,7 +57,7 @@ test("what is gone before it is accepted is not accepted, and nothing changes", 
 
 test("nothing is accepted from an account that is closed", async () => {
   await using world = await newWorld();
-  const { sender, receiver, web, offer, accept, view } = await stage(world);
+  const { sender, receiver, web, offer, accept, view } = await fixture(world);
   const transfer = await offer(web);
   await close(world, sender);
 
@@ -70,21 +70,21 @@ test("nothing is accepted from an account that is closed", async () => {
 
 test.each(["sender", "receiver"] as const)("a %s who is closed meanwhile ends it, and nothing moves", async (who) => {
   await using world = await newWorld();
-  const { sender, receiver, web, offer, accept, move, compute, told } = await stage(world);
+  const { sender, receiver, web, offer, accept, move, compute, eventsOf } = await fixture(world);
   await accept(receiver, await offer(web));
   await close(world, { sender, receiver }[who]);
 
   await move();
 
   expect(await compute(web)).toMatchObject({ account_id: sender.accountId });
-  expect(await told(receiver)).toEqual(["accept failed", "fail notification"]);
+  expect(await eventsOf(receiver)).toEqual(["accept failed", "fail notification"]);
   const transfers = await world.db.selectFrom("transfers").select(["status", "message"]).execute();
   expect(transfers).toEqual([{ status: "failed", message: expect.stringContaining("closed") }]);
 });
 
 test("past its deadline it has failed, for good", async () => {
   await using world = await newWorld();
-  const { sender, receiver, web, offer, accept, move, view, compute, told } = await stage(world);
+  const { sender, receiver, web, offer, accept, move, view, compute, eventsOf } = await fixture(world);
   const transfer = await offer(web);
   await accept(receiver, transfer);
   const { id, created_at, deadline_at } = await world.lastOperation();
@@ -96,17 +96,17 @@ test("past its deadline it has failed, for good", async () => {
 
   expect(await view(sender, transfer)).toBe("failed");
   expect(await compute(web)).toMatchObject({ account_id: sender.accountId });
-  expect(await told(receiver)).toEqual(["accept failed", "fail notification"]);
+  expect(await eventsOf(receiver)).toEqual(["accept failed", "fail notification"]);
 });
 
 test("done many times at once, it is done once", async () => {
   await using world = await newWorld();
-  const { receiver, web, mail, offer, accept, move, compute, told } = await stage(world);
+  const { receiver, web, mail, offer, accept, move, compute, eventsOf } = await fixture(world);
   await accept(receiver, await offer(web, mail));
 
   await Promise.all(Array.from({ length: 8 }, move));
 
   expect(await compute(web)).toMatchObject({ account_id: receiver.accountId, label: web.label });
-  expect(await told(receiver)).toEqual(["accept finished"]);
+  expect(await eventsOf(receiver)).toEqual(["accept finished"]);
   expect((await world.audit()).filter(({ action }) => action === "moveEntities.done")).toHaveLength(1);
 });

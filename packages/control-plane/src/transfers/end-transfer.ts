@@ -44,7 +44,7 @@ export async function endTransfer(
   });
   if (operation === undefined) throw new Error(`Operation ${operationId} had ended, and its transfer had not.`);
   await writeDown(tx, operation, ended);
-  await tellBoth(tx, operation, sealer, ended);
+  await notifyBoth(tx, operation, sealer, ended);
 }
 
 async function moveAll(tx: Tx, transfer: TransferRow, computes: readonly ComputeRow[], at: Date): Promise<Renamed[]> {
@@ -69,7 +69,7 @@ const writeDown = (tx: Tx, { id, kind, outcome }: OperationRow, { transfer, fail
   });
 
 /** The acceptance was told to both, in the order of `partiesOf`; it ends for both. */
-async function tellBoth(
+async function notifyBoth(
   tx: Tx,
   { event_id, input }: OperationRow,
   sealer: Sealer,

@@ -1,4 +1,4 @@
 export { acceptSteps } from "./accept-transfer.ts";
 export { createTransferActivities, createTransferExpiry } from "./activities.ts";
-export { createStaleTransfersChore, staleSteps } from "./end-stale.ts";
+export { createStaleTransfersJob, staleSteps } from "./end-stale.ts";
 export { type TransferRouteDeps, transferRoutes } from "./routes.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { until, untilSettled } from "#testing/database-on-agent.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
-import { transferStage as stage } from "#testing/transfer-stage.ts";
+import { transferFixture as fixture } from "#testing/transfer-fixture.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 let temporal: Temporal;
@@ -18,7 +18,7 @@ async function work(world: World): Promise<void> {
 
 test("an accepted transfer is handed over by its workflow", async () => {
   await using world = await newWorld();
-  const { sender, receiver, web, offer, accept, view, compute } = await stage(world);
+  const { sender, receiver, web, offer, accept, view, compute } = await fixture(world);
   const transfer = await offer(web);
   await accept(receiver, transfer);
   await work(world);
@@ -28,7 +28,7 @@ test("an accepted transfer is handed over by its workflow", async () => {
 
 test("one that cannot be handed over fails by its workflow", async () => {
   await using world = await newWorld();
-  const { sender, receiver, web, offer, accept, view } = await stage(world);
+  const { sender, receiver, web, offer, accept, view } = await fixture(world);
   const transfer = await offer(web);
   await accept(receiver, transfer);
   await world.operator.post(`/admin/computes/${web.id}/remove`, {});
@@ -39,7 +39,7 @@ test("one that cannot be handed over fails by its workflow", async () => {
 
 test("a step that was done, and is told to have failed, is done once", async () => {
   await using world = await newWorld();
-  const { receiver, web, offer, accept, compute, told } = await stage(world);
+  const { receiver, web, offer, accept, compute, eventsOf } = await fixture(world);
   let tries = 0;
   const moveOwnership = async (operationId: number): Promise<void> => {
     await world.activities.moveOwnership(operationId);
@@ -50,5 +50,8 @@ test("a step that was done, and is told to have failed, is done once", async () 
   await until(async () => tries === 3);
   await worker[Symbol.asyncDispose]();
 
-  expect([(await compute(web)).account_id, await told(receiver)]).toEqual([receiver.accountId, ["accept finished"]]);
+  expect([(await compute(web)).account_id, await eventsOf(receiver)]).toEqual([
+    receiver.accountId,
+    ["accept finished"],
+  ]);
 });

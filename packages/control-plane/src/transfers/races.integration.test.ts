@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { transferStage as stage } from "#testing/transfer-stage.ts";
+import { transferFixture as fixture } from "#testing/transfer-fixture.ts";
 import { newWorld } from "#testing/world.ts";
 
 const ROUNDS = 15;
@@ -8,7 +8,7 @@ const statusesOf = (replies: readonly { status: number }[]): number[] =>
 
 test("of two accounts that accept at once, one gets it", async () => {
   await using world = await newWorld();
-  const { sender, receiver, stranger, offer, accept, move, compute, view } = await stage(world);
+  const { sender, receiver, stranger, offer, accept, move, compute, view } = await fixture(world);
   for (let round = 0; round < ROUNDS; round++) {
     const one = await world.compute(sender.accountId);
     const transfer = await offer(one);
@@ -25,7 +25,7 @@ test("of two accounts that accept at once, one gets it", async () => {
 
 test("of two requests of one account that accept at once, one does it", async () => {
   await using world = await newWorld();
-  const { sender, receiver, offer, accept } = await stage(world);
+  const { sender, receiver, offer, accept } = await fixture(world);
   for (let round = 0; round < ROUNDS; round++) {
     const transfer = await offer(await world.compute(sender.accountId));
 
@@ -38,7 +38,7 @@ test("of two requests of one account that accept at once, one does it", async ()
 
 test("of an acceptance and a cancelation at once, one happens", async () => {
   await using world = await newWorld();
-  const { sender, receiver, offer, accept, cancel, view } = await stage(world);
+  const { sender, receiver, offer, accept, cancel, view } = await fixture(world);
   for (let round = 0; round < ROUNDS; round++) {
     const transfer = await offer(await world.compute(sender.accountId));
 
@@ -53,22 +53,26 @@ test("of an acceptance and a cancelation at once, one happens", async () => {
 
 test("what is offered twice at once is offered once, also while the first one is accepted", async () => {
   await using world = await newWorld();
-  const { sender, receiver, ask, accept } = await stage(world);
+  const { sender, receiver, requestTransfer, accept } = await fixture(world);
   for (let round = 0; round < ROUNDS; round++) {
     const [one, other] = [await world.compute(sender.accountId), await world.compute(sender.accountId)];
 
-    const offers = await Promise.all([ask(sender, one, other), ask(sender, other, one), ask(sender, other)]);
+    const offers = await Promise.all([
+      requestTransfer(sender, one, other),
+      requestTransfer(sender, other, one),
+      requestTransfer(sender, other),
+    ]);
 
     expect(statusesOf(offers)).toEqual([200, 400, 400]);
     const first = offers.find(({ status }) => status === 200)?.body ?? { token: "" };
-    const [accepted, again] = await Promise.all([accept(receiver, first), ask(sender, other)]);
+    const [accepted, again] = await Promise.all([accept(receiver, first), requestTransfer(sender, other)]);
     expect([accepted.status, again.status]).toEqual([200, 400]);
   }
 });
 
 test("of an acceptance and a removal at once, an instance is either gone or handed over, never both", async () => {
   await using world = await newWorld();
-  const { sender, receiver, offer, accept, move, compute, view } = await stage(world);
+  const { sender, receiver, offer, accept, move, compute, view } = await fixture(world);
   for (let round = 0; round < ROUNDS; round++) {
     const one = await world.compute(sender.accountId);
     const transfer = await offer(one);
@@ -90,7 +94,7 @@ test("of an acceptance and a removal at once, an instance is either gone or hand
 
 test("of a handing over and a removal at once, the instance is removed from whoever had it then", async () => {
   await using world = await newWorld();
-  const { sender, receiver, offer, accept, move, compute, view } = await stage(world);
+  const { sender, receiver, offer, accept, move, compute, view } = await fixture(world);
   for (let round = 0; round < ROUNDS; round++) {
     const one = await world.compute(sender.accountId);
     const transfer = await offer(one);
@@ -107,7 +111,7 @@ test("of a handing over and a removal at once, the instance is removed from whoe
 
 test("what is granted while it is handed over leaves no grant behind", async () => {
   await using world = await newWorld();
-  const { sender, receiver, offer, accept, move } = await stage(world);
+  const { sender, receiver, offer, accept, move } = await fixture(world);
   const clerk = await world.colleague(sender.accountId, { restricted: true });
   for (let round = 0; round < ROUNDS; round++) {
     const one = await world.compute(sender.accountId);
@@ -127,10 +131,10 @@ test("what is granted while it is handed over leaves no grant behind", async () 
 
 test("transfers in both directions at once wait for each other, and none is lost", async () => {
   await using world = await newWorld();
-  const { sender, receiver, ask, accept } = await stage(world);
+  const { sender, receiver, requestTransfer, accept } = await fixture(world);
   for (let round = 0; round < ROUNDS; round++) {
     const [ours, theirs] = [await world.compute(sender.accountId), await world.compute(receiver.accountId)];
-    const [there, back] = await Promise.all([ask(sender, ours), ask(receiver, theirs)]);
+    const [there, back] = await Promise.all([requestTransfer(sender, ours), requestTransfer(receiver, theirs)]);
     const replies = await Promise.all([accept(receiver, there.body), accept(sender, back.body)]);
     expect(replies.map(({ status }) => status)).toEqual([200, 200]);
     const open = await world.db.selectFrom("operations").select("id").where("settled_at", "is", null).execute();

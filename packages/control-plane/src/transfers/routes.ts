@@ -31,8 +31,8 @@ export function transferRoutes(app: FastifyInstance, deps: TransferRouteDeps): v
     );
   });
 
-  route(app, deps, createServiceTransfer, async ({ principal, body, once }) =>
-    createTransfer(deps, principal, body, once),
+  route(app, deps, createServiceTransfer, async ({ principal, body, idempotency }) =>
+    createTransfer(deps, principal, body, idempotency),
   );
 
   route(app, deps, viewServiceTransfer, async ({ principal: { accountId: reader }, params }) => {
@@ -47,8 +47,8 @@ export function transferRoutes(app: FastifyInstance, deps: TransferRouteDeps): v
     return {};
   });
 
-  route(app, deps, acceptServiceTransfer, async ({ principal, params, once }) => {
-    await acceptTransfer(deps, principal, params.token, once);
+  route(app, deps, acceptServiceTransfer, async ({ principal, params, idempotency }) => {
+    await acceptTransfer(deps, principal, params.token, idempotency);
     return {};
   });
 }

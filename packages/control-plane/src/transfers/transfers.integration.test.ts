@@ -1,7 +1,7 @@
 import { type EntityTransfer, toTimestamp } from "@moorage/contract";
 import { expect, test } from "vitest";
-import { availableImage, IMAGES } from "#testing/image-stage.ts";
-import { type Person, TRANSFERS, transferStage as stage } from "#testing/transfer-stage.ts";
+import { availableImage, IMAGES } from "#testing/image-fixture.ts";
+import { type Person, TRANSFERS, transferFixture as fixture } from "#testing/transfer-fixture.ts";
 import { newWorld } from "#testing/world.ts";
 
 const FORMER = "/v4/account/entity-transfers";
@@ -10,7 +10,7 @@ type Page = { data: EntityTransfer[]; results: number };
 
 test("a transfer is offered, accepted and handed over, and each step is told", async () => {
   await using world = await newWorld();
-  const { sender, receiver, web, mail, offer, view, accept, move, compute, told } = await stage(world);
+  const { sender, receiver, web, mail, offer, view, accept, move, compute, eventsOf } = await fixture(world);
   const now = toTimestamp(world.time.now);
 
   const transfer = await offer(mail, web);
@@ -28,7 +28,7 @@ test("a transfer is offered, accepted and handed over, and each step is told", a
   expect([(await compute(web)).account_id, await world.openOperations(), world.nudges.relay]).toEqual([
     ...[sender.accountId, ["moveEntities"], 1],
   ]);
-  expect([await told(sender), await told(receiver)]).toEqual([
+  expect([await eventsOf(sender), await eventsOf(receiver)]).toEqual([
     ["create notification", "accept started"],
     ["accept started"],
   ]);
@@ -36,7 +36,7 @@ test("a transfer is offered, accepted and handed over, and each step is told", a
   await move();
   expect([await view(sender, transfer), await view(receiver, transfer)]).toEqual(["completed", "completed"]);
   for (const each of [web, mail]) expect(await compute(each)).toMatchObject({ account_id: receiver.accountId });
-  expect([await told(sender), await told(receiver)]).toEqual([
+  expect([await eventsOf(sender), await eventsOf(receiver)]).toEqual([
     ["create notification", "accept finished"],
     ["accept finished"],
   ]);
@@ -49,12 +49,12 @@ test("a transfer is offered, accepted and handed over, and each step is told", a
     expect.arrayContaining(["create_transfer", "accept_transfer", "moveEntities.done"]),
   );
   await move();
-  expect(await told(receiver)).toEqual(["accept finished"]);
+  expect(await eventsOf(receiver)).toEqual(["accept finished"]);
 });
 
 test("disks, maintenance and notifications go along, and the sender's grants end", async () => {
   await using world = await newWorld();
-  const { sender, receiver, web, mail, offer, accept, move } = await stage(world);
+  const { sender, receiver, web, mail, offer, accept, move } = await fixture(world);
   const clerk = await world.colleague(sender.accountId, { restricted: true });
   const permissions = "read_write";
   await sender.put(`/v4/account/users/${clerk.username}/grants`, {
@@ -87,7 +87,7 @@ test("disks, maintenance and notifications go along, and the sender's grants end
 
 test("it is pending for one second less than a day, and then stale, before and after that is written down", async () => {
   await using world = await newWorld();
-  const { sender, receiver, web, offer, view, accept, cancel, told } = await stage(world);
+  const { sender, receiver, web, offer, view, accept, cancel, eventsOf } = await fixture(world);
   const transfer = await offer(web);
   const begun = world.time.now.getTime();
   const list = async (status: string) => {
@@ -96,7 +96,7 @@ test("it is pending for one second less than a day, and then stale, before and a
   };
 
   world.time.now = new Date(begun + DAY_MS - 1000);
-  await world.staleTransfersChore();
+  await world.staleTransfersJob();
   expect([await view(sender, transfer), await view(receiver, transfer)]).toEqual(["pending", "pending"]);
   expect([await list("pending"), await list("stale")]).toEqual([1, 0]);
 
@@ -106,24 +106,24 @@ test("it is pending for one second less than a day, and then stale, before and a
   expect([await view(receiver, transfer), await list("pending"), await list("stale")]).toEqual([404, 0, 1]);
   expect((await accept(receiver, transfer)).status).toBe(404);
   expect(await cancel(sender, transfer)).toMatchObject({ status: 400 });
-  expect(await told(sender)).toEqual(["create notification"]);
+  expect(await eventsOf(sender)).toEqual(["create notification"]);
 
-  await world.staleTransfersChore();
-  await world.staleTransfersChore();
+  await world.staleTransfersJob();
+  await world.staleTransfersJob();
   expect((await sender.get(`${TRANSFERS}/${transfer.token}`)).body).toEqual(before);
-  expect(await told(sender)).toEqual(["create notification", "stale notification"]);
+  expect(await eventsOf(sender)).toEqual(["create notification", "stale notification"]);
   expect([await view(receiver, transfer), (await accept(receiver, transfer)).status]).toEqual([404, 404]);
 });
 
 test("a second before its expiry it is accepted, and what is accepted does not grow stale", async () => {
   await using world = await newWorld();
-  const { receiver, web, offer, view, accept, move } = await stage(world);
+  const { receiver, web, offer, view, accept, move } = await fixture(world);
   const transfer = await offer(web);
   world.time.now = new Date(world.time.now.getTime() + DAY_MS - 1000);
 
   expect((await accept(receiver, transfer)).status).toBe(200);
   world.time.now = new Date(world.time.now.getTime() + 60_000);
-  await world.staleTransfersChore();
+  await world.staleTransfersJob();
   expect(await view(receiver, transfer)).toBe("accepted");
   await move();
   expect(await view(receiver, transfer)).toBe("completed");
@@ -131,7 +131,7 @@ test("a second before its expiry it is accepted, and what is accepted does not g
 
 test("the sender withdraws it, nobody else, and then it is over", async () => {
   await using world = await newWorld();
-  const { sender, receiver, stranger, web, offer, view, accept, cancel, told } = await stage(world);
+  const { sender, receiver, stranger, web, offer, view, accept, cancel, eventsOf } = await fixture(world);
   const transfer = await offer(web);
   const missing = { token: "00000000-0000-4000-8000-000000000000" };
 
@@ -146,13 +146,13 @@ test("the sender withdraws it, nobody else, and then it is over", async () => {
     body: { errors: [{ reason: expect.stringContaining("canceled") }] },
   });
   expect((await accept(receiver, transfer)).status).toBe(404);
-  expect(await told(sender)).toEqual(["create notification", "cancel notification"]);
+  expect(await eventsOf(sender)).toEqual(["create notification", "cancel notification"]);
   expect((await offer(web)).status).toBe("pending");
 });
 
 test("who offers it cannot accept it; who accepted it is told so; others do not see it any more", async () => {
   await using world = await newWorld();
-  const { sender, receiver, stranger, web, offer, accept } = await stage(world);
+  const { sender, receiver, stranger, web, offer, accept } = await fixture(world);
   const transfer = await offer(web);
   const refused = async (person: Person) => {
     const { status, body } = await accept(person, transfer);
@@ -168,7 +168,7 @@ test("who offers it cannot accept it; who accepted it is told so; others do not 
 
 test("only what is the account's, there and in no other transfer is offered, each fault by its place", async () => {
   await using world = await newWorld();
-  const { sender, stranger, web, mail, offer, cancel } = await stage(world);
+  const { sender, stranger, web, mail, offer, cancel } = await fixture(world);
   const theirs = await world.compute(stranger.accountId);
   const gone = await world.compute(sender.accountId);
   await world.operator.post(`/admin/computes/${gone.id}/remove`, {});
@@ -204,21 +204,21 @@ test.each([
 
 test("an expired offer makes room for the next one, and is told as stale", async () => {
   await using world = await newWorld();
-  const { sender, web, offer, view, told } = await stage(world);
+  const { sender, web, offer, view, eventsOf } = await fixture(world);
   const first = await offer(web);
   world.time.now = new Date(world.time.now.getTime() + DAY_MS);
 
   const second = await offer(web);
 
   expect([await view(sender, first), await view(sender, second)]).toEqual(["stale", "pending"]);
-  expect(await told(sender)).toEqual([...["create notification", "stale notification", "create notification"]]);
-  await world.staleTransfersChore();
-  expect(await told(sender)).toHaveLength(3);
+  expect(await eventsOf(sender)).toEqual([...["create notification", "stale notification", "create notification"]]);
+  await world.staleTransfersJob();
+  expect(await eventsOf(sender)).toHaveLength(3);
 });
 
 test("100 instances are handed over at once", async () => {
   await using world = await newWorld();
-  const { sender, receiver, accept, move } = await stage(world);
+  const { sender, receiver, accept, move } = await fixture(world);
   const rows = Array.from({ length: 100 }, (_, n) => ({
     ...{ account_id: sender.accountId, label: `fleet-${n}`, region: "eu-central", plan: null, host_id: null },
     ...{ created_at: world.time.now, updated_at: world.time.now, deleted_at: null },
@@ -240,7 +240,7 @@ test("100 instances are handed over at once", async () => {
 
 test("a label that the receiver has already gets a number, and the receiver is told", async () => {
   await using world = await newWorld();
-  const { sender, receiver, offer, accept, move } = await stage(world);
+  const { sender, receiver, offer, accept, move } = await fixture(world);
   await world.compute(receiver.accountId, { label: "www" });
   const www = await world.compute(sender.accountId, { label: "www" });
 
@@ -256,7 +256,7 @@ test("a label that the receiver has already gets a number, and the receiver is t
 
 test("sent and received ones are listed, and told apart by is_sender", async () => {
   await using world = await newWorld();
-  const { sender, receiver, stranger, web, mail, offer, accept } = await stage(world);
+  const { sender, receiver, stranger, web, mail, offer, accept } = await fixture(world);
   const [sent, kept] = [await offer(web), await offer(mail)];
   await accept(receiver, sent);
   const back = await world.compute(receiver.accountId);
@@ -276,7 +276,7 @@ test("sent and received ones are listed, and told apart by is_sender", async () 
 
 test("a request with the same key makes one transfer, and one acceptance", async () => {
   await using world = await newWorld();
-  const { sender, receiver, web, accept } = await stage(world);
+  const { sender, receiver, web, accept } = await fixture(world);
   const send = (person: Person, url: string, payload: object) =>
     world.send({
       ...{ method: "POST", url, payload },
@@ -296,7 +296,7 @@ test("a request with the same key makes one transfer, and one acceptance", async
 // Whoever may read events, or the tables, must not be able to take the instances.
 test("the token of a pending transfer is nowhere in clear", async () => {
   await using world = await newWorld();
-  const { web, offer, sender } = await stage(world);
+  const { web, offer, sender } = await fixture(world);
   const { token } = await offer(web);
 
   for (const table of ["transfers", "events", "audit", "idempotency_keys"] as const) {
@@ -312,7 +312,7 @@ test("the token of a pending transfer is nowhere in clear", async () => {
 
 test("an image that was made of an instance stays with the account that made it", async () => {
   await using world = await newWorld();
-  const { sender, receiver, web, offer, accept, move } = await stage(world);
+  const { sender, receiver, web, offer, accept, move } = await fixture(world);
   const image = await availableImage(world, sender);
 
   await accept(receiver, await offer(web));

@@ -1,35 +1,35 @@
 import type { NewUser, User } from "@moorage/contract";
 import { type Principal, requireFewerThan } from "#identity/index.ts";
-import type { Letters } from "#mail/index.ts";
+import type { Mails } from "#mail/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { ErrorDetail } from "#platform/errors.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import { recordUserChange } from "./record-change.ts";
 import { nameTaken } from "./user.ts";
 import { countUsers, findCompany, findUserToView, insertUser, isNameInUse, type UserRow } from "./user-store.ts";
 import { viewOfUser } from "./view.ts";
 
-export type UserDeps = { db: Db; clock: Clock; letters: Letters };
+export type UserDeps = { db: Db; clock: Clock; mails: Mails };
 
 const MOST_USERS = 500;
 
 /** A user without a password: the invitation leads to the page where one is chosen. */
 export const createUser = (
-  { db, clock, letters }: UserDeps,
+  { db, clock, mails }: UserDeps,
   by: Principal,
   { username, email, restricted }: NewUser,
-  once: Once,
+  idempotency: Idempotency,
 ): Promise<User> =>
   db.transaction().execute(async (tx) => {
     const now = clock();
-    await once.claim(tx);
+    await idempotency.claim(tx);
     requireFewerThan(MOST_USERS, await countUsers(tx, by.accountId), "users");
     const user = await insertUser(tx, { account_id: by.accountId, username, email, restricted, created_at: now });
     if (user === undefined) throw nameTaken();
-    await invite(tx, letters, user);
+    await invite(tx, mails, user);
     const view = viewOfUser(await findUserToView(tx, by.accountId, user.username));
-    await once.keep(tx, view);
+    await idempotency.keep(tx, view);
     await recordUserChange(tx, by, {
       audited: "create_user",
       event: "user_create",
@@ -44,8 +44,8 @@ export const createUser = (
 export const faultsOfPart = async (db: Db, { username }: Partial<NewUser>): Promise<readonly ErrorDetail[]> =>
   username !== undefined && (await isNameInUse(db, username)) ? nameTaken().errors : [];
 
-export const invite = async (tx: Tx, letters: Letters, user: UserRow): Promise<void> =>
-  letters.invite(tx, {
+export const invite = async (tx: Tx, mails: Mails, user: UserRow): Promise<void> =>
+  mails.invite(tx, {
     person: { accountId: user.account_id, userId: user.id },
     email: user.email,
     username: user.username,

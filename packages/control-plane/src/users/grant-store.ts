@@ -74,9 +74,9 @@ export async function saveGrants(
 
 async function saveList(tx: Tx, user: User, type: EntityType, named: readonly NewGrant[]): Promise<void> {
   if (named.length === 0) return;
-  const wanted = [...new Map(named.map(({ id, permissions }) => [id, permissions]))];
-  const taken = wanted.filter(([, permission]) => permission === null).map(([id]) => id);
-  const given = wanted.filter(([, permission]) => permission !== null);
+  const desired = [...new Map(named.map(({ id, permissions }) => [id, permissions]))];
+  const taken = desired.filter(([, permission]) => permission === null).map(([id]) => id);
+  const given = desired.filter(([, permission]) => permission !== null);
   await grantsOf(tx, user)
     .where("entity_type", "=", type)
     .where("entity_id", "=", sql<number>`any(${taken}::bigint[])`)

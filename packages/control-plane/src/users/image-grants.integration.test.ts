@@ -1,6 +1,6 @@
 import type { Grants } from "@moorage/contract";
 import { expect, test } from "vitest";
-import { availableImage, IMAGES, numberOf, publicImage } from "#testing/image-stage.ts";
+import { availableImage, IMAGES, numberOf, publicImage } from "#testing/image-fixture.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 async function newCompany(world: World) {

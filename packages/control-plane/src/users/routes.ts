@@ -40,7 +40,7 @@ export function userRoutes(app: FastifyInstance, deps: UserRouteDeps): void {
     app,
     deps,
     createUserOperation,
-    async ({ principal, body, once }) => createUser(deps, principal, body, once),
+    async ({ principal, body, idempotency }) => createUser(deps, principal, body, idempotency),
     undefined,
     (part) => faultsOfPart(db, part),
   );

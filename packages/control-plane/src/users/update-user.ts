@@ -14,7 +14,7 @@ import { viewOfUser } from "./view.ts";
  * longer is needs none.
  */
 export async function updateUser(
-  { db, clock, letters }: UserDeps,
+  { db, clock, mails }: UserDeps,
   by: Principal,
   name: string,
   change: UserChange,
@@ -33,9 +33,9 @@ export async function updateUser(
     });
     if (restricted !== before.restricted) await dropAllGrants(tx, after);
     if (email !== before.email) {
-      await moveAddress(tx, letters, before);
+      await moveAddress(tx, mails, before);
       // An invitation that went to a wrong address is mended by giving the right one.
-      if (after.password_hash === null) await invite(tx, letters, after);
+      if (after.password_hash === null) await invite(tx, mails, after);
     }
     const changed = viewOfUser(await findUserToView(tx, by.accountId, username));
     await recordUserChange(tx, by, {

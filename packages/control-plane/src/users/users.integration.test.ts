@@ -8,9 +8,11 @@ const USERS = "/v4/account/users";
 const EVENTS = "/v4/account/events";
 type Page<Item> = { data: Item[]; results: number };
 
-const letters = async (world: World) => {
+const mailsOf = async (world: World) => {
   const rows = await world.db.selectFrom("mails").selectAll().orderBy("id").execute();
-  return rows.map(({ id, letter }) => JSON.parse(world.sealer.open(["mails", id], letter)) as Record<string, unknown>);
+  return rows.map(
+    ({ id, message }) => JSON.parse(world.sealer.open(["mails", id], message)) as Record<string, unknown>,
+  );
 };
 const later = (world: World, seconds = 60): void => {
   world.time.now = new Date(world.time.now.getTime() + seconds * 1000);
@@ -41,7 +43,7 @@ test("a new user is restricted unless it is said otherwise, has no password, and
     owner.username,
     "rob",
   ]);
-  expect(await letters(world)).toEqual([
+  expect(await mailsOf(world)).toEqual([
     expect.objectContaining({ kind: "invite", email: "rob@harbour.example", username: "rob" }),
   ]);
   const row = await world.db.selectFrom("users").select("id").where("username", "=", "rob").executeTakeFirstOrThrow();
@@ -71,7 +73,7 @@ test("an Idempotency-Key makes one user and one invitation of two requests", asy
 
   expect([first.statusCode, second.statusCode]).toEqual([200, 200]);
   expect(second.json()).toEqual(first.json());
-  expect(await letters(world)).toHaveLength(1);
+  expect(await mailsOf(world)).toHaveLength(1);
   expect(await eventsOf(owner)).toEqual(["user_create"]);
 });
 
@@ -87,7 +89,7 @@ test("a name that anybody has, in any case of letters, is refused without saying
   expect((await refusal("ROB")).body).toEqual(foreign.body);
   expect((await owner.put(`${USERS}/rob`, { username: "baker" })).body).toEqual(foreign.body);
   expect(await owner.get(`${USERS}/rob`)).toMatchObject({ status: 200 });
-  expect(await letters(world)).toHaveLength(2);
+  expect(await mailsOf(world)).toHaveLength(2);
 });
 
 test("two requests at once for one name make one user", async () => {
@@ -326,7 +328,7 @@ test("a changed address tells the old one, and what was sent there opens nothing
   const links = () => world.db.selectFrom("password_links").selectAll().execute();
   await link();
   await owner.put(`${USERS}/${clerk.username}`, { email: `${clerk.username}@test.example` });
-  expect([await letters(world), (await links()).length]).toEqual([[], 1]);
+  expect([await mailsOf(world), (await links()).length]).toEqual([[], 1]);
 
   await owner.put(`${USERS}/${clerk.username}`, { email: "two@harbour.example" });
   expect(await links()).toEqual([]);
@@ -335,7 +337,7 @@ test("a changed address tells the old one, and what was sent there opens nothing
   expect(await links()).toEqual([]);
 
   const notice = { kind: "notice", username: clerk.username, what: "address_changed" };
-  expect(await letters(world)).toEqual([
+  expect(await mailsOf(world)).toEqual([
     { ...notice, email: `${clerk.username}@test.example` },
     { ...notice, email: "two@harbour.example" },
   ]);
@@ -348,7 +350,7 @@ test("an invitation that went to a wrong address goes out again to the right one
 
   await owner.put(`${USERS}/rob`, { email: "rob@harbour.example" });
 
-  expect((await letters(world)).map(({ kind, email }) => [kind, email])).toEqual([
+  expect((await mailsOf(world)).map(({ kind, email }) => [kind, email])).toEqual([
     ["invite", "rbo@harbour.example"],
     ["notice", "rbo@harbour.example"],
     ["invite", "rob@harbour.example"],

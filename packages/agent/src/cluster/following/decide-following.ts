@@ -1,7 +1,7 @@
-import { type Cluster, countMissing, type Leader, type NodeSpec, parseGtidSet } from "@moorage/contract/agent";
+import { type Cluster, countMissing, type PrimaryTerm, type NodeSpec, parseGtidSet } from "@moorage/contract/agent";
 import type { MemberView } from "../../gatekeeper/views.ts";
 import type { UsedIds } from "../../node-state.ts";
-import { areHeard, donorOf, dueRenewal } from "../decide-group.ts";
+import { reachableMembers, donorOf, dueReclone } from "../decide-group.ts";
 
 export type FollowingFacts = {
   own: {
@@ -28,7 +28,7 @@ export type FollowingFacts = {
   /** Its transactions that the leader does not have; undefined while that cannot be said yet. */
   errant: string | undefined;
   /** How often it began to follow, and got no further, because of a transaction that could not be applied. */
-  inVain: number;
+  failedAttempts: number;
 };
 
 export type FollowingDecision =
@@ -36,21 +36,21 @@ export type FollowingDecision =
   /** Stops replicating. */
   | { kind: "leave" }
   | { kind: "restart" }
-  | { kind: "renew"; id: string; donor: string }
+  | { kind: "reclone"; id: string; donor: string }
   | { kind: "close" }
   | { kind: "open"; term: number; afterMs: number }
   /** Receives no more, and applies what it has: what it has then can be compared. */
   | { kind: "settle" }
   | { kind: "follow"; source: string }
   | { kind: "errant"; transactions: string }
-  | { kind: "stray"; because: string }
+  | { kind: "unusable"; because: string }
   /** `soon`: others are at it in this moment. */
   | { kind: "wait"; for: string; soon?: true };
 
 /** By then the gates of one that may still be alive have missed its followers. */
-export const afterAWordMs = 3000;
+export const afterForcedMs = 3000;
 
-const triesInVain = 3;
+const maxFailedAttempts = 3;
 
 /**
  * From what is wanted of a member of an asynchronous cluster and what is known of the others to the next thing to do:
@@ -58,28 +58,34 @@ const triesInVain = 3;
  */
 export function decideFollowing(spec: Pick<NodeSpec, "node" | "cluster">, facts: FollowingFacts): FollowingDecision {
   const { own, used } = facts;
-  const heard = areHeard(facts.others ?? []);
+  const reachable = reachableMembers(facts.others ?? []);
 
-  const renewal = dueRenewal(spec, used);
-  if (renewal !== undefined) {
-    const online = heard.filter(({ state }) => state === "online");
-    const donor = donorOf(online, renewal.donor);
+  const reclone = dueReclone(spec, used);
+  if (reclone !== undefined) {
+    const online = reachable.filter(({ state }) => state === "online");
+    const donor = donorOf(online, reclone.donor);
     if (donor === undefined) return { kind: "wait", for: "a member whose data it can take" };
     if (own.receiving !== "off" || own.applying) return { kind: "leave" };
-    return own.open ? { kind: "renew", id: renewal.id, donor } : { kind: "restart" };
+    return own.open ? { kind: "reclone", id: reclone.id, donor } : { kind: "restart" };
   }
 
-  const leader = spec.cluster?.leader;
+  const primary = spec.cluster?.primary;
   const newest = Math.max(0, ...facts.terms, used.opened?.term ?? 0);
-  if (leader === undefined || newest > leader.term)
+  if (primary === undefined || newest > primary.term)
     return own.open ? { kind: "close" } : { kind: "wait", for: "what the others know: who leads now" };
-  return leader.node === spec.node ? decideLeading(leader, heard, facts) : decideFor(leader, heard, facts);
+  return primary.node === spec.node
+    ? decidePrimary(primary, reachable, facts)
+    : decideFollower(primary, reachable, facts);
 }
 
 /** Of the one that is wanted to lead. */
-function decideLeading(leader: Leader, heard: readonly MemberView[], facts: FollowingFacts): FollowingDecision {
+function decidePrimary(
+  primary: PrimaryTerm,
+  reachable: readonly MemberView[],
+  facts: FollowingFacts,
+): FollowingDecision {
   const { own, used, others, terms } = facts;
-  const { over, term } = leader;
+  const { reason, term } = primary;
   const isFenced = (used.fenced ?? 0) >= term;
   const wasOpen = used.opened?.term === term;
   // Open since an earlier term: another may have led in between, so it takes the whole way.
@@ -90,19 +96,19 @@ function decideLeading(leader: Leader, heard: readonly MemberView[], facts: Foll
     return isRecorded && !own.hasRoomAgain ? { kind: "stay" } : { kind: "open", term, afterMs: 0 };
   }
   if (others === undefined) return { kind: "wait", for: "the gatekeeper: there may be a newer term" };
-  if (over !== "alone" && !terms.includes(term))
+  if (reason !== "sole_survivor" && !terms.includes(term))
     return { kind: "wait", for: "another host that knows its term", soon: true };
-  const taking = over === "hand" && !wasOpen ? decideTaking(leader, heard, own) : undefined;
-  return taking ?? { kind: "open", term, afterMs: over === "word" && !wasOpen ? afterAWordMs : 0 };
+  const handover = reason === "handover" && !wasOpen ? decideHandover(primary, reachable, own) : undefined;
+  return handover ?? { kind: "open", term, afterMs: reason === "forced" && !wasOpen ? afterForcedMs : 0 };
 }
 
 /** What is left to do before everything is taken over from the one that gives over; undefined: nothing. */
-function decideTaking(
-  { from, term }: Leader,
-  heard: readonly MemberView[],
+function decideHandover(
+  { from, term }: PrimaryTerm,
+  reachable: readonly MemberView[],
   own: FollowingFacts["own"],
 ): FollowingDecision | undefined {
-  const giver = heard.find(({ node }) => node === from);
+  const giver = reachable.find(({ node }) => node === from);
   const isClosed = giver !== undefined && giver.term === term && giver.state !== "away" && !giver.writable;
   if (from === undefined || !isClosed || giver.gtid === undefined)
     return { kind: "wait", for: "the one that gives over to close", soon: true };
@@ -117,19 +123,23 @@ function decideTaking(
 }
 
 /** Of all others. */
-function decideFor(leader: Leader, heard: readonly MemberView[], facts: FollowingFacts): FollowingDecision {
-  const { own, used, errant, inVain } = facts;
+function decideFollower(
+  primary: PrimaryTerm,
+  reachable: readonly MemberView[],
+  facts: FollowingFacts,
+): FollowingDecision {
+  const { own, used, errant, failedAttempts } = facts;
   if (own.open) return { kind: "close" };
   // The same source in a later term may have other data: another led in between.
-  const isFollowing = own.source === leader.node && own.applying && used.followed === leader.term;
-  const hasEnded = heard.some(({ node, state }) => node === leader.node && state === "away");
+  const isFollowing = own.source === primary.node && own.applying && used.followed === primary.term;
+  const hasEnded = reachable.some(({ node, state }) => node === primary.node && state === "away");
   // What its host's kernel still sends would come too late: a promotion compares what each of them has.
-  if (hasEnded && own.source === leader.node && own.receiving !== "off") return { kind: "settle" };
+  if (hasEnded && own.source === primary.node && own.receiving !== "off") return { kind: "settle" };
   if (isFollowing && own.receiving === "on") return { kind: "stay" };
-  if (own.source === leader.node && own.isPurged)
-    return { kind: "stray", because: "The leader no longer has the binary logs that it needs." };
+  if (own.source === primary.node && own.isPurged)
+    return { kind: "unusable", because: "The leader no longer has the binary logs that it needs." };
   // Until then it goes on taking from whomever it takes: the next leader may need that, or be this one.
-  if (!heard.some((view) => isLeading(view, leader)))
+  if (!reachable.some((view) => isActingPrimary(view, primary)))
     return { kind: "wait", for: "the leader to take writes", soon: true };
   if (isFollowing && own.receiving === "connecting")
     return { kind: "wait", for: "its leader to let it in", soon: true };
@@ -138,14 +148,14 @@ function decideFor(leader: Leader, heard: readonly MemberView[], facts: Followin
     return isStill ? { kind: "wait", for: "what the leader has now", soon: true } : { kind: "settle" };
   }
   if (errant !== "") return { kind: "errant", transactions: errant };
-  if (inVain >= triesInVain)
-    return { kind: "stray", because: "A transaction of the leader cannot be applied to the data that it has." };
-  return { kind: "follow", source: leader.node };
+  if (failedAttempts >= maxFailedAttempts)
+    return { kind: "unusable", because: "A transaction of the leader cannot be applied to the data that it has." };
+  return { kind: "follow", source: primary.node };
 }
 
-const isLeading = ({ node, role, writable, term }: MemberView, leader: Leader): boolean =>
-  node === leader.node && role === "primary" && writable && term === leader.term;
+const isActingPrimary = ({ node, role, writable, term }: MemberView, primary: PrimaryTerm): boolean =>
+  node === primary.node && role === "primary" && writable && term === primary.term;
 
 /** Its members follow a leader; those of the other kind are a group. */
-export const isFollowing = (cluster: Pick<Cluster, "replication"> | undefined): boolean =>
+export const isAsynchronous = (cluster: Pick<Cluster, "replication"> | undefined): boolean =>
   cluster?.replication === "asynch";

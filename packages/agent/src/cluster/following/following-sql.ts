@@ -24,7 +24,7 @@ export type OwnFollowing = {
   backlogSeconds: number;
 };
 
-const look = `SELECT @@GLOBAL.super_read_only AS closed, @@GLOBAL.read_only AS read_only,
+const followingStateQuery = `SELECT @@GLOBAL.super_read_only AS closed, @@GLOBAL.read_only AS read_only,
   s.host AS source, LOWER(COALESCE(c.service_state, 'OFF')) AS receiving, COALESCE(a.service_state = 'ON', 0) AS applying,
   @@GLOBAL.gtid_executed AS executed, COALESCE(c.received_transaction_set, '') AS received,
   GTID_SUBTRACT(CONCAT(@@GLOBAL.gtid_executed, ',', COALESCE(c.received_transaction_set, '')), '') AS gtid,
@@ -40,9 +40,9 @@ LEFT JOIN performance_schema.replication_connection_configuration AS s ON s.chan
 LEFT JOIN performance_schema.replication_connection_status AS c ON c.channel_name = ''
 LEFT JOIN performance_schema.replication_applier_status AS a ON a.channel_name = ''`;
 
-export const lookAtFollowing = (socket: string): Promise<OwnFollowing> =>
+export const readFollowingState = (socket: string): Promise<OwnFollowing> =>
   withRoot(socket, async (connection) => {
-    const [[row]] = await connection.query<RowDataPacket[]>({ sql: look, timeout: 5000 });
+    const [[row]] = await connection.query<RowDataPacket[]>({ sql: followingStateQuery, timeout: 5000 });
     if (row === undefined) throw new Error("The server says nothing of itself.");
     return {
       open: row["closed"] === 0,
@@ -100,12 +100,12 @@ export const startApplying = (socket: string): Promise<void> =>
   });
 
 /** Or so long at most. */
-export const untilExecuted = (socket: string, gtids: string, withinSeconds: number): Promise<void> =>
+export const waitForExecuted = (socket: string, gtids: string, withinSeconds: number): Promise<void> =>
   withRoot(socket, async (connection) => {
     await connection.query("SELECT WAIT_FOR_EXECUTED_GTID_SET(?, ?)", [gtids, withinSeconds]);
   });
 
-export const forgetLeader = (socket: string): Promise<void> => withRoot(socket, forgetSource);
+export const resetReplication = (socket: string): Promise<void> => withRoot(socket, forgetSource);
 
 /** Who was let in by the password of an earlier timeline hangs on until it is shown the door. */
 export const endGroupSessions = (socket: string): Promise<void> =>

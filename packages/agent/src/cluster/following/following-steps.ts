@@ -8,44 +8,44 @@ import { recordUsed } from "../../node-state.ts";
 import { membersPassword } from "../group-secret.ts";
 import { NotYet, quietMs } from "../not-yet.ts";
 import { recordSteps } from "../record-steps.ts";
-import { renewData, restartToTake } from "../renew-data.ts";
+import { recloneData, restartForClone } from "../reclone-data.ts";
 import { decideFollowing, type FollowingDecision } from "./decide-following.ts";
 import {
   followSource,
-  forgetLeader,
-  lookAtFollowing,
+  resetReplication,
+  readFollowingState,
   type OwnFollowing,
   openToTenants,
   startApplying,
   stopFollowing,
   stopReceiving,
-  untilExecuted,
+  waitForExecuted,
 } from "./following-sql.ts";
 import { gatherFollowing } from "./gather-following.ts";
-import { noteTry } from "./in-vain.ts";
-import { saveTail } from "./save-tail.ts";
+import { noteAttempt } from "./failed-attempts.ts";
+import { saveErrant } from "./save-errant.ts";
 
 /** Closing and following, or settling and following, takes a few turns. */
-const turns = 5;
+const maxRounds = 5;
 /** What others are at in this moment is waited for here: clients wait for it too. */
 const patienceMs = 3000;
-const lookAgainMs = 100;
+const checkAgainMs = 100;
 
 export async function takePartInFollowing(context: NodeContext, member: OwnMember): Promise<void> {
   const { spec, log, superseded } = context;
   const patientUntil = performance.now() + patienceMs;
-  for (let turn = 0; turn < turns; ) {
+  for (let round = 0; round < maxRounds; ) {
     const { own, facts } = await gatherFollowing(context);
     const decision = decideFollowing(spec, facts);
     if (decision.kind === "stay") return;
     if (superseded()) throw new NotYet("what a newer spec says");
     if (decision.kind === "wait" && decision.soon && performance.now() < patientUntil) {
-      await sleep(lookAgainMs);
+      await sleep(checkAgainMs);
       continue;
     }
     log[decision.kind === "wait" ? "debug" : "info"]({ decision }, "following");
     await act(context, member, decision, own);
-    turn += 1;
+    round += 1;
   }
   throw new NotYet("its leader");
 }
@@ -58,21 +58,21 @@ async function act(
 ): Promise<void> {
   const { spec, paths } = context;
   if (decision.kind === "wait") throw new NotYet(decision.for, quietMs);
-  if (decision.kind === "stray") throw new NotYet(`other data: ${decision.because}`, quietMs);
+  if (decision.kind === "unusable") throw new NotYet(`other data: ${decision.because}`, quietMs);
   if (decision.kind === "errant") return keepErrant(context, decision.transactions);
-  if (decision.kind === "restart") return restartToTake(context);
-  if (decision.kind === "renew") return renewData(context, member, decision);
+  if (decision.kind === "restart") return restartForClone(context);
+  if (decision.kind === "reclone") return recloneData(context, member, decision);
   if (decision.kind === "leave") return stopFollowing(paths.socket);
   if (decision.kind === "close") return closeToEverybody(paths.socket);
   if (decision.kind === "settle") return settle(context, own);
   if (decision.kind === "open") return open(context, decision);
   const source = member.others.find(({ node }) => node === decision.source);
   if (source === undefined) throw new Error(`${decision.source} is not a member.`);
-  noteTry(spec.node, own);
-  const { leader } = member.cluster;
-  if (leader?.node === source.node) await recordUsed(paths, { followed: leader.term });
+  noteAttempt(spec.node, own);
+  const { primary } = member.cluster;
+  if (primary?.node === source.node) await recordUsed(paths, { followed: primary.term });
   await followSource(paths.socket, { address: source.address, port: member.peerPort }, await membersPassword(context));
-  await sleep(lookAgainMs);
+  await sleep(checkAgainMs);
 }
 
 const applyWithinSeconds = 1;
@@ -82,12 +82,12 @@ async function settle({ paths: { socket }, superseded }: NodeContext, { source }
   if (source === undefined) return;
   await stopReceiving(socket);
   for (;;) {
-    const { received, isApplied, applying, failure } = await lookAtFollowing(socket);
+    const { received, isApplied, applying, failure } = await readFollowingState(socket);
     if (isApplied) return;
     if (failure !== undefined) throw new NotYet(`what it received to be applied (${failure})`, quietMs);
     if (superseded()) throw new NotYet("what a newer spec says");
     if (!applying) await startApplying(socket);
-    await untilExecuted(socket, received, applyWithinSeconds);
+    await waitForExecuted(socket, received, applyWithinSeconds);
   }
 }
 
@@ -98,11 +98,11 @@ async function settle({ paths: { socket }, superseded }: NodeContext, { source }
 async function open(context: NodeContext, { term, afterMs }: { term: number; afterMs: number }): Promise<void> {
   const { spec, paths, log, superseded } = context;
   await sleep(afterMs);
-  await settle(context, await lookAtFollowing(paths.socket));
+  await settle(context, await readFollowingState(paths.socket));
   const { own, facts } = await gatherFollowing(context);
   const again = decideFollowing(spec, facts);
   if (superseded() || again.kind !== "open") throw new NotYet("what changed meanwhile", 0);
-  if (own.source !== undefined) await forgetLeader(paths.socket);
+  if (own.source !== undefined) await resetReplication(paths.socket);
   const boot = await bootId();
   await step(recordSteps.open, () => recordUsed(paths, { opened: { term, boot } }));
   await openToTenants(paths.socket);
@@ -111,6 +111,6 @@ async function open(context: NodeContext, { term, afterMs }: { term: number; aft
 
 /** Nobody else has them, so they are kept elsewhere before its data are renewed. */
 async function keepErrant(context: NodeContext, transactions: string): Promise<void> {
-  await saveTail(context, transactions);
+  await saveErrant(context, transactions);
   throw new NotYet(`other data: it has transactions that its leader does not have (${transactions})`, quietMs);
 }

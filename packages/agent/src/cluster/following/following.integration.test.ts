@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { countMissing, type GroupReport, type Leader, parseGtidSet } from "@moorage/contract/agent";
+import { countMissing, type GroupReport, type PrimaryTerm, parseGtidSet } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { clocksDifferMs } from "../../archive/group-time.ts";
 import { type KeptArchive, keepArchive } from "../../testing/kept-archive.ts";
@@ -29,16 +29,16 @@ const nodeOf = (index: number): string => three.members[index]?.node ?? "";
 const hostOf = (index: number) => three.hosts[index] as (typeof three.hosts)[number];
 
 /** A new term, with this one for its leader. */
-function lead(index: number, over: Leader["over"], from?: number): void {
+function makePrimary(index: number, reason: PrimaryTerm["reason"], from?: number): void {
   term += 1;
-  const leader = { node: nodeOf(index), term, over, ...(from !== undefined && { from: nodeOf(from) }) };
-  three.want((each) => {
+  const primary = { node: nodeOf(index), term, reason, ...(from !== undefined && { from: nodeOf(from) }) };
+  three.setDesired((each) => {
     const { cluster, database } = three.spec(each);
     if (cluster === undefined) throw new Error("no cluster");
     return {
       database: { ...database, replication_type: "asynch" },
-      cluster: { ...cluster, replication: "asynch", leader },
-      gate: { sources: ["0.0.0.0/0"] },
+      cluster: { ...cluster, replication: "asynch", primary },
+      firewall: { sources: ["0.0.0.0/0"] },
       data: { timeline: kept.timeline, ordinal: 0, origin: "prepared" },
       archive: kept.archiveOf(each === 2),
     };
@@ -46,8 +46,9 @@ function lead(index: number, over: Leader["over"], from?: number): void {
 }
 const isWell = (index: number): boolean =>
   three.isReached(index) && group(index)?.term === term && group(index)?.shared === true && group(index)?.online === 3;
-const leads = (index: number): boolean => group(index)?.role === "primary" && group(index)?.term === term;
-const allWell = (leader: number) => until("a leader and two that follow it", () => all.every(isWell) && leads(leader));
+const isPrimary = (index: number): boolean => group(index)?.role === "primary" && group(index)?.term === term;
+const allWell = (primary: number) =>
+  until("a leader and two that follow it", () => all.every(isWell) && isPrimary(primary));
 
 const uuidOf = async (index: number): Promise<string> => {
   const [row] = await three.sql<{ uuid: string }>(index, "SELECT @@server_uuid AS uuid");
@@ -57,8 +58,8 @@ const executed = async (index: number) => {
   const [row] = await three.sql<{ gtid: string }>(index, "SELECT @@GLOBAL.gtid_executed AS gtid");
   return parseGtidSet(row?.gtid ?? "");
 };
-const allArchived = async (leader: number) => {
-  const has = await executed(leader);
+const allArchived = async (primary: number) => {
+  const has = await executed(primary);
   await until("everything in the archive", () => countMissing(has, kept.archived()) === 0);
 };
 const isOpen = async (index: number): Promise<boolean> => {
@@ -76,7 +77,7 @@ async function haveAll(expected: number[]): Promise<void> {
 
 /** Asks all three again and again, and counts the moments at which two were open. */
 function watchOpen() {
-  const seen = { asked: 0, two: 0 };
+  const seen = { polls: 0, two: 0 };
   let stopped = false;
   const watching = (async () => {
     while (!stopped) {
@@ -84,7 +85,7 @@ function watchOpen() {
       for (const index of all) if (await isOpen(index)) open.push(index);
       // The one that was asked first may have been closed before the other was opened.
       if (open.length > 1 && (await isOpen(open[0] as number))) seen.two += 1;
-      seen.asked += 1;
+      seen.polls += 1;
       await sleep(20);
     }
   })();
@@ -130,7 +131,7 @@ function keepWriting(from: number) {
 }
 
 test("the leader of the first term is opened, the others follow it and take no writes", async () => {
-  lead(0, "fence");
+  makePrimary(0, "fenced");
   await allWell(0);
   expect(group(0)).toMatchObject({ state: "online", primary: nodeOf(0), view: expect.stringMatching(/\.1$/) });
   await three.sql(0, "CREATE DATABASE shop");
@@ -168,26 +169,26 @@ test("a follower archives what the leader has, and says until when it is all", a
   await allArchived(0);
   expect(new Set(kept.logs.map(({ node }) => node))).toEqual(new Set([nodeOf(2)]));
   const [id, before] = [randomUUID(), new Date().toISOString()];
-  three.want((index) => (index === 2 ? { jobs: [{ id, kind: "ship" }] } : {}));
-  const isDone = () => three.latest(2)?.jobs?.some((job) => job.id === id && job.state === "done");
+  three.setDesired((index) => (index === 2 ? { tasks: [{ id, kind: "ship" }] } : {}));
+  const isDone = () => three.latest(2)?.tasks?.some((task) => task.id === id && task.state === "done");
   await until("the job", () => isDone() === true);
-  const told = hostOf(2).gateway.archived.findLast(({ through }) => through !== undefined);
-  expect(told).toMatchObject({ node: nodeOf(2), term });
-  const [through, now] = [Date.parse(told?.through ?? ""), Date.now()];
+  const reported = hostOf(2).gateway.archived.findLast(({ through }) => through !== undefined);
+  expect(reported).toMatchObject({ node: nodeOf(2), term });
+  const [through, now] = [Date.parse(reported?.through ?? ""), Date.now()];
   expect(through).toBeGreaterThan(Date.parse(before) - 2 * clocksDifferMs);
   expect(through).toBeLessThanOrEqual(now - clocksDifferMs);
-  three.want(() => ({ jobs: [] }));
+  three.setDesired(() => ({ tasks: [] }));
 });
 
 test("a planned change under a writer loses nothing, and never are two open", async () => {
   const [watched, writer] = [watchOpen(), keepWriting(1000)];
   await until("some writes", () => writer.acknowledged.length > 50);
-  lead(1, "hand", 0);
+  makePrimary(1, "handover", 0);
   await allWell(1);
   const before = writer.acknowledged.length;
   await until("writes to the new leader", () => writer.acknowledged.length > before + 50);
-  const [{ acknowledged, gapMs }, { asked, two }] = [await writer.end(), await watched.end()];
-  console.log(`${acknowledged.length} writes, the longest gap ${gapMs} ms; looked ${asked} times for two leaders`);
+  const [{ acknowledged, gapMs }, { polls, two }] = [await writer.end(), await watched.end()];
+  console.log(`${acknowledged.length} writes, the longest gap ${gapMs} ms; looked ${polls} times for two leaders`);
   expect(two).toBe(0);
   await expect
     .poll(async () => {
@@ -202,8 +203,8 @@ test("a leader that dies is fenced before that is told, and stays down until the
   const host = hostOf(1);
   await host.stopAgent();
   host.startAgent({ MOORAGE_CRASH_DIR: host.crash });
-  const told = host.gateway.messages.length;
-  await until("its first word", () => host.gateway.messages.length > told);
+  const messagesBefore = host.gateway.messages.length;
+  await until("its first word", () => host.gateway.messages.length > messagesBefore);
   await allWell(1);
   // What nobody else gets.
   three.cut(1);
@@ -223,17 +224,17 @@ test("a leader that dies is fenced before that is told, and stays down until the
   expect(await Promise.all(all.map(isOpen))).toEqual([false, false, false]);
 
   const started = performance.now();
-  lead(0, "fence");
-  await until("the new leader", () => leads(0) && group(0)?.shared === true);
+  makePrimary(0, "fenced");
+  await until("the new leader", () => isPrimary(0) && group(0)?.shared === true);
   console.log(`another leader, from the new term: ${Math.round(performance.now() - started)} ms`);
   await insert(0, 3);
   await until("what only the old leader has", () => group(1)?.errant !== undefined);
   expect(group(1)).toMatchObject({ state: "offline", errant: expect.stringContaining(await uuidOf(1)) });
   expect(await values(1)).toEqual([1, 2]);
-  await until("them in the object store", () => group(1)?.tail !== undefined);
-  const { errant = "", tail } = group(1) ?? {};
-  expect(tail).toMatchObject({ name: expect.stringMatching(/^tails\/3\.[0-9a-f]{16}$/), gtid: errant });
-  const text = await kept.textOf(tail?.name ?? "");
+  await until("them in the object store", () => group(1)?.saved_errant !== undefined);
+  const { errant = "", saved_errant } = group(1) ?? {};
+  expect(saved_errant).toMatchObject({ name: expect.stringMatching(/^lost\/3\.[0-9a-f]{16}$/), gtid: errant });
+  const text = await kept.textOf(saved_errant?.name ?? "");
   const saved = [...text.matchAll(/GTID_NEXT= '([0-9a-f-]{36}:\d+)'/g)].map(([, gtid]) => gtid);
   expect(saved).toEqual([errant]);
   expect(text.match(/\tWrite_rows: /g)).toHaveLength(1);
@@ -242,7 +243,7 @@ test("a leader that dies is fenced before that is told, and stays down until the
 
 test("a member with transactions of its own is renewed, and has another name then", async () => {
   const name = await uuidOf(1);
-  three.cluster((index) => (index === 1 ? { renew: { id: randomUUID() } } : {}));
+  three.cluster((index) => (index === 1 ? { reclone: { id: randomUUID() } } : {}));
   await allWell(0);
   await haveAll([1, 3]);
   await allArchived(0);
@@ -268,7 +269,7 @@ test("a leader that dies while the gateway is away leads on in its term", async 
 test("a leader that dies with nothing of its own follows the next one", async () => {
   three.killServer(0);
   await until("the fence", () => group(0)?.fenced === term);
-  lead(2, "fence");
+  makePrimary(2, "fenced");
   await allWell(2);
   expect(group(0)?.errant).toBeUndefined();
   await insert(2, 5);

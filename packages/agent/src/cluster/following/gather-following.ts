@@ -5,32 +5,32 @@ import { viewOf } from "../../gatekeeper/sample-following.ts";
 import type { ClusterViews, MemberView } from "../../gatekeeper/views.ts";
 import type { NodeContext } from "../../node-context.ts";
 import { usedIds } from "../../node-state.ts";
-import { areHeard, isBetweenData } from "../decide-group.ts";
+import { reachableMembers, isBetweenData } from "../decide-group.ts";
 import { gtidSubtract } from "../group-sql.ts";
 import { decideFollowing, type FollowingDecision, type FollowingFacts } from "./decide-following.ts";
-import { lookAtFollowing, type OwnFollowing } from "./following-sql.ts";
-import { timesInVain } from "./in-vain.ts";
-import { savedTail } from "./save-tail.ts";
+import { readFollowingState, type OwnFollowing } from "./following-sql.ts";
+import { countFailedAttempts } from "./failed-attempts.ts";
+import { findSavedErrant } from "./save-errant.ts";
 
 type Context = Pick<NodeContext, "spec" | "paths" | "viewsOf">;
 
-export type SeenFollowing = { own: OwnFollowing; views: ClusterViews | undefined; facts: FollowingFacts };
+export type ObservedFollowing = { own: OwnFollowing; views: ClusterViews | undefined; facts: FollowingFacts };
 
-export async function gatherFollowing({ spec, paths, viewsOf }: Context): Promise<SeenFollowing> {
-  const own = await lookAtFollowing(paths.socket);
-  const asked = performance.now();
+export async function gatherFollowing({ spec, paths, viewsOf }: Context): Promise<ObservedFollowing> {
+  const own = await readFollowingState(paths.socket);
+  const queriedAt = performance.now();
   const [views, used] = await Promise.all([viewsOf(spec.node), usedIds(paths)]);
   const { node, cluster } = spec;
   // Who is still on the timeline before has data that are none of its business; its host knows the term all the same.
   const others = views?.others.filter(({ group = cluster?.group }) => group === cluster?.group);
-  const terms = areHeard(views?.others ?? []).flatMap(({ term }) => term ?? []);
+  const terms = reachableMembers(views?.others ?? []).flatMap(({ term }) => term ?? []);
   const source = cluster?.members.find(({ address }) => address === own.source)?.node;
   const hasRoomAgain = own.open && own.readOnly && (await hasRoom({ spec, paths }));
   const facts: FollowingFacts = {
     own: { ...own, source, hasRoomAgain },
     ...{ others, terms, used },
-    errant: await errantOf({ spec, paths }, own, others ?? [], asked),
-    inVain: timesInVain(node, own),
+    errant: await errantOf({ spec, paths }, own, others ?? [], queriedAt),
+    failedAttempts: countFailedAttempts(node, own),
   };
   return { own, views, facts };
 }
@@ -58,58 +58,60 @@ async function errantOf(
   { spec: { node, cluster }, paths }: Pick<Context, "spec" | "paths">,
   own: OwnFollowing,
   others: readonly MemberView[],
-  asked: number,
+  queriedAt: number,
 ): Promise<string | undefined> {
   const isStill = !own.open && own.receiving === "off" && own.isApplied;
   if (!isStill) still.delete(node);
   else if (still.get(node)?.gtid !== own.gtid) still.set(node, { gtid: own.gtid, since: performance.now() });
-  const leader = areHeard(others).find((view) => view.node === cluster?.leader?.node);
-  if (leader?.gtid === undefined) return undefined;
-  const errant = await gtidSubtract(paths.socket, own.gtid, [leader.gtid]);
+  const primary = reachableMembers(others).find((view) => view.node === cluster?.primary?.node);
+  if (primary?.gtid === undefined) return undefined;
+  const errant = await gtidSubtract(paths.socket, own.gtid, [primary.gtid]);
   const since = still.get(node)?.since;
-  const isNewer = since !== undefined && asked - leader.ageMs > since + sentBeforeMs;
+  const isNewer = since !== undefined && queriedAt - primary.ageMs > since + sentBeforeMs;
   return errant === "" || isNewer ? errant : undefined;
 }
 
-export async function seeFollowing(context: Context): Promise<{ report: GroupReport; decision?: FollowingDecision }> {
+export async function observeFollowing(
+  context: Context,
+): Promise<{ report: GroupReport; decision?: FollowingDecision }> {
   const { fenced } = await usedIds(context.paths);
-  const { leader } = context.spec.cluster ?? {};
-  const known = { ...(leader && { term: leader.term }), ...(fenced !== undefined && { fenced }) };
+  const { primary } = context.spec.cluster ?? {};
+  const known = { ...(primary && { term: primary.term }), ...(fenced !== undefined && { fenced }) };
   const seen = await gatherFollowing(context).catch(() => undefined);
   if (seen === undefined) return { report: { state: "away", online: 0, shared: false, ...known } };
   const decision = decideFollowing(context.spec, seen.facts);
-  const past = await pastOf(context, seen, decision);
-  return { report: { ...placeOf(context.spec, seen, decision), ...past, ...known }, decision };
+  const transactions = await transactionsOf(context, seen, decision);
+  return { report: { ...placeOf(context.spec, seen, decision), ...transactions, ...known }, decision };
 }
 
 /** What a member of a group would say of itself. */
-function placeOf({ node, cluster }: NodeSpec, seen: SeenFollowing, decision: FollowingDecision): GroupReport {
+function placeOf({ node, cluster }: NodeSpec, seen: ObservedFollowing, decision: FollowingDecision): GroupReport {
   const { own, views, facts } = seen;
   const nowhere = { online: 0, shared: false };
-  if (decision.kind === "stray") return { state: "error", ...nowhere, stray: decision.because };
-  const leader = cluster?.leader;
-  const isLeader = leader?.node === node;
-  const role = isLeader && own.open ? "primary" : facts.own.source === leader?.node ? "secondary" : undefined;
+  if (decision.kind === "unusable") return { state: "error", ...nowhere, unusable: decision.because };
+  const primary = cluster?.primary;
+  const isPrimary = primary?.node === node;
+  const role = isPrimary && own.open ? "primary" : facts.own.source === primary?.node ? "secondary" : undefined;
   const isOff = role === "secondary" && own.receiving === "off" && !own.applying;
-  if (cluster === undefined || leader === undefined || role === undefined || isOff || own.open !== isLeader)
+  if (cluster === undefined || primary === undefined || role === undefined || isOff || own.open !== isPrimary)
     return { state: "offline", ...nowhere };
-  const isOnline = isLeader || (own.receiving === "on" && own.applying);
-  const view = viewOf(cluster.group, leader.term);
-  const others = areHeard(views?.others ?? []);
-  const ofLeader = isLeader ? views?.own : others.find((other) => other.node === leader.node);
+  const isOnline = isPrimary || (own.receiving === "on" && own.applying);
+  const view = viewOf(cluster.group, primary.term);
+  const others = reachableMembers(views?.others ?? []);
+  const ofPrimary = isPrimary ? views?.own : others.find((other) => other.node === primary.node);
   return {
-    ...{ state: isOnline ? "online" : "recovering", role, view, primary: leader.node },
+    ...{ state: isOnline ? "online" : "recovering", role, view, primary: primary.node },
     // As the leader counts those that take its transactions.
-    online: Math.max(1, ofLeader?.online.length ?? 0),
-    shared: isOnline && others.some((other) => other.view === view && other.primary === leader.node),
+    online: Math.max(1, ofPrimary?.online.length ?? 0),
+    shared: isOnline && others.some((other) => other.view === view && other.primary === primary.node),
     ...(own.backlogSeconds > 0 && { backlog_seconds: own.backlogSeconds }),
   };
 }
 
 /** What it has, while that does not change: a promotion compares it with what the others have. */
-async function pastOf({ paths }: Context, { own, facts }: SeenFollowing, decision: FollowingDecision) {
+async function transactionsOf({ paths }: Context, { own, facts }: ObservedFollowing, decision: FollowingDecision) {
   if (own.open || own.receiving === "on" || isBetweenData(facts.used)) return {};
   if (decision.kind !== "errant") return { gtid: own.gtid };
-  const tail = await savedTail(paths, decision.transactions);
-  return { gtid: own.gtid, errant: decision.transactions, ...(tail && { tail }) };
+  const savedErrant = await findSavedErrant(paths, decision.transactions);
+  return { gtid: own.gtid, errant: decision.transactions, ...(savedErrant && { saved_errant: savedErrant }) };
 }

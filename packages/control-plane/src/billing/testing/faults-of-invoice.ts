@@ -45,17 +45,17 @@ function faultsOfHours({ hours }: PlainInvoice, { lines }: RatedInvoice): string
   });
 }
 
-function faultsOfCredits({ promotions }: RatingInput, { lines }: RatedInvoice): string[] {
-  const credits = lines.filter(({ promotion_id }) => promotion_id !== null);
-  const owed = total(lines, "amount_micros") - total(credits, "amount_micros");
-  const isOver = promotions.some(({ id, credit_micros, used_micros, monthly_cap_micros }) => {
+function faultsOfCredits({ credits }: RatingInput, { lines }: RatedInvoice): string[] {
+  const creditLines = lines.filter(({ credit_id }) => credit_id !== null);
+  const owed = total(lines, "amount_micros") - total(creditLines, "amount_micros");
+  const isOver = credits.some(({ id, credit_micros, used_micros, monthly_cap_micros }) => {
     const taken = -total(
-      credits.filter(({ promotion_id }) => promotion_id === id),
+      creditLines.filter(({ credit_id }) => credit_id === id),
       "amount_micros",
     );
     return taken < 0 || taken > monthly_cap_micros || taken > Math.max(0, credit_micros - used_micros);
   });
-  const isGift = -total(credits, "amount_micros") > Math.max(0, owed);
+  const isGift = -total(creditLines, "amount_micros") > Math.max(0, owed);
   return [...(isOver ? ["a promotion gives more than it has"] : []), ...(isGift ? ["more is given than is owed"] : [])];
 }
 
@@ -66,7 +66,7 @@ function faultsAgainst(plain: PlainInvoice, invoice: RatedInvoice): string[] {
         ? `resource ${line.resource_id}`
         : line.adjustment_id !== null
           ? `adjustment ${line.adjustment_id}`
-          : `promotion ${line.promotion_id}`,
+          : `promotion ${line.credit_id}`,
     from: line.from_at.getTime(),
     hours: line.resource_id === null ? 0 : line.quantity,
     cents: BigInt(line.amount_micros / 10_000),

@@ -15,19 +15,19 @@ export function rateHourByHour(input: RatingInput): PlainInvoice {
   const ids = [...new Set(input.facts.map(({ resource_id }) => resource_id))].sort((a, b) => a - b);
   const lines: Omit<PlainLine, "taxes">[] = [];
   const hours = new Map(ids.map((id) => [id, hoursSeen(input, id)]));
-  for (const [id, seen] of hours) lines.push(...slot(seen, `resource ${id}`));
+  for (const [id, seen] of hours) lines.push(...linesOfResource(seen, `resource ${id}`));
   for (const { id, at, amount_micros } of sorted(input.adjustments, (adjustment) => adjustment.at))
     if (at >= input.period.from && at < input.period.until)
       lines.push({ what: `adjustment ${id}`, from: at.getTime(), hours: 0, cents: BigInt(amount_micros) / 10_000n });
   let owed = lines.reduce((total, { cents }) => total + cents, 0n);
-  for (const promotion of sorted(input.promotions, ({ granted_at }) => granted_at)) {
-    const over = promotion.expires_at !== null && promotion.expires_at.getTime() <= input.period.from.getTime();
-    if (over || promotion.granted_at.getTime() >= input.period.until.getTime()) continue;
-    const bounds = [owed, BigInt(promotion.credit_micros - promotion.used_micros) / 10_000n];
-    const most = [...bounds, BigInt(promotion.monthly_cap_micros) / 10_000n].reduce((a, b) => (a < b ? a : b));
+  for (const credit of sorted(input.credits, ({ granted_at }) => granted_at)) {
+    const over = credit.expires_at !== null && credit.expires_at.getTime() <= input.period.from.getTime();
+    if (over || credit.granted_at.getTime() >= input.period.until.getTime()) continue;
+    const bounds = [owed, BigInt(credit.credit_micros - credit.used_micros) / 10_000n];
+    const most = [...bounds, BigInt(credit.monthly_cap_micros) / 10_000n].reduce((a, b) => (a < b ? a : b));
     if (most <= 0n) continue;
     owed -= most;
-    lines.push({ what: `promotion ${promotion.id}`, from: input.period.from.getTime(), hours: 0, cents: -most });
+    lines.push({ what: `promotion ${credit.id}`, from: input.period.from.getTime(), hours: 0, cents: -most });
   }
   const rates = ratesOf(input);
   return { lines: lines.map((line) => ({ ...line, taxes: rates.map((ppm) => percentage(line.cents, ppm)) })), hours };
@@ -57,7 +57,7 @@ function hoursSeen({ facts, prices, period }: RatingInput, resourceId: number): 
   return hours;
 }
 
-function slot(hours: readonly Hour[], what: string): Omit<PlainLine, "taxes">[] {
+function linesOfResource(hours: readonly Hour[], what: string): Omit<PlainLine, "taxes">[] {
   const runs: Hour[][] = [];
   for (const hour of hours) {
     const last = runs.at(-1)?.at(-1);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { PriceVersion, UsageFactRow } from "#metering/index.ts";
-import type { Adjustment, Promotion, RatingInput, TaxRate } from "../rating.ts";
+import type { Adjustment, Credit, RatingInput, TaxRate } from "../rating.ts";
 
 const HOUR = 3_600_000;
 const EVER = new Date("2000-01-01T00:00:00Z");
@@ -72,7 +72,7 @@ const taxRates = (from: number, hours: number): fc.Arbitrary<TaxRate[]> =>
     { maxLength: 3 },
   );
 
-const promotions = (from: number, hours: number): fc.Arbitrary<Promotion[]> =>
+const credits = (from: number, hours: number): fc.Arbitrary<Credit[]> =>
   fc
     .array(
       fc.record({
@@ -124,7 +124,7 @@ export const history: fc.Arbitrary<RatingInput> = fc
         facts: resources,
         prices: fc.tuple(...PLANS.map((plan) => versionsOf(plan, from, hours))),
         taxRates: taxRates(from, hours),
-        promotions: promotions(from, hours),
+        credits: credits(from, hours),
         adjustments: adjustments(from, hours),
         state: fc.constantFrom("QC", "ON", ""),
         tax_id: fc.constantFrom("", "123"),

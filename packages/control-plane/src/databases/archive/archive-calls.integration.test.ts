@@ -13,9 +13,9 @@ const notFound = { status: 404 };
 const copies = ({ db }: World) => db.selectFrom("copies").selectAll().orderBy("started_at").execute();
 
 test("a host gets addresses for the timeline that is wanted of its own node, and for no other", async () => {
-  await using stage = await archiveWorld();
-  const { world, gateway, store } = stage;
-  const database = await stage.database();
+  await using fixture = await archiveWorld();
+  const { world, gateway, store } = fixture;
+  const database = await fixture.database();
   const { node, timeline, call } = database;
   const names = ["logs/binlog.000001"];
   const other = await gateway.enrolledHost();
@@ -33,9 +33,9 @@ test("a host gets addresses for the timeline that is wanted of its own node, and
 });
 
 test("no other host, and nobody without a certificate, speaks about a node's past", async () => {
-  await using stage = await archiveWorld();
-  const { node, timeline } = await stage.database();
-  const other = await stage.gateway.enrolledHost();
+  await using fixture = await archiveWorld();
+  const { node, timeline } = await fixture.database();
+  const other = await fixture.gateway.enrolledHost();
   const messages = {
     "/v1/uploads": { node, timeline, names: ["logs/binlog.000001"] },
     "/v1/archived": { nodes: [{ node, timeline, through: "2026-01-01T00:00:00.000Z" }] },
@@ -44,97 +44,99 @@ test("no other host, and nobody without a certificate, speaks about a node's pas
     "/v1/keyring": { node, keyring: "AAAA" },
   };
   for (const [path, message] of Object.entries(messages)) {
-    expect({ path, ...(await stage.gateway.post(other, path, message)) }).toMatchObject({ path, ...notFound });
-    expect({ path, ...(await stage.gateway.post(undefined, path, message)) }).toMatchObject({ path, status: 401 });
+    expect({ path, ...(await fixture.gateway.post(other, path, message)) }).toMatchObject({ path, ...notFound });
+    expect({ path, ...(await fixture.gateway.post(undefined, path, message)) }).toMatchObject({ path, status: 401 });
   }
-  expect(await stage.world.db.selectFrom("findings").selectAll().execute()).toEqual([]);
-  expect(await stage.world.db.selectFrom("keyrings").selectAll().execute()).toEqual([]);
+  expect(await fixture.world.db.selectFrom("node_alerts").selectAll().execute()).toEqual([]);
+  expect(await fixture.world.db.selectFrom("keyrings").selectAll().execute()).toEqual([]);
 });
 
 test("logs are recorded in their order, once; a gap, another past and a false name are refused with a reason", async () => {
-  await using stage = await archiveWorld();
-  const { world } = stage;
-  const { uploadLog, tell } = await stage.database();
+  await using fixture = await archiveWorld();
+  const { world } = fixture;
+  const { uploadLog, reportArchived } = await fixture.database();
   const [one, two, three] = [await uploadLog(1, 1), await uploadLog(2, 2), await uploadLog(3, 3)];
 
-  expect(await tell({ logs: [two] })).toMatchObject({
+  expect(await reportArchived({ logs: [two] })).toMatchObject({
     status: 400,
     body: { errors: [{ reason: "Binary log 1 is missing before 2." }] },
   });
-  expect(await tell({ logs: [one, two] })).toMatchObject(ok);
-  expect(await tell({ logs: [two, three] })).toMatchObject(ok);
-  expect(await tell({ logs: [{ ...two, gtid: "other:1" }] })).toMatchObject({ status: 400 });
-  expect(await tell({ logs: [{ ...three, sequence: 4 }] })).toMatchObject({ status: 400 });
+  expect(await reportArchived({ logs: [one, two] })).toMatchObject(ok);
+  expect(await reportArchived({ logs: [two, three] })).toMatchObject(ok);
+  expect(await reportArchived({ logs: [{ ...two, gtid: "other:1" }] })).toMatchObject({ status: 400 });
+  expect(await reportArchived({ logs: [{ ...three, sequence: 4 }] })).toMatchObject({ status: 400 });
   const sequences = await world.db.selectFrom("binary_logs").select("sequence").orderBy("sequence").execute();
   expect(sequences.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
 });
 
 // Its host died before it was acknowledged: the object in the store is the second one, encrypted anew.
 test("a log that was uploaded and told anew has the SHA-256 of what is in the store", async () => {
-  await using stage = await archiveWorld();
-  const { uploadLog, tell } = await stage.database();
-  await tell({ logs: [await uploadLog(1, 1)] });
+  await using fixture = await archiveWorld();
+  const { uploadLog, reportArchived } = await fixture.database();
+  await reportArchived({ logs: [await uploadLog(1, 1)] });
 
   const again = await uploadLog(1, 1, "encrypted anew");
-  expect(await tell({ logs: [again] })).toMatchObject(ok);
+  expect(await reportArchived({ logs: [again] })).toMatchObject(ok);
 
-  const { sha256, bytes } = await stage.world.db.selectFrom("binary_logs").selectAll().executeTakeFirstOrThrow();
+  const { sha256, bytes } = await fixture.world.db.selectFrom("binary_logs").selectAll().executeTakeFirstOrThrow();
   expect({ sha256, bytes }).toEqual({ sha256: again.sha256, bytes: again.bytes });
 });
 
 test("the next log follows the last one that was ever told, also when retention has removed all of them", async () => {
-  await using stage = await archiveWorld();
-  const { uploadLog, tell } = await stage.database();
-  await tell({ logs: [await uploadLog(1, 1), await uploadLog(2, 2)] });
-  await stage.world.db.deleteFrom("binary_logs").execute();
+  await using fixture = await archiveWorld();
+  const { uploadLog, reportArchived } = await fixture.database();
+  await reportArchived({ logs: [await uploadLog(1, 1), await uploadLog(2, 2)] });
+  await fixture.world.db.deleteFrom("binary_logs").execute();
 
-  expect(await tell({ logs: [await uploadLog(4, 4)] })).toMatchObject({ status: 400 });
-  expect(await tell({ logs: [await uploadLog(3, 3)] })).toMatchObject(ok);
+  expect(await reportArchived({ logs: [await uploadLog(4, 4)] })).toMatchObject({ status: 400 });
+  expect(await reportArchived({ logs: [await uploadLog(3, 3)] })).toMatchObject(ok);
 });
 
 test("what is archived only goes forward, and never into a time that has not come", async () => {
-  await using stage = await archiveWorld();
-  const { world } = stage;
-  const { timeline, tell, minute } = await stage.database();
+  await using fixture = await archiveWorld();
+  const { world } = fixture;
+  const { timeline, reportArchived, minute } = await fixture.database();
   const through = async () =>
     (await world.db.selectFrom("timelines").selectAll().where("id", "=", timeline).executeTakeFirstOrThrow())
       .archived_through;
   const [early, late] = [minute(1), minute(5)];
   world.time.now = new Date(late);
 
-  await tell({ through: late });
-  await tell({ through: early });
+  await reportArchived({ through: late });
+  await reportArchived({ through: early });
 
   expect(await through()).toEqual(new Date(late));
-  expect(await tell({ through: new Date(world.time.now.getTime() + 3_600_000).toISOString() })).toMatchObject({
-    status: 400,
-  });
-  expect(await tell({ through: "yesterday" })).toMatchObject({ status: 400 });
+  expect(await reportArchived({ through: new Date(world.time.now.getTime() + 3_600_000).toISOString() })).toMatchObject(
+    {
+      status: 400,
+    },
+  );
+  expect(await reportArchived({ through: "yesterday" })).toMatchObject({ status: 400 });
   expect(await through()).toEqual(new Date(late));
 });
 
 test("while logs may have been forgotten, nothing counts as archived before the next one is told", async () => {
-  await using stage = await archiveWorld();
-  const { db } = stage.world;
-  const { uploadLog, tell, minute } = await stage.database();
+  await using fixture = await archiveWorld();
+  const { db } = fixture.world;
+  const { uploadLog, reportArchived, minute } = await fixture.database();
   const { archived_through } = await db.selectFrom("timelines").selectAll().executeTakeFirstOrThrow();
   await db.updateTable("timelines").set({ gap_allowed: true }).execute();
-  stage.world.time.now = new Date(minute(9));
+  fixture.world.time.now = new Date(minute(9));
   const log = await uploadLog(7, -1);
 
-  await tell({ through: stage.world.time.now.toISOString() });
+  await reportArchived({ through: fixture.world.time.now.toISOString() });
   expect(await db.selectFrom("timelines").selectAll().execute()).toMatchObject([{ archived_through }]);
-  expect(await tell({ logs: [log], through: stage.world.time.now.toISOString() })).toMatchObject(ok);
+  expect(await reportArchived({ logs: [log], through: fixture.world.time.now.toISOString() })).toMatchObject(ok);
 
-  const now = { archived_through: stage.world.time.now, last_log: 7, gap_allowed: false };
+  const now = { archived_through: fixture.world.time.now, last_log: 7, gap_allowed: false };
   expect(await db.selectFrom("timelines").selectAll().execute()).toMatchObject([now]);
 });
 
 test("the last logs of a timeline that the database has left are recorded, another database's are not", async () => {
-  await using stage = await archiveWorld();
-  const { world, gateway } = stage;
-  const mine = await stage.database();
-  const other = await stage.database(mine.customer);
+  await using fixture = await archiveWorld();
+  const { world, gateway } = fixture;
+  const mine = await fixture.database();
+  const other = await fixture.database(mine.customer);
   const log = await mine.uploadLog(1, 1);
   await world.db.updateTable("timelines").set({ ended_at: world.time.now }).where("id", "=", mine.timeline).execute();
   const late = { timeline: mine.timeline, logs: [log] };
@@ -142,55 +144,57 @@ test("the last logs of a timeline that the database has left are recorded, anoth
   expect(await gateway.post(other.host, "/v1/archived", { nodes: [{ node: other.node, ...late }] })).toMatchObject(
     notFound,
   );
-  expect(await mine.tell({ logs: [log] })).toMatchObject(ok);
+  expect(await mine.reportArchived({ logs: [log] })).toMatchObject(ok);
 });
 
 test("what is refused of one node does not hold up what is told of another", async () => {
-  await using stage = await archiveWorld();
-  const [mine, other] = [await stage.database(), await stage.database()];
+  await using fixture = await archiveWorld();
+  const [mine, other] = [await fixture.database(), await fixture.database()];
   const log = await mine.uploadLog(1, 1);
   const [bad, good] = [
     { node: other.node, timeline: other.timeline },
     { node: mine.node, timeline: mine.timeline, logs: [log] },
   ];
 
-  expect(await stage.gateway.post(mine.host, "/v1/archived", { nodes: [bad, good] })).toMatchObject(notFound);
+  expect(await fixture.gateway.post(mine.host, "/v1/archived", { nodes: [bad, good] })).toMatchObject(notFound);
 
-  expect(await stage.world.db.selectFrom("binary_logs").select("name").execute()).toEqual([{ name: log.name }]);
+  expect(await fixture.world.db.selectFrom("binary_logs").select("name").execute()).toEqual([{ name: log.name }]);
 });
 
 test("a copy counts once its manifest is in the store as it was told, and knows the first log that it lacks", async () => {
-  await using stage = await archiveWorld();
-  const { world, store } = stage;
-  const { prefix, uploadLog, uploadCopy, tell } = await stage.database();
+  await using fixture = await archiveWorld();
+  const { world, store } = fixture;
+  const { prefix, uploadLog, uploadCopy, reportArchived } = await fixture.database();
   const copy = await uploadCopy(2.5, 3);
-  await tell({ logs: [await uploadLog(1, 1)] });
+  await reportArchived({ logs: [await uploadLog(1, 1)] });
 
-  expect(await tell({ copies: [{ ...copy, manifest_sha256: "0".repeat(64) }] })).toMatchObject({ status: 400 });
+  expect(await reportArchived({ copies: [{ ...copy, manifest_sha256: "0".repeat(64) }] })).toMatchObject({
+    status: 400,
+  });
   expect(await copies(world)).toEqual([]);
-  expect(await tell({ copies: [copy] })).toMatchObject(ok);
-  expect(await tell({ copies: [copy] })).toMatchObject(ok);
+  expect(await reportArchived({ copies: [copy] })).toMatchObject(ok);
+  expect(await reportArchived({ copies: [copy] })).toMatchObject(ok);
   expect(await copies(world)).toMatchObject([{ id: copy.id, parts: 2, first_log: 2 }]);
 
   // Closed before the copy began, and told after it.
-  await tell({ logs: [await uploadLog(2, 2), await uploadLog(3, 4)] });
+  await reportArchived({ logs: [await uploadLog(2, 2), await uploadLog(3, 4)] });
   expect(await copies(world)).toMatchObject([{ first_log: 3 }]);
 
   const swept = await uploadCopy(5, 6);
   await store.objects.deleteMany([`${prefix}copies/${swept.id}/manifest.json`]);
-  expect(await tell({ copies: [swept] })).toMatchObject({ status: 400 });
+  expect(await reportArchived({ copies: [swept] })).toMatchObject({ status: 400 });
 });
 
 test("a recipe leads through real addresses to the newest state, with the key that opens it, and is audited", async () => {
-  await using stage = await archiveWorld();
-  const { world } = stage;
-  const { id, call, uploadLog, uploadCopy, tell, minute } = await stage.database();
+  await using fixture = await archiveWorld();
+  const { world } = fixture;
+  const { id, call, uploadLog, uploadCopy, reportArchived, minute } = await fixture.database();
   const first = [await uploadLog(1, 1), await uploadLog(2, 2)];
   const [older, copy] = [await uploadCopy(0.5, 0.7, ["old"]), await uploadCopy(2.5, 3)];
   const logs = [...first, await uploadLog(3, 4), await uploadLog(4, 5)];
   const until = minute(4.5);
   world.time.now = new Date(minute(5));
-  await tell({ logs, copies: [older, copy], through: until });
+  await reportArchived({ logs, copies: [older, copy], through: until });
 
   const { status, body } = await call<RecipeReply>("/v1/recipe", { purpose: "verify" });
 
@@ -213,12 +217,12 @@ test("a recipe leads through real addresses to the newest state, with the key th
 });
 
 test("a verification reads all else that is kept, and a manifest that is broken or gone is given to be found so", async () => {
-  await using stage = await archiveWorld();
-  const { store } = stage;
-  const { prefix, call, uploadCopy, tell } = await stage.database();
+  await using fixture = await archiveWorld();
+  const { store } = fixture;
+  const { prefix, call, uploadCopy, reportArchived } = await fixture.database();
   const newest = await uploadCopy(-1, 0);
   const [gone, broken] = [await uploadCopy(-3, -2), await uploadCopy(-5, -4)];
-  await tell({ copies: [newest, gone, broken] });
+  await reportArchived({ copies: [newest, gone, broken] });
   await store.objects.deleteMany([`${prefix}copies/${gone.id}/manifest.json`]);
   store.flipByte(`${prefix}copies/${broken.id}/manifest.json`);
 
@@ -230,14 +234,14 @@ test("a verification reads all else that is kept, and a manifest that is broken 
 });
 
 test("a verification tries the newest daily point, without one the newest snapshot", async () => {
-  await using stage = await archiveWorld();
-  const { world } = stage;
-  const { id, customer, timeline, call, uploadCopy, uploadLog, tell, minute } = await stage.database();
+  await using fixture = await archiveWorld();
+  const { world } = fixture;
+  const { id, customer, timeline, call, uploadCopy, uploadLog, reportArchived, minute } = await fixture.database();
   const copy = await uploadCopy(1, 2);
   const logs = [await uploadLog(1, 5)];
   const [point, snapshotAt] = [new Date(minute(4)), new Date(minute(3))];
   world.time.now = new Date(minute(5));
-  await tell({ logs, copies: [copy], through: world.time.now.toISOString() });
+  await reportArchived({ logs, copies: [copy], through: world.time.now.toISOString() });
   const backup = { account_id: customer.accountId, database_id: id, timeline_id: timeline, created_at: world.time.now };
   const insert = (row: object) =>
     world.db
@@ -257,13 +261,13 @@ test("a verification tries the newest daily point, without one the newest snapsh
 });
 
 test("the data of a new timeline are its parent's up to the point where it left, and only until it was written to", async () => {
-  await using stage = await archiveWorld();
-  const { world } = stage;
-  const { id, customer, node, timeline, call, uploadLog, tell, minute } = await stage.database();
+  await using fixture = await archiveWorld();
+  const { world } = fixture;
+  const { id, customer, node, timeline, call, uploadLog, reportArchived, minute } = await fixture.database();
   const logs = [await uploadLog(1, 1), await uploadLog(2, 5), await uploadLog(3, 9)];
   const until = new Date(minute(4));
   world.time.now = new Date(minute(10));
-  await tell({ logs, through: world.time.now.toISOString() });
+  await reportArchived({ logs, through: world.time.now.toISOString() });
   const child = "11111111-1111-4111-8111-111111111111";
   await world.db
     .insertInto("timelines")
@@ -273,12 +277,16 @@ test("the data of a new timeline are its parent's up to the point where it left,
       ...{ created_at: world.time.now, archived_through: world.time.now },
     })
     .execute();
-  const { wanted } = await world.db.selectFrom("nodes").selectAll().where("id", "=", node).executeTakeFirstOrThrow();
+  const { desired_spec } = await world.db
+    .selectFrom("nodes")
+    .selectAll()
+    .where("id", "=", node)
+    .executeTakeFirstOrThrow();
   const data = { timeline: child, ordinal: 1, origin: "archive" };
   expect(await call("/v1/recipe", { purpose: "data" })).toMatchObject(notFound);
   await world.db
     .updateTable("nodes")
-    .set({ wanted: JSON.stringify({ ...wanted, data }) })
+    .set({ desired_spec: JSON.stringify({ ...desired_spec, data }) })
     .where("id", "=", node)
     .execute();
 
@@ -295,27 +303,27 @@ test("the data of a new timeline are its parent's up to the point where it left,
 });
 
 test("what a verification found is kept for the worker to judge; told again, it is one finding", async () => {
-  await using stage = await archiveWorld();
-  const { id, node, timeline, call } = await stage.database();
-  const told = {
+  await using fixture = await archiveWorld();
+  const { id, node, timeline, call } = await fixture.database();
+  const verification = {
     timeline,
     point: { backup: 7, at: "2026-01-01T00:00:00.000Z" },
     ok: false,
     message: "A log is missing.",
   };
 
-  expect(await call("/v1/verified", told)).toMatchObject(ok);
-  expect(await call("/v1/verified", told)).toMatchObject(ok);
-  expect(await call("/v1/verified", { ...told, timeline: node })).toMatchObject(notFound);
+  expect(await call("/v1/verified", verification)).toMatchObject(ok);
+  expect(await call("/v1/verified", verification)).toMatchObject(ok);
+  expect(await call("/v1/verified", { ...verification, timeline: node })).toMatchObject(notFound);
 
-  const findings = await stage.world.db.selectFrom("findings").selectAll().execute();
-  expect(findings).toMatchObject([{ database_id: id, node_id: node, kind: "verification", detail: told }]);
+  const alerts = await fixture.world.db.selectFrom("node_alerts").selectAll().execute();
+  expect(alerts).toMatchObject([{ database_id: id, node_id: node, kind: "verification", detail: verification }]);
 });
 
 test("a node's keys are stored sealed, in its place alone, and given back with its secrets", async () => {
-  await using stage = await archiveWorld();
-  const { world } = stage;
-  const [mine, other] = [await stage.database(), await stage.database()];
+  await using fixture = await archiveWorld();
+  const { world } = fixture;
+  const [mine, other] = [await fixture.database(), await fixture.database()];
   const keyring = Buffer.from("the keys").toString("base64");
   expect((await mine.call("/v1/secrets", {})).body).not.toHaveProperty("keyring");
 
@@ -328,15 +336,15 @@ test("a node's keys are stored sealed, in its place alone, and given back with i
   expect((await world.audit()).filter(({ action }) => action === "store_keyring")).toHaveLength(2);
   await world.db
     .insertInto("keyrings")
-    .values({ account_id: other.customer.accountId, node_id: other.node, keyring: sealed, told_at: world.time.now })
+    .values({ account_id: other.customer.accountId, node_id: other.node, keyring: sealed, reported_at: world.time.now })
     .execute();
   expect(await other.call("/v1/secrets", {})).toMatchObject({ status: 500 });
 });
 
 test("what hosts encrypt to a database's recipient, the age program opens with the identity that we keep sealed", async () => {
-  await using stage = await archiveWorld();
-  const { world } = stage;
-  const { id, customer, spec } = await stage.database();
+  await using fixture = await archiveWorld();
+  const { world } = fixture;
+  const { id, customer, spec } = await fixture.database();
   const folder = mkdtempSync(join(tmpdir(), "moorage-age-"));
   try {
     const recipient = spec.archive?.recipient as string;

@@ -3,17 +3,17 @@ import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import type { Objects } from "#platform/objects.ts";
 import type { Sealer } from "#platform/seal.ts";
-import { giveRecipe } from "./give-recipe.ts";
-import { giveUploads } from "./give-uploads.ts";
+import { createRecipe } from "./create-recipe.ts";
+import { presignUploads } from "./presign-uploads.ts";
 import { recordArchived } from "./record-archived.ts";
 import { recordVerified } from "./record-verified.ts";
 import { storeKeyring } from "./store-keyring.ts";
 
 /** What the gateway's calls about the past of nodes do. */
 export const createArchiveCalls = (deps: { db: Db; clock: Clock; objects: Objects; sealer: Sealer }): ArchiveCalls => ({
-  uploads: (hostId, request) => giveUploads(deps, hostId, request),
+  uploads: (hostId, request) => presignUploads(deps, hostId, request),
   archived: (hostId, request) => recordArchived(deps, hostId, request),
-  recipe: (hostId, request) => giveRecipe(deps, hostId, request),
+  recipe: (hostId, request) => createRecipe(deps, hostId, request),
   verified: (hostId, request) => recordVerified(deps, hostId, request),
   keyring: (hostId, request) => storeKeyring(deps, hostId, request),
 });

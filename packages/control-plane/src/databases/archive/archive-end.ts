@@ -12,9 +12,9 @@ import { lockTimeline, type TimelineRow } from "../timeline-store.ts";
 type Timeline = Pick<TimelineRow, "id" | "last_log">;
 
 /** Where a timeline's archive parted last: only what comes after is of the past that its cluster has now. */
-export const newestParting = (db: Db | Tx, timelineId: string) =>
+export const newestArchiveBranch = (db: Db | Tx, timelineId: string) =>
   db
-    .selectFrom("partings")
+    .selectFrom("archive_branches")
     .selectAll()
     .where("timeline_id", "=", timelineId)
     .orderBy("sequence", "desc")
@@ -27,15 +27,15 @@ export const newestParting = (db: Db | Tx, timelineId: string) =>
  */
 export async function archivedGtids(db: Db | Tx, { id, last_log }: Timeline): Promise<GtidSet> {
   if (last_log === 0) return new Map();
-  const parting = await newestParting(db, id);
-  if (parting?.sequence === last_log) return parseGtidSet(parting.gtid);
+  const branch = await newestArchiveBranch(db, id);
+  if (branch?.sequence === last_log) return parseGtidSet(branch.gtid);
   const last = await db
     .selectFrom("binary_logs")
     .select("gtid")
     .where("timeline_id", "=", id)
     .where("sequence", "=", last_log)
     .executeTakeFirst();
-  const known = last ?? (await newestCopy(db, id, parting));
+  const known = last ?? (await newestCopy(db, id, branch));
   return gtidsOfGroup(parseGtidSet(known?.gtid ?? ""), id);
 }
 
@@ -45,7 +45,7 @@ export async function archivedGtids(db: Db | Tx, { id, last_log }: Timeline): Pr
  */
 export async function restorableGtids(tx: Tx, timelineId: string): Promise<GtidSet> {
   const timeline = await lockTimeline(tx, timelineId);
-  const copies = await copiesSince(tx, timelineId, await newestParting(tx, timelineId))
+  const copies = await copiesSince(tx, timelineId, await newestArchiveBranch(tx, timelineId))
     .select("gtid")
     .where("doomed_at", "is", null)
     .execute();
@@ -53,21 +53,21 @@ export async function restorableGtids(tx: Tx, timelineId: string): Promise<GtidS
   return uniteGtidSets(await archivedGtids(tx, timeline), ...copied);
 }
 
-const copiesSince = (db: Db | Tx, timelineId: string, parting: { sequence: number } | undefined) =>
+const copiesSince = (db: Db | Tx, timelineId: string, branch: { sequence: number } | undefined) =>
   db
     .selectFrom("copies")
     .where("timeline_id", "=", timelineId)
-    .where("first_log", ">", parting?.sequence ?? 0);
+    .where("first_log", ">", branch?.sequence ?? 0);
 
-const newestCopy = (db: Db | Tx, timelineId: string, parting: { sequence: number } | undefined) =>
-  copiesSince(db, timelineId, parting)
+const newestCopy = (db: Db | Tx, timelineId: string, branch: { sequence: number } | undefined) =>
+  copiesSince(db, timelineId, branch)
     .select(["gtid", "ended_at"])
     .orderBy("ended_at", "desc")
     .limit(1)
     .executeTakeFirst();
 
 export async function archiveEnd(db: Db | Tx, timeline: Timeline): Promise<ArchiveEnd> {
-  const copy = await newestCopy(db, timeline.id, await newestParting(db, timeline.id));
+  const copy = await newestCopy(db, timeline.id, await newestArchiveBranch(db, timeline.id));
   return {
     gtid: formatGtidSet(await archivedGtids(db, timeline)),
     ...(copy === undefined ? {} : { newest_copy: copy.ended_at.toISOString() }),

@@ -3,16 +3,19 @@ import type { Db, Tx } from "#platform/db/database.ts";
 /** A timeline with all that it descends from, other databases' too, as far as it is to stay. See `History`. */
 export async function loadHistory(db: Db | Tx, timelineId: string) {
   const timelines = await db
-    .withRecursive("past", (query) =>
+    .withRecursive("lineage", (query) =>
       query
         .selectFrom("timelines")
         .selectAll()
         .where("id", "=", timelineId)
         .union(
-          query.selectFrom("timelines").innerJoin("past", "past.parent_id", "timelines.id").selectAll("timelines"),
+          query
+            .selectFrom("timelines")
+            .innerJoin("lineage", "lineage.parent_id", "timelines.id")
+            .selectAll("timelines"),
         ),
     )
-    .selectFrom("past")
+    .selectFrom("lineage")
     .selectAll()
     .execute();
   const ids = timelines.map(({ id }) => id);

@@ -7,12 +7,12 @@ import { sha256 } from "#platform/sha256.ts";
 import { activeClusterOnAgents } from "#testing/active-database.ts";
 import { startGateway } from "#testing/gateway.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
-import { hasBackup, later, timelinesOf } from "#testing/past.ts";
+import { hasBackup, later, timelinesOf } from "#testing/archive-records.ts";
 import { simulateAgent } from "#testing/simulated-agent.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { createKeepersChore } from "./choose-keeper.ts";
+import { createArchiversJob } from "./choose-archiver.ts";
 import { loadHistory } from "./history-store.ts";
-import { goOnWith } from "./part-archive.ts";
+import { continueWith } from "./branch-archive.ts";
 import { planRestore } from "./recipe.ts";
 
 let store: ObjectStore;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => store[Symbol.asyncDispose]());
 
 /** An active database of three nodes, on the hosts of agents that store for real. */
-async function staged(world: World, change: object = {}) {
+async function createFixture(world: World, change: object = {}) {
   const gateway = await startGateway(world, { objects: store.objects });
   const hosts = [await gateway.enrolledHost(), await gateway.enrolledHost(), await gateway.enrolledHost()];
   const agents = hosts.map((host) => simulateAgent(gateway, host));
@@ -40,7 +40,7 @@ async function staged(world: World, change: object = {}) {
     const others = agents.filter((_, at) => !away.some((node) => node?.host_id === hosts[at]?.id));
     for (const agent of [...others, ...others]) await agent.poll();
   };
-  const specs = async (): Promise<NodeSpec[]> => (await nodes()).map(({ wanted }) => wanted as NodeSpec);
+  const specs = async (): Promise<NodeSpec[]> => (await nodes()).map(({ desired_spec }) => desired_spec as NodeSpec);
   const timeline = (await specs())[0]?.data?.timeline as string;
   const call = async <Body = Record<string, unknown>>(ordinal: number, path: string, message: object) => {
     const node = (await nodes())[ordinal];
@@ -48,12 +48,12 @@ async function staged(world: World, change: object = {}) {
     if (node === undefined || host === undefined) throw new Error(`There is no node ${ordinal}.`);
     return gateway.post<Body>(host, path, message);
   };
-  const tell = async (ordinal: number, told: object) =>
+  const reportArchived = async (ordinal: number, report: object) =>
     call<ArchivedReply>(ordinal, "/v1/archived", {
-      nodes: [{ node: (await nodes())[ordinal]?.id, timeline, ...told }],
+      nodes: [{ node: (await nodes())[ordinal]?.id, timeline, ...report }],
     });
-  const chore = createKeepersChore({ ...world, log: createLog("test", "silent") });
-  const keeper = async () => (await specs()).findIndex(({ archive }) => archive?.keeper !== false);
+  const job = createArchiversJob({ ...world, log: createLog("test", "silent") });
+  const archiver = async () => (await specs()).findIndex(({ archive }) => archive?.archiver !== false);
   return {
     ...{
       gateway,
@@ -67,9 +67,9 @@ async function staged(world: World, change: object = {}) {
       nodes,
       specs,
       call,
-      tell,
-      chore,
-      keeper,
+      reportArchived,
+      job,
+      archiver,
     },
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };
@@ -90,14 +90,14 @@ const missing = { status: 400 };
 
 test("one secondary keeps the archive; the others have no addresses for logs", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
+  await using fixture = await createFixture(world);
   const upload = async (ordinal: number, name: string) =>
-    stage.call(ordinal, "/v1/uploads", {
-      ...{ node: (await stage.nodes())[ordinal]?.id, timeline: stage.timeline, names: [name] },
+    fixture.call(ordinal, "/v1/uploads", {
+      ...{ node: (await fixture.nodes())[ordinal]?.id, timeline: fixture.timeline, names: [name] },
     });
   const name = "logs/binlog.000001.0123456789abcdef";
 
-  expect((await stage.specs()).map(({ archive }) => archive?.keeper)).toEqual([false, false, undefined]);
+  expect((await fixture.specs()).map(({ archive }) => archive?.archiver)).toEqual([false, false, undefined]);
   expect(await upload(2, name)).toMatchObject({ status: 200 });
   expect(await upload(1, name)).toMatchObject({ status: 404 });
   expect(await upload(1, `copies/${randomUUID()}/manifest.json`)).toMatchObject({ status: 200 });
@@ -105,16 +105,16 @@ test("one secondary keeps the archive; the others have no addresses for logs", a
 
 test("a new keeper goes on where the one before it ended: nothing is missing, and what is there twice counts once", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const { timeline, tell } = stage;
+  await using fixture = await createFixture(world);
+  const { timeline, reportArchived } = fixture;
   const member = (number: number, from: number, to: number) => log(world, timeline, number, from, to);
 
-  await tell(2, { logs: [member(7, 0, 3), member(8, 3, 5)] });
+  await reportArchived(2, { logs: [member(7, 0, 3), member(8, 3, 5)] });
   // Its own logs have other numbers, and their ends are not the other's.
-  expect(await tell(1, { logs: [member(2, 6, 9)] })).toMatchObject(missing);
-  const { body } = await tell(1, {});
+  expect(await reportArchived(1, { logs: [member(2, 6, 9)] })).toMatchObject(missing);
+  const { body } = await reportArchived(1, {});
   expect(body.nodes).toMatchObject([{ timeline, gtid: `${timeline}:1-5` }]);
-  await tell(1, { logs: [member(1, 2, 4), member(2, 4, 9)] });
+  await reportArchived(1, { logs: [member(1, 2, 4), member(2, 4, 9)] });
 
   expect((await logsOf(world)).map(({ sequence, gtid }) => [sequence, gtid])).toEqual([
     [1, `${timeline}:1-3`],
@@ -125,55 +125,57 @@ test("a new keeper goes on where the one before it ended: nothing is missing, an
 
 test("a log that is told again is the same one, with what was uploaded last", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const first = log(world, stage.timeline, 1, 0, 3);
-  await stage.tell(2, { logs: [first] });
-  await stage.tell(2, { logs: [{ ...first, sha256: "b".repeat(64) }] });
+  await using fixture = await createFixture(world);
+  const first = log(world, fixture.timeline, 1, 0, 3);
+  await fixture.reportArchived(2, { logs: [first] });
+  await fixture.reportArchived(2, { logs: [{ ...first, sha256: "b".repeat(64) }] });
   expect(await logsOf(world)).toMatchObject([{ sequence: 1, sha256: "b".repeat(64) }]);
 });
 
 test("of an asynchronous cluster what was taken from a former leader stays out: it may be lost", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const { timeline, tell } = stage;
-  const lead = (term: number) =>
+  await using fixture = await createFixture(world);
+  const { timeline, reportArchived } = fixture;
+  const setTerm = (term: number) =>
     world.db
       .updateTable("nodes")
-      .set({ wanted: sql`jsonb_set(wanted, '{cluster,leader}', ${JSON.stringify({ ...leader, term })}::jsonb)` })
+      .set({
+        desired_spec: sql`jsonb_set(desired_spec, '{cluster,primary}', ${JSON.stringify({ ...primary, term })}::jsonb)`,
+      })
       .execute();
-  const leader = { node: (await stage.nodes())[0]?.id, over: "fence" };
+  const primary = { node: (await fixture.nodes())[0]?.id, reason: "fenced" };
   const logs = [log(world, timeline, 1, 0, 3)];
 
-  await lead(2);
-  for (const told of [{ logs }, { logs, term: 1 }, { through: new Date().toISOString(), term: 1 }])
-    expect(await tell(2, told)).toMatchObject({ status: 400 });
-  expect(await tell(2, {})).toMatchObject({ body: { nodes: [{ gtid: "" }] } });
-  expect(await tell(2, { logs, term: 2 })).toMatchObject({ body: { nodes: [{ gtid: `${timeline}:1-3` }] } });
+  await setTerm(2);
+  for (const report of [{ logs }, { logs, term: 1 }, { through: new Date().toISOString(), term: 1 }])
+    expect(await reportArchived(2, report)).toMatchObject({ status: 400 });
+  expect(await reportArchived(2, {})).toMatchObject({ body: { nodes: [{ gtid: "" }] } });
+  expect(await reportArchived(2, { logs, term: 2 })).toMatchObject({ body: { nodes: [{ gtid: `${timeline}:1-3` }] } });
 });
 
 test("a member that lacks what comes next gives way to another, and only when all lack it is there a gap, for all to see", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const { timeline, tell, chore, keeper } = stage;
-  await tell(2, { logs: [log(world, timeline, 1, 0, 3)] });
+  await using fixture = await createFixture(world);
+  const { timeline, reportArchived, job, archiver } = fixture;
+  await reportArchived(2, { logs: [log(world, timeline, 1, 0, 3)] });
 
-  expect(await tell(2, { logs: [log(world, timeline, 9, 5, 8)] })).toMatchObject(missing);
-  await chore();
-  expect(await keeper()).toBe(1);
+  expect(await reportArchived(2, { logs: [log(world, timeline, 9, 5, 8)] })).toMatchObject(missing);
+  await job();
+  expect(await archiver()).toBe(1);
   for (const ordinal of [1, 0]) {
-    expect(await tell(ordinal, { logs: [log(world, timeline, 9, 5, 8)] })).toMatchObject(missing);
-    await chore();
+    expect(await reportArchived(ordinal, { logs: [log(world, timeline, 9, 5, 8)] })).toMatchObject(missing);
+    await job();
   }
-  await tell(await keeper(), { logs: [log(world, timeline, 9, 5, 8)] });
+  await reportArchived(await archiver(), { logs: [log(world, timeline, 9, 5, 8)] });
 
   expect((await logsOf(world)).map(({ sequence }) => sequence)).toEqual([1, 3]);
-  expect(await tell(await keeper(), { logs: [log(world, timeline, 11, 10, 12)] })).toMatchObject(missing);
+  expect(await reportArchived(await archiver(), { logs: [log(world, timeline, 11, 10, 12)] })).toMatchObject(missing);
 });
 
 test("where a cluster went on without some of its archive, no restore passes: each past is restored by itself", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const { timeline, tell, timeOf } = { ...stage, timeOf: (to: number) => new Date(begun + to * 1000) };
+  await using fixture = await createFixture(world);
+  const { timeline, reportArchived, timeOf } = { ...fixture, timeOf: (to: number) => new Date(begun + to * 1000) };
   const begun = world.time.now.getTime();
   const member = (number: number, from: number, to: number) => log(world, timeline, number, from, to);
   const planned = async (until: Date) => {
@@ -185,35 +187,39 @@ test("where a cluster went on without some of its archive, no restore passes: ea
   const copy = async (to: number, at: Date) => {
     const made = { id: randomUUID(), started_at: at.toISOString(), ended_at: at.toISOString() };
     const manifest = Buffer.from(made.id);
-    const { body } = await stage.call<UploadsReply>(1, "/v1/uploads", {
-      ...{ node: (await stage.nodes())[1]?.id, timeline, names: [`copies/${made.id}/manifest.json`] },
+    const { body } = await fixture.call<UploadsReply>(1, "/v1/uploads", {
+      ...{ node: (await fixture.nodes())[1]?.id, timeline, names: [`copies/${made.id}/manifest.json`] },
     });
     await fetch(body.urls[0] ?? "", { method: "PUT", body: manifest });
     const sum = sha256(manifest).toString("hex");
-    await tell(1, { copies: [{ ...made, gtid: `${timeline}:1-${to}`, bytes: 1, parts: 1, manifest_sha256: sum }] });
+    await reportArchived(1, {
+      copies: [{ ...made, gtid: `${timeline}:1-${to}`, bytes: 1, parts: 1, manifest_sha256: sum }],
+    });
     return made.id;
   };
-  await tell(2, { logs: [member(7, 0, 3), member(8, 3, 9)] });
+  await reportArchived(2, { logs: [member(7, 0, 3), member(8, 3, 9)] });
   const old = await copy(9, timeOf(9));
   const goOn = (acceptsLoss: boolean) =>
     world.db
       .transaction()
-      .execute((tx) => goOnWith(tx, timeline, `${timeline}:1-5`, { acceptsLoss, at: world.time.now }));
+      .execute((tx) => continueWith(tx, timeline, `${timeline}:1-5`, { acceptsLoss, at: world.time.now }));
 
   expect(await goOn(false)).toEqual({ leftOut: 4, refused: true });
-  expect((await tell(1, {})).body.nodes).toMatchObject([{ gtid: `${timeline}:1-9` }]);
+  expect((await reportArchived(1, {})).body.nodes).toMatchObject([{ gtid: `${timeline}:1-9` }]);
   expect(await goOn(true)).toEqual({ leftOut: 4, refused: false });
-  expect((await tell(1, {})).body.nodes).toEqual([{ node: expect.any(String), timeline, gtid: `${timeline}:1-5` }]);
+  expect((await reportArchived(1, {})).body.nodes).toEqual([
+    { node: expect.any(String), timeline, gtid: `${timeline}:1-5` },
+  ]);
 
   await copy(4, timeOf(10)); // of one that lacked something then
   // The transactions from 6 to 9 of this one are others than those that were archived before.
-  expect(await tell(1, { logs: [member(2, 3, 15), member(3, 15, 20)] })).toMatchObject({ status: 200 });
+  expect(await reportArchived(1, { logs: [member(2, 3, 15), member(3, 15, 20)] })).toMatchObject({ status: 200 });
   expect((await logsOf(world)).map(({ sequence }) => sequence)).toEqual([1, 2, 4, 5]);
   await expect(planned(timeOf(19))).rejects.toThrow("It can be restored to a time from");
 
   const first = await copy(5, timeOf(12));
   expect(await planned(timeOf(19))).toEqual([first, 4, 5]);
-  expect((await tell(1, {})).body.nodes).toMatchObject([{ newest_copy: timeOf(12).toISOString() }]);
+  expect((await reportArchived(1, {})).body.nodes).toMatchObject([{ newest_copy: timeOf(12).toISOString() }]);
   expect(await planned(timeOf(8))).toEqual(["prepared", 1, 2]);
   expect((await loadHistory(world.db, timeline)).copies.map(({ id }) => id)).toContain(old);
   expect(await goOn(true)).toMatchObject({ leftOut: 15 });
@@ -221,35 +227,35 @@ test("where a cluster went on without some of its archive, no restore passes: ea
 
 test("the archive goes to another when the host of its keeper is silent, in one step for all members", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const before = (await stage.specs()).map(({ generation }) => generation);
+  await using fixture = await createFixture(world);
+  const before = (await fixture.specs()).map(({ generation }) => generation);
 
   later(world, 50);
-  for (const agent of stage.agents.slice(0, 2)) await agent.poll();
-  await stage.chore();
-  expect(await stage.keeper()).toBe(2);
+  for (const agent of fixture.agents.slice(0, 2)) await agent.poll();
+  await fixture.job();
+  expect(await fixture.archiver()).toBe(2);
   later(world, 20);
-  for (const agent of stage.agents.slice(0, 2)) await agent.poll();
-  await stage.chore();
+  for (const agent of fixture.agents.slice(0, 2)) await agent.poll();
+  await fixture.job();
 
-  const specs = await stage.specs();
-  expect(specs.map(({ archive }) => archive?.keeper)).toEqual([false, undefined, false]);
+  const specs = await fixture.specs();
+  expect(specs.map(({ archive }) => archive?.archiver)).toEqual([false, undefined, false]);
   expect(specs.map(({ generation }, n) => generation - (before[n] ?? 0))).toEqual([0, 1, 1]);
 });
 
 test("before a fork or a deletion its keeper alone is asked to ship", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  await stage.alice.create({
-    ...{ type: "m2-medium", cluster_size: 3, fork: { source: stage.database.id } },
+  await using fixture = await createFixture(world);
+  await fixture.alice.create({
+    ...{ type: "m2-medium", cluster_size: 3, fork: { source: fixture.database.id } },
   });
   const { id } = await world.lastOperation();
 
-  expect(await world.activities.shipSource(id)).toBe("wanted");
+  expect(await world.activities.shipSource(id)).toBe("requested");
 
-  const jobs = (await stage.specs()).slice(0, 3).map((spec) => (spec.jobs ?? []).map(({ kind }) => kind));
+  const jobs = (await fixture.specs()).slice(0, 3).map((spec) => (spec.tasks ?? []).map(({ kind }) => kind));
   expect(jobs).toEqual([[], [], ["ship"]]);
-  await stage.poll();
+  await fixture.poll();
   expect(await world.checkPhase(id, "ship")).toEqual({ state: "observed" });
 });
 
@@ -258,190 +264,199 @@ test.each([
   ["secondary", 2],
 ])("a snapshot of the %s is a copy of that one", async (target, ordinal) => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  await stage.alice.post(`${stage.database.url}/backups`, { label: "before", target });
+  await using fixture = await createFixture(world);
+  await fixture.alice.post(`${fixture.database.url}/backups`, { label: "before", target });
   const { id } = await world.lastOperation();
 
-  await world.activities.wantCopy(id);
-  const jobs = (await stage.specs()).map((spec) => (spec.jobs ?? []).length);
+  await world.activities.requestCopy(id);
+  const jobs = (await fixture.specs()).map((spec) => (spec.tasks ?? []).length);
   expect(jobs.indexOf(1)).toBe(ordinal);
-  await stage.poll();
+  await fixture.poll();
   expect(await world.checkPhase(id, "copy")).toEqual({ state: "observed" });
   await world.activities.settleBackup(id, { done: true });
 
-  expect((await stage.specs()).flatMap((spec) => spec.jobs ?? [])).toEqual([]);
-  expect((await stage.alice.get(`${stage.database.url}/backups`)).body).toMatchObject({ results: 1 });
+  expect((await fixture.specs()).flatMap((spec) => spec.tasks ?? [])).toEqual([]);
+  expect((await fixture.alice.get(`${fixture.database.url}/backups`)).body).toMatchObject({ results: 1 });
 });
 
 test("a restore is made by one member while the others serve, then they take its data, and it keeps the archive at first", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const { alice, database, timeline: old } = stage;
+  await using fixture = await createFixture(world);
+  const { alice, database, timeline: old } = fixture;
   const backup = await hasBackup(world, database);
   later(world, 60);
-  await stage.poll();
+  await fixture.poll();
   await alice.post(`${database.url}/backups/${backup.id}/restore`);
   const { id } = await world.lastOperation();
   const restored = (await timelinesOf(world, database))[1]?.id as string;
   const seen = async () =>
-    (await stage.specs()).map(({ data, cluster, archive }) => ({
+    (await fixture.specs()).map(({ data, cluster, archive }) => ({
       ...{ timeline: data?.timeline, origin: data?.origin, keep: data?.keep, group: cluster?.group },
-      ...{ begin: cluster?.begin, renew: cluster?.renew?.id, donor: cluster?.renew?.donor, keeper: archive?.keeper },
+      ...{
+        bootstrap: cluster?.bootstrap,
+        reclone: cluster?.reclone?.id,
+        donor: cluster?.reclone?.donor,
+        archiver: archive?.archiver,
+      },
     }));
-  const [first] = await stage.nodes();
+  const [first] = await fixture.nodes();
 
-  await world.activities.wantRestored(id);
+  await world.activities.setRestoredTimeline(id);
   const [maker, ...others] = await seen();
   expect(maker).toEqual({
-    ...{ timeline: restored, origin: "archive", keep: 0, group: restored, begin: restored },
-    ...{ renew: undefined, donor: undefined, keeper: undefined },
+    ...{ timeline: restored, origin: "archive", keep: 0, group: restored, bootstrap: restored },
+    ...{ reclone: undefined, donor: undefined, archiver: undefined },
   });
   expect(others.map(({ timeline }) => timeline)).toEqual([old, old]);
-  await stage.poll();
+  await fixture.poll();
   expect(await world.checkPhase(id, "restored")).toEqual({ state: "observed" });
 
-  expect(await world.activities.wantRenewed(id)).toBe("wanted");
-  const renewed = { timeline: restored, origin: "cluster", keep: 0, group: restored, begin: undefined };
-  const taken = { ...renewed, renew: restored, donor: first?.id, keeper: false };
-  expect(await seen()).toEqual([{ ...renewed, renew: undefined, donor: undefined, keeper: undefined }, taken, taken]);
-  await stage.poll();
-  expect(await world.checkPhase(id, "renewed")).toEqual({ state: "observed" });
+  expect(await world.activities.recloneMembers(id)).toBe("requested");
+  const recloned = { timeline: restored, origin: "cluster", keep: 0, group: restored, bootstrap: undefined };
+  const taken = { ...recloned, reclone: restored, donor: first?.id, archiver: false };
+  expect(await seen()).toEqual([
+    { ...recloned, reclone: undefined, donor: undefined, archiver: undefined },
+    taken,
+    taken,
+  ]);
+  await fixture.poll();
+  expect(await world.checkPhase(id, "recloned")).toEqual({ state: "observed" });
   await world.activities.settleRestore(id, { done: true });
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
-  expect(await seen()).toMatchObject([{ keep: undefined }, { renew: undefined }, { origin: "cluster" }]);
+  expect(await seen()).toMatchObject([{ keep: undefined }, { reclone: undefined }, { origin: "cluster" }]);
   // Once it has archived something, a secondary relieves it.
-  await stage.poll();
-  await stage.chore();
-  expect(await stage.keeper()).toBe(0);
+  await fixture.poll();
+  await fixture.job();
+  expect(await fixture.archiver()).toBe(0);
   await world.db.updateTable("timelines").set({ last_log: 1 }).where("id", "=", restored).execute();
-  await stage.chore();
-  expect(await stage.keeper()).toBe(2);
+  await fixture.job();
+  expect(await fixture.archiver()).toBe(2);
 });
 
 test("a restore goes on without a member whose host is away, which hears of the new timeline at its end", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const { alice, database, timeline: old } = stage;
+  await using fixture = await createFixture(world);
+  const { alice, database, timeline: old } = fixture;
   const backup = await hasBackup(world, database);
-  const first = (await stage.nodes())[0];
-  const pollOthers = () => stage.pollWithout(first);
+  const first = (await fixture.nodes())[0];
+  const pollOthers = () => fixture.pollWithout(first);
   later(world, 60);
   await pollOthers();
   await alice.post(`${database.url}/backups/${backup.id}/restore`);
   const { id } = await world.lastOperation();
   const restored = (await timelinesOf(world, database))[1]?.id as string;
-  const timelines = async () => (await stage.specs()).map(({ data }) => data?.timeline);
+  const timelines = async () => (await fixture.specs()).map(({ data }) => data?.timeline);
 
-  await world.activities.wantRestored(id);
+  await world.activities.setRestoredTimeline(id);
   expect(await timelines()).toEqual([old, restored, old]);
-  expect((await stage.specs())[1]).toMatchObject({ data: { origin: "archive" }, cluster: { begin: restored } });
+  expect((await fixture.specs())[1]).toMatchObject({ data: { origin: "archive" }, cluster: { bootstrap: restored } });
   await pollOthers();
   expect(await world.checkPhase(id, "restored")).toEqual({ state: "observed" });
-  await world.activities.wantRenewed(id);
+  await world.activities.recloneMembers(id);
   expect(await timelines()).toEqual([old, restored, restored]);
   await pollOthers();
-  expect(await world.checkPhase(id, "renewed")).toEqual({ state: "observed" });
+  expect(await world.checkPhase(id, "recloned")).toEqual({ state: "observed" });
   await world.activities.settleRestore(id, { done: true });
 
   expect(await world.lastOperation()).toMatchObject({ outcome: "done" });
-  const specs = await stage.specs();
+  const specs = await fixture.specs();
   expect(specs.map(({ data }) => data)).toEqual(
     [0, 1, 2].map(() => ({ timeline: restored, ordinal: 1, origin: "cluster" })),
   );
-  expect(specs.map(({ cluster }) => [cluster?.begin, cluster?.renew])).toEqual(
+  expect(specs.map(({ cluster }) => [cluster?.bootstrap, cluster?.reclone])).toEqual(
     [0, 1, 2].map(() => [undefined, undefined]),
   );
-  expect(specs.findIndex(({ archive }) => archive?.keeper !== false)).toBe(1);
+  expect(specs.findIndex(({ archive }) => archive?.archiver !== false)).toBe(1);
 });
 
 test("a restore does not wait for a host that went away after it was asked, and waits for one that is slow", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const backup = await hasBackup(world, stage.database);
-  const [, other, last] = await stage.nodes();
-  await stage.alice.post(`${stage.database.url}/backups/${backup.id}/restore`);
+  await using fixture = await createFixture(world);
+  const backup = await hasBackup(world, fixture.database);
+  const [, other, last] = await fixture.nodes();
+  await fixture.alice.post(`${fixture.database.url}/backups/${backup.id}/restore`);
   const { id } = await world.lastOperation();
-  const restored = (await timelinesOf(world, stage.database))[1]?.id as string;
-  await world.activities.wantRestored(id);
-  await stage.poll();
-  await world.activities.wantRenewed(id);
+  const restored = (await timelinesOf(world, fixture.database))[1]?.id as string;
+  await world.activities.setRestoredTimeline(id);
+  await fixture.poll();
+  await world.activities.recloneMembers(id);
 
-  await stage.pollWithout(last);
-  expect(await world.activities.checkRenewed(id), "the last is slow").toEqual({ state: "pending" });
+  await fixture.pollWithout(last);
+  expect(await world.activities.checkRecloned(id), "the last is slow").toEqual({ state: "pending" });
   later(world, 60);
-  await stage.pollWithout(other, last);
-  expect(await world.activities.checkRenewed(id), "both others are away").toEqual({ state: "pending" });
-  await stage.pollWithout(last);
-  expect(await world.activities.checkRenewed(id), "the last is away").toEqual({ state: "observed" });
+  await fixture.pollWithout(other, last);
+  expect(await world.activities.checkRecloned(id), "both others are away").toEqual({ state: "pending" });
+  await fixture.pollWithout(last);
+  expect(await world.activities.checkRecloned(id), "the last is away").toEqual({ state: "observed" });
   // It may be heard again before this is settled, and have done nothing yet.
   const now = world.time.now.toISOString();
-  await stage.call(2, "/v1/wanted", { agent: "test", epoch: 0, revision: 0, boot: "b", now, trash_mb: 0 });
-  expect(await world.activities.checkRenewed(id), "the last is back").toEqual({ state: "pending" });
+  await fixture.call(2, "/v1/desired", { agent: "test", epoch: 0, revision: 0, boot: "b", now, trash_mb: 0 });
+  expect(await world.activities.checkRecloned(id), "the last is back").toEqual({ state: "pending" });
   await world.activities.settleRestore(id, { done: true });
 
   expect(await world.lastOperation()).toMatchObject({ outcome: "done" });
-  expect((await stage.specs()).map(({ data }) => data?.timeline)).toEqual([restored, restored, restored]);
+  expect((await fixture.specs()).map(({ data }) => data?.timeline)).toEqual([restored, restored, restored]);
 });
 
 test("the data of an asynchronous cluster whose leader is dead are restored by another, which leads; given up, it does not", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world, { replication_type: "asynch" });
-  const backup = await hasBackup(world, stage.database);
-  const [dead, next] = await stage.nodes();
+  await using fixture = await createFixture(world, { replication_type: "asynch" });
+  const backup = await hasBackup(world, fixture.database);
+  const [dead, next] = await fixture.nodes();
   later(world, 60);
-  await stage.pollWithout(dead);
+  await fixture.pollWithout(dead);
   await world.operator.post(`/admin/hosts/${(await world.hostRow(dead?.host_id as number)).name}/dead`, {});
-  await stage.alice.post(`${stage.database.url}/backups/${backup.id}/restore`);
+  await fixture.alice.post(`${fixture.database.url}/backups/${backup.id}/restore`);
   const { id } = await world.lastOperation();
-  const leaderIn = async (at: number) => (await stage.specs())[at]?.cluster?.leader;
-  const before = (await leaderIn(0))?.term as number;
+  const primaryIn = async (at: number) => (await fixture.specs())[at]?.cluster?.primary;
+  const before = (await primaryIn(0))?.term as number;
 
-  await world.activities.wantRestored(id);
-  expect((await stage.specs()).map(({ data }) => data?.origin)).toEqual(["prepared", "archive", "prepared"]);
-  expect(await leaderIn(1)).toEqual({ node: next?.id, term: before + 1, over: "alone" });
-  await world.activities.wantRenewed(id);
-  expect(await leaderIn(2)).toEqual({ node: next?.id, term: before + 1, over: "alone" });
+  await world.activities.setRestoredTimeline(id);
+  expect((await fixture.specs()).map(({ data }) => data?.origin)).toEqual(["prepared", "archive", "prepared"]);
+  expect(await primaryIn(1)).toEqual({ node: next?.id, term: before + 1, reason: "sole_survivor" });
+  await world.activities.recloneMembers(id);
+  expect(await primaryIn(2)).toEqual({ node: next?.id, term: before + 1, reason: "sole_survivor" });
 
-  await world.activities.wantPrevious(id);
-  expect(await leaderIn(1)).toEqual({ node: dead?.id, term: before + 2, over: "fence" });
+  await world.activities.setPreviousTimeline(id);
+  expect(await primaryIn(1)).toEqual({ node: dead?.id, term: before + 2, reason: "fenced" });
   await world.activities.settleRestore(id, { done: false });
-  expect(await leaderIn(2)).toEqual({ node: dead?.id, term: before + 2, over: "fence" });
+  expect(await primaryIn(2)).toEqual({ node: dead?.id, term: before + 2, reason: "fenced" });
 });
 
 test("a restore waits for all members while two hosts are away: those two could go on with what was", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const backup = await hasBackup(world, stage.database);
-  const last = (await stage.nodes())[2];
+  await using fixture = await createFixture(world);
+  const backup = await hasBackup(world, fixture.database);
+  const last = (await fixture.nodes())[2];
   later(world, 60);
-  await stage.agents[stage.hosts.findIndex(({ id }) => id === last?.host_id)]?.poll();
-  await stage.alice.post(`${stage.database.url}/backups/${backup.id}/restore`);
+  await fixture.agents[fixture.hosts.findIndex(({ id }) => id === last?.host_id)]?.poll();
+  await fixture.alice.post(`${fixture.database.url}/backups/${backup.id}/restore`);
   const { id } = await world.lastOperation();
 
-  await world.activities.wantRestored(id);
+  await world.activities.setRestoredTimeline(id);
 
-  const timelines = (await stage.specs()).map(({ data }) => data?.timeline === stage.timeline);
+  const timelines = (await fixture.specs()).map(({ data }) => data?.timeline === fixture.timeline);
   expect(timelines).toEqual([false, true, true]);
   expect(await world.checkPhase(id, "restored")).toEqual({ state: "pending" });
 });
 
 test("a restore that its maker cannot do leaves the other members as they were", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const backup = await hasBackup(world, stage.database);
-  await stage.alice.post(`${stage.database.url}/backups/${backup.id}/restore`);
+  await using fixture = await createFixture(world);
+  const backup = await hasBackup(world, fixture.database);
+  await fixture.alice.post(`${fixture.database.url}/backups/${backup.id}/restore`);
   const { id } = await world.lastOperation();
-  const before = (await stage.specs()).slice(1);
-  await world.activities.wantRestored(id);
+  const before = (await fixture.specs()).slice(1);
+  await world.activities.setRestoredTimeline(id);
 
-  await world.activities.wantPrevious(id);
-  await stage.poll();
+  await world.activities.setPreviousTimeline(id);
+  await fixture.poll();
   await world.activities.settleRestore(id, { done: false, message: "No." });
 
-  const after = await stage.specs();
-  expect(after.map(({ data }) => data?.timeline)).toEqual([stage.timeline, stage.timeline, stage.timeline]);
-  expect(after.map(({ cluster }) => cluster?.group)).toEqual([stage.timeline, stage.timeline, stage.timeline]);
+  const after = await fixture.specs();
+  expect(after.map(({ data }) => data?.timeline)).toEqual([fixture.timeline, fixture.timeline, fixture.timeline]);
+  expect(after.map(({ cluster }) => cluster?.group)).toEqual([fixture.timeline, fixture.timeline, fixture.timeline]);
   expect(after.slice(1).map(({ archive }) => archive)).toEqual(before.map(({ archive }) => archive));
-  expect((await stage.alice.get(stage.database.url)).body).toMatchObject({ status: "active" });
+  expect((await fixture.alice.get(fixture.database.url)).body).toMatchObject({ status: "active" });
 });

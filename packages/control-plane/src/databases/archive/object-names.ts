@@ -14,7 +14,7 @@ export const manifestOf = (copyId: string): string => `${copyFolder(copyId)}mani
 export const partsOf = (copyId: string, parts: number): string[] =>
   Array.from({ length: parts }, (_, n) => `${copyFolder(copyId)}part-${String(n + 1).padStart(6, "0")}`);
 /** What only former leaders had; a tail's own name begins with it. */
-export const tailsFolder = "tails/";
+export const lostTransactionsFolder = "lost/";
 export const logOf = (name: string): string => `logs/${name}`;
 
 /** The copy that an object of a timeline belongs to. */

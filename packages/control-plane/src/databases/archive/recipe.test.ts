@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  type CopyPast,
+  type CopyInfo,
   type History,
-  type LogPast,
+  type LogInfo,
   NotRestorable,
   planRestore,
   restorableRange,
   type Target,
-  type TimelinePast,
+  type TimelineInfo,
 } from "./recipe.ts";
 
 const at = (second: number): Date => new Date(second * 1000);
@@ -60,9 +60,9 @@ const Lives = fc
 
 const name = (n: number): string => `t${n}`;
 
-function historyOf(all: readonly Life[]): History<CopyPast, LogPast & { since: number }> {
+function historyOf(all: readonly Life[]): History<CopyInfo, LogInfo & { since: number }> {
   const timelines = all.map(
-    ({ created, through, closings, parent }, n): TimelinePast => ({
+    ({ created, through, closings, parent }, n): TimelineInfo => ({
       id: name(n),
       prepared: parent === undefined ? "p" : null,
       parent_id: parent === undefined ? null : name(parent.id),
@@ -203,12 +203,12 @@ test("every time of the range can be restored, and none after it", () => {
   );
 });
 
-const timeline: TimelinePast = {
+const timeline: TimelineInfo = {
   ...{ id: "t0", prepared: "p", parent_id: null, parent_copy_id: null, parent_until: null },
   ...{ created_at: at(0), archived_through: at(1000), last_log: 10 },
 };
-const log = (sequence: number): LogPast => ({ timeline_id: "t0", sequence, closed_at: at(sequence * 100) });
-const copy = (id: string, started: number, first_log: number): CopyPast => ({
+const log = (sequence: number): LogInfo => ({ timeline_id: "t0", sequence, closed_at: at(sequence * 100) });
+const copy = (id: string, started: number, first_log: number): CopyInfo => ({
   ...{ id, timeline_id: "t0", started_at: at(started), ended_at: at(started + 10), first_log },
 });
 
@@ -255,7 +255,7 @@ test("a timeline without logs or a beginning cannot be restored", () => {
 });
 
 test("a timeline that began with a snapshot begins with that copy, and nothing of its parent's logs", () => {
-  const child: TimelinePast = {
+  const child: TimelineInfo = {
     ...timeline,
     ...{ id: "t1", prepared: null, parent_id: "t0", parent_copy_id: "snap", created_at: at(2000) },
     ...{ archived_through: at(3000), last_log: 1 },

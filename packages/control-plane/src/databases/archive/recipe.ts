@@ -2,7 +2,7 @@ import { toTimestamp } from "@moorage/contract";
 import { DomainError } from "#platform/errors.ts";
 
 /** What the rules need of a timeline, its whole copies and its logs; the rows have more. */
-export type TimelinePast = {
+export type TimelineInfo = {
   id: string;
   prepared: string | null;
   parent_id: string | null;
@@ -16,12 +16,12 @@ export type TimelinePast = {
  * It holds everything that was committed before `started_at`, and nothing of after `ended_at`. `first_log` is the first
  * log that may have what it lacks.
  */
-export type CopyPast = { id: string; timeline_id: string; started_at: Date; ended_at: Date; first_log: number };
-export type LogPast = { timeline_id: string; sequence: number; closed_at: Date };
+export type CopyInfo = { id: string; timeline_id: string; started_at: Date; ended_at: Date; first_log: number };
+export type LogInfo = { timeline_id: string; sequence: number; closed_at: Date };
 
 /** A timeline with all that it descends from. Only what is to stay: nothing that is doomed. Logs are in their order. */
-export type History<C extends CopyPast = CopyPast, L extends LogPast = LogPast> = {
-  timelines: readonly TimelinePast[];
+export type History<C extends CopyInfo = CopyInfo, L extends LogInfo = LogInfo> = {
+  timelines: readonly TimelineInfo[];
   copies: readonly C[];
   logs: readonly L[];
 };
@@ -29,7 +29,7 @@ export type History<C extends CopyPast = CopyPast, L extends LogPast = LogPast> 
 /** A time of a timeline (one before it began is its beginning), or exactly what a copy of it holds. */
 export type Target = { timeline: string } & ({ until: Date } | { copy: string });
 
-export type RestorePlan<C extends CopyPast = CopyPast, L extends LogPast = LogPast> = {
+export type RestorePlan<C extends CopyInfo = CopyInfo, L extends LogInfo = LogInfo> = {
   base: { kind: "prepared"; sha256: string } | { kind: "copy"; copy: C };
   /** In the order in which they are applied. What a log has that is there already, MySQL skips by its GTID. */
   logs: { log: L; before?: Date }[];
@@ -51,7 +51,7 @@ export class NotRestorable extends DomainError {
 }
 
 /** How to make a state of the past. Throws if anything on the way to it is missing: a hole is never passed over. */
-export function planRestore<C extends CopyPast, L extends LogPast>(
+export function planRestore<C extends CopyInfo, L extends LogInfo>(
   history: History<C, L>,
   target: Target,
 ): RestorePlan<C, L> {
@@ -67,7 +67,7 @@ export function planRestore<C extends CopyPast, L extends LogPast>(
 /** As it was when the last log before its last hole was archived. */
 function beforeTheHole(history: History, timelineId: string): History {
   const logs = history.logs.filter(({ timeline_id }) => timeline_id === timelineId);
-  const isBeforeHole = ({ sequence }: LogPast, n: number): boolean =>
+  const isBeforeHole = ({ sequence }: LogInfo, n: number): boolean =>
     (logs[n + 1]?.sequence ?? (timelineOf(history, timelineId)?.last_log ?? 0) + 1) !== sequence + 1;
   const last = logs.findLast(isBeforeHole);
   if (last === undefined) return history;
@@ -100,7 +100,7 @@ export function restorableRange(history: History, timelineId: string): Restorabl
   return oldest === undefined ? undefined : { oldest, newest };
 }
 
-function fromCopy<C extends CopyPast, L extends LogPast>(
+function fromCopy<C extends CopyInfo, L extends LogInfo>(
   { copies }: History<C, L>,
   target: { timeline: string; copy: string },
 ): RestorePlan<C, L> | undefined {
@@ -108,7 +108,7 @@ function fromCopy<C extends CopyPast, L extends LogPast>(
   return copy === undefined ? undefined : { base: { kind: "copy", copy }, logs: [] };
 }
 
-function toTime<C extends CopyPast, L extends LogPast>(
+function toTime<C extends CopyInfo, L extends LogInfo>(
   history: History<C, L>,
   timelineId: string,
   until: Date,
@@ -134,7 +134,7 @@ function toTime<C extends CopyPast, L extends LogPast>(
 }
 
 /** The copy that a restore to a time begins with. Two may have been taken at once: the later one needs fewer logs. */
-export const copyBefore = <C extends Pick<CopyPast, "timeline_id" | "started_at" | "ended_at">>(
+export const copyBefore = <C extends Pick<CopyInfo, "timeline_id" | "started_at" | "ended_at">>(
   copies: readonly C[],
   timelineId: string,
   until: Date,
@@ -144,15 +144,15 @@ export const copyBefore = <C extends Pick<CopyPast, "timeline_id" | "started_at"
     .reduce<C | undefined>((last, each) => (last && last.started_at >= each.started_at ? last : each), undefined);
 
 /** Those that were closed before the copy began are in it. */
-function goesOnWith(logs: readonly LogPast[], { first_log, started_at }: CopyPast): number {
+function goesOnWith(logs: readonly LogInfo[], { first_log, started_at }: CopyInfo): number {
   const first = logs.findIndex(({ sequence, closed_at }) => sequence >= first_log && closed_at >= started_at);
   return first === -1 ? logs.length : first;
 }
 
 /** What a timeline began with: nothing of its parent after the point where it left. */
-function beginning<C extends CopyPast, L extends LogPast>(
+function beginning<C extends CopyInfo, L extends LogInfo>(
   history: History<C, L>,
-  { prepared, parent_id, parent_copy_id, parent_until }: TimelinePast,
+  { prepared, parent_id, parent_copy_id, parent_until }: TimelineInfo,
 ): RestorePlan<C, L> | undefined {
   if (prepared !== null) return { base: { kind: "prepared", sha256: prepared }, logs: [] };
   if (parent_id === null) return undefined;
@@ -160,16 +160,16 @@ function beginning<C extends CopyPast, L extends LogPast>(
   return parent_until === null ? undefined : toTime(history, parent_id, parent_until);
 }
 
-const timelineOf = ({ timelines }: History, wanted: string): TimelinePast | undefined =>
-  timelines.find(({ id }) => id === wanted);
+const timelineOf = ({ timelines }: History, timelineId: string): TimelineInfo | undefined =>
+  timelines.find(({ id }) => id === timelineId);
 
-function firstSince(logs: readonly LogPast[], at: Date): number {
+function firstSince(logs: readonly LogInfo[], at: Date): number {
   const first = logs.findIndex(({ closed_at }) => closed_at >= at);
   return first === -1 ? logs.length : first;
 }
 
 /** One after the other; and, if it must be the timeline's end, up to the last that was ever archived. */
-const isUnbroken = (logs: readonly LogPast[], last?: number): boolean =>
+const isUnbroken = (logs: readonly LogInfo[], last?: number): boolean =>
   logs.every(({ sequence }, n) => n === 0 || sequence === (logs[n - 1]?.sequence ?? 0) + 1) &&
   (last === undefined || logs.length === 0 || logs.at(-1)?.sequence === last);
 

@@ -16,13 +16,13 @@ import { DomainError, notFound } from "#platform/errors.ts";
 import type { Objects } from "#platform/objects.ts";
 import { sha256 } from "#platform/sha256.ts";
 import { lockTimeline, type TimelineRow } from "../timeline-store.ts";
-import { archiveEnd, newestParting } from "./archive-end.ts";
-import { markUnfit } from "./keeper-store.ts";
+import { archiveEnd, newestArchiveBranch } from "./archive-end.ts";
+import { markUnfit } from "./archiver-store.ts";
 import { manifestOf, objectKey } from "./object-names.ts";
 import { LogsMissing, nextInTimeline } from "./record-member-log.ts";
 
 type Deps = { db: Db; clock: Clock; objects: Objects };
-type Told = ArchivedRequest["nodes"][number];
+type ArchiveReport = ArchivedRequest["nodes"][number];
 
 /** A host's clock may be ahead of ours by a little; a restore point must not be made for a time that has not come. */
 const AHEAD_MS = 60_000;
@@ -34,12 +34,12 @@ const AHEAD_MS = 60_000;
 export async function recordArchived(deps: Deps, hostId: number, { nodes }: ArchivedRequest): Promise<ArchivedReply> {
   const refusals: DomainError[] = [];
   const ends: NonNullable<ArchivedReply["nodes"]> = [];
-  for (const told of nodes) {
-    await recordOne(deps, hostId, told).then(
+  for (const report of nodes) {
+    await recordOne(deps, hostId, report).then(
       (end) => end && ends.push(end),
       async (error: unknown) => {
         if (!(error instanceof DomainError)) throw error;
-        if (error instanceof LogsMissing) await markUnfit(deps.db, told.timeline, told.node, deps.clock());
+        if (error instanceof LogsMissing) await markUnfit(deps.db, report.timeline, report.node, deps.clock());
         refusals.push(error);
       },
     );
@@ -51,14 +51,18 @@ export async function recordArchived(deps: Deps, hostId: number, { nodes }: Arch
 type End = NonNullable<ArchivedReply["nodes"]>[number];
 
 /** Answers where the archive ends if others may go on with it too. */
-async function recordOne({ db, clock, objects }: Deps, hostId: number, told: Told): Promise<End | undefined> {
-  const { copies = [], logs = [], through, node } = told;
-  const { isMember, ...owner } = await ownerOf(db, hostId, told);
+async function recordOne(
+  { db, clock, objects }: Deps,
+  hostId: number,
+  report: ArchiveReport,
+): Promise<End | undefined> {
+  const { copies = [], logs = [], through, node } = report;
+  const { isMember, ...owner } = await ownerOf(db, hostId, report);
   for (const copy of copies) await requireWhole(objects, owner, copy);
 
   return transact(db, "fleet.archived", async (tx) => {
     const timeline = await lockTimeline(tx, owner.id);
-    if (copies.length + logs.length > 0 || through !== undefined) await requireNewestTerm(tx, hostId, told);
+    if (copies.length + logs.length > 0 || through !== undefined) await requireNewestTerm(tx, hostId, report);
     for (const log of logs) await recordLog(tx, timeline, log);
     for (const copy of copies) await recordCopy(tx, timeline, copy);
     // Logs that we forgot may have come before: until one is told again, nobody knows that all is there.
@@ -71,8 +75,8 @@ async function recordOne({ db, clock, objects }: Deps, hostId: number, told: Tol
  * The timeline of one of the host's nodes: also one that its database has left, because the last of its logs may be
  * told late.
  */
-async function ownerOf(db: Db, hostId: number, { node, timeline }: Told) {
-  const { account_id, database_id, wanted } = await findServedNode(db, hostId, node);
+async function ownerOf(db: Db, hostId: number, { node, timeline }: ArchiveReport) {
+  const { account_id, database_id, desired_spec } = await findServedNode(db, hostId, node);
   const owner = await db
     .selectFrom("timelines")
     .select(["account_id", "database_id", "id"])
@@ -80,16 +84,16 @@ async function ownerOf(db: Db, hostId: number, { node, timeline }: Told) {
     .where("account_id", "=", account_id)
     .where("database_id", "=", database_id)
     .executeTakeFirstOrThrow(notFound);
-  return { ...owner, isMember: wanted?.cluster !== undefined };
+  return { ...owner, isMember: desired_spec?.cluster !== undefined };
 }
 
 /**
  * What a member took from a former leader may be lost: then it must not come back from the archive. The timeline is locked,
  * as it is for whoever makes another lead (`restorableGtids`).
  */
-async function requireNewestTerm(tx: Tx, hostId: number, { node, term }: Told): Promise<void> {
-  const { wanted } = await findServedNode(tx, hostId, node);
-  if (term !== wanted?.cluster?.leader?.term)
+async function requireNewestTerm(tx: Tx, hostId: number, { node, term }: ArchiveReport): Promise<void> {
+  const { desired_spec } = await findServedNode(tx, hostId, node);
+  if (term !== desired_spec?.cluster?.primary?.term)
     throw refused("Another node leads since: it may not have what this one has.");
 }
 
@@ -127,10 +131,10 @@ async function recordCopy(tx: Tx, timeline: TimelineRow, copy: ArchivedCopy): Pr
  */
 async function firstLogAfter(tx: Tx, timeline: TimelineRow, { started_at, gtid }: ArchivedCopy): Promise<number> {
   const first = await firstClosedAfter(tx, timeline, timeOf(started_at));
-  const parting = await newestParting(tx, timeline.id);
-  if (parting === undefined) return first;
-  const hasAll = countMissing(parseGtidSet(parting.gtid), parseGtidSet(gtid)) === 0;
-  return hasAll ? Math.max(first, parting.sequence + 1) : Math.min(first, parting.sequence);
+  const branch = await newestArchiveBranch(tx, timeline.id);
+  if (branch === undefined) return first;
+  const hasAll = countMissing(parseGtidSet(branch.gtid), parseGtidSet(gtid)) === 0;
+  return hasAll ? Math.max(first, branch.sequence + 1) : Math.min(first, branch.sequence);
 }
 
 async function firstClosedAfter(tx: Tx, { id, last_log }: TimelineRow, startedAt: Date): Promise<number> {
@@ -196,7 +200,7 @@ async function addLog(
     .where("timeline_id", "=", timeline.id)
     .where("started_at", ">", closed_at)
     .where("first_log", "<=", sequence)
-    .where("first_log", ">", (await newestParting(tx, timeline.id))?.sequence ?? 0)
+    .where("first_log", ">", (await newestArchiveBranch(tx, timeline.id))?.sequence ?? 0)
     .execute();
 }
 

@@ -23,10 +23,10 @@ export const recordVerified = (
       .executeTakeFirstOrThrow(notFound);
     const detail = JSON.stringify({ ok, message, timeline, point });
     await sql`
-      insert into findings (account_id, database_id, node_id, kind, detail, at)
+      insert into node_alerts (account_id, database_id, node_id, kind, detail, at)
       select ${account_id}, ${database_id}, ${node}, 'verification', ${detail}::jsonb, ${clock()}::timestamptz
       where not exists (
-        select from findings where node_id = ${node} and kind = 'verification' and detail = ${detail}::jsonb)`.execute(
+        select from node_alerts where node_id = ${node} and kind = 'verification' and detail = ${detail}::jsonb)`.execute(
       tx,
     );
     return { protocol: PROTOCOL };

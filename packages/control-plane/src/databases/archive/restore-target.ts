@@ -6,16 +6,16 @@ import { findTimeline } from "../timeline-store.ts";
 import type { Target } from "./recipe.ts";
 
 type Node = Awaited<ReturnType<typeof findServedNode>>;
-export type Asked = { target: Target; point: Recipe["point"] };
+export type ResolvedTarget = { target: Target; point: Recipe["point"] };
 
 /** Which state of the past a host is to make. */
-export const findTarget = (tx: Tx, node: Node, purpose: RecipeRequest["purpose"]): Promise<Asked> =>
+export const findTarget = (tx: Tx, node: Node, purpose: RecipeRequest["purpose"]): Promise<ResolvedTarget> =>
   purpose === "data" ? beginningOf(tx, node) : newestPoint(tx, node);
 
 /** The point where the wanted timeline left another one. */
-async function beginningOf(tx: Tx, { wanted }: Node): Promise<Asked> {
-  if (wanted?.data === undefined) throw notFound();
-  const { parent_id, parent_copy_id, parent_until, last_log } = await findTimeline(tx, wanted.data.timeline);
+async function beginningOf(tx: Tx, { desired_spec }: Node): Promise<ResolvedTarget> {
+  if (desired_spec?.data === undefined) throw notFound();
+  const { parent_id, parent_copy_id, parent_until, last_log } = await findTimeline(tx, desired_spec.data.timeline);
   if (parent_id === null) throw notFound();
   // A host that lost its volume would begin anew, and nobody would see that everything since is gone.
   if (last_log > 0)
@@ -28,7 +28,7 @@ async function beginningOf(tx: Tx, { wanted }: Node): Promise<Asked> {
 }
 
 /** The newest daily point; without one the newest snapshot; without any all that is archived. */
-async function newestPoint(tx: Tx, { account_id, database_id, wanted }: Node): Promise<Asked> {
+async function newestPoint(tx: Tx, { account_id, database_id, desired_spec }: Node): Promise<ResolvedTarget> {
   const backup = await tx
     .selectFrom("backups")
     .select(["id", "timeline_id", "copy_id", "point_at"])
@@ -39,8 +39,8 @@ async function newestPoint(tx: Tx, { account_id, database_id, wanted }: Node): P
     .limit(1)
     .executeTakeFirst();
   if (backup === undefined) {
-    if (wanted?.data === undefined) throw notFound();
-    const { id, archived_through } = await findTimeline(tx, wanted.data.timeline);
+    if (desired_spec?.data === undefined) throw notFound();
+    const { id, archived_through } = await findTimeline(tx, desired_spec.data.timeline);
     return { target: { timeline: id, until: archived_through }, point: { at: archived_through.toISOString() } };
   }
   const { id, timeline_id, copy_id, point_at } = backup;
@@ -48,7 +48,7 @@ async function newestPoint(tx: Tx, { account_id, database_id, wanted }: Node): P
   return { target: { timeline: timeline_id, ...target }, point: { backup: id, at: point_at.toISOString() } };
 }
 
-async function copyTarget(tx: Tx, timeline: string, copy: string): Promise<Asked> {
+async function copyTarget(tx: Tx, timeline: string, copy: string): Promise<ResolvedTarget> {
   const { ended_at } = await tx
     .selectFrom("copies")
     .select("ended_at")

@@ -72,6 +72,9 @@ async function partsOfCopy(objects: Objects, { keyOf, id, parts, manifest_sha256
   const text = await objects.get(key);
   const manifest = { key, sha256: manifest_sha256, bytes: text?.length ?? 0 };
   if (text === undefined || sha256(text).toString("hex") !== manifest_sha256) return [manifest];
-  const told = Manifest.parse(JSON.parse(text.toString("utf8"))).parts;
-  return [manifest, ...partsOf(id, parts).flatMap((name, n) => (told[n] ? [{ key: keyOf(name), ...told[n] }] : []))];
+  const listed = Manifest.parse(JSON.parse(text.toString("utf8"))).parts;
+  return [
+    manifest,
+    ...partsOf(id, parts).flatMap((name, n) => (listed[n] ? [{ key: keyOf(name), ...listed[n] }] : [])),
+  ];
 }

@@ -22,7 +22,7 @@ export const storeKeyring = (
 ): Promise<{ protocol: typeof PROTOCOL }> =>
   transact(db, "fleet.keyring", async (tx) => {
     const { account_id, database_id } = await findServedNode(tx, hostId, node);
-    const sealed = { keyring: sealer.seal(keyringPlace(account_id, node), keyring), told_at: clock() };
+    const sealed = { keyring: sealer.seal(keyringPlace(account_id, node), keyring), reported_at: clock() };
     await tx
       .insertInto("keyrings")
       .values({ account_id, node_id: node, ...sealed })

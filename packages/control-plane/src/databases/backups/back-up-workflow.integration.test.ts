@@ -18,7 +18,7 @@ afterAll(async () => {
 });
 
 /** An active database whose host polls, with a worker for its workflows. */
-async function staged(world: World, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
+async function createFixture(world: World, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
   const parts = new AsyncDisposableStack();
   const gateway = parts.use(await startGateway(world, { objects: store.objects }));
   const agent = simulateAgent(gateway, await gateway.enrolledHost(), otherwise);
@@ -44,27 +44,27 @@ const lastEvent = async (world: World) => (await world.events()).at(-1);
 
 test("a snapshot goes from the request through its host to the list", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
+  await using fixture = await createFixture(world);
 
-  await stage.alice.post(`${stage.url}/backups`, { label: "one" });
+  await fixture.alice.post(`${fixture.url}/backups`, { label: "one" });
   await settled(world);
 
-  expect((await stage.alice.get(stage.url)).body).toMatchObject({ status: "active" });
-  expect((await stage.alice.get(`${stage.url}/backups`)).body).toMatchObject({ data: [{ label: "one" }] });
+  expect((await fixture.alice.get(fixture.url)).body).toMatchObject({ status: "active" });
+  expect((await fixture.alice.get(`${fixture.url}/backups`)).body).toMatchObject({ data: [{ label: "one" }] });
   expect(await lastEvent(world)).toMatchObject({ action: "database_backup_create", status: "finished" });
 });
 
 test("a snapshot that its host cannot take ends with the reason, and the database is active", async () => {
-  const full = ({ jobs = [] }: NodeSpec): Partial<NodeReport> => ({
-    jobs: jobs.map(({ id }) => ({ id, state: "failed", percent: 0, message: "no room" })),
+  const full = ({ tasks = [] }: NodeSpec): Partial<NodeReport> => ({
+    tasks: tasks.map(({ id }) => ({ id, state: "failed", percent: 0, message: "no room" })),
   });
   await using world = await newWorld();
-  await using stage = await staged(world, full);
+  await using fixture = await createFixture(world, full);
 
-  await stage.alice.post(`${stage.url}/backups`, { label: "one" });
+  await fixture.alice.post(`${fixture.url}/backups`, { label: "one" });
   await settled(world);
 
-  expect((await stage.alice.get(stage.url)).body).toMatchObject({ status: "active" });
-  expect((await stage.alice.get(`${stage.url}/backups`)).body).toMatchObject({ data: [] });
+  expect((await fixture.alice.get(fixture.url)).body).toMatchObject({ status: "active" });
+  expect((await fixture.alice.get(`${fixture.url}/backups`)).body).toMatchObject({ data: [] });
   expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("no room") });
 });

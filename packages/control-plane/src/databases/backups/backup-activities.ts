@@ -1,4 +1,4 @@
-import { type Wanted, want } from "#fleet/index.ts";
+import { type HostsToWake, setDesiredSpecs } from "#fleet/index.ts";
 import { findOperation } from "#operations/index.ts";
 import type { Clock } from "#platform/clock.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
@@ -6,9 +6,9 @@ import { statusAfter } from "../database.ts";
 import { type DatabaseRow, saveDatabase } from "../database-store.ts";
 import type { ArchiveSettings } from "../node-spec.ts";
 import { type Settlement, settle } from "../settle.ts";
-import { loadDatabase, type SpecContext, specsOf, wakeHosts } from "../want-specs.ts";
+import { loadDatabase, type SpecContext, specsOf, wakeHosts } from "../desired-specs.ts";
 import { type CopyRow, doomCopies, findCopy, insertBackup } from "./backup-store.ts";
-import { nodeToCopy, nodeWithJob } from "./node-to-copy.ts";
+import { nodeToCopy, nodeWithTask } from "./node-to-copy.ts";
 import { type SnapshotInput, sentenceOf } from "./snapshot.ts";
 
 /** The steps of a snapshot. Each is repeatable: it may have been done before. */
@@ -16,10 +16,10 @@ export const createBackupActivities = (deps: { db: Db; clock: Clock; zone: strin
   const { db, clock, zone, archive } = deps;
   return {
     /** "not there": its host has lost the database, or nobody waits any more. "no archive": nothing of it is kept. */
-    wantCopy: async (operationId: number): Promise<"wanted" | "not there" | "no archive"> => {
-      const wanted = await db.transaction().execute(async (tx) => {
+    requestCopy: async (operationId: number): Promise<"requested" | "not there" | "no archive"> => {
+      const outcome = await db.transaction().execute(async (tx) => {
         const context = await loadDatabase(tx, operationId, archive);
-        if (context.past === undefined) return "no archive";
+        if (context.archiveContext === undefined) return "no archive";
         // Asked again under the row's lock: a snapshot that was given up meanwhile must not be taken.
         const { settled_at, input } = await findOperation(tx, operationId);
         const { copy, target = "primary" } = input as SnapshotInput;
@@ -27,23 +27,23 @@ export const createBackupActivities = (deps: { db: Db; clock: Clock; zone: strin
         if (settled_at !== null || node === undefined) return "not there";
         const [spec] = await specsOf(tx, [node], { ...context, zone });
         if (spec === undefined) return "not there";
-        const jobs = [...(spec.jobs ?? []), { id: copy, kind: "copy" as const }];
-        return want(tx, operationId, "copy", [{ ...spec, jobs }], { upTo: 100 });
+        const tasks = [...(spec.tasks ?? []), { id: copy, kind: "copy" as const }];
+        return setDesiredSpecs(tx, operationId, "copy", [{ ...spec, tasks }], { upTo: 100 });
       });
-      if (typeof wanted === "string") return wanted;
-      await wakeHosts(db, wanted);
-      return "wanted";
+      if (typeof outcome === "string") return outcome;
+      await wakeHosts(db, outcome);
+      return "requested";
     },
 
     /** Done only with its copy. The host is not asked for it any longer: asked again it would store another one. */
-    settleBackup: async (operationId: number, asked: Settlement): Promise<void> => {
-      const wanted = await db.transaction().execute(async (tx) => {
+    settleBackup: async (operationId: number, proposed: Settlement): Promise<void> => {
+      const toWake = await db.transaction().execute(async (tx) => {
         const context = await loadDatabase(tx, operationId, archive);
         const { operation, database } = context;
         const { label, copy: copyId } = operation.input as SnapshotInput;
         const copy = await findCopy(tx, database.account_id, copyId);
         const now = clock();
-        const settlement = settlementOf(asked, copy, operation.created_at, now);
+        const settlement = settlementOf(proposed, copy, operation.created_at, now);
         if ((await settle(tx, operationId, settlement, now)) === undefined) return undefined;
         if (copy !== undefined && settlement.done) await insertBackup(tx, snapshotOf(database, copy, label, now));
         if (copy !== undefined && !settlement.done) await doomCopies(tx, database.account_id, [copy.id], now);
@@ -51,9 +51,9 @@ export const createBackupActivities = (deps: { db: Db; clock: Clock; zone: strin
           status: statusAfter("backup", database.status, settlement),
           updated_at: now,
         });
-        return wantWithoutCopy(tx, operationId, { ...context, zone }, copyId);
+        return withdrawCopy(tx, operationId, { ...context, zone }, copyId);
       });
-      if (wanted !== undefined) await wakeHosts(db, wanted);
+      if (toWake !== undefined) await wakeHosts(db, toWake);
     },
   };
 };
@@ -64,19 +64,21 @@ export const createBackupExpiry = ({ settleBackup }: BackupActivities) => ({
   backUpDatabase: (operationId: number) => settleBackup(operationId, { done: false }),
 });
 
-async function wantWithoutCopy(
+async function withdrawCopy(
   tx: Tx,
   operationId: number,
   context: SpecContext,
   copyId: string,
-): Promise<Wanted | undefined> {
-  const node = await nodeWithJob(tx, context.database, copyId);
+): Promise<HostsToWake | undefined> {
+  const node = await nodeWithTask(tx, context.database, copyId);
   if (node === undefined) return undefined;
   const [spec] = await specsOf(tx, [node], context);
   if (spec === undefined) return undefined;
-  const { jobs = [], ...without } = spec;
-  const others = jobs.filter(({ id }) => id !== copyId);
-  return want(tx, operationId, "copy ended", [{ ...without, ...(others.length === 0 ? {} : { jobs: others }) }]);
+  const { tasks = [], ...without } = spec;
+  const others = tasks.filter(({ id }) => id !== copyId);
+  return setDesiredSpecs(tx, operationId, "copy ended", [
+    { ...without, ...(others.length === 0 ? {} : { tasks: others }) },
+  ]);
 }
 
 function settlementOf({ done, message }: Settlement, copy: CopyRow | undefined, from: Date, to: Date): Settlement {

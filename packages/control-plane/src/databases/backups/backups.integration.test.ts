@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { activeDatabase, staged } from "#testing/active-database.ts";
-import { hasBackup, later } from "#testing/past.ts";
+import { activeDatabase, databaseFixture } from "#testing/active-database.ts";
+import { hasBackup, later } from "#testing/archive-records.ts";
 import { newWorld, type World } from "#testing/world.ts";
 import { markVerified } from "./mark-verified.ts";
 
@@ -16,13 +16,13 @@ const listOf = async (world: World, token: string, url: string, filter: object =
 
 /** A snapshot, and two daily backups of later days. */
 async function withBackups(world: World) {
-  const stage = await staged(world);
-  const snapshot = await hasBackup(world, stage.database, "snapshot");
+  const fixture = await databaseFixture(world);
+  const snapshot = await hasBackup(world, fixture.database, "snapshot");
   later(world, 86_400);
-  const first = await hasBackup(world, stage.database);
+  const first = await hasBackup(world, fixture.database);
   later(world, 86_400);
-  const second = await hasBackup(world, stage.database);
-  return { ...stage, snapshot, first, second, url: `${stage.database.url}/backups` };
+  const second = await hasBackup(world, fixture.database);
+  return { ...fixture, snapshot, first, second, url: `${fixture.database.url}/backups` };
 }
 
 test("backups are listed by id, filtered by type and by the time that they lead back to", async () => {
@@ -65,7 +65,7 @@ test("a deleted backup is gone at once, with its event; a daily one too, and it 
 
   expect((await alice.get(`${url}/${first.id}`)).status).toBe(404);
   expect((await alice.delete(`${url}/${first.id}`)).status).toBe(404);
-  await world.dailyPointsChore();
+  await world.dailyPointsJob();
   expect((await listOf(world, alice.token, database.url)).data.map(({ id }) => id)).toEqual([snapshot.id, second.id]);
   expect((await world.events()).at(-1)).toMatchObject({ action: "database_backup_delete", status: "finished" });
   expect((await world.audit()).at(-1)).toMatchObject({ action: "delete_backup", target: `database/${database.id}` });

@@ -5,7 +5,7 @@ import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { notFound } from "#platform/errors.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import { requireActionAllowed, statusDuring } from "../database.ts";
 import { lockDatabase, saveDatabase } from "../database-store.ts";
 import { openWork } from "../open-work.ts";
@@ -20,11 +20,11 @@ export async function createSnapshot(
   by: Principal,
   id: number,
   request: NewDatabaseBackup,
-  once: Once,
+  idempotency: Idempotency,
 ): Promise<void> {
   const { db, clock } = deps;
   await transact(db, "api.createMysqlBackup", async (tx) => {
-    await once.claim(tx);
+    await idempotency.claim(tx);
     const now = clock();
     const database = await lockDatabase(tx, by.accountId, id);
     if (database.deleted_at !== null) throw notFound();
@@ -33,7 +33,7 @@ export async function createSnapshot(
     requireSnapshotPossible(database, request, others);
 
     await saveDatabase(tx, by.accountId, id, { status: statusDuring("backup"), updated_at: now });
-    await once.keep(tx, {});
+    await idempotency.keep(tx, {});
     await openWork(tx, database, {
       kind: "backUpDatabase",
       input: { label: request.label, copy: randomUUID(), target: request.target } satisfies SnapshotInput,

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { expect, test } from "vitest";
-import { activeDatabase, staged } from "#testing/active-database.ts";
-import { archivedThrough, hasBackup, midnightAfter, timelinesOf } from "#testing/past.ts";
+import { activeDatabase, databaseFixture } from "#testing/active-database.ts";
+import { archivedThrough, hasBackup, midnightAfter, timelinesOf } from "#testing/archive-records.ts";
 import { newWorld, type World } from "#testing/world.ts";
 import { endTimeline } from "../timeline-store.ts";
 import { duePoints } from "./daily-points.ts";
@@ -28,13 +28,13 @@ const shipped = (world: World, database: { id: number }) => archivedThrough(worl
 
 test("ten days, hour by hour: the midnights that have passed, one each, and never more than the seven newest", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   const start = midnightAfter(world.time.now).getTime();
 
   for (let at = start - 5 * HOUR_MS; at < start + 10 * DAY_MS; at += HOUR_MS) {
     setClock(world, at);
     await shipped(world, database);
-    await world.dailyPointsChore();
+    await world.dailyPointsJob();
     const passed = Math.max(0, Math.floor((at - start) / DAY_MS) + 1);
     const last = start + (passed - 1) * DAY_MS;
     const expected = Array.from({ length: Math.min(passed, 7) }, (_, n) => last - n * DAY_MS).toReversed();
@@ -53,63 +53,63 @@ test("ten days, hour by hour: the midnights that have passed, one each, and neve
 
 test("midnights of an outage of the control plane are made up for, none missed, none twice", async () => {
   await using world = await newWorld();
-  const { database } = await staged(world);
+  const { database } = await databaseFixture(world);
   const start = midnightAfter(world.time.now).getTime();
 
   // Nobody ran the chore, and nobody heard the host, for three midnights.
   setClock(world, start + 2 * DAY_MS + 30_000);
-  await world.dailyPointsChore();
+  await world.dailyPointsJob();
   expect(await dailyOf(world, database)).toEqual([]);
   await shipped(world, database);
-  await world.dailyPointsChore();
-  await world.dailyPointsChore();
+  await world.dailyPointsJob();
+  await world.dailyPointsJob();
 
   expect((await dailyOf(world, database)).map(({ at }) => at)).toEqual([start, start + DAY_MS, start + 2 * DAY_MS]);
 });
 
 test("a midnight is a backup only when the archive reaches past it", async () => {
   await using world = await newWorld();
-  const { database } = await staged(world);
+  const { database } = await databaseFixture(world);
   const start = midnightAfter(world.time.now);
   setClock(world, start.getTime() + 30_000);
 
   await archivedThrough(world, database, new Date(start.getTime() - 1));
-  await world.dailyPointsChore();
+  await world.dailyPointsJob();
   expect(await dailyOf(world, database)).toEqual([]);
 
   await archivedThrough(world, database, start);
-  await world.dailyPointsChore();
+  await world.dailyPointsJob();
   expect(await dailyOf(world, database)).toHaveLength(1);
 });
 
 test("of many workers at once, each midnight of each database is made by one", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
+  const { alice, host, database } = await databaseFixture(world);
   const databases = [database, await activeDatabase(world, alice, host), await activeDatabase(world, alice, host)];
   setClock(world, midnightAfter(world.time.now).getTime() + 4 * DAY_MS);
   for (const each of databases) await shipped(world, each);
 
-  await Promise.all(Array.from({ length: 6 }, () => world.dailyPointsChore()));
+  await Promise.all(Array.from({ length: 6 }, () => world.dailyPointsJob()));
 
   for (const each of databases) expect(await dailyOf(world, each)).toHaveLength(5);
 });
 
 test("one database that cannot have its backup does not cost the others theirs", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
+  const { alice, host, database } = await databaseFixture(world);
   const other = await activeDatabase(world, alice, host);
   setClock(world, midnightAfter(world.time.now).getTime() + 1);
   for (const each of [database, other]) await shipped(world, each);
   await sql`alter table backups add check (database_id <> ${sql.lit(database.id)})`.execute(world.db);
 
-  await expect(world.dailyPointsChore()).rejects.toThrow("1 daily backups could not be made");
+  await expect(world.dailyPointsJob()).rejects.toThrow("1 daily backups could not be made");
 
   expect([await dailyOf(world, database), (await dailyOf(world, other)).length]).toEqual([[], 1]);
 });
 
 test("a midnight before the database was left for another timeline is still its own, a later one is not", async () => {
   await using world = await newWorld();
-  const { database } = await staged(world);
+  const { database } = await databaseFixture(world);
   const start = midnightAfter(world.time.now).getTime();
   setClock(world, start + HOUR_MS);
   const [left] = await timelinesOf(world, database);
@@ -117,7 +117,7 @@ test("a midnight before the database was left for another timeline is still its 
   setClock(world, start + 3 * DAY_MS);
   await shipped(world, database);
 
-  await world.dailyPointsChore();
+  await world.dailyPointsJob();
 
   expect((await dailyOf(world, database)).map(({ at }) => at)).toEqual([start]);
   expect(await timelinesOf(world, database)).toMatchObject([{ next_point_at: null }]);
@@ -125,7 +125,7 @@ test("a midnight before the database was left for another timeline is still its 
 
 test("no backup leads back to a time before its timeline began", async () => {
   await using world = await newWorld();
-  const { database } = await staged(world);
+  const { database } = await databaseFixture(world);
   const start = midnightAfter(world.time.now).getTime();
   await world.db
     .updateTable("timelines")
@@ -134,32 +134,32 @@ test("no backup leads back to a time before its timeline began", async () => {
   setClock(world, start + DAY_MS);
   await shipped(world, database);
 
-  await world.dailyPointsChore();
+  await world.dailyPointsJob();
 
   expect((await dailyOf(world, database)).map(({ at }) => at)).toEqual([start + DAY_MS]);
 });
 
 test("a deleted database gets no more backups", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   await alice.delete(database.url);
   setClock(world, midnightAfter(world.time.now).getTime() + DAY_MS);
   await shipped(world, database);
 
-  await world.dailyPointsChore();
+  await world.dailyPointsJob();
 
   expect(await dailyOf(world, database)).toEqual([]);
 });
 
 test("the newest verified backup stays among the seven until a younger one is verified", async () => {
   await using world = await newWorld();
-  const { database } = await staged(world);
+  const { database } = await databaseFixture(world);
   const start = midnightAfter(world.time.now).getTime();
   const passDays = async (from: number, to: number) => {
     for (let day = from; day < to; day++) {
       setClock(world, start + day * DAY_MS + 1);
       await shipped(world, database);
-      await world.dailyPointsChore();
+      await world.dailyPointsJob();
     }
   };
   const verify = (day: number) =>
@@ -180,7 +180,7 @@ test("the newest verified backup stays among the seven until a younger one is ve
 
 test("with its daily backup a database lets go of copies and logs that nothing needs, and of a timeline that is empty", async () => {
   await using world = await newWorld();
-  const { database } = await staged(world);
+  const { database } = await databaseFixture(world);
   const [timeline] = await timelinesOf(world, database);
   const start = midnightAfter(world.time.now).getTime();
   const { account_id, id: timeline_id } = timeline ?? { account_id: 0, id: "" };
@@ -200,7 +200,7 @@ test("with its daily backup a database lets go of copies and logs that nothing n
       .execute();
     setClock(world, closed_at);
     await shipped(world, database);
-    await world.dailyPointsChore();
+    await world.dailyPointsJob();
   }
   const left = (table: "copies" | "binary_logs") =>
     world.db.selectFrom(table).select("timeline_id").where("doomed_at", "is", null).execute();
@@ -212,13 +212,13 @@ test("with its daily backup a database lets go of copies and logs that nothing n
   await world.db.insertInto("timelines").values(row).execute();
   setClock(world, start + 20 * DAY_MS + 1);
   await shipped(world, database);
-  await world.dailyPointsChore();
+  await world.dailyPointsJob();
   expect(await timelinesOf(world, database)).toMatchObject([{ id: timeline_id }]);
 });
 
 test("finding what is due reads as much at 20,000 databases as at 1,000, for as many that are due", async () => {
   await using world = await newWorld();
-  const { database } = await staged(world);
+  const { database } = await databaseFixture(world);
   const now = midnightAfter(world.time.now);
   const DUE = 200;
   const buffersOf = async (databases: number): Promise<number> => {

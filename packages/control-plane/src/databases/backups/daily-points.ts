@@ -16,7 +16,7 @@ type DuePoint = Pick<TimelineRow, "account_id" | "database_id" | "id">;
  * A daily backup is a row: a time of which all that was committed before it is in the archive by now. Found by an index
  * that holds only those, so that databases whose day has not ended cost nothing.
  */
-export const createDailyPointsChore =
+export const createDailyPointsJob =
   ({ db, clock, ...settings }: { db: Db; clock: Clock } & RetentionSettings) =>
   async (): Promise<void> => {
     const faults: unknown[] = [];

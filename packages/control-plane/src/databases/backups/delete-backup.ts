@@ -49,7 +49,7 @@ export async function deleteBackup(
       entity: entityOf(database),
       message: `The backup ${backup.label} was deleted.`,
       at: now,
-      asked: true,
+      requested: true,
     });
   });
 }

@@ -1,11 +1,11 @@
 import { findNodes, type NodeRow } from "#fleet/index.ts";
 import type { Tx } from "#platform/db/database.ts";
-import { type Candidate, chooseKeeper } from "../archive/keeper.ts";
-import { findCandidates, findKeeper } from "../archive/keeper-store.ts";
+import { type Candidate, chooseArchiver } from "../archive/archiver.ts";
+import { findCandidates, findArchiver } from "../archive/archiver-store.ts";
 import { isCluster } from "../clusters/cluster-spec.ts";
 import type { DatabaseRow } from "../database-store.ts";
 import { findTimeline } from "../timeline-store.ts";
-import { areThere } from "../want-specs.ts";
+import { areThere } from "../desired-specs.ts";
 
 export type CopyTarget = "primary" | "secondary";
 
@@ -23,7 +23,7 @@ export async function nodeToCopy(
   if (!isCluster(database)) return areThere(nodes) ? nodes[0] : undefined;
   if (database.timeline_id === null) return undefined;
   const timeline = await findTimeline(tx, database.timeline_id);
-  const chosen = memberToCopy(await findCandidates(tx, timeline, now), await findKeeper(tx, timeline.id), target);
+  const chosen = memberToCopy(await findCandidates(tx, timeline, now), await findArchiver(tx, timeline.id), target);
   const node = nodes.find(({ id }) => id === chosen);
   return node !== undefined && areThere([node]) ? node : undefined;
 }
@@ -31,18 +31,20 @@ export async function nodeToCopy(
 /** Whether its logs would do for the archive says nothing about its data. */
 export function memberToCopy(
   candidates: readonly Candidate[],
-  keeper: string | undefined,
+  archiver: string | undefined,
   target: CopyTarget,
 ): string | undefined {
-  const primary = candidates.find((member) => member.primary && member.ailingMs === 0);
+  const primary = candidates.find((member) => member.primary && member.unhealthyMs === 0);
   if (target === "primary" && primary !== undefined) return primary.node;
   const any = candidates.map((member) => ({ ...member, unfit: false }));
-  return chooseKeeper(any, keeper, { firstBorn: false, patienceMs: 0 })?.keeper;
+  return chooseArchiver(any, archiver, { freshlyRestored: false, patienceMs: 0 })?.archiver;
 }
 
 /** The one that was asked for a copy: who would be asked now may be another. */
-export async function nodeWithJob(tx: Tx, database: DatabaseRow, job: string): Promise<NodeRow | undefined> {
+export async function nodeWithTask(tx: Tx, database: DatabaseRow, taskId: string): Promise<NodeRow | undefined> {
   const nodes = await findNodes(tx, database.account_id, database.id);
-  const asked = nodes.filter(({ wanted, tombstoned }) => !tombstoned && wanted?.jobs?.some(({ id }) => id === job));
-  return asked[0] ?? (areThere(nodes) ? nodes[0] : undefined);
+  const requested = nodes.filter(
+    ({ desired_spec, tombstoned }) => !tombstoned && desired_spec?.tasks?.some(({ id }) => id === taskId),
+  );
+  return requested[0] ?? (areThere(nodes) ? nodes[0] : undefined);
 }

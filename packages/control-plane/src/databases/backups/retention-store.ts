@@ -76,7 +76,11 @@ export const deleteEmptyTimelines = (tx: Tx, { accountId, databaseId }: Owner, e
       not(exists(selectFrom("backups").select("id").whereRef("backups.timeline_id", "=", "timelines.id"))),
     )
     .where(({ not, exists, selectFrom }) =>
-      not(exists(selectFrom("tails").select("name").whereRef("tails.timeline_id", "=", "timelines.id"))),
+      not(
+        exists(
+          selectFrom("lost_transactions").select("name").whereRef("lost_transactions.timeline_id", "=", "timelines.id"),
+        ),
+      ),
     )
     .where(({ not, exists, selectFrom }) =>
       not(exists(selectFrom("timelines as child").select("child.id").whereRef("child.parent_id", "=", "timelines.id"))),

@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  type CopyPast,
-  type LogPast,
+  type CopyInfo,
+  type LogInfo,
   NotRestorable,
   planRestore,
   type Target,
-  type TimelinePast,
+  type TimelineInfo,
 } from "../archive/recipe.ts";
 import { type Backup, expiredBackups, needsOf, RESTORE_DAYS, unneededLogs } from "./retention.ts";
 
@@ -15,11 +15,11 @@ const HOUR_MS = 3_600_000;
 const DAY_HOURS = 24;
 const at = (hour: number): Date => new Date(hour * HOUR_MS);
 
-type Timeline = TimelinePast & { ended_at: Date | null };
-type Past = { timelines: Timeline[]; copies: CopyPast[]; logs: LogPast[]; backups: Backup[] };
+type Timeline = TimelineInfo & { ended_at: Date | null };
+type Archive = { timelines: Timeline[]; copies: CopyInfo[]; logs: LogInfo[]; backups: Backup[] };
 
 /** Some forty days in hours. The first timeline is the oldest; each other one begins at a point of one before it. */
-const Pasts = fc
+const Archives = fc
   .record({
     timelines: fc.array(
       fc.record({
@@ -39,16 +39,16 @@ const Pasts = fc
     snapshots: fc.array(fc.nat(30), { maxLength: 3 }),
     points: fc.array(fc.record({ timeline: fc.nat(3), day: fc.nat(45), verified: fc.boolean() }), { maxLength: 14 }),
   })
-  .map(({ timelines: drafts, snapshots, points }): Past => {
-    const past: Past = { timelines: [], copies: [], logs: [], backups: [] };
+  .map(({ timelines: drafts, snapshots, points }): Archive => {
+    const archive: Archive = { timelines: [], copies: [], logs: [], backups: [] };
     for (const [n, draft] of drafts.entries()) {
-      const parent = n === 0 ? undefined : past.timelines[draft.parent % n];
+      const parent = n === 0 ? undefined : archive.timelines[draft.parent % n];
       const created = (parent === undefined ? 0 : parent.created_at.getTime() / HOUR_MS) + draft.created;
       const end = created + draft.length;
       const closings = draft.closings.map((after) => created + after).filter((hour) => hour <= end);
-      const parentCopies = past.copies.filter(({ timeline_id }) => timeline_id === parent?.id);
+      const parentCopies = archive.copies.filter(({ timeline_id }) => timeline_id === parent?.id);
       const parentCopy = draft.fromCopy ? parentCopies[draft.leftAt % Math.max(1, parentCopies.length)] : undefined;
-      past.timelines.push({
+      archive.timelines.push({
         id: `t${n}`,
         prepared: parent === undefined ? "p" : null,
         parent_id: parent?.id ?? null,
@@ -66,11 +66,11 @@ const Pasts = fc
       });
       closings.sort((a, b) => a - b);
       for (const [i, hour] of closings.entries())
-        past.logs.push({ timeline_id: `t${n}`, sequence: i + 1, closed_at: at(hour) });
+        archive.logs.push({ timeline_id: `t${n}`, sequence: i + 1, closed_at: at(hour) });
       for (const [i, { started, takes, early }] of draft.copies.entries()) {
         if (created + started + takes > end) continue;
         const before = closings.filter((hour) => hour < created + started).length;
-        past.copies.push({
+        archive.copies.push({
           ...{ id: `c${n}.${i}`, timeline_id: `t${n}`, first_log: Math.max(1, before + 1 - early) },
           ...{ started_at: at(created + started), ended_at: at(created + started + takes) },
         });
@@ -78,50 +78,50 @@ const Pasts = fc
     }
     let id = 0;
     for (const pick of new Set(snapshots)) {
-      const copy = past.copies[pick];
+      const copy = archive.copies[pick];
       if (copy === undefined) continue;
       const { id: copy_id, timeline_id, ended_at } = copy;
-      past.backups.push({ id: ++id, type: "snapshot", timeline_id, copy_id, point_at: ended_at, verified_at: null });
+      archive.backups.push({ id: ++id, type: "snapshot", timeline_id, copy_id, point_at: ended_at, verified_at: null });
     }
     for (const { timeline: pick, day, verified } of points) {
-      const timeline = past.timelines[pick % past.timelines.length];
+      const timeline = archive.timelines[pick % archive.timelines.length];
       const point_at = at(day * DAY_HOURS);
       if (timeline === undefined || point_at < timeline.created_at || point_at > timeline.archived_through) continue;
       const verified_at = verified ? point_at : null;
-      past.backups.push({ id: ++id, type: "auto", timeline_id: timeline.id, copy_id: null, point_at, verified_at });
+      archive.backups.push({ id: ++id, type: "auto", timeline_id: timeline.id, copy_id: null, point_at, verified_at });
     }
-    return past;
+    return archive;
   });
 
 /** What is left when the retention has been done, as its chore does it. */
-function retained(past: Past, kept: number, now: Date): Past {
-  const expired = expiredBackups(past.backups, kept);
-  const backups = past.backups.filter(({ id }) => !expired.includes(id));
-  const needs = needsOf({ ...past, backups }, now);
-  const logs = past.timelines.flatMap(({ id }) => {
-    const own = past.logs.filter(({ timeline_id }) => timeline_id === id);
+function retained(archive: Archive, kept: number, now: Date): Archive {
+  const expired = expiredBackups(archive.backups, kept);
+  const backups = archive.backups.filter(({ id }) => !expired.includes(id));
+  const needs = needsOf({ ...archive, backups }, now);
+  const logs = archive.timelines.flatMap(({ id }) => {
+    const own = archive.logs.filter(({ timeline_id }) => timeline_id === id);
     const unneeded = unneededLogs(
       own,
       needs.logs.filter(({ timeline }) => timeline === id),
     );
     return own.filter((log) => !unneeded.includes(log));
   });
-  return { ...past, backups, logs, copies: past.copies.filter(({ id }) => needs.copies.has(id)) };
+  return { ...archive, backups, logs, copies: archive.copies.filter(({ id }) => needs.copies.has(id)) };
 }
 
 const targetOf = ({ timeline_id, copy_id, point_at }: Backup): Target =>
   copy_id === null ? { timeline: timeline_id, until: point_at } : { timeline: timeline_id, copy: copy_id };
 
-function planOf(past: Past, target: Target): unknown {
+function planOf(archive: Archive, target: Target): unknown {
   try {
-    return planRestore(past, target);
+    return planRestore(archive, target);
   } catch (error) {
     if (error instanceof NotRestorable) return undefined;
     throw error;
   }
 }
 
-const windowTargets = ({ timelines }: Past, now: Date): Target[] =>
+const windowTargets = ({ timelines }: Archive, now: Date): Target[] =>
   timelines.flatMap(({ id, created_at, ended_at }) =>
     Array.from({ length: RESTORE_DAYS * 6 }, (_, n) => new Date(now.getTime() - n * 3.9 * HOUR_MS))
       .filter((until) => until >= created_at && (ended_at === null || until < ended_at))
@@ -131,20 +131,27 @@ const windowTargets = ({ timelines }: Past, now: Date): Target[] =>
 test("every kept backup and every time of the last days is restored as if nothing had ever gone, day after day", () => {
   let [compared, gone] = [0, 0];
   fc.assert(
-    fc.property(Pasts, fc.integer({ min: 1, max: 7 }), fc.integer({ min: 200, max: 1300 }), (past, kept, hour) => {
-      let left = past;
-      for (const later of [0, 30, 200]) {
-        const now = at(hour + later);
-        left = retained(left, kept, now);
-        const targets = [...left.backups.map(targetOf), ...windowTargets(left, now)];
-        const possible = targets.filter((target) => planOf(past, target) !== undefined);
-        // Compared without a matcher: building its answer for each of so many costs more than all the rest.
-        const changed = possible.filter((target) => !isDeepStrictEqual(planOf(left, target), planOf(past, target)));
-        expect(changed).toEqual([]);
-        compared += possible.length;
-      }
-      gone += past.logs.length - left.logs.length + past.copies.length - left.copies.length;
-    }),
+    fc.property(
+      Archives,
+      fc.integer({ min: 1, max: 7 }),
+      fc.integer({ min: 200, max: 1300 }),
+      (archive, kept, hour) => {
+        let left = archive;
+        for (const later of [0, 30, 200]) {
+          const now = at(hour + later);
+          left = retained(left, kept, now);
+          const targets = [...left.backups.map(targetOf), ...windowTargets(left, now)];
+          const possible = targets.filter((target) => planOf(archive, target) !== undefined);
+          // Compared without a matcher: building its answer for each of so many costs more than all the rest.
+          const changed = possible.filter(
+            (target) => !isDeepStrictEqual(planOf(left, target), planOf(archive, target)),
+          );
+          expect(changed).toEqual([]);
+          compared += possible.length;
+        }
+        gone += archive.logs.length - left.logs.length + archive.copies.length - left.copies.length;
+      },
+    ),
     { numRuns: 500 },
   );
   expect(Math.min(compared, gone)).toBeGreaterThan(500);
@@ -177,11 +184,11 @@ const copies = days.map((day) => ({
   ...{ started_at: at(day * DAY_HOURS - 2), ended_at: at(day * DAY_HOURS - 1) },
 }));
 const logs = days.map((day) => ({ timeline_id: "t0", sequence: day, closed_at: at(day * DAY_HOURS) }));
-const sequencesOf = (past: Past): number[] => past.logs.map(({ sequence }) => sequence);
+const sequencesOf = (archive: Archive): number[] => archive.logs.map(({ sequence }) => sequence);
 
 test("of copies and logs goes what is older than the window's base; a snapshot keeps its copy and no log", () => {
-  const past = { timelines: [life], copies, logs, backups: [snapshot(1, 3, "c3")] };
-  const left = retained(past, 7, at(720));
+  const archive = { timelines: [life], copies, logs, backups: [snapshot(1, 3, "c3")] };
+  const left = retained(archive, 7, at(720));
   expect(left.copies.map(({ id }) => id)).toEqual(["c3", ...days.slice(21).map((day) => `c${day}`)]);
   expect(sequencesOf(left)).toEqual(days.slice(21));
 });
@@ -200,12 +207,12 @@ test("a parent is kept while its child begins from it, and goes when the child h
     ...{ ...life, id: "t1", prepared: null, parent_id: "t0", parent_until: at(192), created_at: at(240) },
     last_log: 0,
   };
-  const past = { timelines: [ended, child], copies: parentCopies, logs: parentLogs, backups: [] };
+  const archive = { timelines: [ended, child], copies: parentCopies, logs: parentLogs, backups: [] };
 
-  const left = retained(past, 7, at(720));
+  const left = retained(archive, 7, at(720));
   expect([left.copies.map(({ id }) => id), sequencesOf(left)]).toEqual([["c8"], [8]]);
 
   const own = { id: "own", timeline_id: "t1", started_at: at(300), ended_at: at(301), first_log: 1 };
-  const without = retained({ ...past, copies: [...parentCopies, own] }, 7, at(720));
+  const without = retained({ ...archive, copies: [...parentCopies, own] }, 7, at(720));
   expect([without.copies.map(({ id }) => id), sequencesOf(without)]).toEqual([["own"], []]);
 });

@@ -30,8 +30,8 @@ export function backupRoutes(app: FastifyInstance, deps: BackupRouteDeps): void 
     return viewOfBackup(await findBackup(db, owner, params.backupId));
   });
 
-  route(app, deps, createMysqlBackup, async ({ principal, params, body, once }) => {
-    await createSnapshot(deps, principal, params.instanceId, body, once);
+  route(app, deps, createMysqlBackup, async ({ principal, params, body, idempotency }) => {
+    await createSnapshot(deps, principal, params.instanceId, body, idempotency);
     return {};
   });
 

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { want } from "#fleet/index.ts";
-import { activeOnAgent, wantedSpec } from "#testing/active-database.ts";
+import { setDesiredSpecs } from "#fleet/index.ts";
+import { activeOnAgent, desiredSpec } from "#testing/active-database.ts";
 import { startGateway } from "#testing/gateway.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
-import { hasBackup, later } from "#testing/past.ts";
+import { hasBackup, later } from "#testing/archive-records.ts";
 import { simulateAgent } from "#testing/simulated-agent.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => store[Symbol.asyncDispose]());
 
 /** An active database on the host of an agent that stores for real, unless it says otherwise. */
-async function staged(world: World, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
+async function createFixture(world: World, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
   const gateway = await startGateway(world, { objects: store.objects });
   const agent = simulateAgent(gateway, await gateway.enrolledHost(), otherwise);
   const alice = await world.customer();
@@ -36,28 +36,28 @@ const copiesOf = (world: World) => world.db.selectFrom("copies").selectAll().exe
 
 test("a snapshot is a whole copy in the object store, and a backup only from then on", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
+  await using fixture = await createFixture(world);
 
-  expect(await stage.snapshot("before-upgrade")).toMatchObject({ status: 200, body: {} });
-  expect(await stage.status()).toBe("backing_up");
+  expect(await fixture.snapshot("before-upgrade")).toMatchObject({ status: 200, body: {} });
+  expect(await fixture.status()).toBe("backing_up");
   expect(await lastEvent(world)).toMatchObject({ action: "database_backup_create", status: "started" });
   const { id, kind } = await world.lastOperation();
   expect(kind).toBe("backUpDatabase");
-  expect(await world.activities.wantCopy(id)).toBe("wanted");
+  expect(await world.activities.requestCopy(id)).toBe("requested");
   expect(await world.checkPhase(id, "copy")).toEqual({ state: "pending" });
   later(world, 12);
-  await stage.agent.poll();
+  await fixture.agent.poll();
   expect(await world.checkPhase(id, "copy")).toEqual({ state: "observed" });
-  expect(await stage.labels()).toEqual([]);
+  expect(await fixture.labels()).toEqual([]);
 
   await world.activities.settleBackup(id, { done: true });
 
-  expect(await stage.status()).toBe("active");
-  const { body } = await stage.alice.get<{ data: { id: number }[] }>(stage.backups);
+  expect(await fixture.status()).toBe("active");
+  const { body } = await fixture.alice.get<{ data: { id: number }[] }>(fixture.backups);
   const created = world.time.now.toISOString().slice(0, 19);
   const backup = { type: "snapshot", label: "before-upgrade", created, verified: null };
   expect(body).toMatchObject({ results: 1, data: [backup] });
-  expect((await stage.alice.get(`${stage.backups}/${body.data[0]?.id}`)).body).toEqual(body.data[0]);
+  expect((await fixture.alice.get(`${fixture.backups}/${body.data[0]?.id}`)).body).toEqual(body.data[0]);
   expect(await lastEvent(world)).toMatchObject({ status: "finished", message: "2.5 MB stored in 12 seconds." });
   const [copy] = await copiesOf(world);
   expect((await store.keys()).filter((key) => key.includes(`copies/${copy?.id}/`))).toHaveLength(2);
@@ -67,126 +67,126 @@ test("a snapshot is a whole copy in the object store, and a backup only from the
 
 test("once it has ended, its host is not asked for the copy any longer", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  await stage.snapshot("one");
+  await using fixture = await createFixture(world);
+  await fixture.snapshot("one");
   const { id, input } = await world.lastOperation();
-  await world.activities.wantCopy(id);
-  expect(await wantedSpec(world)).toMatchObject({ jobs: [{ id: (input as { copy: string }).copy, kind: "copy" }] });
-  await stage.agent.poll();
+  await world.activities.requestCopy(id);
+  expect(await desiredSpec(world)).toMatchObject({ tasks: [{ id: (input as { copy: string }).copy, kind: "copy" }] });
+  await fixture.agent.poll();
 
   await world.activities.settleBackup(id, { done: true });
 
-  expect(await wantedSpec(world)).not.toHaveProperty("jobs");
+  expect(await desiredSpec(world)).not.toHaveProperty("tasks");
 });
 
 test("wanting and settling twice is once: one copy, one backup, one event", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  await stage.snapshot("one");
+  await using fixture = await createFixture(world);
+  await fixture.snapshot("one");
   const { id } = await world.lastOperation();
-  await Promise.all([world.activities.wantCopy(id), world.activities.wantCopy(id)]);
-  await stage.agent.poll();
-  await stage.agent.poll();
+  await Promise.all([world.activities.requestCopy(id), world.activities.requestCopy(id)]);
+  await fixture.agent.poll();
+  await fixture.agent.poll();
   await world.activities.settleBackup(id, { done: true });
-  const after = { events: await world.events(), audit: await world.audit(), spec: await wantedSpec(world) };
+  const after = { events: await world.events(), audit: await world.audit(), spec: await desiredSpec(world) };
 
   await world.activities.settleBackup(id, { done: false, message: "late" });
-  expect(await world.activities.wantCopy(id)).toBe("not there");
+  expect(await world.activities.requestCopy(id)).toBe("not there");
 
-  expect({ events: await world.events(), audit: await world.audit(), spec: await wantedSpec(world) }).toEqual(after);
-  expect([await stage.labels(), (await copiesOf(world)).length]).toEqual([["one"], 1]);
+  expect({ events: await world.events(), audit: await world.audit(), spec: await desiredSpec(world) }).toEqual(after);
+  expect([await fixture.labels(), (await copiesOf(world)).length]).toEqual([["one"], 1]);
 });
 
 test("a host that cannot take it says why in the event, and the database goes on", async () => {
-  const full = ({ jobs = [] }: NodeSpec): Partial<NodeReport> => ({
-    jobs: jobs.map(({ id }) => ({ id, state: "failed", percent: 30, message: "no room for the scratch volume" })),
+  const full = ({ tasks = [] }: NodeSpec): Partial<NodeReport> => ({
+    tasks: tasks.map(({ id }) => ({ id, state: "failed", percent: 30, message: "no room for the scratch volume" })),
   });
   await using world = await newWorld();
-  await using stage = await staged(world, full);
-  await stage.snapshot("one");
+  await using fixture = await createFixture(world, full);
+  await fixture.snapshot("one");
   const { id } = await world.lastOperation();
-  await world.activities.wantCopy(id);
-  await stage.agent.poll();
+  await world.activities.requestCopy(id);
+  await fixture.agent.poll();
   const progress = await world.checkPhase(id, "copy");
   expect(progress).toEqual({ state: "failed", message: "no room for the scratch volume" });
 
   await world.activities.settleBackup(id, { done: false, message: "no room for the scratch volume" });
 
-  expect([await stage.status(), await stage.labels()]).toEqual(["active", []]);
+  expect([await fixture.status(), await fixture.labels()]).toEqual(["active", []]);
   expect(await lastEvent(world)).toMatchObject({
     status: "failed",
     message: "The snapshot could not be taken: no room for the scratch volume",
   });
-  expect(await wantedSpec(world)).not.toHaveProperty("jobs");
-  expect((await stage.snapshot("one")).status).toBe(200);
+  expect(await desiredSpec(world)).not.toHaveProperty("tasks");
+  expect((await fixture.snapshot("one")).status).toBe(200);
 });
 
 test("what another operation asked of the host meanwhile goes on when the snapshot ends, and neither waits for the other", async () => {
-  const busy = ({ jobs = [] }: NodeSpec): Partial<NodeReport> => ({
-    jobs: jobs.map(({ id, kind }) => ({ id, state: kind === "copy" ? "working" : "done", percent: 50 })),
+  const busy = ({ tasks = [] }: NodeSpec): Partial<NodeReport> => ({
+    tasks: tasks.map(({ id, kind }) => ({ id, state: kind === "copy" ? "working" : "done", percent: 50 })),
   });
   await using world = await newWorld();
-  await using stage = await staged(world, busy);
+  await using fixture = await createFixture(world, busy);
   const other = await world.lastOperation();
-  await stage.snapshot("one");
+  await fixture.snapshot("one");
   const { id } = await world.lastOperation();
-  await world.activities.wantCopy(id);
-  const { epoch: _epoch, generation: _generation, ...spec } = await wantedSpec(world);
+  await world.activities.requestCopy(id);
+  const { epoch: _epoch, generation: _generation, ...spec } = await desiredSpec(world);
   const ship = { id: randomUUID(), kind: "ship" } as const;
-  const jobs = [...(spec.jobs ?? []), ship];
-  await world.db.transaction().execute((tx) => want(tx, other.id, "ship", [{ ...spec, jobs }]));
+  const tasks = [...(spec.tasks ?? []), ship];
+  await world.db.transaction().execute((tx) => setDesiredSpecs(tx, other.id, "ship", [{ ...spec, tasks }]));
 
   await world.activities.settleBackup(id, { done: false, message: "given up" });
-  expect(await wantedSpec(world)).toMatchObject({ jobs: [ship] });
+  expect(await desiredSpec(world)).toMatchObject({ tasks: [ship] });
   expect(await world.checkPhase(other.id, "ship")).toEqual({ state: "pending" });
-  await stage.agent.poll();
+  await fixture.agent.poll();
   expect(await world.checkPhase(other.id, "ship")).toEqual({ state: "observed" });
 });
 
 test("its event shows how far the copy is", async () => {
-  const halfway = ({ jobs = [] }: NodeSpec): Partial<NodeReport> => ({
-    jobs: jobs.map(({ id }) => ({ id, state: "working", percent: 40 })),
+  const halfway = ({ tasks = [] }: NodeSpec): Partial<NodeReport> => ({
+    tasks: tasks.map(({ id }) => ({ id, state: "working", percent: 40 })),
   });
   await using world = await newWorld();
-  await using stage = await staged(world, halfway);
-  await stage.snapshot("one");
+  await using fixture = await createFixture(world, halfway);
+  await fixture.snapshot("one");
   const { id } = await world.lastOperation();
-  await world.activities.wantCopy(id);
+  await world.activities.requestCopy(id);
 
-  await stage.agent.poll();
+  await fixture.agent.poll();
 
   const { id: eventId } = (await lastEvent(world)) ?? {};
-  expect((await stage.alice.get(`/v4/account/events/${eventId}`)).body).toMatchObject({ percent_complete: 40 });
+  expect((await fixture.alice.get(`/v4/account/events/${eventId}`)).body).toMatchObject({ percent_complete: 40 });
 });
 
 test("a job that is done without a copy in the object store is no backup", async () => {
-  const liar = ({ jobs = [] }: NodeSpec): Partial<NodeReport> => ({
-    jobs: jobs.map(({ id }) => ({ id, state: "done", percent: 100 })),
+  const liar = ({ tasks = [] }: NodeSpec): Partial<NodeReport> => ({
+    tasks: tasks.map(({ id }) => ({ id, state: "done", percent: 100 })),
   });
   await using world = await newWorld();
-  await using stage = await staged(world, liar);
-  await stage.snapshot("one");
+  await using fixture = await createFixture(world, liar);
+  await fixture.snapshot("one");
   const { id } = await world.lastOperation();
-  await world.activities.wantCopy(id);
-  await stage.agent.poll();
+  await world.activities.requestCopy(id);
+  await fixture.agent.poll();
 
   await world.activities.settleBackup(id, { done: true });
 
-  expect([await stage.status(), await stage.labels()]).toEqual(["active", []]);
+  expect([await fixture.status(), await fixture.labels()]).toEqual(["active", []]);
   expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("nothing of it") });
 });
 
 test("past its deadline it is given up, and a copy that came too late for it is to go", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  await stage.snapshot("one");
+  await using fixture = await createFixture(world);
+  await fixture.snapshot("one");
   const { id } = await world.lastOperation();
-  await world.activities.wantCopy(id);
-  await stage.agent.poll();
+  await world.activities.requestCopy(id);
+  await fixture.agent.poll();
 
   await world.expire.backUpDatabase(id);
 
-  expect([await stage.status(), await stage.labels()]).toEqual(["active", []]);
+  expect([await fixture.status(), await fixture.labels()]).toEqual(["active", []]);
   expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("in time") });
   expect(await copiesOf(world)).toMatchObject([{ doomed_at: world.time.now }]);
 });
@@ -200,47 +200,47 @@ test.each([
   ["one", { target: "both" }, "target"],
 ])("a snapshot %j with %j is refused on the field %s", async (label, more, field) => {
   await using world = await newWorld();
-  await using stage = await staged(world);
+  await using fixture = await createFixture(world);
 
-  expect(await stage.snapshot(label, more)).toMatchObject({ status: 400, body: { errors: [{ field }] } });
-  expect([await stage.status(), await world.openOperations()]).toEqual(["active", []]);
+  expect(await fixture.snapshot(label, more)).toMatchObject({ status: 400, body: { errors: [{ field }] } });
+  expect([await fixture.status(), await world.openOperations()]).toEqual(["active", []]);
 });
 
 test("a label is unique among the database's backups, and another database may have it too", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const { label } = await hasBackup(world, stage.database, "snapshot");
-  const other = await activeOnAgent(world, stage.alice, stage.agent);
+  await using fixture = await createFixture(world);
+  const { label } = await hasBackup(world, fixture.database, "snapshot");
+  const other = await activeOnAgent(world, fixture.alice, fixture.agent);
 
-  expect(await stage.snapshot(label)).toMatchObject({ status: 400, body: { errors: [{ field: "label" }] } });
-  expect((await stage.alice.post(`${other.url}/backups`, { label })).status).toBe(200);
+  expect(await fixture.snapshot(label)).toMatchObject({ status: 400, body: { errors: [{ field: "label" }] } });
+  expect((await fixture.alice.post(`${other.url}/backups`, { label })).status).toBe(200);
 });
 
 test("at most three snapshots are kept beside the daily backups: the fourth is refused until one is deleted", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
+  await using fixture = await createFixture(world);
   for (const type of ["snapshot", "snapshot", "snapshot", "auto", "auto"] as const) {
     later(world, 60);
-    await hasBackup(world, stage.database, type);
+    await hasBackup(world, fixture.database, type);
   }
 
-  expect(await stage.snapshot("fourth")).toMatchObject({
+  expect(await fixture.snapshot("fourth")).toMatchObject({
     status: 400,
     body: { errors: [{ reason: expect.stringContaining("Delete one") }] },
   });
-  const [first] = (await stage.alice.get<{ data: { id: number }[] }>(stage.backups)).body.data;
-  await stage.alice.delete(`${stage.backups}/${first?.id}`);
-  expect((await stage.snapshot("fourth")).status).toBe(200);
+  const [first] = (await fixture.alice.get<{ data: { id: number }[] }>(fixture.backups)).body.data;
+  await fixture.alice.delete(`${fixture.backups}/${first?.id}`);
+  expect((await fixture.snapshot("fourth")).status).toBe(200);
 });
 
 test("while one is taken there is no other, and a repeated request with its key is answered as the first", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
+  await using fixture = await createFixture(world);
   const send = (key: string) =>
     world.send({
       method: "POST",
-      url: stage.backups,
-      headers: { authorization: `Bearer ${stage.alice.token}`, "idempotency-key": key },
+      url: fixture.backups,
+      headers: { authorization: `Bearer ${fixture.alice.token}`, "idempotency-key": key },
       payload: { label: "one" },
     });
 

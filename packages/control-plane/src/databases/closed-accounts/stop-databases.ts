@@ -42,7 +42,7 @@ const findRunning = (db: Db, accountId: number | undefined) =>
           .whereRef("nodes.account_id", "=", "databases.account_id")
           .whereRef("nodes.database_id", "=", "databases.id")
           .where("nodes.released_at", "is", null)
-          .where("nodes.wanted", "is not", null)
+          .where("nodes.desired_spec", "is not", null)
           .where("nodes.tombstoned", "=", false),
       ),
     )

@@ -15,7 +15,7 @@ const groupPasswordPlace = ({ account_id, id }: Owner): (string | number)[] => [
  * Rows of a cluster and of those nodes as its members. Repeatable: the password of the members' account is made once.
  * Their hosts keep it, so one that is written again after its row was lost must be the same: it follows from the key.
  */
-export async function giveCluster(
+export async function createCluster(
   tx: Tx,
   sealer: Sealer,
   database: Owner & { created_at: Date },

@@ -7,7 +7,7 @@ import { createSecretsOf } from "../credentials.ts";
 
 const INSTANCES = "/v4/databases/mysql/instances";
 
-async function staged(world: World) {
+async function createFixture(world: World) {
   await offerClusterPlan(world);
   const hosts = [await world.host({ private_address: "10.9.0.1" }), await world.host(), await world.host()];
   return { alice: await world.customer(), hosts };
@@ -15,11 +15,11 @@ async function staged(world: World) {
 const create = (customer: Awaited<ReturnType<World["customer"]>>, change: object = {}) =>
   customer.create({ type: CLUSTER_PLAN, cluster_size: 3, ...change });
 const specs = async (world: World): Promise<NodeSpec[]> =>
-  (await world.nodes()).sort((a, b) => a.ordinal - b.ordinal).map(({ wanted }) => wanted as NodeSpec);
+  (await world.nodes()).sort((a, b) => a.ordinal - b.ordinal).map(({ desired_spec }) => desired_spec as NodeSpec);
 
 test("a database of three nodes counts three times, replicates semi-synchronously, and has no read-only port yet", async () => {
   await using world = await newWorld();
-  const { alice } = await staged(world);
+  const { alice } = await createFixture(world);
 
   const { status, body } = await create(alice);
 
@@ -35,7 +35,7 @@ test("a database of three nodes counts three times, replicates semi-synchronousl
 
 test("three nodes without replication are refused, with what is valid", async () => {
   await using world = await newWorld();
-  const { alice } = await staged(world);
+  const { alice } = await createFixture(world);
 
   const reason = "replication_type must be a valid value: semi_synch or asynch, for a database of three nodes";
   expect(await create(alice, { replication_type: "none" })).toMatchObject({
@@ -46,7 +46,7 @@ test("three nodes without replication are refused, with what is valid", async ()
 
 test("a type with too little memory for three nodes is refused for that, and those with enough are named", async () => {
   await using world = await newWorld();
-  const { alice } = await staged(world);
+  const { alice } = await createFixture(world);
 
   expect(await create(alice, { type: PLAN })).toMatchObject({
     status: 400,
@@ -92,35 +92,35 @@ test("three nodes that an account's limit has no room for are refused", async ()
 
 test("its nodes are on three hosts with one port, know each other, and the first alone may begin their group", async () => {
   await using world = await newWorld();
-  const { alice, hosts } = await staged(world);
+  const { alice, hosts } = await createFixture(world);
   await create(alice);
   const { id } = await world.lastOperation();
 
-  expect(await world.activities.wantNodes(id)).toBe("wanted in a group");
+  expect(await world.activities.setDesiredNodes(id)).toBe("requested in a group");
 
-  const wanted = await specs(world);
-  const members = wanted.map(({ node, ordinal }) => expect.objectContaining({ node, ordinal }));
-  const group = wanted[0]?.data?.timeline as string;
+  const desired = await specs(world);
+  const members = desired.map(({ node, ordinal }) => expect.objectContaining({ node, ordinal }));
+  const group = desired[0]?.data?.timeline as string;
   expect(new Set((await world.nodes()).map(({ host_id }) => host_id)).size).toBe(3);
-  expect(new Set(wanted.map(({ network }) => network.port)).size).toBe(1);
-  expect(wanted.map(({ cluster }) => cluster)).toEqual([
-    { replication: "semi_synch", group, members, begin: group },
+  expect(new Set(desired.map(({ network }) => network.port)).size).toBe(1);
+  expect(desired.map(({ cluster }) => cluster)).toEqual([
+    { replication: "semi_synch", group, members, bootstrap: group },
     { replication: "semi_synch", group, members },
     { replication: "semi_synch", group, members },
   ]);
-  const ofFirst = wanted[0]?.cluster?.members.find(({ host }) => host === `host-${hosts[0]?.id}`);
+  const ofFirst = desired[0]?.cluster?.members.find(({ host }) => host === `host-${hosts[0]?.id}`);
   expect(ofFirst?.address).toBe("10.9.0.1");
 });
 
 test("with its end the permission to begin is taken back, and wanting its nodes again does not give it again", async () => {
   await using world = await newWorld();
-  const { alice, hosts } = await staged(world);
+  const { alice, hosts } = await createFixture(world);
 
   const database = await activeCluster(world, alice, hosts);
 
   const { id } = await world.lastOperation();
-  await world.activities.wantNodes(id);
-  expect((await specs(world)).map(({ cluster, generation }) => [cluster?.begin, generation])).toEqual([
+  await world.activities.setDesiredNodes(id);
+  expect((await specs(world)).map(({ cluster, generation }) => [cluster?.bootstrap, generation])).toEqual([
     [undefined, 2],
     [undefined, 2],
     [undefined, 2],
@@ -131,10 +131,10 @@ test("with its end the permission to begin is taken back, and wanting its nodes 
 
 test("it is not ready before all three members are in the group", async () => {
   await using world = await newWorld();
-  const { alice, hosts } = await staged(world);
+  const { alice, hosts } = await createFixture(world);
   await create(alice);
   const { id } = await world.lastOperation();
-  await world.activities.wantNodes(id);
+  await world.activities.setDesiredNodes(id);
 
   await reportMembers(world, hosts.slice(0, 2));
   expect(await world.checkPhase(id, "running")).toEqual({ state: "pending" });
@@ -144,14 +144,14 @@ test("it is not ready before all three members are in the group", async () => {
 
 test("a permission to begin is taken back too when it could not be made ready", async () => {
   await using world = await newWorld();
-  const { alice } = await staged(world);
+  const { alice } = await createFixture(world);
   const { body } = await create(alice);
   const { id } = await world.lastOperation();
-  await world.activities.wantNodes(id);
+  await world.activities.setDesiredNodes(id);
 
   await world.expire.provisionDatabase(id);
 
-  expect((await specs(world)).map(({ cluster }) => cluster?.begin)).toEqual([undefined, undefined, undefined]);
+  expect((await specs(world)).map(({ cluster }) => cluster?.bootstrap)).toEqual([undefined, undefined, undefined]);
   expect(await world.databaseRow(body.id)).toMatchObject({ status: "failed" });
 });
 
@@ -161,13 +161,13 @@ test("two hosts have no room for three nodes", async () => {
   await Promise.all([world.host(), world.host()]);
   await create(await world.customer());
 
-  expect(await world.activities.wantNodes((await world.lastOperation()).id)).toBe("no room");
+  expect(await world.activities.setDesiredNodes((await world.lastOperation()).id)).toBe("no room");
   expect(await world.nodes()).toEqual([]);
 });
 
 test("its hosts are given the same password for their members' account, and it is sealed with us", async () => {
   await using world = await newWorld();
-  const { alice, hosts } = await staged(world);
+  const { alice, hosts } = await createFixture(world);
   const { id } = await activeCluster(world, alice, hosts);
   const secretsOf = createSecretsOf(world);
 
@@ -185,12 +185,12 @@ test("a database of one node has no cluster, and its host is given no such passw
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
-  await gateway.post(host, "/v1/wanted", {
+  await gateway.post(host, "/v1/desired", {
     ...{ epoch: 0, revision: 0, agent: "a", boot: "b", now: new Date().toISOString(), trash_mb: 0 },
   });
   const alice = await world.customer();
   const { body } = await alice.create();
-  await world.activities.wantNodes((await world.lastOperation()).id);
+  await world.activities.setDesiredNodes((await world.lastOperation()).id);
 
   const [spec] = await specs(world);
   const { body: secrets } = await gateway.post(host, "/v1/secrets", { node: spec?.node });

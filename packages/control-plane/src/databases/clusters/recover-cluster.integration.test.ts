@@ -6,14 +6,14 @@ import { type Gateway, type Identity, startGateway } from "#testing/gateway.ts";
 import { type SimulatedAgent, simulateAgent } from "#testing/simulated-agent.ts";
 import { leaveGroup } from "#testing/simulated-group.ts";
 import { newWorld, type World } from "#testing/world.ts";
-import { allocateReplacement, want } from "#fleet/index.ts";
-import { loadDatabase, specsOf } from "../want-specs.ts";
+import { allocateReplacement, setDesiredSpecs } from "#fleet/index.ts";
+import { loadDatabase, specsOf } from "../desired-specs.ts";
 import { addMembers, markReplaced } from "./cluster-store.ts";
 
 type Found = { kept: number; adopted: string[]; deleted: string[]; missing: string[]; orphans: string[] };
 type Host = { agent: SimulatedAgent; identity: Identity & { id: number } };
 
-async function staged(world: World, gateway: Gateway, count = 3) {
+async function createFixture(world: World, gateway: Gateway, count = 3) {
   await offerClusterPlan(world);
   const hosts: Host[] = [];
   for (let n = 0; n < count; n++) {
@@ -45,9 +45,9 @@ async function recover(world: World, agents: readonly SimulatedAgent[], body: ob
 /** What the hosts of a database's nodes are told now, by ordinal. */
 const specs = async (world: World): Promise<NodeSpec[]> =>
   (await world.nodes())
-    .filter(({ wanted, released_at, tombstoned }) => wanted !== null && released_at === null && !tombstoned)
+    .filter(({ desired_spec, released_at, tombstoned }) => desired_spec !== null && released_at === null && !tombstoned)
     .sort((a, b) => a.ordinal - b.ordinal)
-    .map(({ wanted }) => wanted as NodeSpec);
+    .map(({ desired_spec }) => desired_spec as NodeSpec);
 const membersTold = async (world: World): Promise<string[][]> =>
   (await specs(world)).map(({ cluster }) => (cluster?.members ?? []).map(({ node }) => node));
 
@@ -59,7 +59,7 @@ const secretsAt = async (gateway: Gateway, { identity, agent }: Host): Promise<S
 test("a cluster created after the copy is adopted once, with its members, its group and the password that its hosts keep", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
-  const { hosts, agents, alice } = await staged(world, gateway);
+  const { hosts, agents, alice } = await createFixture(world, gateway);
   const setBack = await copyOf(world.db);
   const lost = await activeClusterOnAgents(world, alice, agents);
   await pollAll(agents);
@@ -85,11 +85,11 @@ test("a cluster created after the copy is adopted once, with its members, its gr
 test("no member of a cluster may begin a group after a recovery, also if it was being made when the copy was taken", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
-  const { agents, alice } = await staged(world, gateway);
+  const { agents, alice } = await createFixture(world, gateway);
   await activeClusterOnAgents(world, alice, agents);
   await alice.create({ type: CLUSTER_PLAN, cluster_size: 3 });
   const { id } = await world.lastOperation();
-  await world.activities.wantNodes(id);
+  await world.activities.setDesiredNodes(id);
   const setBack = await copyOf(world.db);
   await pollAll(agents);
   await world.activities.settleProvision(id, { done: true });
@@ -98,28 +98,28 @@ test("no member of a cluster may begin a group after a recovery, also if it was 
 
   await recover(world, agents);
 
-  expect((await specs(world)).filter(({ cluster }) => cluster?.begin !== undefined)).toEqual([]);
+  expect((await specs(world)).filter(({ cluster }) => cluster?.bootstrap !== undefined)).toEqual([]);
   expect((await specs(world)).length).toBe(6);
 });
 
 /** As the switching workflow begins it: who leads next, and in which term, is told to all. */
 async function switchOver(world: World, url: string, alice: Awaited<ReturnType<World["customer"]>>) {
   await alice.post(`${url}/switchover`);
-  await world.activities.wantLead((await world.lastOperation()).id, "switch 1");
+  await world.activities.requestPrimary((await world.lastOperation()).id, "switch 1");
 }
 
-const leadersTold = async (world: World) => (await specs(world)).map(({ cluster }) => cluster?.leader);
+const desiredPrimaries = async (world: World) => (await specs(world)).map(({ cluster }) => cluster?.primary);
 
 test("the highest term of any host is told to all of them after a recovery, and to none a lower one", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
-  const { agents, alice } = await staged(world, gateway);
+  const { agents, alice } = await createFixture(world, gateway);
   const { url, id } = await activeClusterOnAgents(world, alice, agents, { replication_type: "asynch" });
   await pollAll(agents);
   const setBack = await copyOf(world.db);
   await switchOver(world, url, alice);
   const [, second] = await specs(world);
-  expect((await leadersTold(world))[0]).toMatchObject({ node: second?.node, term: 2, over: "hand" });
+  expect((await desiredPrimaries(world))[0]).toMatchObject({ node: second?.node, term: 2, reason: "handover" });
   // The last host alone has heard of it.
   await agents[2]?.poll();
   await setBack();
@@ -128,7 +128,7 @@ test("the highest term of any host is told to all of them after a recovery, and 
     ...agent,
     async poll() {
       const reply = await agent.poll();
-      terms.push(...((reply.nodes ?? []) as NodeSpec[]).map(({ cluster }) => cluster?.leader?.term));
+      terms.push(...((reply.nodes ?? []) as NodeSpec[]).map(({ cluster }) => cluster?.primary?.term));
       return reply;
     },
   });
@@ -136,46 +136,46 @@ test("the highest term of any host is told to all of them after a recovery, and 
   await recover(world, [...agents.slice(0, 2), ...agents.slice(2).map(listens)]);
 
   expect(new Set(terms)).toEqual(new Set([2]));
-  const leader = { node: second?.node, term: 2, over: "hand", from: expect.any(String) };
-  expect(await leadersTold(world)).toEqual([leader, leader, leader]);
-  expect(await world.db.selectFrom("leaders").selectAll().execute()).toMatchObject([
-    { database_id: id, node_id: second?.node, term: 2, over: "hand" },
+  const primary = { node: second?.node, term: 2, reason: "handover", from: expect.any(String) };
+  expect(await desiredPrimaries(world)).toEqual([primary, primary, primary]);
+  expect(await world.db.selectFrom("primary_terms").selectAll().execute()).toMatchObject([
+    { database_id: id, node_id: second?.node, term: 2, reason: "handover" },
   ]);
 });
 
 test("a term that only a host left out of the recovery knows is never given again", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
-  const { agents, alice } = await staged(world, gateway);
+  const { agents, alice } = await createFixture(world, gateway);
   const { url } = await activeClusterOnAgents(world, alice, agents, { replication_type: "asynch" });
   await pollAll(agents);
   const setBack = await copyOf(world.db);
   await switchOver(world, url, alice);
-  const forgotten = (await leadersTold(world))[0]?.term ?? 0;
+  const forgotten = (await desiredPrimaries(world))[0]?.term ?? 0;
   await setBack();
   await recover(world, agents);
 
   await switchOver(world, url, alice);
 
-  expect((await leadersTold(world))[0]?.term).toBeGreaterThan(forgotten + 1000);
+  expect((await desiredPrimaries(world))[0]?.term).toBeGreaterThan(forgotten + 1000);
 });
 
 test("a cluster created after the copy has its leader again, also if another host than the leader's is compared first", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
-  const { agents, alice } = await staged(world, gateway);
+  const { agents, alice } = await createFixture(world, gateway);
   const setBack = await copyOf(world.db);
   const { url, id } = await activeClusterOnAgents(world, alice, agents, { replication_type: "asynch" });
   await pollAll(agents);
   await switchOver(world, url, alice);
   await pollAll(agents);
-  const before = await leadersTold(world);
+  const before = await desiredPrimaries(world);
   await setBack();
 
   await recover(world, agents);
 
-  expect(await leadersTold(world)).toEqual(before);
-  expect(await world.db.selectFrom("leaders").selectAll().execute()).toMatchObject([
+  expect(await desiredPrimaries(world)).toEqual(before);
+  expect(await world.db.selectFrom("primary_terms").selectAll().execute()).toMatchObject([
     { database_id: id, node_id: before[0]?.node, term: 2, from_node: before[0]?.from },
   ]);
 });
@@ -207,7 +207,7 @@ async function replaceLast(world: World, databaseId: number): Promise<{ former: 
     await addMembers(tx, database, [successor]);
     const nodes = (await world.nodes()).filter(({ id }) => id !== former.id);
     const zone = "moorage.test";
-    await want(tx, operation.id, "replace", [
+    await setDesiredSpecs(tx, operation.id, "replace", [
       ...(await specsOf(tx, [...nodes, successor], { ...context, zone })),
       ...(await specsOf(tx, [former], { ...context, zone })).map((spec) => ({
         ...spec,
@@ -221,36 +221,39 @@ async function replaceLast(world: World, databaseId: number): Promise<{ former: 
 test.each([
   ["has removed it", true],
   ["did not hear of it", false],
-])("a member replaced after the copy stays replaced when its host %s, and the database lives on", async (_, heard) => {
-  await using world = await newWorld();
-  await using gateway = await startGateway(world);
-  const { agents, hosts, alice } = await staged(world, gateway, 4);
-  const database = await activeClusterOnAgents(world, alice, agents);
-  await pollAll(agents);
-  const setBack = await copyOf(world.db);
-  const { former, successor } = await replaceLast(world, database.id);
-  const [{ cluster }] = (await specs(world)) as [NodeSpec];
-  leaveGroup(cluster?.group as string, former);
-  await pollAll(hosts.filter(({ agent }) => heard || !agent.specs.has(former)).map(({ agent }) => agent));
-  await setBack();
+])(
+  "a member replaced after the copy stays replaced when its host %s, and the database lives on",
+  async (_, reachable) => {
+    await using world = await newWorld();
+    await using gateway = await startGateway(world);
+    const { agents, hosts, alice } = await createFixture(world, gateway, 4);
+    const database = await activeClusterOnAgents(world, alice, agents);
+    await pollAll(agents);
+    const setBack = await copyOf(world.db);
+    const { former, successor } = await replaceLast(world, database.id);
+    const [{ cluster }] = (await specs(world)) as [NodeSpec];
+    leaveGroup(cluster?.group as string, former);
+    await pollAll(hosts.filter(({ agent }) => reachable || !agent.specs.has(former)).map(({ agent }) => agent));
+    await setBack();
 
-  const found = await recover(world, agents);
+    const found = await recover(world, agents);
 
-  expect(found).toMatchObject({ deleted: [], missing: [] });
-  const [first, second] = (await specs(world)).map(({ node }) => node);
-  expect(await membersTold(world)).toEqual([
-    [first, second, successor],
-    [first, second, successor],
-    [first, second, successor],
-  ]);
-  expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
-  expect(found.orphans.map((orphan) => orphan.split(" ")[0])).toEqual(heard ? [] : [former]);
-});
+    expect(found).toMatchObject({ deleted: [], missing: [] });
+    const [first, second] = (await specs(world)).map(({ node }) => node);
+    expect(await membersTold(world)).toEqual([
+      [first, second, successor],
+      [first, second, successor],
+      [first, second, successor],
+    ]);
+    expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
+    expect(found.orphans.map((orphan) => orphan.split(" ")[0])).toEqual(reachable ? [] : [former]);
+  },
+);
 
 test("a successor stays though a host that missed it is compared last, and the host of the one before it is left out", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
-  const { agents, hosts, alice } = await staged(world, gateway, 4);
+  const { agents, hosts, alice } = await createFixture(world, gateway, 4);
   // So that the successor's host is compared first.
   const setState = (state: "active" | "drained") =>
     world.db
@@ -265,15 +268,15 @@ test("a successor stays though a host that missed it is compared last, and the h
   const setBack = await copyOf(world.db);
   // What all hosts hear after the copy was taken.
   await alice.put(database.url, { allow_list: ["192.0.2.7"] });
-  await world.activities.wantAllowList((await world.lastOperation()).id);
+  await world.activities.setDesiredAllowList((await world.lastOperation()).id);
   await pollAll(agents);
   const { former, successor } = await replaceLast(world, database.id);
   const [{ cluster, node: first }, { node: second }] = (await specs(world)) as [NodeSpec, NodeSpec];
   leaveGroup(cluster?.group as string, former);
   const away = hosts.find(({ agent }) => agent.specs.has(former)) as Host;
   const late = hosts.findLast(({ agent }) => agent !== away.agent) as Host;
-  const heard = hosts.filter((host) => host !== away && host !== late).map(({ agent }) => agent);
-  await pollAll(heard);
+  const reachable = hosts.filter((host) => host !== away && host !== late).map(({ agent }) => agent);
+  await pollAll(reachable);
   await setBack();
 
   const { name } = await world.hostRow(away.identity.id);
@@ -288,19 +291,19 @@ test("a successor stays though a host that missed it is compared last, and the h
 test("a cluster deleted after the copy stays deleted, also on the hosts that did not hear of it", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
-  const { agents, alice } = await staged(world, gateway);
+  const { agents, alice } = await createFixture(world, gateway);
   const database = await activeClusterOnAgents(world, alice, agents);
   await pollAll(agents);
   const setBack = await copyOf(world.db);
   await alice.delete(database.url);
-  await world.activities.wantTombstones((await world.lastOperation()).id);
+  await world.activities.setTombstones((await world.lastOperation()).id);
   await agents[1]?.poll();
   await setBack();
 
   const found = await recover(world, agents);
 
   expect(found).toMatchObject({ deleted: [`${database.label} (${database.id})`], adopted: [], missing: [] });
-  await world.releaseChore();
+  await world.releaseJob();
   expect(
     (await world.nodes()).map(({ observed_state, released_at }) => [observed_state, released_at !== null]),
   ).toEqual([
@@ -314,18 +317,18 @@ test("a cluster deleted after the copy stays deleted, also on the hosts that did
 test("a list that only some hosts of a cluster had heard of is told to all of them", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
-  const { agents, alice } = await staged(world, gateway);
+  const { agents, alice } = await createFixture(world, gateway);
   const database = await activeClusterOnAgents(world, alice, agents, { allow_list: ["203.0.113.7"] });
   await pollAll(agents);
   const setBack = await copyOf(world.db);
   await alice.put(database.url, { allow_list: ["198.51.100.0/24"] });
-  await world.activities.wantAllowList((await world.lastOperation()).id);
+  await world.activities.setDesiredAllowList((await world.lastOperation()).id);
   await agents[2]?.poll();
   await setBack();
 
   await recover(world, agents);
 
-  expect(agents.map(({ specs: known }) => [...known.values()].map(({ gate }) => gate?.sources))).toEqual([
+  expect(agents.map(({ specs: known }) => [...known.values()].map(({ firewall }) => firewall?.sources))).toEqual([
     [["198.51.100.0/24"]],
     [["198.51.100.0/24"]],
     [["198.51.100.0/24"]],
@@ -335,7 +338,7 @@ test("a list that only some hosts of a cluster had heard of is told to all of th
 test("a member that its host lost counts as failed, and the others are left as they are", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
-  const { agents, alice } = await staged(world, gateway);
+  const { agents, alice } = await createFixture(world, gateway);
   const database = await activeClusterOnAgents(world, alice, agents);
   await pollAll(agents);
   const [, second] = await membersTold(world);
@@ -345,7 +348,7 @@ test("a member that its host lost counts as failed, and the others are left as t
 
   expect(found).toMatchObject({ kept: 2, missing: [`${database.label} (${database.id})`] });
   expect((await world.nodes()).find(({ id }) => id === second?.[1])).toMatchObject({
-    wanted: null,
+    desired_spec: null,
     observed_state: "failed",
   });
   expect(await membersTold(world)).toEqual([second, second]);

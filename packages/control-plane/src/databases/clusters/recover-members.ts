@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Cluster, NodeReport, NodeSpec } from "@moorage/contract/agent";
-import { findNodes, type NodeRow, stopWanting, type UntimedSpec, wantAnew } from "#fleet/index.ts";
+import { findNodes, type NodeRow, clearDesiredSpec, type UntimedSpec, reissueDesiredSpec } from "#fleet/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { DatabaseRow } from "../database-store.ts";
 import { isCluster } from "./cluster-spec.ts";
@@ -33,10 +33,10 @@ export async function followMembers(
   for (const node of await findNodes(tx, account_id, id)) {
     if (cluster.members.some((member) => member.node === node.id)) continue;
     // The node before its member, as for a host that reports it at this moment.
-    await stopWanting(tx, node);
+    await clearDesiredSpec(tx, node);
     await markReplaced(tx, node.id, now);
     // Its host was compared before this one, and has it.
-    if (node.wanted_epoch === epoch) found.orphans.push(orphanOf(node));
+    if (node.desired_epoch === epoch) found.orphans.push(orphanOf(node));
   }
 }
 
@@ -56,17 +56,17 @@ export async function isMember(tx: Tx, { account_id, id }: DatabaseRow, spec: No
 }
 
 /** Hosts that were compared before this one were told of the cluster as it was known then: they are told what differs. */
-export async function tellOthers(
+export async function reissueToOthers(
   { tx, epoch }: Context,
   database: DatabaseRow,
   specOf: (node: NodeRow) => Promise<UntimedSpec>,
 ): Promise<void> {
   if (!isCluster(database)) return;
   for (const node of await findNodes(tx, database.account_id, database.id)) {
-    if (node.wanted === null || node.wanted_epoch !== epoch) continue;
-    const { epoch: _epoch, generation: _generation, ...told } = node.wanted;
+    if (node.desired_spec === null || node.desired_epoch !== epoch) continue;
+    const { epoch: _epoch, generation: _generation, ...sent } = node.desired_spec;
     const spec = await specOf(node);
-    if (!isDeepStrictEqual(told, JSON.parse(JSON.stringify(spec)))) await wantAnew(tx, node, spec, epoch);
+    if (!isDeepStrictEqual(sent, JSON.parse(JSON.stringify(spec)))) await reissueDesiredSpec(tx, node, spec, epoch);
   }
 }
 
@@ -80,5 +80,5 @@ export async function loseMember({ tx, now }: Context, node: NodeRow): Promise<v
     .where("id", "=", node.id)
     .execute();
   await tx.updateTable("members").set({ report: null, unhealthy_since: now }).where("node_id", "=", node.id).execute();
-  await tx.updateTable("clusters").set({ look_at: now }).where("database_id", "=", node.database_id).execute();
+  await tx.updateTable("clusters").set({ check_at: now }).where("database_id", "=", node.database_id).execute();
 }

@@ -40,11 +40,11 @@ test("a host cannot tell figures of another host's node, and what is old is not 
   const [node] = await world.nodes();
   const owner = node?.host_id === host.id ? host : other;
   const stranger = owner === host ? other : host;
-  const said = { protocol: 1 as const, nodes: [{ node: node?.id ?? "", values: { connections: 7 } }] };
+  const message = { protocol: 1 as const, nodes: [{ node: node?.id ?? "", values: { connections: 7 } }] };
 
-  await samples.take(stranger.id, said);
+  await samples.take(stranger.id, message);
   expect(samples.text()).not.toContain(`node="${node?.id}"`);
-  await samples.take(owner.id, said);
+  await samples.take(owner.id, message);
   expect(samples.text()).toContain(`node="${node?.id}"} 7`);
   world.time.now = new Date(world.time.now.getTime() + 61_000);
   expect(samples.text()).not.toContain(`node="${node?.id}"`);

@@ -25,8 +25,8 @@ const away = (): DomainError =>
 export const createPrometheus = (url: string | undefined): Prometheus => ({
   async range(query, { from, to, step }) {
     if (url === undefined) throw away();
-    const asked = new URLSearchParams({ query, start: seconds(from), end: seconds(to), step: String(step) });
-    const response = await fetch(`${url}/api/v1/query_range?${asked.toString()}`, {
+    const params = new URLSearchParams({ query, start: seconds(from), end: seconds(to), step: String(step) });
+    const response = await fetch(`${url}/api/v1/query_range?${params.toString()}`, {
       signal: AbortSignal.timeout(WITHIN_MS),
     }).catch(() => undefined);
     const answer = Answer.safeParse(await response?.json().catch(() => undefined));

@@ -48,10 +48,10 @@ export async function viewMetric(
   { db, clock, prometheus }: MetricDeps,
   by: Principal,
   { instanceId, metric }: { instanceId: number; metric: DatabaseMetric },
-  asked: { from?: string | undefined; to?: string | undefined; step?: number | undefined },
+  requested: { from?: string | undefined; to?: string | undefined; step?: number | undefined },
 ): Promise<MetricSeries> {
   if (!(await hasDatabase(db, by.accountId, instanceId))) throw notFound();
-  const range = rangeOf(asked, clock());
+  const range = rangeOf(requested, clock());
   const { unit, query } = plots[metric];
   const over = `${Math.max(LEAST_RATE_SECONDS, range.step)}s`;
   // Asked of every gateway that heard of the node; each tells the same.
@@ -71,15 +71,15 @@ export async function viewMetric(
 
 /** Pure. */
 export function rangeOf(
-  asked: { from?: string | undefined; to?: string | undefined; step?: number | undefined },
+  requested: { from?: string | undefined; to?: string | undefined; step?: number | undefined },
   now: Date,
 ): Range {
-  const to = asked.to === undefined ? now : toDate(asked.to);
-  const from = asked.from === undefined ? new Date(to.getTime() - HOUR_MS) : toDate(asked.from);
+  const to = requested.to === undefined ? now : toDate(requested.to);
+  const from = requested.from === undefined ? new Date(to.getTime() - HOUR_MS) : toDate(requested.from);
   const span = (to.getTime() - from.getTime()) / 1000;
   if (span <= 0)
     throw new DomainError("invalid", { field: "from", reason: invalidReason("from", "a time before `to`") });
-  const step = asked.step ?? Math.max(LEAST_STEP, Math.ceil(span / USUAL_POINTS));
+  const step = requested.step ?? Math.max(LEAST_STEP, Math.ceil(span / USUAL_POINTS));
   if (span / step > MOST_POINTS)
     throw new DomainError("invalid", {
       field: "step",

@@ -1,7 +1,7 @@
 import { toTimestamp } from "@moorage/contract";
 import { expect, test } from "vitest";
-import { staged, wantedSpec } from "#testing/active-database.ts";
-import { archivedThrough, hasBackup, later, timelinesOf } from "#testing/past.ts";
+import { databaseFixture, desiredSpec } from "#testing/active-database.ts";
+import { archivedThrough, hasBackup, later, timelinesOf } from "#testing/archive-records.ts";
 import { newWorld, PLAN, REGION, type World } from "#testing/world.ts";
 
 const DAY = 86_400;
@@ -9,11 +9,11 @@ const HOUR = 3600;
 
 /** A database that is three days old, archived until now, on a host that was just heard of. */
 async function aSource(world: World) {
-  const stage = await staged(world);
+  const fixture = await databaseFixture(world);
   later(world, 3 * DAY);
-  await archivedThrough(world, stage.database);
+  await archivedThrough(world, fixture.database);
   await world.db.updateTable("host_leases").set({ seen_at: world.time.now }).execute();
-  return stage;
+  return fixture;
 }
 const ago = (world: World, seconds: number): Date => new Date(world.time.now.getTime() - seconds * 1000);
 
@@ -28,12 +28,12 @@ test("a fork begins on the source's timeline at the time asked for, with an arch
   const { id: operation } = await world.lastOperation();
   expect(await world.activities.shipSource(operation)).toBe("archived");
   expect(await world.activities.whyNotForkable(operation, false)).toBeUndefined();
-  await world.activities.wantNodes(operation);
+  await world.activities.setDesiredNodes(operation);
 
   const [parent] = await timelinesOf(world, database);
   const [own] = await timelinesOf(world, body);
   expect(own).toMatchObject({ ordinal: 0, prepared: null, parent_id: parent?.id, parent_until: at });
-  expect((await wantedSpec(world)).data).toEqual({ timeline: own?.id, ordinal: 0, origin: "archive" });
+  expect((await desiredSpec(world)).data).toEqual({ timeline: own?.id, ordinal: 0, origin: "archive" });
   const recipients = (await world.db.selectFrom("archives").select("recipient").execute()).map((row) => row.recipient);
   expect(new Set(recipients).size).toBe(2);
 });
@@ -58,14 +58,14 @@ test("a fork shows its source and the time that was asked for, and another datab
   const source = database.id;
 
   const now = await alice.create({ fork: { source } });
-  const past = await alice.create({ fork: { source, restore_time: `${at}.250Z` } });
+  const earlier = await alice.create({ fork: { source, restore_time: `${at}.250Z` } });
 
   expect(now.body.fork).toEqual({ source, restore_time: null });
-  expect(past.body.fork).toEqual({ source, restore_time: at });
-  for (const { body } of [now, past])
+  expect(earlier.body.fork).toEqual({ source, restore_time: at });
+  for (const { body } of [now, earlier])
     expect((await alice.get(`/v4/databases/mysql/instances/${body.id}`)).body).toMatchObject({ fork: body.fork });
   expect((await alice.get("/v4/databases/instances")).body).toMatchObject({
-    data: [{ fork: null }, { fork: now.body.fork }, { fork: past.body.fork }],
+    data: [{ fork: null }, { fork: now.body.fork }, { fork: earlier.body.fork }],
   });
 });
 
@@ -98,17 +98,17 @@ test("a fork to now has its source archive what it has, and takes all of it", as
   const { body } = await alice.create({ fork: { source: database.id } });
   const { id: operation } = await world.lastOperation();
 
-  expect(await world.activities.shipSource(operation)).toBe("wanted");
+  expect(await world.activities.shipSource(operation)).toBe("requested");
   expect(await world.activities.whyNotForkable(operation, false)).toContain(toTimestamp(ago(world, HOUR)));
-  const spec = await wantedSpec(world);
-  expect(spec).toMatchObject({ database: { id: database.id }, jobs: [{ kind: "ship" }] });
+  const spec = await desiredSpec(world);
+  expect(spec).toMatchObject({ database: { id: database.id }, tasks: [{ kind: "ship" }] });
   later(world, 5);
   await archivedThrough(world, database);
-  const job = { id: spec.jobs?.[0]?.id as string, state: "done" as const, percent: 100 };
-  await host.report(spec, "running", { jobs: [job] });
+  const job = { id: spec.tasks?.[0]?.id as string, state: "done" as const, percent: 100 };
+  await host.report(spec, "running", { tasks: [job] });
   expect(await world.checkPhase(operation, "ship")).toEqual({ state: "observed" });
   expect(await world.activities.whyNotForkable(operation, true)).toBeUndefined();
-  await world.activities.wantNodes(operation);
+  await world.activities.setDesiredNodes(operation);
 
   expect(await timelinesOf(world, body)).toMatchObject([{ parent_until: world.time.now }]);
 });
@@ -122,7 +122,7 @@ test("a fork to a time that is not archived yet waits until the host's clock has
 
   expect(await world.activities.shipSource(operation)).toBe("too soon");
   later(world, 2);
-  expect(await world.activities.shipSource(operation)).toBe("wanted");
+  expect(await world.activities.shipSource(operation)).toBe("requested");
 });
 
 test("a fork to a time before an in-place restore begins on the timeline that was lived on then", async () => {
@@ -135,9 +135,9 @@ test("a fork to a time before an in-place restore begins on the timeline that wa
   const during = toTimestamp(world.time.now);
   const { id: operation } = await world.lastOperation();
   const [first, second] = await timelinesOf(world, database);
-  await world.activities.wantRestored(operation);
+  await world.activities.setRestoredTimeline(operation);
   later(world, HOUR);
-  await host.report(await wantedSpec(world), "running", { timeline: second?.id as string });
+  await host.report(await desiredSpec(world), "running", { timeline: second?.id as string });
   await world.activities.settleRestore(operation, { done: true });
   later(world, HOUR);
   const after = toTimestamp(world.time.now);

@@ -12,13 +12,13 @@ import { type TimelineRow, timelineAsOf } from "../timeline-store.ts";
 import type { ForkInput } from "./fork-input.ts";
 import { oldestRestoreTime } from "./restore-window.ts";
 
-type Asked = Pick<NewMysqlDatabase, "engine" | "encrypted"> & { fork: Fork };
+type ForkRequest = Pick<NewMysqlDatabase, "engine" | "encrypted"> & { fork: Fork };
 
 /** Where a fork begins. A fork hands out all of the source's data, so it needs what writing to the source needs. */
 export async function requireForkable(
   { db, clock }: { db: Db; clock: Clock },
   by: Principal,
-  request: Asked,
+  request: ForkRequest,
   plan: Plan,
 ): Promise<ForkInput & { engineVersion: string }> {
   const source = await findSource(db, by, request.fork.source);
@@ -27,8 +27,8 @@ export async function requireForkable(
   requireActionAllowed("fork", source.status);
   const now = clock();
   const oldest = oldestRestoreTime(source, now);
-  const asked = restoreTimeOf(request.fork);
-  const at = asked ?? now;
+  const requested = restoreTimeOf(request.fork);
+  const at = requested ?? now;
   const timeline = await timelineAsOf(db, source, at);
   if (oldest === null || timeline === undefined)
     throw new DomainError("wrong-state", { reason: "Cannot fork a database that was never made: it has no data." });
@@ -36,7 +36,10 @@ export async function requireForkable(
   const newest = canShip(source.status) ? now : timeline.archived_through;
   if (at < oldest || at > newest) throw invalid("fork.restore_time", rangeOf(oldest, newest));
   return {
-    fork: { timeline: timeline.id, ...(asked === null ? {} : { until: beginningOrLater(timeline, at).toISOString() }) },
+    fork: {
+      timeline: timeline.id,
+      ...(requested === null ? {} : { until: beginningOrLater(timeline, at).toISOString() }),
+    },
     engineVersion: source.engine_version,
   };
 }
@@ -61,7 +64,7 @@ async function findSource(db: Db, by: Principal, id: number): Promise<DatabaseRo
   return source;
 }
 
-async function faultsOf(db: Db, source: DatabaseRow, request: Asked, plan: Plan): Promise<ErrorDetail[]> {
+async function faultsOf(db: Db, source: DatabaseRow, request: ForkRequest, plan: Plan): Promise<ErrorDetail[]> {
   const used = Math.max(
     0,
     ...(await findNodes(db, source.account_id, source.id)).map((node) => node.used_disk_mb ?? 0),

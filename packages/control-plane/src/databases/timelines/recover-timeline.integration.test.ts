@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import { activeOnAgent } from "#testing/active-database.ts";
 import { copyOf } from "#testing/copy-of.ts";
 import { startGateway } from "#testing/gateway.ts";
-import { hasBackup, timelinesOf } from "#testing/past.ts";
+import { hasBackup, timelinesOf } from "#testing/archive-records.ts";
 import { simulateAgent } from "#testing/simulated-agent.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 /** A host, its owner's account, and the operator's recovery while the host polls. */
-async function staged(world: World, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
+async function createFixture(world: World, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
   const gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
   const agent = simulateAgent(gateway, host, otherwise);
@@ -27,11 +27,11 @@ async function staged(world: World, otherwise?: (spec: NodeSpec) => Partial<Node
     const backup = await hasBackup(world, database);
     await alice.post(`${database.url}/backups/${backup.id}/restore`);
     const { id } = await world.lastOperation();
-    await world.activities.wantRestored(id);
+    await world.activities.setRestoredTimeline(id);
     await agent.poll();
     return id;
   };
-  const tellLog = (spec: NodeSpec, sequence: number) =>
+  const reportLog = (spec: NodeSpec, sequence: number) =>
     gateway.post(host, "/v1/archived", {
       nodes: [
         {
@@ -47,7 +47,7 @@ async function staged(world: World, otherwise?: (spec: NodeSpec) => Partial<Node
       ],
     });
   return {
-    ...{ agent, alice, recover, restore, tellLog },
+    ...{ agent, alice, recover, restore, reportLog },
     specOnHost: () => [...agent.specs.values()][0] as NodeSpec,
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };
@@ -55,13 +55,13 @@ async function staged(world: World, otherwise?: (spec: NodeSpec) => Partial<Node
 
 test("an adopted database keeps its timeline, with a new key and a beginning that is not known", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
+  await using fixture = await createFixture(world);
   const setBack = await copyOf(world.db);
-  const database = await activeOnAgent(world, stage.alice, stage.agent);
-  const before = stage.specOnHost();
+  const database = await activeOnAgent(world, fixture.alice, fixture.agent);
+  const before = fixture.specOnHost();
   await setBack();
 
-  await stage.recover();
+  await fixture.recover();
 
   expect(await timelinesOf(world, database)).toMatchObject([
     { id: before.data?.timeline, ordinal: 0, prepared: null, parent_id: null, next_point_at: expect.anything() },
@@ -70,7 +70,7 @@ test("an adopted database keeps its timeline, with a new key and a beginning tha
     timeline_id: before.data?.timeline,
     image: before.engine.image,
   });
-  const after = stage.specOnHost();
+  const after = fixture.specOnHost();
   expect(after.archive?.recipient).toMatch(/^age1/);
   expect(after.archive?.recipient).not.toBe(before.archive?.recipient);
   // Never an empty volume in the place of a lost one: what is not there must come from the archive.
@@ -79,35 +79,35 @@ test("an adopted database keeps its timeline, with a new key and a beginning tha
 
 test("logs that were told before the recovery are not asked for: the next one is taken, the one after a gap is not", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  await activeOnAgent(world, stage.alice, stage.agent);
+  await using fixture = await createFixture(world);
+  await activeOnAgent(world, fixture.alice, fixture.agent);
   const setBack = await copyOf(world.db);
   for (const sequence of [1, 2, 3])
-    expect(await stage.tellLog(stage.specOnHost(), sequence)).toMatchObject({ status: 200 });
+    expect(await fixture.reportLog(fixture.specOnHost(), sequence)).toMatchObject({ status: 200 });
   await setBack();
-  expect(await stage.tellLog(stage.specOnHost(), 4)).toMatchObject({ status: 400 });
+  expect(await fixture.reportLog(fixture.specOnHost(), 4)).toMatchObject({ status: 400 });
 
-  await stage.recover();
+  await fixture.recover();
 
-  expect(await stage.tellLog(stage.specOnHost(), 4)).toMatchObject({ status: 200 });
-  expect(await stage.tellLog(stage.specOnHost(), 6)).toMatchObject({ status: 400 });
+  expect(await fixture.reportLog(fixture.specOnHost(), 4)).toMatchObject({ status: 200 });
+  expect(await fixture.reportLog(fixture.specOnHost(), 6)).toMatchObject({ status: 400 });
 });
 
 test("a database that was restored after the copy goes on with the restored data", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const database = await activeOnAgent(world, stage.alice, stage.agent);
+  await using fixture = await createFixture(world);
+  const database = await activeOnAgent(world, fixture.alice, fixture.agent);
   const setBack = await copyOf(world.db);
-  const operation = await stage.restore(database);
+  const operation = await fixture.restore(database);
   await world.activities.settleRestore(operation, { done: true });
-  await stage.agent.poll();
-  const restored = stage.specOnHost().data;
+  await fixture.agent.poll();
+  const restored = fixture.specOnHost().data;
   expect(restored).toMatchObject({ ordinal: 1 });
   await setBack();
 
-  await stage.recover();
+  await fixture.recover();
 
-  expect(stage.specOnHost()).toMatchObject({ epoch: 2, data: { timeline: restored?.timeline, ordinal: 1 } });
+  expect(fixture.specOnHost()).toMatchObject({ epoch: 2, data: { timeline: restored?.timeline, ordinal: 1 } });
   expect(await world.databaseRow(database.id)).toMatchObject({ timeline_id: restored?.timeline, status: "active" });
   expect(await timelinesOf(world, database)).toMatchObject([
     { ordinal: 0, ended_at: world.time.now },
@@ -118,17 +118,17 @@ test("a database that was restored after the copy goes on with the restored data
 test("a restore that was under way on the host and is forgotten leads back to the data before it", async () => {
   await using world = await newWorld();
   let first: string | undefined;
-  await using stage = await staged(world, ({ data }) =>
+  await using fixture = await createFixture(world, ({ data }) =>
     data?.keep === undefined ? {} : { state: "working", percent: 50, timeline: first },
   );
-  const database = await activeOnAgent(world, stage.alice, stage.agent);
-  first = stage.specOnHost().data?.timeline;
+  const database = await activeOnAgent(world, fixture.alice, fixture.agent);
+  first = fixture.specOnHost().data?.timeline;
   const setBack = await copyOf(world.db);
-  await stage.restore(database);
-  expect(stage.specOnHost().data).toMatchObject({ ordinal: 1, keep: 0 });
+  await fixture.restore(database);
+  expect(fixture.specOnHost().data).toMatchObject({ ordinal: 1, keep: 0 });
   await setBack();
 
-  await stage.recover();
+  await fixture.recover();
 
-  expect(stage.specOnHost()).toMatchObject({ epoch: 2, data: { timeline: first, ordinal: 0 } });
+  expect(fixture.specOnHost()).toMatchObject({ epoch: 2, data: { timeline: first, ordinal: 0 } });
 });

@@ -3,7 +3,7 @@ import type { Tx } from "#platform/db/database.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { createArchiveKey } from "../archive/archive-key.ts";
 import { type DatabaseRow, saveDatabase } from "../database-store.ts";
-import { beginTimeline, endTimeline, liveOn } from "../timeline-store.ts";
+import { insertTimeline, endTimeline, liveOn } from "../timeline-store.ts";
 
 type Context = { tx: Tx; sealer: Sealer; now: Date };
 
@@ -34,7 +34,7 @@ export async function adoptTimeline(
 ): Promise<DatabaseRow> {
   await createArchiveKey(tx, sealer, database);
   if (data === undefined) return database;
-  await beginTimeline(tx, database, { id: data.timeline, ordinal: data.ordinal, from: "lost", at: now });
+  await insertTimeline(tx, database, { id: data.timeline, ordinal: data.ordinal, from: "lost", at: now });
   if (database.timeline_id !== null) await endTimeline(tx, database.timeline_id, now);
   await liveOn(tx, data.timeline, now);
   return saveDatabase(tx, database.account_id, database.id, { timeline_id: data.timeline, image: engine.image });

@@ -1,5 +1,5 @@
 import { toTimestamp } from "@moorage/contract";
-import type { Leader } from "@moorage/contract/agent";
+import type { PrimaryTerm } from "@moorage/contract/agent";
 import {
   checkPhase,
   findNodes,
@@ -8,32 +8,32 @@ import {
   type Progress,
   progressOf,
   type Share,
-  stopWanting,
-  type Wanted,
-  want,
+  clearDesiredSpec,
+  type HostsToWake,
+  setDesiredSpecs,
 } from "#fleet/index.ts";
 import { findOperation } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
-import type { WantedNode } from "#platform/db/tables.ts";
+import type { DesiredNode } from "#platform/db/tables.ts";
 import type { ActivityDeps } from "../activities.ts";
-import { giveKeeper } from "../archive/keeper-store.ts";
+import { assignArchiver } from "../archive/archiver-store.ts";
 import { firstOrders, isCluster } from "../clusters/cluster-spec.ts";
-import { isHeard } from "../clusters/health/member-condition.ts";
-import { seeMembers } from "../clusters/health/see-cluster.ts";
-import { findLeader, setLeader } from "../clusters/leaders/leader-store.ts";
-import { leaderFirst } from "../clusters/leaders/terms.ts";
+import { isReachable } from "../clusters/health/member-condition.ts";
+import { observeMembers } from "../clusters/health/observe-cluster.ts";
+import { findPrimary, setPrimary } from "../clusters/async-primary/primary-store.ts";
+import { primaryFirst } from "../clusters/async-primary/terms.ts";
 import { statusAfter } from "../database.ts";
 import { type DatabaseRow, saveDatabase } from "../database-store.ts";
 import { meterDatabase } from "../meter-database.ts";
-import type { Past } from "../node-spec.ts";
+import type { ArchiveContext } from "../node-spec.ts";
 import { type Settlement, settle } from "../settle.ts";
 import { endTimeline, findTimeline, liveOn } from "../timeline-store.ts";
-import { loadDatabase, type SpecContext, specsOf, wakeHosts, wantAsRow } from "../want-specs.ts";
+import { loadDatabase, type SpecContext, specsOf, wakeHosts, setDesiredFromRow } from "../desired-specs.ts";
 import { restoreInput } from "./restore-input.ts";
 
 type Context = Awaited<ReturnType<typeof loadDatabase>>;
 const RESTORED = "restored";
-const RENEWED = "renewed";
+const RECLONED = "recloned";
 const PREVIOUS = "previous timeline";
 
 /** The steps of a restore in place. Each is repeatable: it may have been done before. */
@@ -41,16 +41,16 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
   /** Under the lock of the database's row, and only while somebody waits for it. */
   const whileOpen = async (
     operationId: number,
-    wanting: (tx: Tx, context: Context) => Promise<Wanted | undefined>,
-  ): Promise<"wanted" | "not wanted"> => {
-    const wanted = await db.transaction().execute(async (tx) => {
+    write: (tx: Tx, context: Context) => Promise<HostsToWake | undefined>,
+  ): Promise<"requested" | "not requested"> => {
+    const toWake = await db.transaction().execute(async (tx) => {
       const context = await loadDatabase(tx, operationId, archive);
       const { settled_at } = await findOperation(tx, operationId);
-      return settled_at === null ? wanting(tx, context) : undefined;
+      return settled_at === null ? write(tx, context) : undefined;
     });
-    if (wanted === undefined) return "not wanted";
-    await wakeHosts(db, wanted);
-    return "wanted";
+    if (toWake === undefined) return "not requested";
+    await wakeHosts(db, toWake);
+    return "requested";
   };
 
   return {
@@ -58,57 +58,69 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
      * The data of the new timeline, with a way back to those of the one before. Of a cluster one member makes them, the
      * one that leads if its leader is wanted, unless it is dead; until it has, the others stay on the timeline before.
      */
-    wantRestored: (operationId: number) =>
+    setRestoredTimeline: (operationId: number) =>
       whileOpen(operationId, async (tx, context) => {
-        const past = await pastWithWayBack(tx, context);
+        const archiveContext = await archiveContextWithRollback(tx, context);
         if (!isCluster(context.database))
-          return wantPast(tx, operationId, RESTORED, { ...context, past }, await nodesOf(tx, context), { upTo: 100 });
-        const [maker, ...others] = await membersInTurn(tx, context, clock());
+          return setDesiredTimeline(
+            tx,
+            operationId,
+            RESTORED,
+            { ...context, archiveContext },
+            await nodesOf(tx, context),
+            { upTo: 100 },
+          );
+        const [maker, ...others] = await membersInOrder(tx, context, clock());
         if (maker === undefined) return undefined;
         // Nobody else has to know that it leads: nobody of the timeline before takes part in the new one.
-        const leader = await leadBy(tx, context.database, { node: maker.id, over: "alone" });
-        const orders = firstOrders([maker, ...others], past.timeline, leader);
-        await giveKeeper(tx, past.timeline, maker.id);
-        return wantPast(tx, operationId, RESTORED, { ...context, past, orders }, [maker], { upTo: 60 });
+        const primary = await makePrimary(tx, context.database, { node: maker.id, reason: "sole_survivor" });
+        const orders = firstOrders([maker, ...others], archiveContext.timeline, primary);
+        await assignArchiver(tx, archiveContext.timeline, maker.id);
+        return setDesiredTimeline(tx, operationId, RESTORED, { ...context, archiveContext, orders }, [maker], {
+          upTo: 60,
+        });
       }),
 
     /** The other members of a cluster leave the timeline before, and take their data from the one that made them. */
-    wantRenewed: (operationId: number) =>
+    recloneMembers: (operationId: number) =>
       whileOpen(operationId, async (tx, context) => {
         if (!isCluster(context.database)) return undefined;
-        const past = await pastWithWayBack(tx, context);
-        const nodes = await membersInTurn(tx, context, clock());
-        const leader = await findLeader(tx, context.database);
+        const archiveContext = await archiveContextWithRollback(tx, context);
+        const nodes = await membersInOrder(tx, context, clock());
+        const primary = await findPrimary(tx, context.database);
         // The permission to begin was used, or is not needed any more.
-        const { [nodes[0]?.id ?? ""]: _begin, ...orders } = firstOrders(nodes, past.timeline, leader);
-        return wantPast(tx, operationId, RENEWED, { ...context, past, orders }, nodes, { upTo: 100 });
+        const { [nodes[0]?.id ?? ""]: _bootstrap, ...orders } = firstOrders(nodes, archiveContext.timeline, primary);
+        return setDesiredTimeline(tx, operationId, RECLONED, { ...context, archiveContext, orders }, nodes, {
+          upTo: 100,
+        });
       }),
 
     /** A host that goes away after it was asked is not waited for: it does as one that was away before. */
-    checkRenewed: async (operationId: number): Promise<Progress> => {
-      const progress = await checkPhase(db, operationId, RENEWED);
+    checkRecloned: async (operationId: number): Promise<Progress> => {
+      const progress = await checkPhase(db, operationId, RECLONED);
       if (progress.state !== "pending") return progress;
       return db.transaction().execute(async (tx): Promise<Progress> => {
         const context = await loadDatabase(tx, operationId, archive);
-        return (await isRenewedButForOne(tx, context, clock())) ? { state: "observed" } : progress;
+        return (await isReclonedButForOne(tx, context, clock())) ? { state: "observed" } : progress;
       });
     },
 
-    wantPrevious: (operationId: number) => whileOpen(operationId, (tx, context) => goBack(tx, operationId, context)),
+    setPreviousTimeline: (operationId: number) =>
+      whileOpen(operationId, (tx, context) => goBack(tx, operationId, context)),
 
     /**
      * Done only if most hosts that were asked say that they run the new timeline: of three one may have gone away, and come
      * back a moment ago. Otherwise the one before is wanted again: its data are kept until this is settled.
      */
     settleRestore: async (operationId: number, settlement: Settlement): Promise<void> => {
-      const wanted = await db.transaction().execute(async (tx) => {
+      const toWake = await db.transaction().execute(async (tx) => {
         const context = await loadDatabase(tx, operationId, archive);
         const { timeline, before } = restoreInput(context.operation);
         const { account_id, id: databaseId, status } = context.database;
-        const asked = await askedIn(tx, operationId, RENEWED, RESTORED);
+        const requested = await requestedIn(tx, operationId, RECLONED, RESTORED);
         const on = (await nodesOf(tx, context)).filter(({ observed_timeline }) => observed_timeline === timeline);
-        const askedAndOn = asked.filter(({ node }) => on.some(({ id }) => id === node));
-        const done = settlement.done && 2 * askedAndOn.length > asked.length;
+        const confirmed = requested.filter(({ node }) => on.some(({ id }) => id === node));
+        const done = settlement.done && 2 * confirmed.length > requested.length;
         const message = done ? await sentenceOfSuccess(tx, context) : sentenceOfFailure(context, settlement);
         const operation = await settle(tx, operationId, { done, message }, clock());
         if (operation === undefined) return undefined;
@@ -122,7 +134,7 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
         if (done) await meterDatabase(tx, settled, clock());
         return next;
       });
-      if (wanted !== undefined) await wakeHosts(db, wanted);
+      if (toWake !== undefined) await wakeHosts(db, toWake);
     },
   };
 
@@ -130,44 +142,54 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
    * The way back is given up: the volume of the timeline before goes to its host's trash. Nobody waits for that. A member
    * whose host was away hears of the new timeline now, and takes its data from the others when it is back.
    */
-  async function stay(tx: Tx, operationId: number, context: Context): Promise<Wanted> {
+  async function stay(tx: Tx, operationId: number, context: Context): Promise<HostsToWake> {
     const { timeline, previous } = restoreInput(context.operation);
     await endTimeline(tx, previous, clock());
     await liveOn(tx, timeline, clock());
-    const past = await pastOn(tx, context, timeline);
-    return wantPast(tx, operationId, "without a way back", { ...context, past }, await nodesOf(tx, context));
+    const archiveContext = await archiveContextOn(tx, context, timeline);
+    return setDesiredTimeline(
+      tx,
+      operationId,
+      "without a way back",
+      { ...context, archiveContext },
+      await nodesOf(tx, context),
+    );
   }
 
-  async function leave(tx: Tx, operationId: number, context: Context): Promise<Wanted | undefined> {
+  async function leave(tx: Tx, operationId: number, context: Context): Promise<HostsToWake | undefined> {
     await endTimeline(tx, restoreInput(context.operation).timeline, "unused");
     return goBack(tx, operationId, context);
   }
 
-  async function goBack(tx: Tx, operationId: number, context: Context): Promise<Wanted | undefined> {
-    const { lost, leader } = restoreInput(context.operation);
+  async function goBack(tx: Tx, operationId: number, context: Context): Promise<HostsToWake | undefined> {
+    const { lost, primary } = restoreInput(context.operation);
     // Whoever was made to lead on the new timeline lacks what others may have of the one before.
-    if (leader !== undefined) await leadBy(tx, context.database, { node: leader, over: "fence" });
+    if (primary !== undefined) await makePrimary(tx, context.database, { node: primary, reason: "fenced" });
     // The host has no earlier data: told to run them, it would make an empty database.
-    if (!lost) return wantAsRow(tx, operationId, PREVIOUS, { ...context, zone });
-    for (const node of await nodesOf(tx, context)) await stopWanting(tx, node);
+    if (!lost) return setDesiredFromRow(tx, operationId, PREVIOUS, { ...context, zone });
+    for (const node of await nodesOf(tx, context)) await clearDesiredSpec(tx, node);
     return undefined;
   }
 
   /** Of an asynchronous cluster: undefined for a group. */
-  async function leadBy(tx: Tx, database: DatabaseRow, next: Omit<Leader, "term">): Promise<Leader | undefined> {
-    const leader = await findLeader(tx, database);
-    return leader === undefined || leader.node === next.node ? leader : setLeader(tx, database, next, clock());
+  async function makePrimary(
+    tx: Tx,
+    database: DatabaseRow,
+    next: Omit<PrimaryTerm, "term">,
+  ): Promise<PrimaryTerm | undefined> {
+    const primary = await findPrimary(tx, database);
+    return primary === undefined || primary.node === next.node ? primary : setPrimary(tx, database, next, clock());
   }
 
-  async function wantPast(
+  async function setDesiredTimeline(
     tx: Tx,
     operationId: number,
     phase: string,
     context: Context & Pick<SpecContext, "orders">,
     nodes: readonly NodeRow[],
     share?: Share,
-  ): Promise<Wanted> {
-    return want(tx, operationId, phase, await specsOf(tx, nodes, { ...context, zone }), share);
+  ): Promise<HostsToWake> {
+    return setDesiredSpecs(tx, operationId, phase, await specsOf(tx, nodes, { ...context, zone }), share);
   }
 };
 export type RestoreActivities = ReturnType<typeof createRestoreActivities>;
@@ -175,52 +197,58 @@ export type RestoreActivities = ReturnType<typeof createRestoreActivities>;
 const nodesOf = (tx: Tx, { database }: Context): Promise<NodeRow[]> => findNodes(tx, database.account_id, database.id);
 
 /** In the first of these phases that there was. */
-async function askedIn(tx: Tx, operationId: number, ...names: string[]): Promise<readonly WantedNode[]> {
+async function requestedIn(tx: Tx, operationId: number, ...names: string[]): Promise<readonly DesiredNode[]> {
   const phases = await findPhases(tx, operationId);
   const [found] = names.flatMap((name) => phases.filter(({ phase }) => phase === name));
   return found?.nodes ?? [];
 }
 
 /** Two have the new data, and the host of the third is away: with nobody else it cannot go on with those before. */
-async function isRenewedButForOne(tx: Tx, context: Context, now: Date): Promise<boolean> {
+async function isReclonedButForOne(tx: Tx, context: Context, now: Date): Promise<boolean> {
   const { operation, database } = context;
-  const members = await seeMembers(tx, database, { now });
+  const members = await observeMembers(tx, database, { now });
   const isHere = ({ node }: { node: string }): boolean =>
-    members.some((member) => member.node === node && isHeard(member.host));
-  const asked = await askedIn(tx, operation.id, RENEWED);
-  const here = asked.filter(isHere);
-  return here.length === 2 && asked.length === 3 && progressOf(await nodesOf(tx, context), here).state === "observed";
+    members.some((member) => member.node === node && isReachable(member.host));
+  const requested = await requestedIn(tx, operation.id, RECLONED);
+  const here = requested.filter(isHere);
+  return (
+    here.length === 2 && requested.length === 3 && progressOf(await nodesOf(tx, context), here).state === "observed"
+  );
 }
 
 /** First the one that makes the data, then the others that can take them from it now. */
-async function membersInTurn(tx: Tx, context: Context, now: Date): Promise<NodeRow[]> {
+async function membersInOrder(tx: Tx, context: Context, now: Date): Promise<NodeRow[]> {
   const { operation, database } = context;
-  const leader = await findLeader(tx, database);
-  const nodes = leaderFirst(await nodesOf(tx, context), leader);
-  const members = await seeMembers(tx, database, { now });
-  const heard = members.filter(({ host }) => isHeard(host)).map(({ node }) => node);
-  const silent = members.filter(({ node, host }) => !heard.includes(node) && !host.dead);
+  const primary = await findPrimary(tx, database);
+  const nodes = primaryFirst(await nodesOf(tx, context), primary);
+  const members = await observeMembers(tx, database, { now });
+  const reachable = members.filter(({ host }) => isReachable(host)).map(({ node }) => node);
+  const silent = members.filter(({ node, host }) => !reachable.includes(node) && !host.dead);
   // Two that may be alive could go on with the timeline before, and lead clients to it: then all are waited for.
-  const here = silent.length > 1 || heard.length === 0 ? nodes : nodes.filter(({ id }) => heard.includes(id));
-  const [asked] = await askedIn(tx, operation.id, RESTORED);
-  const leads = members.find(({ node, host }) => node === leader?.node && !host.dead);
-  const maker = asked?.node ?? leads?.node ?? here[0]?.id ?? "";
-  return leaderFirst(
+  const here = silent.length > 1 || reachable.length === 0 ? nodes : nodes.filter(({ id }) => reachable.includes(id));
+  const [requested] = await requestedIn(tx, operation.id, RESTORED);
+  const primaryMember = members.find(({ node, host }) => node === primary?.node && !host.dead);
+  const maker = requested?.node ?? primaryMember?.node ?? here[0]?.id ?? "";
+  return primaryFirst(
     nodes.filter((node) => node.id === maker || here.includes(node)),
     { node: maker },
   );
 }
 
-async function pastWithWayBack(tx: Tx, context: Context): Promise<Past> {
+async function archiveContextWithRollback(tx: Tx, context: Context): Promise<ArchiveContext> {
   const { timeline, previous, lost } = restoreInput(context.operation);
   const { ordinal } = await findTimeline(tx, previous);
-  return { ...(await pastOn(tx, context, timeline)), ...(lost ? {} : { keep: ordinal }) };
+  return { ...(await archiveContextOn(tx, context, timeline)), ...(lost ? {} : { keep: ordinal }) };
 }
 
 /** Today's password and settings, as the row has them, on the data of another timeline. */
-async function pastOn(tx: Tx, { past, database }: Context, timeline: string): Promise<Past> {
-  if (past === undefined) throw new Error(`Database ${database.id} has no past to restore from.`);
-  return { ...past, timeline: await findTimeline(tx, timeline) };
+async function archiveContextOn(
+  tx: Tx,
+  { archiveContext, database }: Context,
+  timeline: string,
+): Promise<ArchiveContext> {
+  if (archiveContext === undefined) throw new Error(`Database ${database.id} has no past to restore from.`);
+  return { ...archiveContext, timeline: await findTimeline(tx, timeline) };
 }
 
 async function sentenceOfSuccess(tx: Tx, { operation }: Context): Promise<string> {

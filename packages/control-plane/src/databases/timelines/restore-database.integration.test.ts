@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
-import { activeDatabase, INSTANCES, staged, wantedSpec } from "#testing/active-database.ts";
-import { archivedThrough, hasBackup, later, midnightAfter, timelinesOf } from "#testing/past.ts";
+import { activeDatabase, INSTANCES, databaseFixture, desiredSpec } from "#testing/active-database.ts";
+import { archivedThrough, hasBackup, later, midnightAfter, timelinesOf } from "#testing/archive-records.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 const DAY = 86_400;
 
 /** An active database with a backup of yesterday, and a restore to it that was accepted. */
 async function restoring(world: World, type: "auto" | "snapshot" = "auto") {
-  const stage = await staged(world);
-  const backup = await hasBackup(world, stage.database, type);
+  const fixture = await databaseFixture(world);
+  const backup = await hasBackup(world, fixture.database, type);
   later(world, DAY);
-  const reply = await stage.alice.post(`${stage.database.url}/backups/${backup.id}/restore`);
+  const reply = await fixture.alice.post(`${fixture.database.url}/backups/${backup.id}/restore`);
   const { id: operation } = await world.lastOperation();
-  return { ...stage, backup, reply, operation };
+  return { ...fixture, backup, reply, operation };
 }
 const lastEvent = async (world: World) => (await world.events()).at(-1);
 
@@ -22,9 +22,9 @@ test("a first provision gives a database its archive, its first timeline and the
   const { body } = await alice.create();
   const { id } = await world.lastOperation();
 
-  await world.activities.wantNodes(id);
+  await world.activities.setDesiredNodes(id);
   const before = await world.databaseRow(body.id);
-  await world.activities.wantNodes(id);
+  await world.activities.setDesiredNodes(id);
 
   const timelines = await timelinesOf(world, body);
   expect(timelines).toMatchObject([
@@ -32,7 +32,7 @@ test("a first provision gives a database its archive, its first timeline and the
   ]);
   expect(await world.databaseRow(body.id)).toEqual({ ...before, image: "a".repeat(64), timeline_id: timelines[0]?.id });
   const [archive] = await world.db.selectFrom("archives").selectAll().execute();
-  expect(await wantedSpec(world)).toMatchObject({
+  expect(await desiredSpec(world)).toMatchObject({
     data: { timeline: timelines[0]?.id, ordinal: 0, origin: "prepared" },
     archive: { recipient: archive?.recipient, log_seconds: 60 },
   });
@@ -40,7 +40,7 @@ test("a first provision gives a database its archive, its first timeline and the
 
 test("the first daily point is the midnight after a database became active", async () => {
   await using world = await newWorld();
-  const { database } = await staged(world);
+  const { database } = await databaseFixture(world);
 
   expect(await timelinesOf(world, database)).toMatchObject([{ next_point_at: midnightAfter(world.time.now) }]);
 });
@@ -75,8 +75,8 @@ test("the old data are kept until the new ones run, and then are given up", asyn
   const { alice, host, database, operation } = await restoring(world);
   const [old, restored] = await timelinesOf(world, database);
 
-  await world.activities.wantRestored(operation);
-  const spec = await wantedSpec(world);
+  await world.activities.setRestoredTimeline(operation);
+  const spec = await desiredSpec(world);
   expect(spec).toMatchObject({ data: { timeline: restored?.id, ordinal: 1, origin: "archive", keep: 0 } });
   await host.report(spec, "running", { timeline: restored?.id as string });
   expect(await world.checkPhase(operation, "restored")).toEqual({ state: "observed" });
@@ -89,7 +89,7 @@ test("the old data are kept until the new ones run, and then are given up", asyn
     { id: old?.id, ended_at: world.time.now, next_point_at: old?.next_point_at },
     { id: restored?.id, ended_at: null, next_point_at: midnightAfter(world.time.now) },
   ]);
-  expect((await wantedSpec(world)).data).toEqual({ timeline: restored?.id, ordinal: 1, origin: "archive" });
+  expect((await desiredSpec(world)).data).toEqual({ timeline: restored?.id, ordinal: 1, origin: "archive" });
   expect(await lastEvent(world)).toMatchObject({
     action: "database_backup_restore",
     status: "finished",
@@ -101,14 +101,14 @@ test("a host that runs, but on other data, has not restored anything", async () 
   await using world = await newWorld();
   const { alice, host, database, operation } = await restoring(world);
   const [old] = await timelinesOf(world, database);
-  await world.activities.wantRestored(operation);
-  await host.report(await wantedSpec(world), "running", { timeline: old?.id as string });
+  await world.activities.setRestoredTimeline(operation);
+  await host.report(await desiredSpec(world), "running", { timeline: old?.id as string });
 
   await world.activities.settleRestore(operation, { done: true });
 
   expect(await world.databaseRow(database.id)).toMatchObject({ timeline_id: old?.id, status: "active" });
   expect(await lastEvent(world)).toMatchObject({ status: "failed" });
-  expect((await wantedSpec(world)).data).toEqual({ timeline: old?.id, ordinal: 0, origin: "prepared" });
+  expect((await desiredSpec(world)).data).toEqual({ timeline: old?.id, ordinal: 0, origin: "prepared" });
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
 });
 
@@ -116,18 +116,18 @@ test.each(["active", "degraded", "failed"] as const)(
   "a failed restore leads back to the data and the status %s",
   async (before) => {
     await using world = await newWorld();
-    const { alice, host, database } = await staged(world);
+    const { alice, host, database } = await databaseFixture(world);
     const backup = await hasBackup(world, database);
     await world.db.updateTable("databases").set({ status: before }).execute();
     await alice.post(`${database.url}/backups/${backup.id}/restore`);
     const { id: operation } = await world.lastOperation();
     const [old, given] = await timelinesOf(world, database);
-    await world.activities.wantRestored(operation);
-    await host.report(await wantedSpec(world), "failed", { message: "recipe: a log is missing" });
+    await world.activities.setRestoredTimeline(operation);
+    await host.report(await desiredSpec(world), "failed", { message: "recipe: a log is missing" });
 
-    await world.activities.wantPrevious(operation);
-    await world.activities.wantPrevious(operation);
-    expect((await wantedSpec(world)).data).toEqual({ timeline: old?.id, ordinal: 0, origin: "prepared" });
+    await world.activities.setPreviousTimeline(operation);
+    await world.activities.setPreviousTimeline(operation);
+    expect((await desiredSpec(world)).data).toEqual({ timeline: old?.id, ordinal: 0, origin: "prepared" });
     await world.activities.settleRestore(operation, { done: false, message: "recipe: a log is missing" });
     await world.activities.settleRestore(operation, { done: true });
 
@@ -146,21 +146,21 @@ test.each(["active", "degraded", "failed"] as const)(
 test("a restore that nobody ended wants the data before it again", async () => {
   await using world = await newWorld();
   const { database, operation } = await restoring(world);
-  await world.activities.wantRestored(operation);
+  await world.activities.setRestoredTimeline(operation);
 
   await world.expire.restoreDatabase(operation);
 
-  expect((await wantedSpec(world)).data).toMatchObject({ ordinal: 0 });
+  expect((await desiredSpec(world)).data).toMatchObject({ ordinal: 0 });
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "active" });
-  expect(await world.activities.wantRestored(operation)).toBe("not wanted");
-  expect((await wantedSpec(world)).data).toMatchObject({ ordinal: 0 });
+  expect(await world.activities.setRestoredTimeline(operation)).toBe("not requested");
+  expect((await desiredSpec(world)).data).toMatchObject({ ordinal: 0 });
 });
 
 test("a second restore takes the next volume, never one that was used", async () => {
   await using world = await newWorld();
   const { alice, host, database, backup, operation } = await restoring(world);
-  await world.activities.wantRestored(operation);
-  await host.report(await wantedSpec(world), "failed");
+  await world.activities.setRestoredTimeline(operation);
+  await host.report(await desiredSpec(world), "failed");
   await world.activities.settleRestore(operation, { done: false });
 
   await alice.post(`${database.url}/backups/${backup.id}/restore`);
@@ -170,22 +170,22 @@ test("a second restore takes the next volume, never one that was used", async ()
 
 test("what was written until the restore is shipped first, beside what is wanted", async () => {
   await using world = await newWorld();
-  const { alice, database, host } = await staged(world);
+  const { alice, database, host } = await databaseFixture(world);
   const backup = await hasBackup(world, database);
-  const before = await wantedSpec(world);
+  const before = await desiredSpec(world);
   await host.report(before, "running");
   await alice.post(`${database.url}/backups/${backup.id}/restore`);
   const { id: operation } = await world.lastOperation();
 
-  expect(await world.activities.shipOwn(operation)).toBe("wanted");
-  expect(await world.activities.shipOwn(operation)).toBe("wanted");
+  expect(await world.activities.shipOwn(operation)).toBe("requested");
+  expect(await world.activities.shipOwn(operation)).toBe("requested");
 
-  const { jobs, ...rest } = await wantedSpec(world);
+  const { tasks, ...rest } = await desiredSpec(world);
   expect(rest).toEqual({ ...before, generation: before.generation + 1 });
-  expect(jobs).toEqual([{ id: expect.anything(), kind: "ship" }]);
+  expect(tasks).toEqual([{ id: expect.anything(), kind: "ship" }]);
   expect(await world.checkPhase(operation, "ship")).toEqual({ state: "pending" });
-  await host.report(await wantedSpec(world), "running", {
-    jobs: [{ id: jobs?.[0]?.id as string, state: "done", percent: 100 }],
+  await host.report(await desiredSpec(world), "running", {
+    tasks: [{ id: tasks?.[0]?.id as string, state: "done", percent: 100 }],
   });
   expect(await world.checkPhase(operation, "ship")).toEqual({ state: "observed" });
 });
@@ -194,30 +194,30 @@ test("a host that is away is not waited for", async () => {
   await using world = await newWorld();
   const { operation } = await restoring(world);
 
-  expect(await world.activities.shipOwn(operation)).toBe("not wanted");
+  expect(await world.activities.shipOwn(operation)).toBe("not requested");
 });
 
 test("a database that its host has lost can be restored; a failure makes nobody begin an empty one", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
+  const { alice, host, database } = await databaseFixture(world);
   const backup = await hasBackup(world, database);
-  await world.db.updateTable("nodes").set({ wanted: null }).execute();
+  await world.db.updateTable("nodes").set({ desired_spec: null }).execute();
   await alice.post(`${database.url}/backups/${backup.id}/restore`);
   const { id: operation } = await world.lastOperation();
 
-  await world.activities.wantRestored(operation);
-  const { data } = await wantedSpec(world);
+  await world.activities.setRestoredTimeline(operation);
+  const { data } = await desiredSpec(world);
   expect(data).toMatchObject({ ordinal: 1, origin: "archive" });
   expect(data).not.toHaveProperty("keep");
-  await host.report(await wantedSpec(world), "failed");
+  await host.report(await desiredSpec(world), "failed");
   await world.activities.settleRestore(operation, { done: false });
 
-  expect(await wantedSpec(world)).toBeNull();
+  expect(await desiredSpec(world)).toBeNull();
 });
 
 test("another database's backup is not found, and nothing is recorded", async () => {
   await using world = await newWorld();
-  const { alice, host, database } = await staged(world);
+  const { alice, host, database } = await databaseFixture(world);
   const other = await activeDatabase(world, alice, host);
   const backup = await hasBackup(world, other);
   const events = await world.events();
@@ -231,7 +231,7 @@ test("another database's backup is not found, and nothing is recorded", async ()
 
 test("a database that no host could take has nothing to restore into, and is told so", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
   const backup = await hasBackup(world, database);
   await world.db.updateTable("databases").set({ status: "failed" }).execute();
   await world.db.updateTable("nodes").set({ released_at: world.time.now }).execute();
@@ -260,9 +260,9 @@ test("while it is restored, nothing else is done with it", async () => {
 
 test("the progress that its owner sees never falls, whichever phase its host works on and however often it begins again", async () => {
   await using world = await newWorld();
-  const { alice, database, host } = await staged(world);
+  const { alice, database, host } = await databaseFixture(world);
   const backup = await hasBackup(world, database);
-  const before = await wantedSpec(world);
+  const before = await desiredSpec(world);
   await host.report(before, "running");
   await alice.post(`${database.url}/backups/${backup.id}/restore`);
   const { id: operation } = await world.lastOperation();
@@ -271,7 +271,7 @@ test("the progress that its owner sees never falls, whichever phase its host wor
     const { body } = await alice.get<{ data: { percent_complete: number | null }[] }>("/v4/account/events");
     seen.push(body.data[0]?.percent_complete ?? null);
   };
-  const says = async (...report: Parameters<typeof host.report>) => {
+  const reports = async (...report: Parameters<typeof host.report>) => {
     await host.report(...report);
     await see();
   };
@@ -279,18 +279,18 @@ test("the progress that its owner sees never falls, whichever phase its host wor
   await see();
   await world.activities.shipOwn(operation);
   // The host has not read it yet: it runs as before.
-  await says(before, "running");
-  const shipping = await wantedSpec(world);
-  const job = { id: shipping.jobs?.[0]?.id as string, state: "working" as const };
-  await says(shipping, "running", { jobs: [{ ...job, percent: 50 }] });
-  await says(shipping, "running", { jobs: [{ ...job, state: "done", percent: 100 }] });
-  await world.activities.wantRestored(operation);
-  await says(shipping, "running", { jobs: [{ ...job, state: "done", percent: 100 }] });
-  const restored = await wantedSpec(world);
-  for (const percent of [5, 45, 92]) await says(restored, "working", { percent });
+  await reports(before, "running");
+  const shipping = await desiredSpec(world);
+  const job = { id: shipping.tasks?.[0]?.id as string, state: "working" as const };
+  await reports(shipping, "running", { tasks: [{ ...job, percent: 50 }] });
+  await reports(shipping, "running", { tasks: [{ ...job, state: "done", percent: 100 }] });
+  await world.activities.setRestoredTimeline(operation);
+  await reports(shipping, "running", { tasks: [{ ...job, state: "done", percent: 100 }] });
+  const restored = await desiredSpec(world);
+  for (const percent of [5, 45, 92]) await reports(restored, "working", { percent });
   // A second try begins at the first step, and then the server is made from the new data, by other steps.
-  for (const percent of [0, 5, 65]) await says(restored, "working", { percent });
-  await says(restored, "running", { timeline: restored.data?.timeline as string });
+  for (const percent of [0, 5, 65]) await reports(restored, "working", { percent });
+  await reports(restored, "running", { timeline: restored.data?.timeline as string });
   await world.activities.settleRestore(operation, { done: true });
   await see();
 

@@ -5,14 +5,14 @@ import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import { findBackup } from "../backups/backup-store.ts";
-import { findLeader } from "../clusters/leaders/leader-store.ts";
+import { findPrimary } from "../clusters/async-primary/primary-store.ts";
 import { requireActionAllowed, statusDuring } from "../database.ts";
 import { lockDatabase, saveDatabase } from "../database-store.ts";
 import { openWork } from "../open-work.ts";
-import { beginTimeline } from "../timeline-store.ts";
-import { areThere } from "../want-specs.ts";
+import { insertTimeline } from "../timeline-store.ts";
+import { areThere } from "../desired-specs.ts";
 import type { RestoreInput } from "./restore-input.ts";
 
 export type RestoreDeps = { db: Db; clock: Clock; nudgeRelay: () => void; restoreDeadlineSeconds: number };
@@ -25,11 +25,11 @@ export async function restoreDatabase(
   deps: RestoreDeps,
   by: Principal,
   { instanceId, backupId }: { instanceId: number; backupId: number },
-  once: Once,
+  idempotency: Idempotency,
 ): Promise<Record<string, never>> {
   const { db, clock } = deps;
   await transact(db, "api.restoreMysqlBackup", async (tx) => {
-    await once.claim(tx);
+    await idempotency.claim(tx);
     const now = clock();
     const database = await lockDatabase(tx, by.accountId, instanceId);
     if (database.deleted_at !== null) throw notFound();
@@ -43,7 +43,7 @@ export async function restoreDatabase(
       backup.copy_id === null
         ? { parent: backup.timeline_id, until: backup.point_at }
         : { parent: backup.timeline_id, copy: backup.copy_id };
-    await beginTimeline(tx, database, { id: timeline, from, at: now });
+    await insertTimeline(tx, database, { id: timeline, from, at: now });
     await saveDatabase(tx, by.accountId, instanceId, { status: statusDuring("restore"), updated_at: now });
     await openWork(tx, database, {
       kind: "restoreDatabase",
@@ -53,7 +53,7 @@ export async function restoreDatabase(
         previous: database.timeline_id,
         before: database.status,
         lost: !areThere(nodes),
-        leader: (await findLeader(tx, database))?.node,
+        primary: (await findPrimary(tx, database))?.node,
       } satisfies RestoreInput,
       audited: "restore_database",
       detail: { backup: backupId, label: backup.label },
@@ -62,7 +62,7 @@ export async function restoreDatabase(
       at: now,
       deadlineSeconds: deps.restoreDeadlineSeconds,
     });
-    await once.keep(tx, {});
+    await idempotency.keep(tx, {});
   });
   deps.nudgeRelay();
   return {};

@@ -12,7 +12,7 @@ export type RestoreInput = {
   /** Its host has lost the database: there is nothing to go back to. */
   lost: boolean;
   /** The node that led an asynchronous cluster then. */
-  leader?: string | undefined;
+  primary?: string | undefined;
 };
 
 export const restoreInput = ({ input }: OperationRow): RestoreInput => input as RestoreInput;

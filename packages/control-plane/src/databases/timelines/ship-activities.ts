@@ -1,5 +1,5 @@
 import { toTimestamp } from "@moorage/contract";
-import type { UntimedSpec, Wanted } from "#fleet/index.ts";
+import type { UntimedSpec, HostsToWake } from "#fleet/index.ts";
 import { findOperation, type OperationRow } from "#operations/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { ActivityDeps } from "../activities.ts";
@@ -7,9 +7,9 @@ import { loadHistory } from "../archive/history-store.ts";
 import { NotRestorable, planRestore } from "../archive/recipe.ts";
 import { lockDatabase } from "../database-store.ts";
 import { findTimeline, type TimelineRow } from "../timeline-store.ts";
-import { wakeHosts } from "../want-specs.ts";
+import { wakeHosts } from "../desired-specs.ts";
 import { forkOf } from "./fork-input.ts";
-import { wantShipped, withoutGate } from "./ship.ts";
+import { requestShip, withoutFirewall } from "./ship.ts";
 
 /** Hosts whose clocks are further off are alarmed. */
 const CLOCKS_DIFFER_MS = 2_000;
@@ -19,20 +19,20 @@ export const createShipActivities = ({ db, clock }: Pick<ActivityDeps, "db" | "c
   const ship = async (
     operationId: number,
     changed?: (spec: UntimedSpec) => UntimedSpec,
-  ): Promise<"wanted" | "not wanted"> => {
-    const wanted = await db.transaction().execute(async (tx) => {
+  ): Promise<"requested" | "not requested"> => {
+    const toWake = await db.transaction().execute(async (tx) => {
       const { account_id, entity_id } = await findOperation(tx, operationId);
       const database = await lockDatabase(tx, account_id, entity_id);
       // Asked under the row's lock: what was given up meanwhile must not be wanted.
       const { settled_at } = await findOperation(tx, operationId);
-      return settled_at === null ? wantShipped(tx, operationId, database, clock(), changed) : undefined;
+      return settled_at === null ? requestShip(tx, operationId, database, clock(), changed) : undefined;
     });
-    return tell(wanted);
+    return wakeIfRequested(toWake);
   };
-  const tell = async (wanted: Wanted | undefined): Promise<"wanted" | "not wanted"> => {
-    if (wanted === undefined) return "not wanted";
-    await wakeHosts(db, wanted);
-    return "wanted";
+  const wakeIfRequested = async (toWake: HostsToWake | undefined): Promise<"requested" | "not requested"> => {
+    if (toWake === undefined) return "not requested";
+    await wakeHosts(db, toWake);
+    return "requested";
   };
 
   return {
@@ -40,14 +40,14 @@ export const createShipActivities = ({ db, clock }: Pick<ActivityDeps, "db" | "c
     shipOwn: (operationId: number) => ship(operationId),
 
     /** The same for one that goes, and nobody gets in any more: nothing is written that would not be in the archive. */
-    shipLast: (operationId: number) => ship(operationId, withoutGate),
+    shipLast: (operationId: number) => ship(operationId, withoutFirewall),
 
     /**
-     * What a fork's source has. "archived": the point is in the archive already. "not wanted": there is nobody to ask
+     * What a fork's source has. "archived": the point is in the archive already. "not requested": there is nobody to ask
      * for more. "too soon": by its host's clock the point may still lie ahead.
      */
-    shipSource: async (operationId: number): Promise<"wanted" | "not wanted" | "archived" | "too soon"> => {
-      const wanted = await db.transaction().execute(async (tx) => {
+    shipSource: async (operationId: number): Promise<"requested" | "not requested" | "archived" | "too soon"> => {
+      const outcome = await db.transaction().execute(async (tx) => {
         const operation = await findOperation(tx, operationId);
         const { timeline, until } = await pointOf(tx, operation);
         if (until !== undefined && timeline.archived_through >= until) return "archived";
@@ -55,9 +55,9 @@ export const createShipActivities = ({ db, clock }: Pick<ActivityDeps, "db" | "c
         const source = await lockDatabase(tx, operation.account_id, timeline.database_id);
         // A timeline that the source has left gets nothing new.
         if (source.deleted_at !== null || source.timeline_id !== timeline.id) return undefined;
-        return wantShipped(tx, operationId, source, clock());
+        return requestShip(tx, operationId, source, clock());
       });
-      return typeof wanted === "string" ? wanted : tell(wanted);
+      return typeof outcome === "string" ? outcome : wakeIfRequested(outcome);
     },
 
     /** Why a fork's point cannot be made, if it cannot. `shipped`: the source did archive all that it had. */

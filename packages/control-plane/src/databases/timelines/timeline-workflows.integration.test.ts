@@ -1,7 +1,7 @@
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { databaseOnAgent, until, untilSettled } from "#testing/database-on-agent.ts";
-import { hasBackup, timelinesOf } from "#testing/past.ts";
+import { hasBackup, timelinesOf } from "#testing/archive-records.ts";
 import { startTemporal, type Temporal } from "#testing/temporal.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
@@ -12,18 +12,18 @@ beforeAll(async () => {
 afterAll(() => temporal[Symbol.asyncDispose]());
 
 /** One active database on a host whose agent does what it is told, or says otherwise, while workflows run. */
-async function staged(world: World, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
-  const stage = await databaseOnAgent(world, temporal, otherwise);
-  await stage.work();
-  return stage;
+async function createFixture(world: World, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
+  const fixture = await databaseOnAgent(world, temporal, otherwise);
+  await fixture.work();
+  return fixture;
 }
 const lastEvent = async (world: World) => (await world.events()).at(-1);
 const isRestored = ({ data }: NodeSpec): boolean => data?.origin === "archive";
 
 test("a restore ships what there is, switches to the new timeline and gives up the old one", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const { alice, database, specOf } = stage;
+  await using fixture = await createFixture(world);
+  const { alice, database, specOf } = fixture;
   const backup = await hasBackup(world, database);
   world.time.now = new Date(world.time.now.getTime() + 60_000);
 
@@ -40,10 +40,10 @@ test("a restore ships what there is, switches to the new timeline and gives up t
 
 test("a restore that its host cannot make ends on the data before it, there too", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world, (spec) =>
+  await using fixture = await createFixture(world, (spec) =>
     isRestored(spec) ? { state: "failed", message: "recipe: a log is missing" } : {},
   );
-  const { alice, database, specOf } = stage;
+  const { alice, database, specOf } = fixture;
   const backup = await hasBackup(world, database);
 
   await alice.post(`${database.url}/backups/${backup.id}/restore`);
@@ -61,8 +61,8 @@ test("a restore that its host cannot make ends on the data before it, there too"
 
 test("a fork is made from what its source has just archived", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const { alice, database, specOf } = stage;
+  await using fixture = await createFixture(world);
+  const { alice, database, specOf } = fixture;
   world.time.now = new Date(world.time.now.getTime() + 20_000);
 
   const { body: fork } = await alice.create({ fork: { source: database.id } });
@@ -72,15 +72,15 @@ test("a fork is made from what its source has just archived", async () => {
   const [parent] = await timelinesOf(world, database);
   expect(await timelinesOf(world, fork)).toMatchObject([{ parent_id: parent?.id, parent_until: world.time.now }]);
   expect(specOf(fork.id).data).toMatchObject({ ordinal: 0, origin: "archive" });
-  expect(specOf(database.id)).toMatchObject({ jobs: [{ kind: "ship" }], data: { timeline: parent?.id } });
+  expect(specOf(database.id)).toMatchObject({ tasks: [{ kind: "ship" }], data: { timeline: parent?.id } });
 });
 
 test("a fork whose source cannot archive its newest data fails, and says what can be forked", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world, ({ jobs = [] }) => ({
-    jobs: jobs.map(({ id }) => ({ id, state: "failed", percent: 0, message: "the object store is away" })),
+  await using fixture = await createFixture(world, ({ tasks = [] }) => ({
+    tasks: tasks.map(({ id }) => ({ id, state: "failed", percent: 0, message: "the object store is away" })),
   }));
-  const { alice, database } = stage;
+  const { alice, database } = fixture;
 
   const { body: fork } = await alice.create({ fork: { source: database.id } });
   await untilSettled(world);
@@ -96,8 +96,8 @@ test("a fork whose source cannot archive its newest data fails, and says what ca
 
 test("a deletion ships what there is before the hosts remove it", async () => {
   await using world = await newWorld();
-  await using stage = await staged(world);
-  const { alice, database } = stage;
+  await using fixture = await createFixture(world);
+  const { alice, database } = fixture;
   world.time.now = new Date(world.time.now.getTime() + 20_000);
 
   await alice.delete(database.url);

@@ -11,7 +11,7 @@ import { usageOf } from "../create-database.ts";
 import { initialStatus } from "../database.ts";
 import { type DatabaseRow, saveDatabase } from "../database-store.ts";
 import { entityOf } from "../entity.ts";
-import { beginTimeline, endTimeline, findTimeline } from "../timeline-store.ts";
+import { insertTimeline, endTimeline, findTimeline } from "../timeline-store.ts";
 
 type Undeleted = Pick<DatabaseRow, "id" | "account_id" | "label" | "status"> & { data_until: string | null };
 
@@ -30,10 +30,10 @@ export async function undeleteDatabase(
   const last = await requireUndeletable(tx, database, at);
 
   const timeline = randomUUID();
-  await beginTimeline(tx, database, { id: timeline, from: { parent: last.id, until: last.archived_through }, at });
+  await insertTimeline(tx, database, { id: timeline, from: { parent: last.id, until: last.archived_through }, at });
   await endTimeline(tx, last.id, at);
   const undeleted = await saveDatabase(tx, database.account_id, id, {
-    ...{ deleted_at: null, purge_at: null, named_at: null, port: null, updated_at: at },
+    ...{ deleted_at: null, purge_at: null, dns_published_at: null, port: null, updated_at: at },
     // As a new one: it runs, in the newest image.
     ...{ status: initialStatus, powered: true, image: null, patch_due_at: null, timeline_id: timeline },
   });

@@ -1,26 +1,26 @@
 import { expect, test } from "vitest";
-import { INSTANCES, staged, wantedSpec } from "#testing/active-database.ts";
-import { archivedThrough, hasBackup, later, timelinesOf } from "#testing/past.ts";
+import { INSTANCES, databaseFixture, desiredSpec } from "#testing/active-database.ts";
+import { archivedThrough, hasBackup, later, timelinesOf } from "#testing/archive-records.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 const DAY = 86_400;
 
 async function finishDeletion(world: World, host: Awaited<ReturnType<World["host"]>>): Promise<void> {
   const { id } = await world.lastOperation();
-  await world.activities.wantTombstones(id);
-  await host.report(await wantedSpec(world), "gone");
+  await world.activities.setTombstones(id);
+  await host.report(await desiredSpec(world), "gone");
   await world.activities.settleDelete(id, { done: true });
 }
 
 /** Made, archived, deleted, and gone from its host. */
 async function deleted(world: World) {
-  const stage = await staged(world);
-  await archivedThrough(world, stage.database);
+  const fixture = await databaseFixture(world);
+  await archivedThrough(world, fixture.database);
   later(world, 5);
-  await stage.alice.delete(stage.database.url);
-  await finishDeletion(world, stage.host);
-  const undelete = () => world.operator.post(`/admin/databases/${stage.database.id}/undelete`, {});
-  return { ...stage, undelete };
+  await fixture.alice.delete(fixture.database.url);
+  await finishDeletion(world, fixture.host);
+  const undelete = () => world.operator.post(`/admin/databases/${fixture.database.id}/undelete`, {});
+  return { ...fixture, undelete };
 }
 
 test("a deletion keeps what was archived for the days of the undelete, and makes no more points", async () => {
@@ -51,16 +51,16 @@ test("with no days to keep, everything may be purged at once", async () => {
 
 test("before its hosts remove it, nobody gets in any more and what it has is shipped", async () => {
   await using world = await newWorld();
-  const { alice, database, host } = await staged(world);
-  await host.report(await wantedSpec(world), "running");
+  const { alice, database, host } = await databaseFixture(world);
+  await host.report(await desiredSpec(world), "running");
   await alice.delete(database.url);
   const { id: operation } = await world.lastOperation();
 
-  expect(await world.activities.shipLast(operation)).toBe("wanted");
+  expect(await world.activities.shipLast(operation)).toBe("requested");
 
-  const spec = await wantedSpec(world);
-  expect(spec).toMatchObject({ jobs: [{ kind: "ship" }] });
-  expect(spec).not.toHaveProperty("gate");
+  const spec = await desiredSpec(world);
+  expect(spec).toMatchObject({ tasks: [{ kind: "ship" }] });
+  expect(spec).not.toHaveProperty("firewall");
   expect(spec).not.toHaveProperty("tombstone");
 });
 
@@ -74,9 +74,9 @@ test("an undelete brings back id, label and password, on new nodes, with the las
   expect(await undelete()).toMatchObject({ status: 200, body: { label: database.label, status: "provisioning" } });
   expect((await alice.get(database.url)).body).toMatchObject({ status: "provisioning", label: database.label });
   const { id: operation } = await world.lastOperation();
-  await world.activities.wantNodes(operation);
+  await world.activities.setDesiredNodes(operation);
   const [ended, own] = await timelinesOf(world, database);
-  const spec = await wantedSpec(world);
+  const spec = await desiredSpec(world);
   expect(spec.node).not.toBe(before?.id);
   expect(spec).toMatchObject({
     data: { timeline: own?.id, ordinal: 1, origin: "archive" },
@@ -85,7 +85,7 @@ test("an undelete brings back id, label and password, on new nodes, with the las
   expect(own).toMatchObject({ parent_id: last?.id, parent_until: last?.archived_through });
   expect(ended).toMatchObject({ ended_at: world.time.now });
   await host.report(spec, "running", { timeline: own?.id as string });
-  await world.activities.settleProvision(operation, { done: true, named: true });
+  await world.activities.settleProvision(operation, { done: true, dnsPublished: true });
 
   expect((await alice.get(database.url)).body).toMatchObject({ id: database.id, status: "active" });
   expect(await world.account(alice.accountId)).toMatchObject({ databases: 1, nodes: 1, memory_mb: 1024 });
@@ -95,7 +95,7 @@ test("an undelete brings back id, label and password, on new nodes, with the las
 
 test("a backup from before the deletion is there again", async () => {
   await using world = await newWorld();
-  const { alice, database, host } = await staged(world);
+  const { alice, database, host } = await databaseFixture(world);
   const backup = await hasBackup(world, database);
   await alice.delete(database.url);
   await finishDeletion(world, host);
@@ -108,18 +108,18 @@ test("a backup from before the deletion is there again", async () => {
 
 test("what stands in the way of an undelete is said, and nothing changes", async () => {
   await using world = await newWorld();
-  const { alice, database, host } = await staged(world);
+  const { alice, database, host } = await databaseFixture(world);
   const undelete = () =>
     world.operator.post<{ errors: { reason: string }[] }>(`/admin/databases/${database.id}/undelete`, {});
   const reason = async () => (await undelete()).body.errors[0]?.reason;
   await alice.delete(database.url);
   expect(await reason()).toContain("still under way");
   const { id: operation } = await world.lastOperation();
-  await world.activities.wantTombstones(operation);
+  await world.activities.setTombstones(operation);
   await world.expire.deleteDatabase(operation);
   expect(await reason()).toContain("A host has not removed");
-  await host.report(await wantedSpec(world), "gone");
-  await world.releaseChore();
+  await host.report(await desiredSpec(world), "gone");
+  await world.releaseJob();
   const { body: other } = await alice.create({ label: database.label });
   expect(await reason()).toContain(`taken by database ${other.id}`);
   await world.db.updateTable("databases").set({ label: "another" }).where("id", "=", other.id).execute();

@@ -1,9 +1,9 @@
 import { proxyLocalActivities } from "@temporalio/workflow";
-import { untilObserved } from "#fleet/workflows/until-observed.ts";
+import { waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
 import type { BackupActivities } from "../backups/backup-activities.ts";
 
-const { wantCopy, settleBackup } = proxyLocalActivities<BackupActivities>({ startToCloseTimeout: "5 seconds" });
+const { requestCopy, settleBackup } = proxyLocalActivities<BackupActivities>({ startToCloseTimeout: "5 seconds" });
 
 const refusals = {
   "not there": "its host lost this database when the control plane was restored. Ask the operator.",
@@ -13,9 +13,9 @@ const refusals = {
 /** backing_up → active, with one more backup when its host has stored a whole copy, else with the reason. */
 export async function backUpDatabase(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
-  const wanted = await wantCopy(operationId);
-  if (wanted !== "wanted") return settleBackup(operationId, { done: false, message: refusals[wanted] });
-  const outcome = await untilObserved(input, "copy");
+  const requested = await requestCopy(operationId);
+  if (requested !== "requested") return settleBackup(operationId, { done: false, message: refusals[requested] });
+  const outcome = await waitForPhase(input, "copy");
   if (outcome.state === "observed") return settleBackup(operationId, { done: true });
   return settleBackup(operationId, {
     done: false,

@@ -1,5 +1,5 @@
 import { proxyLocalActivities, sleep } from "@temporalio/workflow";
-import { untilObserved } from "#fleet/workflows/until-observed.ts";
+import { waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
 import type { DatabaseActivities } from "../activities.ts";
 import type { ShipActivities } from "../timelines/ship-activities.ts";
@@ -13,12 +13,12 @@ const { shipSource, whyNotForkable, settleProvision } = proxyLocalActivities<Shi
 /** provisioning → active like any other database, once the point of its source is in the archive. */
 export async function forkDatabase(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
-  let asked = await shipSource(operationId);
-  while (asked === "too soon") {
+  let requested = await shipSource(operationId);
+  while (requested === "too soon") {
     await sleep("1 second");
-    asked = await shipSource(operationId);
+    requested = await shipSource(operationId);
   }
-  const outcome = asked === "wanted" ? await untilObserved(within(input, SHIP_MS), "ship") : undefined;
+  const outcome = requested === "requested" ? await waitForPhase(within(input, SHIP_MS), "ship") : undefined;
   const message = await whyNotForkable(operationId, outcome?.state === "observed");
   if (message !== undefined) return settleProvision(operationId, { done: false, message });
   return provisionDatabase(input);

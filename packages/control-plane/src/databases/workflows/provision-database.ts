@@ -1,27 +1,29 @@
-import { patched, proxyLocalActivities } from "@temporalio/workflow";
-import { untilObserved } from "#fleet/workflows/until-observed.ts";
+import { proxyLocalActivities } from "@temporalio/workflow";
+import { waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
 import type { DatabaseActivities } from "../activities.ts";
-import { whyNotFormed } from "./form-group.ts";
-import { nameStep } from "./name-step.ts";
+import { whyNotBootstrapped } from "./bootstrap-group.ts";
+import { dnsStep } from "./dns-step.ts";
 
-const { wantNodes, settleProvision } = proxyLocalActivities<DatabaseActivities>({ startToCloseTimeout: "5 seconds" });
+const { setDesiredNodes, settleProvision } = proxyLocalActivities<DatabaseActivities>({
+  startToCloseTimeout: "5 seconds",
+});
 
 /** provisioning → active when every node answers on its host and its names lead there, else failed with the reason. */
 export async function provisionDatabase(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
-  const wanted = await wantNodes(operationId);
-  if (wanted === "no room")
+  const requested = await setDesiredNodes(operationId);
+  if (requested === "no room")
     return settleProvision(operationId, {
       done: false,
       message:
         "No host of this region has room for this type. Choose a smaller type or another region, or ask the operator.",
     });
-  const whyStuck = wanted === "wanted in a group" ? () => whyNotFormed(input) : undefined;
-  const outcome = await untilObserved(input, "running", whyStuck);
+  const whyStuck = requested === "requested in a group" ? () => whyNotBootstrapped(input) : undefined;
+  const outcome = await waitForPhase(input, "running", whyStuck);
   if (outcome.state === "observed") {
-    if (!patched("names")) return settleProvision(operationId, { done: true });
-    if (await nameStep(input, "publishNames")) return settleProvision(operationId, { done: true, named: true });
+    if (await dnsStep(input, "publishDnsRecords"))
+      return settleProvision(operationId, { done: true, dnsPublished: true });
     return settleProvision(operationId, {
       done: false,
       message: "The name server could not be told of the database in time. Delete it and try again.",

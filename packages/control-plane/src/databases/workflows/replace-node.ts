@@ -1,11 +1,11 @@
 import { proxyLocalActivities } from "@temporalio/workflow";
-import { untilObserved } from "#fleet/workflows/until-observed.ts";
+import { waitForPhase } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
 import type { ReplaceActivities, Unreplaced } from "../clusters/health/replace-activities.ts";
 import type { Settlement } from "../settle.ts";
-import { nameStep } from "./name-step.ts";
+import { dnsStep } from "./dns-step.ts";
 
-const { placeReplacement, buryReplaced, whyStuck, settleReplacing } = proxyLocalActivities<ReplaceActivities>({
+const { placeReplacement, tombstoneReplaced, whyStuck, settleReplacing } = proxyLocalActivities<ReplaceActivities>({
   startToCloseTimeout: "5 seconds",
 });
 
@@ -20,16 +20,16 @@ const unreplaced: Record<Unreplaced, Settlement> = {
 /** degraded; when it has ended, the cluster's health says what the database is. */
 export async function replaceNode(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
-  const wanted = await placeReplacement(operationId);
-  if (wanted !== "wanted") return settleReplacing(operationId, unreplaced[wanted]);
-  await buryReplaced(operationId);
-  const outcome = await untilObserved(input, "replace", () => whyStuck(operationId));
+  const placed = await placeReplacement(operationId);
+  if (placed !== "placed") return settleReplacing(operationId, unreplaced[placed]);
+  await tombstoneReplaced(operationId);
+  const outcome = await waitForPhase(input, "replace", () => whyStuck(operationId));
   if (outcome.state === "late") return settleReplacing(operationId, failed("the new one was not ready in time."));
   if (outcome.state === "failed") return settleReplacing(operationId, failed(outcome.message));
   // Clients that still try the old host's address find the others; this only spares them the try.
-  const named = await nameStep(input, "publishNames");
+  const isPublished = await dnsStep(input, "publishDnsRecords");
   return settleReplacing(
     operationId,
-    named ? { done: true } : { done: true, message: "The name server has not been told of the new node yet." },
+    isPublished ? { done: true } : { done: true, message: "The name server has not been told of the new node yet." },
   );
 }

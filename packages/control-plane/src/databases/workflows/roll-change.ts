@@ -1,13 +1,13 @@
 import { proxyLocalActivities, sleep } from "@temporalio/workflow";
-import { untilTold } from "#fleet/workflows/until-observed.ts";
+import { pollUntil } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
 import type { ChangeActivities } from "../change-activities.ts";
 import { switchPrimary } from "./switch-primary.ts";
 
-const { rollOn, settleChange } = proxyLocalActivities<ChangeActivities>({ startToCloseTimeout: "5 seconds" });
+const { advanceRoll, settleChange } = proxyLocalActivities<ChangeActivities>({ startToCloseTimeout: "5 seconds" });
 
 /** When it is over is in the rows: there is more time for the way back. */
-const ROWS_SAY = { deadlineAt: "9999-12-31T00:00:00Z" };
+const NO_DEADLINE = { deadlineAt: "9999-12-31T00:00:00Z" };
 /** So long a switchover has, and so long after one that was refused the next is tried: a backlog shrinks by itself. */
 const SWITCH_MS = 60_000;
 const TRY_AGAIN_MS = 5000;
@@ -15,8 +15,8 @@ const TRY_AGAIN_MS = 5000;
 /** A change of three nodes, one at a time. What comes next is decided from the rows at each step, never from memory. */
 export async function rollChange({ operationId }: WorkflowInput): Promise<void> {
   for (;;) {
-    const rolled = await untilTold(ROWS_SAY, async () => {
-      const step = await rollOn(operationId);
+    const rolled = await pollUntil(NO_DEADLINE, async () => {
+      const step = await advanceRoll(operationId);
       return step.next === "wait" ? undefined : step;
     });
     if (rolled?.next === "settle") return settleChange(operationId, rolled.settlement);

@@ -1,10 +1,10 @@
 import { proxyLocalActivities } from "@temporalio/workflow";
-import { untilTold } from "#fleet/workflows/until-observed.ts";
+import { pollUntil } from "#fleet/workflows/wait-for-phase.ts";
 import type { WorkflowInput } from "#operations/workflow-id.ts";
 import type { SwitchActivities } from "../clusters/health/switch-activities.ts";
 import { within } from "./within.ts";
 
-const { wantLead, checkLead, endLead, settleSwitchover } = proxyLocalActivities<SwitchActivities>({
+const { requestPrimary, checkPrimary, endPrimaryRequest, settleSwitchover } = proxyLocalActivities<SwitchActivities>({
   startToCloseTimeout: "5 seconds",
 });
 
@@ -19,13 +19,13 @@ export async function switchPrimary(input: WorkflowInput, phase: string): Promis
 /** Why nobody else leads; undefined: somebody does. */
 async function tryToSwitch(input: WorkflowInput, phase: string): Promise<string | undefined> {
   const { operationId } = input;
-  const wanted = await wantLead(operationId, phase);
-  if (wanted.state === "refused") return wanted.why;
-  const leads = await untilTold(endOf(input, wanted.withinMs), async () =>
-    (await checkLead(operationId, phase)) ? true : undefined,
+  const request = await requestPrimary(operationId, phase);
+  if (request.state === "refused") return request.why;
+  const isPrimary = await pollUntil(endOf(input, request.withinMs), async () =>
+    (await checkPrimary(operationId, phase)) ? true : undefined,
   );
-  await endLead(operationId, phase);
-  return leads === true ? undefined : "its nodes did not agree on it in time.";
+  await endPrimaryRequest(operationId, phase);
+  return isPrimary === true ? undefined : "its nodes did not agree on it in time.";
 }
 
 const endOf = (input: WorkflowInput, ms: number | undefined): WorkflowInput =>

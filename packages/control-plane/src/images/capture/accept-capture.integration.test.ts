@@ -1,6 +1,6 @@
 import type { Image } from "@moorage/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { captureStage } from "#testing/capture-stage.ts";
+import { captureFixture } from "#testing/capture-fixture.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import type { World } from "#testing/world.ts";
 
@@ -18,7 +18,7 @@ const grantOn = ({ db }: World, { accountId, userId }: Person, id: number, type:
     .insertInto("entity_grants")
     .values({ account_id: accountId, user_id: userId, entity_type: type, entity_id: id, permission: "read_only" })
     .execute();
-const giveAddImages = ({ db }: World, { userId }: Person) =>
+const grantAddImages = ({ db }: World, { userId }: Person) =>
   db
     .updateTable("users")
     .set({ global_grants: JSON.stringify({ add_images: true }) })
@@ -35,8 +35,8 @@ const notADisk = {
 };
 
 test("a capture needs both scopes, and is told which one is missing", async () => {
-  await using stage = await captureStage(store);
-  const { world, alice, own } = stage;
+  await using fixture = await captureFixture(store);
+  const { world, alice, own } = fixture;
   const ask = async (...scopes: string[]) =>
     (await world.colleague(alice.accountId, { scopes })).post(IMAGES, { disk_id: own.id });
 
@@ -49,34 +49,34 @@ test("a capture needs both scopes, and is told which one is missing", async () =
 });
 
 test("another account's disk is as one that does not exist", async () => {
-  await using stage = await captureStage(store);
-  const bob = await stage.world.customer();
-  const foreign = await stage.disk(bob);
+  await using fixture = await captureFixture(store);
+  const bob = await fixture.world.customer();
+  const foreign = await fixture.disk(bob);
 
-  const replies = [await stage.capture(foreign.id), await stage.capture(999_999)];
+  const replies = [await fixture.capture(foreign.id), await fixture.capture(999_999)];
 
   for (const reply of replies) expect(reply).toMatchObject(notADisk);
   expect(replies[0]?.body).toEqual(replies[1]?.body);
-  await nothingBegan(stage.world);
+  await nothingBegan(fixture.world);
 });
 
 test("a disk that was removed, or handed over with its instance, is not its former owner's to capture", async () => {
-  await using stage = await captureStage(store);
-  const { world, own, alice } = stage;
+  await using fixture = await captureFixture(store);
+  const { world, own, alice } = fixture;
   const bob = await world.customer();
-  const removed = await stage.disk(alice);
+  const removed = await fixture.disk(alice);
   await world.operator.post(`/admin/disks/${removed.id}/remove`, {});
-  expect(await stage.capture(removed.id)).toMatchObject(notADisk);
+  expect(await fixture.capture(removed.id)).toMatchObject(notADisk);
 
   await world.db.updateTable("computes").set({ account_id: bob.accountId }).where("id", "=", own.compute.id).execute();
 
-  expect(await stage.capture(own.id)).toMatchObject(notADisk);
+  expect(await fixture.capture(own.id)).toMatchObject(notADisk);
   expect((await bob.post(IMAGES, { disk_id: own.id })).status).toBe(200);
 });
 
 test("a restricted user needs add_images and the disk's instance, and may use what they made", async () => {
-  await using stage = await captureStage(store);
-  const { world, alice, own } = stage;
+  await using fixture = await captureFixture(store);
+  const { world, alice, own } = fixture;
   const rob = await world.colleague(alice.accountId, { restricted: true });
   const ask = () => rob.post<Image>(IMAGES, { disk_id: own.id });
 
@@ -85,7 +85,7 @@ test("a restricted user needs add_images and the disk's instance, and may use wh
     status: 403,
     body: { errors: [{ reason: expect.stringContaining("add_images") }] },
   });
-  await giveAddImages(world, rob);
+  await grantAddImages(world, rob);
   await world.db.deleteFrom("entity_grants").execute();
   expect(await ask()).toMatchObject(notADisk);
   await nothingBegan(world);
@@ -97,73 +97,73 @@ test("a restricted user needs add_images and the disk's instance, and may use wh
 });
 
 test("of a disk's filesystems swap and initrd are no image", async () => {
-  await using stage = await captureStage(store);
+  await using fixture = await captureFixture(store);
   for (const filesystem of ["swap", "initrd"]) {
-    const { id } = await stage.disk(stage.alice, { filesystem });
-    expect(await stage.capture(id)).toMatchObject({
+    const { id } = await fixture.disk(fixture.alice, { filesystem });
+    expect(await fixture.capture(id)).toMatchObject({
       status: 400,
       body: { errors: [{ field: "disk_id", reason: expect.stringMatching(`ext3, ext4 or raw .* has ${filesystem}`) }] },
     });
   }
-  await nothingBegan(stage.world);
+  await nothingBegan(fixture.world);
   for (const filesystem of ["ext3", "raw"]) {
-    const { id } = await stage.disk(stage.alice, { filesystem });
-    expect((await stage.capture(id)).status).toBe(200);
+    const { id } = await fixture.disk(fixture.alice, { filesystem });
+    expect((await fixture.capture(id)).status).toBe(200);
   }
 });
 
 test("a disk that nobody could read is refused, with what would help", async () => {
-  await using stage = await captureStage(store);
-  const { world, alice, host, gateway } = stage;
-  const refused = async (id: number, says: string): Promise<void> => {
-    expect(await stage.capture(id)).toMatchObject({
-      ...{ status: 400, body: { errors: [{ field: "disk_id", reason: expect.stringContaining(says) }] } },
+  await using fixture = await captureFixture(store);
+  const { world, alice, host, gateway } = fixture;
+  const refused = async (id: number, reason: string): Promise<void> => {
+    expect(await fixture.capture(id)).toMatchObject({
+      ...{ status: 400, body: { errors: [{ field: "disk_id", reason: expect.stringContaining(reason) }] } },
     });
   };
 
-  await refused((await stage.disk(alice, {}, {})).id, "not known which host");
+  await refused((await fixture.disk(alice, {}, {})).id, "not known which host");
   const silent = await gateway.enrolledHost();
-  await refused((await stage.disk(alice, {}, { host: silent.name })).id, "not in service yet");
+  await refused((await fixture.disk(alice, {}, { host: silent.name })).id, "not in service yet");
   await host.poll({ old: true });
-  await refused(stage.own.id, "too old to capture disks");
+  await refused(fixture.own.id, "too old to capture disks");
   await host.poll();
   await world.db.updateTable("hosts").set({ state: "dead" }).where("id", "=", host.id).execute();
-  await refused(stage.own.id, "out of service");
+  await refused(fixture.own.id, "out of service");
   await nothingBegan(world);
 });
 
 test("a disk that is larger than an image may be is refused by name and figure; one that just fits is not", async () => {
-  await using stage = await captureStage(store, { images: { rawMb: 100, totalMb: 150 } });
-  const disk = async (size_mb: number) => (await stage.disk(stage.alice, { size_mb })).id;
+  await using fixture = await captureFixture(store, { images: { rawMb: 100, totalMb: 150 } });
+  const disk = async (size_mb: number) => (await fixture.disk(fixture.alice, { size_mb })).id;
 
-  expect(await stage.capture(await disk(101))).toMatchObject({
+  expect(await fixture.capture(await disk(101))).toMatchObject({
     ...{ status: 400, body: { errors: [{ reason: expect.stringMatching(/100 MB uncompressed.*101 MB/) }] } },
   });
-  expect((await stage.capture(await disk(100))).status).toBe(200);
-  await stage.world.db.updateTable("images").set({ size_mb: 100 }).execute();
-  expect(await stage.capture(await disk(51))).toMatchObject({
+  expect((await fixture.capture(await disk(100))).status).toBe(200);
+  await fixture.world.db.updateTable("images").set({ size_mb: 100 }).execute();
+  expect(await fixture.capture(await disk(51))).toMatchObject({
     ...{ status: 400, body: { errors: [{ reason: expect.stringMatching(/150 MB in all.*151 MB/) }] } },
   });
-  expect((await stage.capture(await disk(50))).status).toBe(200);
+  expect((await fixture.capture(await disk(50))).status).toBe(200);
 });
 
 test("an account whose raw limit is its own gives it to the host", async () => {
-  await using stage = await captureStage(store);
-  await stage.world.db
+  await using fixture = await captureFixture(store);
+  await fixture.world.db
     .insertInto("image_limits")
-    .values({ account_id: stage.alice.accountId, images: null, total_mb: null, raw_mb: 20 })
+    .values({ account_id: fixture.alice.accountId, images: null, total_mb: null, raw_mb: 20 })
     .execute();
-  await stage.capture(stage.own.id);
+  await fixture.capture(fixture.own.id);
 
-  expect(await stage.only()).toMatchObject({ max_bytes: 20 * 1024 ** 2 });
+  expect(await fixture.only()).toMatchObject({ max_bytes: 20 * 1024 ** 2 });
 });
 
 test("a label that is not given is the disk's, cleaned and cut", async () => {
-  await using stage = await captureStage(store);
+  await using fixture = await captureFixture(store);
   const labelled = async (label: string): Promise<string> => {
-    const { id } = await stage.disk(stage.alice, { label: "x" });
-    await stage.world.db.updateTable("disks").set({ label }).where("id", "=", id).execute();
-    return (await stage.capture(id)).body.label;
+    const { id } = await fixture.disk(fixture.alice, { label: "x" });
+    await fixture.world.db.updateTable("disks").set({ label }).where("id", "=", id).execute();
+    return (await fixture.capture(id)).body.label;
   };
 
   expect(await labelled("Debian\t13\u0007 disk")).toBe("Debian 13  disk");
@@ -173,8 +173,8 @@ test("a label that is not given is the disk's, cleaned and cut", async () => {
 });
 
 test("a capture that is asked for again with its key is one capture", async () => {
-  await using stage = await captureStage(store);
-  const { world, alice, own } = stage;
+  await using fixture = await captureFixture(store);
+  const { world, alice, own } = fixture;
   const send = () =>
     world.send({
       ...{ method: "POST", url: IMAGES, payload: { disk_id: own.id } },
@@ -189,16 +189,16 @@ test("a capture that is asked for again with its key is one capture", async () =
 });
 
 test("captures and the removal of their instance at the same moment leave nothing half done", async () => {
-  await using stage = await captureStage(store);
-  const { world, own } = stage;
-  const [asked, removed] = await Promise.all([
-    stage.capture(own.id),
+  await using fixture = await captureFixture(store);
+  const { world, own } = fixture;
+  const [requested, removed] = await Promise.all([
+    fixture.capture(own.id),
     world.operator.post(`/admin/computes/${own.compute.id}/remove`, {}),
   ]);
 
   expect(removed.status).toBe(200);
   const images = await world.db.selectFrom("images").select(["type"]).orderBy("type").execute();
-  const own1 = asked.status === 200 ? [{ type: "manual" }] : [];
+  const own1 = requested.status === 200 ? [{ type: "manual" }] : [];
   expect(images).toEqual([{ type: "automatic" }, ...own1]);
   expect(await world.openOperations()).toHaveLength(images.length);
 });

@@ -5,7 +5,7 @@ import type { Tx } from "#platform/db/database.ts";
 import { notify } from "#platform/db/notifications.ts";
 import { transact } from "#platform/db/transact.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import type { ImageDeps } from "../accept-upload.ts";
 import { nextImageId } from "../image-store.ts";
 import { limitsOf } from "../limit-rules.ts";
@@ -23,11 +23,11 @@ export async function acceptCapture(
   { db, clock, images, imageStores, nudgeRelay }: CaptureDeps,
   by: Principal,
   { disk_id, label, description, cloud_init }: NewImage,
-  once: Once,
+  idempotency: Idempotency,
 ): Promise<Image> {
   const places = await imagePlaces(db, imageStores);
   const accepted = await transact(db, "api.captureImage", async (tx) => {
-    await once.claim(tx);
+    await idempotency.claim(tx);
     const at = clock();
     const { compute, disk } = await holdDisk(tx, by, disk_id);
     const { hostId } = await requireReadable(tx, compute, disk);
@@ -35,7 +35,7 @@ export async function acceptCapture(
     const id = await nextImageId(tx);
     await admitImage(tx, by, id, images, { addMb: disk.size_mb, rawMb: disk.size_mb });
     const image = await openCapture(tx, {
-      ...{ id, compute, disk, hostId, maxBytes: rawMb * MB, asked: by, at },
+      ...{ id, compute, disk, hostId, maxBytes: rawMb * MB, requestedBy: by, at },
       deadlineSeconds: images.captureDeadlineSeconds,
       image: {
         ...{ label: label ?? labelOf(disk), description: description ?? null, type: "manual", expiry: null },
@@ -43,7 +43,7 @@ export async function acceptCapture(
       },
     });
     const view = viewOfImage(image, places);
-    await once.keep(tx, view);
+    await idempotency.keep(tx, view);
     return { view, hostId };
   });
   nudgeRelay();

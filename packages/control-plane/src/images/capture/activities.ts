@@ -15,7 +15,7 @@ export type CaptureEnd = "ended" | "late" | "store away";
 
 /** The steps of a capture. Each is repeatable: it may have been done before. */
 export const createCaptureActivities = (deps: CaptureActivityDeps) => ({
-  lookAtCapture: async (operationId: number): Promise<"working" | "ended"> => {
+  checkCapture: async (operationId: number): Promise<"working" | "ended"> => {
     const work = await findCaptureWork(deps.db, operationId);
     return work !== undefined && progressOf(factsOf(work)).state === "working" ? "working" : "ended";
   },
@@ -86,7 +86,7 @@ const factsOf = (work: CaptureWork): CaptureFacts => ({
   imageIsThere: work.image_deleted_at === null,
   diskIsTheirs: work.own_disk !== null,
   host: { state: work.host_state, captures: work.host_captures ?? undefined },
-  heardSince: work.seen_at !== null && work.seen_at > work.created_at,
+  seenSince: work.seen_at !== null && work.seen_at > work.created_at,
   state: work.observed_state,
   message: work.observed_message === null ? null : forTenants(work.observed_message),
   content: work.observed_content,

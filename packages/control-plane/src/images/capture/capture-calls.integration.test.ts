@@ -4,7 +4,7 @@ import { chunkName, MANIFEST } from "@moorage/disk-image";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { listen } from "#platform/db/notifications.ts";
 import { createLog } from "#platform/log.ts";
-import { captureStage } from "#testing/capture-stage.ts";
+import { captureFixture } from "#testing/capture-fixture.ts";
 import { until } from "#testing/database-on-agent.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import { simulateCaptures } from "#testing/simulated-capture.ts";
@@ -16,9 +16,9 @@ beforeAll(async () => {
 afterAll(() => store[Symbol.asyncDispose]());
 
 test("a poll is answered at once while what the host knows is not what is wanted, and waits when it is", async () => {
-  await using stage = await captureStage(store);
-  const { world, host } = stage;
-  await stage.capture(stage.own.id);
+  await using fixture = await captureFixture(store);
+  const { world, host } = fixture;
+  await fixture.capture(fixture.own.id);
 
   expect((await host.poll({ patient: true })).captures).toHaveLength(1);
   const [id] = [...host.known.keys()];
@@ -33,47 +33,47 @@ test("a poll is answered at once while what the host knows is not what is wanted
 });
 
 test("a capture that begins or ends wakes the poll of its host, and of no other", async () => {
-  await using stage = await captureStage(store);
-  const { world, host } = stage;
-  const heard: string[] = [];
+  await using fixture = await captureFixture(store);
+  const { world, host } = fixture;
+  const received: string[] = [];
   const began = Promise.withResolvers<void>();
   const listening = listen(world.databaseUrl, "host", createLog("test", "silent"), {
-    heard: (payload) => void heard.push(payload),
-    began: () => began.resolve(),
+    onNotification: (payload) => void received.push(payload),
+    onConnect: () => began.resolve(),
   });
   await began.promise;
   try {
-    await stage.capture(stage.own.id);
-    await until(async () => heard.length === 1);
+    await fixture.capture(fixture.own.id);
+    await until(async () => received.length === 1);
     await world.activities.settleCapture((await world.lastOperation()).id, "late");
-    await until(async () => heard.length === 2);
-    expect(heard).toEqual([String(host.id), String(host.id)]);
+    await until(async () => received.length === 2);
+    expect(received).toEqual([String(host.id), String(host.id)]);
   } finally {
     await listening.close();
   }
 });
 
 test("an agent of before, which names no captures, is asked for none and reports as ever", async () => {
-  await using stage = await captureStage(store);
-  const { host, gateway } = stage;
-  await stage.capture(stage.own.id);
+  await using fixture = await captureFixture(store);
+  const { host, gateway } = fixture;
+  await fixture.capture(fixture.own.id);
 
   expect(await host.poll({ old: true })).not.toHaveProperty("captures");
   const observed = { complete: true, nodes: [], unknown: [] };
   expect(await gateway.post(host, "/v1/observed", observed)).toMatchObject({ status: 200 });
-  expect(await stage.world.activities.lookAtCapture((await stage.world.lastOperation()).id)).toBe("working");
+  expect(await fixture.world.activities.checkCapture((await fixture.world.lastOperation()).id)).toBe("working");
 
   // Heard after it was asked, and still an agent of before: nobody will do it.
-  stage.world.time.now = new Date(stage.world.time.now.getTime() + 1000);
+  fixture.world.time.now = new Date(fixture.world.time.now.getTime() + 1000);
   await host.poll({ old: true });
-  expect(await stage.world.activities.lookAtCapture((await stage.world.lastOperation()).id)).toBe("ended");
+  expect(await fixture.world.activities.checkCapture((await fixture.world.lastOperation()).id)).toBe("ended");
 });
 
 test("only the disk's host is asked, gets addresses, and is heard about a capture", async () => {
-  await using stage = await captureStage(store);
-  const { world, host, gateway } = stage;
-  const { body: image } = await stage.capture(stage.own.id);
-  const { id } = await stage.only();
+  await using fixture = await captureFixture(store);
+  const { world, host, gateway } = fixture;
+  const { body: image } = await fixture.capture(fixture.own.id);
+  const { id } = await fixture.only();
   const other = simulateCaptures(gateway, await gateway.enrolledHost());
   const content = randomUUID();
   const ask = (as: typeof other | undefined, change: object = {}) =>
@@ -110,10 +110,10 @@ test("only the disk's host is asked, gets addresses, and is heard about a captur
 });
 
 test("an end leaves one hint for its workflow, progress none, and nothing is said about what is over", async () => {
-  await using stage = await captureStage(store);
-  const { world, host } = stage;
-  await stage.capture(stage.own.id);
-  const { id } = await stage.only();
+  await using fixture = await captureFixture(store);
+  const { world, host } = fixture;
+  await fixture.capture(fixture.own.id);
+  const { id } = await fixture.only();
   const signals = async () => (await world.db.selectFrom("signals").selectAll().execute()).length;
 
   await host.report({ id, state: "working", percent: 12 });

@@ -7,7 +7,7 @@ import { transact } from "#platform/db/transact.ts";
 import { notFound } from "#platform/errors.ts";
 import { contentKey } from "../object-names.ts";
 import type { ImageStores } from "../stores.ts";
-import { findWantedCapture, listWantedCaptures, saveReport } from "./capture-store.ts";
+import { findDesiredCapture, listDesiredCaptures, saveReport } from "./capture-store.ts";
 
 export type CaptureCallDeps = { db: Db; clock: Clock; imageStores: ImageStores };
 
@@ -16,9 +16,9 @@ const ADDRESS_SECONDS = 3600;
 
 /** What the gateway's calls about captures do. */
 export const createCaptureCalls = (deps: CaptureCallDeps): CaptureCalls => ({
-  wanted: (hostId) => listWantedCaptures(deps.db, hostId),
+  desired: (hostId) => listDesiredCaptures(deps.db, hostId),
   observed: (hostId, reports) => recordReports(deps, hostId, reports),
-  uploads: (hostId, request) => giveUploads(deps, hostId, request),
+  uploads: (hostId, request) => presignUploads(deps, hostId, request),
 });
 
 /** What a report means is decided by the workflow: here it is kept, and the workflow gets a hint at an end. */
@@ -41,12 +41,12 @@ async function recordReports(
 }
 
 /** Addresses in a folder of the image that the capture is for, in the store of its region, while somebody wants it. */
-async function giveUploads(
+async function presignUploads(
   { db, imageStores }: CaptureCallDeps,
   hostId: number,
   { capture, content, names }: ImageUploadsRequest,
 ): Promise<UploadsReply> {
-  const image = await transact(db, "fleet.image-uploads", (tx) => findWantedCapture(tx, hostId, capture));
+  const image = await transact(db, "fleet.image-uploads", (tx) => findDesiredCapture(tx, hostId, capture));
   if (image === undefined) throw notFound();
   const { presignPut } = imageStores.of(image.region);
   const keys = names.map((name) => contentKey(image.image_id, content, name));

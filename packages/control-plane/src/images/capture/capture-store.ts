@@ -29,7 +29,7 @@ const diskOfAccount = (join: JoinBuilder<Tables, "captures" | "disks">) =>
   join.onRef("disks.id", "=", "captures.disk_id").onRef("disks.account_id", "=", "captures.account_id");
 
 /** What somebody waits for: neither settled, nor of an image that was deleted or a disk that is another account's now. */
-const wantedCaptures = (db: Db | Tx, hostId: number) =>
+const desiredCaptures = (db: Db | Tx, hostId: number) =>
   db
     .selectFrom("captures")
     .innerJoin("operations", "operations.id", "captures.operation_id")
@@ -39,16 +39,16 @@ const wantedCaptures = (db: Db | Tx, hostId: number) =>
     .where("operations.settled_at", "is", null)
     .where("images.deleted_at", "is", null);
 
-export const listWantedCaptures = (db: Db, hostId: number): Promise<Capture[]> =>
-  wantedCaptures(db, hostId)
+export const listDesiredCaptures = (db: Db, hostId: number): Promise<Capture[]> =>
+  desiredCaptures(db, hostId)
     .select(["captures.id", "captures.device", "captures.max_bytes"])
     .orderBy("captures.created_at")
     .orderBy("captures.id")
     .execute();
 
 /** Undefined: nobody wants it of this host. */
-export const findWantedCapture = (db: Db | Tx, hostId: number, id: string) =>
-  wantedCaptures(db, hostId)
+export const findDesiredCapture = (db: Db | Tx, hostId: number, id: string) =>
+  desiredCaptures(db, hostId)
     .select(["images.id as image_id", "images.region"])
     .where("captures.id", "=", id)
     .executeTakeFirst();

@@ -3,7 +3,7 @@ import type { Event, Image } from "@moorage/contract";
 import { chunkName, DiskManifest, MANIFEST } from "@moorage/disk-image";
 import { readDisk } from "@moorage/disk-image/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { captureStage, DEVICE } from "#testing/capture-stage.ts";
+import { captureFixture, DEVICE } from "#testing/capture-fixture.ts";
 import { until } from "#testing/database-on-agent.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
@@ -38,19 +38,19 @@ async function rawOf(id: string, content: string): Promise<Buffer> {
 }
 
 test("a disk becomes an image of the same bytes, with its progress in the event of its instance", async () => {
-  await using stage = await captureStage(store);
-  const { world, host, alice, own } = stage;
+  await using fixture = await captureFixture(store);
+  const { world, host, alice, own } = fixture;
   const raw = diskWithGap();
   host.disks.set(DEVICE, raw);
   await using _ = await startWorker(world, temporal, {});
 
-  const { status, body: image } = await stage.capture(own.id, { label: "golden", cloud_init: true });
+  const { status, body: image } = await fixture.capture(own.id, { label: "golden", cloud_init: true });
   expect(status).toBe(200);
   expect(image).toMatchObject({
     ...{ label: "golden", status: "creating", type: "manual", size: 0, created_by: alice.username, is_public: false },
     ...{ capabilities: ["cloud-init"], description: null, expiry: null },
   });
-  const capture = await stage.only();
+  const capture = await fixture.only();
   expect(capture).toEqual({ id: expect.any(String), device: DEVICE, max_bytes: 6144 * 1024 ** 2 });
   await host.report({ id: capture.id, state: "working", percent: 40 });
   const started = (await alice.get<{ data: Event[] }>("/v4/account/events")).body.data[0];
@@ -76,12 +76,12 @@ test("a disk becomes an image of the same bytes, with its progress in the event 
 });
 
 test("a capture that its host cannot do ends with the host's sentence, and the image is gone", async () => {
-  await using stage = await captureStage(store);
-  const { world, host, alice } = stage;
+  await using fixture = await captureFixture(store);
+  const { world, host, alice } = fixture;
   await using _ = await startWorker(world, temporal, {});
-  const { body: image } = await stage.capture(stage.own.id);
+  const { body: image } = await fixture.capture(fixture.own.id);
 
-  await host.report({ id: (await stage.only()).id, state: "failed", percent: 3, message: "The disk is not there." });
+  await host.report({ id: (await fixture.only()).id, state: "failed", percent: 3, message: "The disk is not there." });
   await settled(world);
 
   expect((await alice.get(`/v4/images/${image.id}`)).status).toBe(404);
@@ -91,11 +91,11 @@ test("a capture that its host cannot do ends with the host's sentence, and the i
 });
 
 test("what a host says is there and is not becomes no image", async () => {
-  await using stage = await captureStage(store);
-  const { world, host, alice } = stage;
+  await using fixture = await captureFixture(store);
+  const { world, host, alice } = fixture;
   await using _ = await startWorker(world, temporal, {});
-  const { body: image } = await stage.capture(stage.own.id);
-  const capture = await stage.only();
+  const { body: image } = await fixture.capture(fixture.own.id);
+  const capture = await fixture.only();
   const report = await host.store(capture, diskWithGap());
   await store.objects.deleteMany([contentKey(numberOf(image.id), report.content as string, chunkName(1))]);
 
@@ -108,24 +108,24 @@ test("what a host says is there and is not becomes no image", async () => {
 });
 
 test("a disk that came out longer than an image may be becomes none", async () => {
-  await using stage = await captureStage(store, { images: { rawMb: 9 } });
-  const { world, host } = stage;
+  await using fixture = await captureFixture(store, { images: { rawMb: 9 } });
+  const { world, host } = fixture;
   await using _ = await startWorker(world, temporal, {});
-  await stage.capture(stage.own.id);
+  await fixture.capture(fixture.own.id);
   const raw = Buffer.concat([diskWithGap(), Buffer.alloc(512)]);
 
-  await host.report(await host.store(await stage.only(), raw));
+  await host.report(await host.store(await fixture.only(), raw));
   await settled(world);
 
   expect(await world.lastOperation()).toMatchObject({ outcome: "failed", message: expect.stringContaining("longer") });
 });
 
 test("a store that is away for a while delays the end of a capture, and does not fail it", async () => {
-  await using stage = await captureStage(store);
-  const { world, host } = stage;
+  await using fixture = await captureFixture(store);
+  const { world, host } = fixture;
   await using _ = await startWorker(world, temporal, {});
-  const { body: image } = await stage.capture(stage.own.id);
-  const report = await host.store(await stage.only(), diskWithGap());
+  const { body: image } = await fixture.capture(fixture.own.id);
+  const report = await host.store(await fixture.only(), diskWithGap());
   await store.stop();
   try {
     await host.report(report);
@@ -140,15 +140,15 @@ test("a store that is away for a while delays the end of a capture, and does not
 });
 
 test("an image that is deleted while its disk is read: the host is told to stop, gets no more addresses, the event says so", async () => {
-  await using stage = await captureStage(store);
-  const { world, host, alice } = stage;
+  await using fixture = await captureFixture(store);
+  const { world, host, alice } = fixture;
   await using _ = await startWorker(world, temporal, {});
-  const { body: image } = await stage.capture(stage.own.id);
-  const { id } = await stage.only();
+  const { body: image } = await fixture.capture(fixture.own.id);
+  const { id } = await fixture.only();
 
   expect((await alice.delete(`/v4/images/${image.id}`)).status).toBe(200);
   const uploads = { capture: id, content: crypto.randomUUID(), names: [chunkName(0)] };
-  expect(await stage.gateway.post(host, "/v1/image-uploads", uploads)).toMatchObject({ status: 404 });
+  expect(await fixture.gateway.post(host, "/v1/image-uploads", uploads)).toMatchObject({ status: 404 });
   await host.poll();
   expect(host.known.size).toBe(0);
   await settled(world);
@@ -159,9 +159,9 @@ test("an image that is deleted while its disk is read: the host is told to stop,
 });
 
 test("a capture is late at its deadline, and says how far it came or that nobody was heard", async () => {
-  await using stage = await captureStage(store, { images: { captureDeadlineSeconds: 60 } });
-  const { world, host, alice } = stage;
-  const first = (await stage.capture(stage.own.id)).body;
+  await using fixture = await captureFixture(store, { images: { captureDeadlineSeconds: 60 } });
+  const { world, host, alice } = fixture;
+  const first = (await fixture.capture(fixture.own.id)).body;
   const { id } = await world.lastOperation();
   await world.expire["captureImage"]?.(id);
   expect(await world.lastOperation()).toMatchObject({
@@ -170,9 +170,9 @@ test("a capture is late at its deadline, and says how far it came or that nobody
   });
 
   world.time.now = new Date(world.time.now.getTime() + 1000);
-  const second = (await stage.capture(stage.own.id)).body;
+  const second = (await fixture.capture(fixture.own.id)).body;
   world.time.now = new Date(world.time.now.getTime() + 1000);
-  await host.report({ id: (await stage.only()).id, state: "working", percent: 73 });
+  await host.report({ id: (await fixture.only()).id, state: "working", percent: 73 });
   await world.expire["captureImage"]?.((await world.lastOperation()).id);
   expect(await world.lastOperation()).toMatchObject({ outcome: "failed", message: expect.stringContaining("73 %") });
   for (const { id: gone } of [first, second]) expect((await alice.get(`/v4/images/${gone}`)).status).toBe(404);
@@ -180,14 +180,14 @@ test("a capture is late at its deadline, and says how far it came or that nobody
 });
 
 test("a host that is given up while it reads fails its captures", async () => {
-  await using stage = await captureStage(store);
-  const { world, host } = stage;
-  await stage.capture(stage.own.id);
+  await using fixture = await captureFixture(store);
+  const { world, host } = fixture;
+  await fixture.capture(fixture.own.id);
   const { id } = await world.lastOperation();
-  expect(await world.activities.lookAtCapture(id)).toBe("working");
+  expect(await world.activities.checkCapture(id)).toBe("working");
   await world.db.updateTable("hosts").set({ state: "dead" }).where("id", "=", host.id).execute();
 
-  expect(await world.activities.lookAtCapture(id)).toBe("ended");
+  expect(await world.activities.checkCapture(id)).toBe("ended");
   await world.activities.settleCapture(id, "ended");
 
   expect(await world.lastOperation()).toMatchObject({
@@ -197,11 +197,11 @@ test("a host that is given up while it reads fails its captures", async () => {
 });
 
 test("each step of a capture can be repeated, and only the first end counts", async () => {
-  await using stage = await captureStage(store);
-  const { world, host } = stage;
-  const { body: image } = await stage.capture(stage.own.id);
+  await using fixture = await captureFixture(store);
+  const { world, host } = fixture;
+  const { body: image } = await fixture.capture(fixture.own.id);
   const { id } = await world.lastOperation();
-  const capture = await stage.only();
+  const capture = await fixture.only();
   const report = await host.store(capture, diskWithGap());
   await host.report(report);
   await host.report({ ...report, content: crypto.randomUUID() });

@@ -7,7 +7,7 @@ const facts = (change: Partial<CaptureFacts> = {}): CaptureFacts => ({
     imageIsThere: true,
     diskIsTheirs: true,
     host: able,
-    heardSince: true,
+    seenSince: true,
     state: null,
     message: null,
     content: null,
@@ -30,7 +30,7 @@ test.each([
   ["of a dead host", { state: "working", host: { ...able, state: "dead" } }, { state: "failed" }],
   ["of a drained host", { host: { ...able, state: "drained" } }, { state: "working" }],
   ["of an agent that went back a version", { host: { ...able, captures: false } }, { state: "failed" }],
-  ["of one that was not heard since", { host: { ...able, captures: false }, heardSince: false }, { state: "working" }],
+  ["of one that was not heard since", { host: { ...able, captures: false }, seenSince: false }, { state: "working" }],
   ["done without its folder", { state: "done", content: null }, { state: "working" }],
 ] as const)("a capture %s", (_, change, expected) => {
   expect(progressOf(facts(change as Partial<CaptureFacts>))).toMatchObject(expected);
@@ -49,6 +49,6 @@ test("each reason why a disk cannot be read is a sentence of its own", () => {
 });
 
 test("what is late says how far it came, if anybody was heard", () => {
-  expect(whyLate(facts({ heardSince: false }), 0)).toContain("not heard");
+  expect(whyLate(facts({ seenSince: false }), 0)).toContain("not heard");
   expect(whyLate(facts({ state: "working" }), 41)).toContain("41 %");
 });

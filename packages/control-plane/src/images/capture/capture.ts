@@ -40,7 +40,7 @@ export type CaptureFacts = {
   diskIsTheirs: boolean;
   host: CaptureHost;
   /** Its agent was heard since it was asked. */
-  heardSince: boolean;
+  seenSince: boolean;
   state: CaptureReport["state"] | null;
   message: string | null;
   content: string | null;
@@ -60,12 +60,12 @@ export function progressOf(facts: CaptureFacts): CaptureProgress {
   if (facts.state === "failed") return failed(facts.message ?? "The disk's host could not capture it.");
   if (facts.state === "done" && facts.content !== null) return { state: "done", content: facts.content };
   if (facts.host.state === "dead") return failed(whyUnreadable(facts.host) as string);
-  const isTooOld = facts.state === null && facts.heardSince && facts.host.captures === false;
+  const isTooOld = facts.state === null && facts.seenSince && facts.host.captures === false;
   return isTooOld ? failed(whyUnreadable(facts.host) as string) : { state: "working" };
 }
 
 /** At the end of its time, for one that still works. */
-export const whyLate = ({ state, heardSince }: Pick<CaptureFacts, "state" | "heardSince">, percent: number): string =>
-  state === null && !heardSince
+export const whyLate = ({ state, seenSince }: Pick<CaptureFacts, "state" | "seenSince">, percent: number): string =>
+  state === null && !seenSince
     ? "The disk's host was not heard of in time. Try again later, or ask the operator."
     : `The disk's host did not finish in time; it had come to ${percent} %. Try again later, or ask the operator.`;

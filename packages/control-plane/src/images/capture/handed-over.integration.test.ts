@@ -1,9 +1,9 @@
 import type { Event } from "@moorage/contract";
 import { chunkName } from "@moorage/disk-image";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { captureStage } from "#testing/capture-stage.ts";
+import { captureFixture } from "#testing/capture-fixture.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
-import { TRANSFERS } from "#testing/transfer-stage.ts";
+import { TRANSFERS } from "#testing/transfer-fixture.ts";
 
 let store: ObjectStore;
 beforeAll(async () => {
@@ -12,16 +12,16 @@ beforeAll(async () => {
 afterAll(() => store[Symbol.asyncDispose]());
 
 /** A capture of alice's that her host works on, and how its instance becomes somebody else's. */
-async function stageOf() {
-  const stage = await captureStage(store);
-  const { world, alice } = stage;
-  const { body: image } = await stage.capture(stage.own.id);
+async function createFixture() {
+  const fixture = await captureFixture(store);
+  const { world, alice } = fixture;
+  const { body: image } = await fixture.capture(fixture.own.id);
   const { id: operation } = await world.lastOperation();
   return {
-    ...stage,
+    ...fixture,
     image,
     handOver: async () => {
-      const body = { entities: { computes: [stage.own.compute.id] } };
+      const body = { entities: { computes: [fixture.own.compute.id] } };
       const { token } = (await alice.post<{ token: string }>(TRANSFERS, body)).body;
       await (await world.customer()).post(`${TRANSFERS}/${token}/accept`);
       await world.activities.moveOwnership((await world.lastOperation()).id);
@@ -37,40 +37,46 @@ const disk = (): Buffer => Buffer.alloc(9 * 1024 ** 2, 1);
 
 // From then on the disk holds what its new owner writes.
 test("an instance that is handed over while its disk is read: the host stops, and its former owner gets no image", async () => {
-  await using stage = await stageOf();
-  const { alice, host, image } = stage;
-  const capture = await stage.only();
+  await using fixture = await createFixture();
+  const { alice, host, image } = fixture;
+  const capture = await fixture.only();
 
-  await stage.handOver();
+  await fixture.handOver();
   const uploads = { capture: capture.id, content: crypto.randomUUID(), names: [chunkName(0)] };
-  expect(await stage.gateway.post(host, "/v1/image-uploads", uploads)).toMatchObject({ status: 404 });
+  expect(await fixture.gateway.post(host, "/v1/image-uploads", uploads)).toMatchObject({ status: 404 });
   await host.poll();
   expect(host.known.size).toBe(0);
-  expect(await stage.settle()).toBe("settled");
+  expect(await fixture.settle()).toBe("settled");
 
   expect((await alice.get(`/v4/images/${image.id}`)).status).toBe(404);
-  expect(await stage.event()).toMatchObject({ status: "failed", message: expect.stringContaining("another account") });
+  expect(await fixture.event()).toMatchObject({
+    status: "failed",
+    message: expect.stringContaining("another account"),
+  });
 });
 
 test("one that is handed over after its disk was read, and before the image is there: the same", async () => {
-  await using stage = await stageOf();
-  const { alice, host, image } = stage;
-  await host.report(await host.store(await stage.only(), disk()));
+  await using fixture = await createFixture();
+  const { alice, host, image } = fixture;
+  await host.report(await host.store(await fixture.only(), disk()));
 
-  await stage.handOver();
-  expect(await stage.settle()).toBe("settled");
+  await fixture.handOver();
+  expect(await fixture.settle()).toBe("settled");
 
   expect((await alice.get(`/v4/images/${image.id}`)).status).toBe(404);
-  expect(await stage.event()).toMatchObject({ status: "failed", message: expect.stringContaining("another account") });
+  expect(await fixture.event()).toMatchObject({
+    status: "failed",
+    message: expect.stringContaining("another account"),
+  });
 });
 
 test("one that is handed over afterwards leaves the image to whom it was made for", async () => {
-  await using stage = await stageOf();
-  const { alice, host, image } = stage;
-  await host.report(await host.store(await stage.only(), disk()));
-  expect(await stage.settle()).toBe("settled");
+  await using fixture = await createFixture();
+  const { alice, host, image } = fixture;
+  await host.report(await host.store(await fixture.only(), disk()));
+  expect(await fixture.settle()).toBe("settled");
 
-  await stage.handOver();
+  await fixture.handOver();
 
   expect((await alice.get(`/v4/images/${image.id}`)).body).toMatchObject({ status: "available", size: 9 });
 });

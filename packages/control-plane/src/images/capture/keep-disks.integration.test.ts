@@ -1,6 +1,6 @@
 import { type Image, toTimestamp } from "@moorage/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { captureStage } from "#testing/capture-stage.ts";
+import { captureFixture } from "#testing/capture-fixture.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 
 let store: ObjectStore;
@@ -14,22 +14,22 @@ type Removed = {
   images: { id: string; disk: number; label: string; expiry: string }[];
   not_kept: { disk: number; reason: string }[];
 };
-type Stage = Awaited<ReturnType<typeof captureStage>>;
-const remove = ({ world, own }: Stage, body: object = {}) =>
+type Fixture = Awaited<ReturnType<typeof captureFixture>>;
+const remove = ({ world, own }: Fixture, body: object = {}) =>
   world.operator.post<Removed>(`/admin/computes/${own.compute.id}/remove`, body);
-const addDisk = ({ world, own }: Stage, disk: object) =>
+const addDisk = ({ world, own }: Fixture, disk: object) =>
   world.operator.post<{ id: number }>(`/admin/computes/${own.compute.id}/disks`, {
     ...{ label: "more", size_mb: 9, filesystem: "ext4", device: "/dev/vg/more", ...disk },
   });
 
 test("the disks of an instance that the operator removes become images that end after a week", async () => {
-  await using stage = await captureStage(store);
-  const { world, alice, own, host } = stage;
-  const swap = (await addDisk(stage, { label: "swap", filesystem: "swap" })).body;
-  const large = (await addDisk(stage, { label: "large", size_mb: 6145 })).body;
+  await using fixture = await captureFixture(store);
+  const { world, alice, own, host } = fixture;
+  const swap = (await addDisk(fixture, { label: "swap", filesystem: "swap" })).body;
+  const large = (await addDisk(fixture, { label: "large", size_mb: 6145 })).body;
   const expiry = toTimestamp(new Date(world.time.now.getTime() + 7 * 86_400_000));
 
-  const { status, body } = await remove(stage);
+  const { status, body } = await remove(fixture);
 
   expect(status).toBe(200);
   expect(body).toMatchObject({
@@ -45,7 +45,7 @@ test("the disks of an instance that the operator removes become images that end 
     data: [{ action: "disk_imagize", status: "started", username: null, entity: { id: own.compute.id } }],
   });
 
-  const capture = await stage.only();
+  const capture = await fixture.only();
   await host.report(await host.store(capture, Buffer.alloc(9 * 1024 ** 2, 7)));
   await world.activities.settleCapture((await world.lastOperation()).id, "ended");
   expect((await alice.get<Image>(url)).body).toMatchObject({ type: "automatic", status: "available", expiry, size: 9 });
@@ -54,12 +54,12 @@ test("the disks of an instance that the operator removes become images that end 
 });
 
 test("automatic images are made beyond every limit of the account, and count for none", async () => {
-  await using stage = await captureStage(store, { images: { imagesPerAccount: 1, totalMb: 9 } });
-  const { world, alice, host } = stage;
-  const other = await stage.disk(alice);
-  await addDisk(stage, {});
+  await using fixture = await captureFixture(store, { images: { imagesPerAccount: 1, totalMb: 9 } });
+  const { world, alice, host } = fixture;
+  const other = await fixture.disk(alice);
+  await addDisk(fixture, {});
 
-  expect((await remove(stage)).body.images).toHaveLength(2);
+  expect((await remove(fixture)).body.images).toHaveLength(2);
   await host.poll();
   for (const capture of host.known.values())
     await host.report(await host.store(capture, Buffer.alloc(9 * 1024 ** 2, 7)));
@@ -69,16 +69,16 @@ test("automatic images are made beyond every limit of the account, and count for
   expect((await alice.get<{ data: Image[] }>("/v4/images")).body.data.map(({ status }) => status)).toEqual([
     ...["available", "available"],
   ]);
-  expect((await stage.capture(other.id)).status).toBe(200);
+  expect((await fixture.capture(other.id)).status).toBe(200);
 });
 
 test("an operator who wants no images, or whose host cannot make them, removes the instance all the same", async () => {
-  await using stage = await captureStage(store);
-  const { world, own, host } = stage;
-  expect((await remove(stage, { image: false })).body).toMatchObject({ images: [], not_kept: [] });
+  await using fixture = await captureFixture(store);
+  const { world, own, host } = fixture;
+  expect((await remove(fixture, { image: false })).body).toMatchObject({ images: [], not_kept: [] });
   expect(await world.openOperations()).toEqual([]);
 
-  const lost = await stage.disk(stage.alice);
+  const lost = await fixture.disk(fixture.alice);
   await world.db.updateTable("hosts").set({ state: "dead" }).where("id", "=", host.id).execute();
   const { body } = await world.operator.post<Removed>(`/admin/computes/${lost.compute.id}/remove`, {});
   expect(body).toMatchObject({
@@ -90,11 +90,11 @@ test("an operator who wants no images, or whose host cannot make them, removes t
 });
 
 test("a disk of a removed instance is read though its rows are gone, and a failure leaves no image", async () => {
-  await using stage = await captureStage(store);
-  const { world, alice, host } = stage;
-  await remove(stage);
+  await using fixture = await captureFixture(store);
+  const { world, alice, host } = fixture;
+  await remove(fixture);
 
-  await host.report({ id: (await stage.only()).id, state: "failed", percent: 0, message: "The disk is not there." });
+  await host.report({ id: (await fixture.only()).id, state: "failed", percent: 0, message: "The disk is not there." });
   await world.activities.settleCapture((await world.lastOperation()).id, "ended");
 
   expect((await alice.get<{ data: Image[] }>("/v4/images")).body.data).toEqual([]);

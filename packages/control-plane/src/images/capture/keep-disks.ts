@@ -36,7 +36,7 @@ export async function keepDisks(
     }
     const image = await openCapture(tx, {
       ...{ id: await nextImageId(tx), compute, disk, hostId: compute.host_id, maxBytes: settings.rawMb * MB },
-      ...{ deadlineSeconds: settings.captureDeadlineSeconds, asked: null, at },
+      ...{ deadlineSeconds: settings.captureDeadlineSeconds, requestedBy: null, at },
       image: {
         ...{ label: labelOf(disk), description: `Made when ${compute.label} was removed.`, capabilities: [] },
         ...{ created_by: "operator", type: "automatic", expiry },

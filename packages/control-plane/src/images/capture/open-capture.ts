@@ -16,7 +16,7 @@ export type NewCapture = {
   maxBytes: number;
   deadlineSeconds: number;
   /** Null: the operator removed the instance. */
-  asked: { username: string; clientId: string | null } | null;
+  requestedBy: { username: string; clientId: string | null } | null;
   at: Date;
 };
 
@@ -25,7 +25,7 @@ export type NewCapture = {
  * holds the instance and its host.
  */
 export async function openCapture(tx: Tx, capture: NewCapture): Promise<ImageRow> {
-  const { id, compute, disk, at, asked } = capture;
+  const { id, compute, disk, at, requestedBy: asked } = capture;
   const accountId = compute.account_id;
   const made = await insertImage(tx, {
     ...{ ...capture.image, id, account_id: accountId, name: null, status: "creating", region: compute.region },
@@ -46,7 +46,7 @@ export async function openCapture(tx: Tx, capture: NewCapture): Promise<ImageRow
   const eventId = await emit(tx, {
     ...{ accountId, username: asked?.username ?? null, action: "disk_imagize", status: "started", at },
     ...{ entity: entityOfCompute(compute), secondaryEntity: entityOfImage(made), operationId: operation.id },
-    asked: asked !== null,
+    requested: asked !== null,
   });
   await linkEvent(tx, operation.id, eventId);
   return saveImage(tx, made, { event_id: eventId, operation_id: operation.id });

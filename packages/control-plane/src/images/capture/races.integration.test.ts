@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { brokenImages } from "#testing/broken-images.ts";
-import { captureStage, DEVICE } from "#testing/capture-stage.ts";
+import { captureFixture, DEVICE } from "#testing/capture-fixture.ts";
 import { justBefore } from "#testing/just-before.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import { REGION } from "#testing/world.ts";
@@ -18,21 +18,21 @@ const DAY_MS = 86_400_000;
 /** A capture that its host has read, and the operation that settles it. */
 async function captured() {
   await store.objects.deleteAll("");
-  const stage = await captureStage(store);
-  const { world, host, own } = stage;
+  const fixture = await captureFixture(store);
+  const { world, host, own } = fixture;
   host.disks.set(DEVICE, Buffer.alloc(9 * 1024 ** 2, "a disk"));
-  const { body: image } = await stage.capture(own.id);
-  const capture = await stage.only();
+  const { body: image } = await fixture.capture(own.id);
+  const capture = await fixture.only();
   await host.report(await host.store(capture));
   const operation = (await world.lastOperation()).id;
   return {
-    ...stage,
-    ...{ image, path: `/v4/images/${image.id}`, wanted: capture, operation },
+    ...fixture,
+    ...{ image, path: `/v4/images/${image.id}`, desired: capture, operation },
     settle: () => world.activities.settleCapture(operation, "ended"),
     async sweep(): Promise<void> {
       world.time.now = new Date(world.time.now.getTime() + 2 * DAY_MS);
-      await world.clearImagesChore();
-      await world.sweepImagesChore();
+      await world.clearImagesJob();
+      await world.sweepImagesJob();
     },
     broken: () =>
       brokenImages(async (text) => (await sql.raw(text).execute(world.db)).rows as never, world.imageStores.all),
@@ -40,53 +40,53 @@ async function captured() {
 }
 
 test("deleted while it is settled: it is never available, says so once, and nothing of it stays", async () => {
-  await using stage = await captured();
-  const { world, alice, path } = stage;
+  await using fixture = await captured();
+  const { world, alice, path } = fixture;
   justBefore(world.imageStores.of(REGION), "list", () => alice.delete(path));
-  await stage.settle();
+  await fixture.settle();
 
   expect((await alice.get(path)).status).toBe(404);
   const [made] = (await world.events()).filter(({ action }) => action === "disk_imagize");
   expect(made).toMatchObject({ status: "failed", message: "The image was deleted." });
-  await stage.sweep();
+  await fixture.sweep();
   expect(await store.keys()).toEqual([]);
-  expect(await stage.broken()).toEqual([]);
+  expect(await fixture.broken()).toEqual([]);
 });
 
 test("settled by three at once it is settled once, and the host hears no more of it", async () => {
-  await using stage = await captured();
-  const { world, host, operation } = stage;
-  await Promise.all([stage.settle(), stage.settle(), world.expire.captureImage(operation)]);
+  await using fixture = await captured();
+  const { world, host, operation } = fixture;
+  await Promise.all([fixture.settle(), fixture.settle(), world.expire.captureImage(operation)]);
   await host.poll();
 
   expect(host.known.size).toBe(0);
   expect((await world.events()).filter(({ action }) => action === "disk_imagize")).toHaveLength(1);
-  await stage.sweep();
-  expect(await stage.broken()).toEqual([]);
+  await fixture.sweep();
+  expect(await fixture.broken()).toEqual([]);
 });
 
 test("a host that is started anew after it was done begins again: the image is of its first folder, the other is swept", async () => {
-  await using stage = await captured();
-  const { host, wanted } = stage;
-  await host.put(wanted.id, randomUUID(), "chunk-000000", Buffer.from("a second try"));
-  await host.report({ id: wanted.id, state: "working", percent: 3 });
-  await stage.settle();
-  await stage.sweep();
+  await using fixture = await captured();
+  const { host, desired } = fixture;
+  await host.put(desired.id, randomUUID(), "chunk-000000", Buffer.from("a second try"));
+  await host.report({ id: desired.id, state: "working", percent: 3 });
+  await fixture.settle();
+  await fixture.sweep();
 
-  expect(await stage.broken()).toEqual([]);
+  expect(await fixture.broken()).toEqual([]);
 });
 
 test("a host that was told to stop, and goes on by an address that it has, fills no store", async () => {
-  await using stage = await captured();
-  const { world, alice, image, path } = stage;
+  await using fixture = await captured();
+  const { world, alice, image, path } = fixture;
   const late = await world.imageStores
     .of(REGION)
     .presignPut(`images/${image.id.slice(8)}/${randomUUID()}/chunk-000000`);
   await alice.delete(path);
-  await stage.settle();
-  await stage.sweep();
+  await fixture.settle();
+  await fixture.sweep();
   await fetch(late, { method: "PUT", body: "too late" });
-  await stage.sweep();
+  await fixture.sweep();
 
   expect(await store.keys()).toEqual([]);
 });

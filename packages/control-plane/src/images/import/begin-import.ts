@@ -24,7 +24,7 @@ export async function beginImport({ db, clock, images }: BeginDeps, imageId: num
       ...{ accountId: image.account_id, kind: "importImage", entityId: imageId },
       ...{ at, deadlineSeconds: images.importDeadlineSeconds },
     });
-    await saveImage(tx, image, { operation_id: operation.id, next_look_at: null, remove_at: null });
+    await saveImage(tx, image, { operation_id: operation.id, next_check_at: null, remove_at: null });
     await audit(tx, {
       ...{ at, account: image.account_id, actor: "worker", action: "begin_import", target: targetOfImage(imageId) },
       detail: { operation: operation.id },

@@ -2,8 +2,8 @@ import { asyncLocalStorage } from "@temporalio/activity";
 import { ApplicationFailure } from "@temporalio/common";
 import type { Clock } from "#platform/clock.ts";
 import { DomainError } from "#platform/errors.ts";
-import { createTurns } from "#platform/turns.ts";
-import { dropUnexplained, findKept } from "../keeping/explained.ts";
+import { limitConcurrency } from "#platform/limit-concurrency.ts";
+import { dropUnexplained, findKept } from "../storage/explained.ts";
 import { settleAvailable, settleFailed } from "../settle.ts";
 import { BrokenContent, verifyContent } from "../verify-content.ts";
 import { findImport } from "./import-store.ts";
@@ -20,7 +20,7 @@ const TOO_LATE =
 /** Each can be repeated: it may have been done before. */
 export const createImportActivities = (deps: ImportActivityDeps) => {
   const { db, clock, imageStores } = deps;
-  const inTurn = createTurns({ atOnce: AT_ONCE, mostWaiting: 0 });
+  const limited = limitConcurrency({ atOnce: AT_ONCE, mostWaiting: 0 });
 
   return {
     /** Reads the upload into chunks. Whatever goes wrong on our side is thrown, and tried again. */
@@ -29,14 +29,14 @@ export const createImportActivities = (deps: ImportActivityDeps) => {
       if (image === undefined) return { kind: "ended" };
       // Tests call it without Temporal.
       const context = asyncLocalStorage.getStore();
-      return inTurn(async () => {
+      return limited(async () => {
         using watch = watchImport(db, operationId, {
           beat: (percent) => context?.heartbeat(percent),
           cancelled: context?.cancellationSignal,
         });
         // Awaited here: the watch ends with the block.
         return await importUpload(deps, image, watch);
-      }).catch(askAgainIfBusy);
+      }).catch(retryIfBusy);
     },
 
     /** `again`: what was stored is not whole, and has to be made anew. */
@@ -79,7 +79,7 @@ function orBroken(error: unknown): "broken" {
 }
 
 /** Another worker may have a turn free. */
-function askAgainIfBusy(error: unknown): never {
+function retryIfBusy(error: unknown): never {
   if (!(error instanceof DomainError && error.kind === "unavailable")) throw error;
   throw ApplicationFailure.create({
     ...{ message: "This worker imports as much as it can.", type: "Busy", category: "BENIGN" },

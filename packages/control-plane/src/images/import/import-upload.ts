@@ -9,7 +9,7 @@ import { contentFolder, contentKey, uploadKey } from "../object-names.ts";
 import type { ImageSettings } from "../settings.ts";
 import type { ImageStore, ImageStores } from "../stores.ts";
 import { verifyContent } from "../verify-content.ts";
-import { type ImportWatch, NotWanted } from "./watch-import.ts";
+import { type ImportWatch, NoLongerNeeded } from "./watch-import.ts";
 
 export type ImportDeps = { db: Db; images: ImageSettings; imageStores: ImageStores; runImporter: typeof runImporter };
 /** What an import came to. `ended`: nobody waits for it any more. `late`: it could not be done until its deadline. */
@@ -44,7 +44,7 @@ async function importOnce(deps: ImportDeps, image: Image, watch: ImportWatch): P
     return outcome;
   } catch (error) {
     await dropTry(store, image.id, content);
-    if (watch.signal.reason instanceof NotWanted) return { kind: "ended" };
+    if (watch.signal.reason instanceof NoLongerNeeded) return { kind: "ended" };
     throw error;
   }
 }

@@ -2,8 +2,8 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createImageStores, type ImageStores } from "#images/index.ts";
 import { until, untilSettled } from "#testing/database-on-agent.ts";
-import { imageRow } from "#testing/image-stage.ts";
-import { aDisk, diskIn, later, uploaded } from "#testing/import-stage.ts";
+import { imageRow } from "#testing/image-fixture.ts";
+import { aDisk, diskIn, later, uploaded } from "#testing/import-fixture.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import { plainImporter } from "#testing/plain-importer.ts";
 import { startTemporal, startWorker, type Temporal } from "#testing/temporal.ts";
@@ -23,16 +23,17 @@ afterAll(async () => {
   await store[Symbol.asyncDispose]();
 });
 
-const stage = (settings: WorldSettings = {}) => newWorld({ imageStores, runImporter: plainImporter, ...settings });
+const createWorld = (settings: WorldSettings = {}) =>
+  newWorld({ imageStores, runImporter: plainImporter, ...settings });
 /** With the process that reads uploads. */
-const realStage = () => newWorld({ imageStores });
+const createRealWorld = () => newWorld({ imageStores });
 const madeEvent = async (world: World) => (await world.events()).find(({ action }) => action === "image_upload");
 
 /** An upload whose data are there, and whose import is asked for. */
 async function begun(world: World, data: Buffer<ArrayBuffer>) {
   const { image } = await uploaded(world, await world.customer(), data);
   later(world, 3);
-  await world.lookForUploads();
+  await world.checkUploads();
   return image;
 }
 /** A worker runs until then. */
@@ -49,7 +50,7 @@ async function untilOnlyContent(world: World, image: { id: string }): Promise<vo
 }
 
 test("an upload becomes available by its workflow, read by the process that reads uploads", async () => {
-  await using world = await realStage();
+  await using world = await createRealWorld();
   const disk = aDisk(17);
   const image = await begun(world, gzipSync(disk));
   await work(world, {}, async () => {
@@ -63,7 +64,7 @@ test("an upload becomes available by its workflow, read by the process that read
 });
 
 test("data that are no disk fail by its workflow, with a sentence that helps", async () => {
-  await using world = await realStage();
+  await using world = await createRealWorld();
   const image = await begun(world, Buffer.from("no disk"));
   await work(world, {}, async () => {
     await untilSettled(world);
@@ -75,7 +76,7 @@ test("data that are no disk fail by its workflow, with a sentence that helps", a
 });
 
 test("a store that is away is waited for, and the import goes on", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const image = await begun(world, gzipSync(aDisk(1)));
   await store.stop();
   let tries = 0;
@@ -93,7 +94,7 @@ test("a store that is away is waited for, and the import goes on", async () => {
 });
 
 test("a worker that dies is noticed by its silence, and another one imports", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const image = await begun(world, gzipSync(aDisk(1)));
   let tries = 0;
   let wake = (): void => {};
@@ -112,15 +113,15 @@ test("a worker that dies is noticed by its silence, and another one imports", as
 });
 
 test("each step, done and told to have failed, leaves one image and one event", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const image = await begun(world, gzipSync(aDisk(9)));
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const lost =
     <Given extends unknown[], T>(name: string, done: (...given: Given) => Promise<T>) =>
     async (...given: Given): Promise<T> => {
       const result = await done(...given);
-      if (told.has(name)) return result;
-      told.add(name);
+      if (reported.has(name)) return result;
+      reported.add(name);
       throw new Error("the answer is lost");
     };
   const { importUpload, settleUpload, clearUpload } = world.activities;
@@ -130,7 +131,7 @@ test("each step, done and told to have failed, leaves one image and one event", 
     clearUpload: lost("clear", clearUpload),
   };
   await work(world, activities, async () => {
-    await until(async () => told.size === 3);
+    await until(async () => reported.size === 3);
     await untilOnlyContent(world, image);
   });
 
@@ -139,7 +140,7 @@ test("each step, done and told to have failed, leaves one image and one event", 
 });
 
 test("past its deadline the workflow itself says that we were late", async () => {
-  await using world = await stage({ images: { importDeadlineSeconds: 5 } });
+  await using world = await createWorld({ images: { importDeadlineSeconds: 5 } });
   const image = await begun(world, gzipSync(aDisk(1)));
   const importUpload = async (): Promise<never> => {
     throw new Error("the store is away");

@@ -1,8 +1,17 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { sha256 } from "#platform/sha256.ts";
-import { imageRow, upload } from "#testing/image-stage.ts";
-import { aDisk, diskIn, importAll, imported, later, look, sendData, uploaded } from "#testing/import-stage.ts";
+import { imageRow, upload } from "#testing/image-fixture.ts";
+import {
+  aDisk,
+  diskIn,
+  importAll,
+  imported,
+  later,
+  runUploadWatcher,
+  sendData,
+  uploaded,
+} from "#testing/import-fixture.ts";
 import { oneImageStore } from "#testing/one-image-store.ts";
 import { plainImporter } from "#testing/plain-importer.ts";
 import { newWorld, type World, type WorldSettings } from "#testing/world.ts";
@@ -12,12 +21,12 @@ import { beginImport } from "./begin-import.ts";
 
 const one = oneImageStore();
 
-const stage = (settings: WorldSettings = {}) =>
+const createWorld = (settings: WorldSettings = {}) =>
   newWorld({ imageStores: one.imageStores, runImporter: plainImporter, ...settings });
 const lastEvent = async (world: World) => (await world.events()).at(-1);
 
 test("what was uploaded becomes an image, byte for byte, and the upload is gone", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const alice = await world.customer();
   const disk = aDisk(17);
   const image = await imported(world, alice, disk);
@@ -33,7 +42,7 @@ test("what was uploaded becomes an image, byte for byte, and the upload is gone"
 });
 
 test("an address to upload to asks for no header of its own", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const { upload_to } = (await upload(await world.customer())).body;
 
   expect(new URL(upload_to).searchParams.get("X-Amz-SignedHeaders")).toBe("host");
@@ -42,19 +51,19 @@ test("an address to upload to asks for no header of its own", async () => {
 });
 
 test("nothing is begun before the data are there, and once when they are", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const { body } = await upload(await world.customer());
-  await look(world);
+  await runUploadWatcher(world);
   expect(await world.openOperations()).toEqual([]);
 
   await sendData(body.upload_to, gzipSync(aDisk(1)));
   later(world, 3);
-  await Promise.all([world.lookForUploads(), world.lookForUploads(), world.lookForUploads()]);
+  await Promise.all([world.checkUploads(), world.checkUploads(), world.checkUploads()]);
   expect(await world.openOperations()).toEqual(["importImage"]);
 });
 
 test("two workers that see the data at the same moment begin one import", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const { id } = await uploaded(world, await world.customer(), gzipSync(aDisk(1)));
   await Promise.all([beginImport(world, id), beginImport(world, id), beginImport(world, id)]);
   await beginImport(world, id);
@@ -63,10 +72,10 @@ test("two workers that see the data at the same moment begin one import", async 
 });
 
 test("the progress of an import is its event's", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const alice = await world.customer();
   await uploaded(world, alice, gzipSync(aDisk(1)));
-  await look(world);
+  await runUploadWatcher(world);
   await world.db.updateTable("operations").set({ percent: 42 }).execute();
 
   const { body } = await alice.get<{ data: object[] }>("/v4/account/events");
@@ -74,7 +83,7 @@ test("the progress of an import is its event's", async () => {
 });
 
 test("data that are refused fail with the reason, stay visible, and leave nothing in the store", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, Buffer.from("no disk"));
   await importAll(world);
@@ -87,7 +96,7 @@ test("data that are refused fail with the reason, stay visible, and leave nothin
 test("one byte too many is refused by its figure, and none of it is read", async () => {
   const disk = gzipSync(aDisk(1));
   const never = () => Promise.reject(new Error("must not be read"));
-  await using world = await stage({ images: { uploadBytes: disk.length - 1 }, runImporter: never });
+  await using world = await createWorld({ images: { uploadBytes: disk.length - 1 }, runImporter: never });
   await uploaded(world, await world.customer(), disk);
   await importAll(world);
 
@@ -99,12 +108,12 @@ test("one byte too many is refused by its figure, and none of it is read", async
 
 test("exactly as many bytes as are allowed are taken", async () => {
   const disk = aDisk(1);
-  await using world = await stage({ images: { uploadBytes: gzipSync(disk).length } });
+  await using world = await createWorld({ images: { uploadBytes: gzipSync(disk).length } });
   expect(await imported(world, await world.customer(), disk)).toMatchObject({ status: "available" });
 });
 
 test("an image that would pass the account's total fails when its size is known, and leaves nothing", async () => {
-  await using world = await stage({ images: { totalMb: 3 } });
+  await using world = await createWorld({ images: { totalMb: 3 } });
   const alice = await world.customer();
   await imported(world, alice, aDisk(2));
   const kept = await one.store.keys();
@@ -117,10 +126,10 @@ test("an image that would pass the account's total fails when its size is known,
 });
 
 test("of two imports that end at once, only as many become available as there is room for", async () => {
-  await using world = await stage({ images: { totalMb: 3 } });
+  await using world = await createWorld({ images: { totalMb: 3 } });
   const alice = await world.customer();
   for (const seed of [1, 2]) await uploaded(world, alice, gzipSync(aDisk(2, seed)));
-  await look(world);
+  await runUploadWatcher(world);
   const ids = (await world.db.selectFrom("operations").select("id").execute()).map(({ id }) => id);
   const outcomes = await Promise.all(ids.map((id) => world.activities.importUpload(id)));
   await Promise.all(ids.map((id, n) => world.activities.settleUpload(id, outcomes[n] as never)));
@@ -130,10 +139,10 @@ test("of two imports that end at once, only as many become available as there is
 });
 
 test("an image that is deleted while it is imported ends as deleted, whatever the import came to", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
-  await look(world);
+  await runUploadWatcher(world);
   const { id } = await world.lastOperation();
   const outcome = await world.activities.importUpload(id);
   await alice.delete(`/v4/images/${image.id}`);
@@ -151,7 +160,7 @@ test("an import whose image is deleted under it stops by itself, and takes its c
   const beginning = new Promise<void>((resolve) => {
     began = resolve;
   });
-  await using world = await stage({
+  await using world = await createWorld({
     runImporter: async ({ put, signal }) => {
       await put("chunk-000000", Buffer.from("half"), sha256("half"));
       began();
@@ -160,7 +169,7 @@ test("an import whose image is deleted under it stops by itself, and takes its c
   });
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
-  await look(world);
+  await runUploadWatcher(world);
   const importing = world.activities.importUpload((await world.lastOperation()).id);
   await beginning;
   await alice.delete(`/v4/images/${image.id}`);
@@ -170,10 +179,10 @@ test("an import whose image is deleted under it stops by itself, and takes its c
 });
 
 test("settled twice, it is settled once", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
-  await look(world);
+  await runUploadWatcher(world);
   const { id } = await world.lastOperation();
   const [first, second] = [await world.activities.importUpload(id), await world.activities.importUpload(id)];
   await world.activities.settleUpload(id, first);
@@ -198,7 +207,7 @@ const settle = (world: World, operationId: number, content: MadeContent) =>
   world.db.transaction().execute((tx) => settleAvailable(tx, world, operationId, content, world.clock()));
 
 test("a deletion in the last moment is seen by the transaction that settles", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const alice = await world.customer();
   const sent = await uploaded(world, alice, gzipSync(aDisk(1)));
   await beginImport(world, sent.id);
@@ -211,7 +220,7 @@ test("a deletion in the last moment is seen by the transaction that settles", as
 });
 
 test("of two tries that settle, the second changes nothing", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const sent = await uploaded(world, await world.customer(), gzipSync(aDisk(1)));
   await beginImport(world, sent.id);
   const { id } = await world.lastOperation();
@@ -225,9 +234,9 @@ test.each([
   ["a chunk is missing", (key: string) => one.store.objects.deleteMany([key])],
   ["a chunk is shorter", (key: string) => one.store.objects.put(key, "short")],
 ])("%s: it does not become available, and is made again", async (_name, spoil) => {
-  await using world = await stage();
+  await using world = await createWorld();
   await uploaded(world, await world.customer(), gzipSync(aDisk(1)));
-  await look(world);
+  await runUploadWatcher(world);
   const { id } = await world.lastOperation();
   const outcome = await world.activities.importUpload(id);
   await spoil((await one.store.keys("images/"))[0] as string);
@@ -239,10 +248,10 @@ test.each([
 });
 
 test("past its deadline an import fails in words that blame nobody's data", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
-  await look(world);
+  await runUploadWatcher(world);
   await world.expire.importImage((await world.lastOperation()).id);
 
   expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("no fault") });
@@ -251,12 +260,12 @@ test("past its deadline an import fails in words that blame nobody's data", asyn
 
 test("data that are refused for two reasons are neither taken nor refused: another try decides", async () => {
   const reasons = ["It ends too early.", "Its checksum is wrong."];
-  await using world = await stage({
+  await using world = await createWorld({
     runImporter: () => Promise.resolve({ kind: "refused", reason: reasons.shift() ?? "" }),
   });
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
-  await look(world);
+  await runUploadWatcher(world);
   const [open] = await world.db.selectFrom("operations").select("id").execute();
 
   await expect(world.activities.importUpload(open?.id ?? 0)).rejects.toThrow("refused for two reasons");
@@ -267,7 +276,7 @@ test("data that are refused for two reasons are neither taken nor refused: anoth
 test("no more than two are imported at once by one worker", async () => {
   let [running, most] = [0, 0];
   const ends: (() => void)[] = [];
-  await using world = await stage({
+  await using world = await createWorld({
     runImporter: async () => {
       most = Math.max(most, ++running);
       await new Promise<void>((resolve) => ends.push(resolve));
@@ -277,7 +286,7 @@ test("no more than two are imported at once by one worker", async () => {
   });
   const alice = await world.customer();
   for (const seed of [1, 2, 3]) await uploaded(world, alice, gzipSync(aDisk(1, seed)));
-  await look(world);
+  await runUploadWatcher(world);
   const ids = (await world.db.selectFrom("operations").select("id").execute()).map(({ id }) => id);
   const tries = ids.map((id) => world.activities.importUpload(id));
   const busy = await Promise.any(

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createImageStores, type ImageStores } from "#images/index.ts";
 import { brokenImages } from "#testing/broken-images.ts";
 import { type FaultyStore, type FaultPlan, startFaultyStore, type StoreFault } from "#testing/faulty-store.ts";
-import { aDisk, diskIn, imported, later, sendData, uploaded } from "#testing/import-stage.ts";
+import { aDisk, diskIn, imported, later, sendData, uploaded } from "#testing/import-fixture.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import { plainImporter } from "#testing/plain-importer.ts";
 import { createRandom, type Random } from "#testing/random.ts";
@@ -35,7 +35,7 @@ afterAll(async () => {
   for (const each of [...faulty, ...stores]) await each[Symbol.asyncDispose]();
 });
 
-const stage = () => newWorld({ imageStores, runImporter: plainImporter, images: { imagesPerAccount: 10_000 } });
+const createWorld = () => newWorld({ imageStores, runImporter: plainImporter, images: { imagesPerAccount: 10_000 } });
 const plan = (next: FaultPlan): void => {
   for (const each of faulty) each.plan(next);
 };
@@ -53,11 +53,11 @@ async function importInTime(world: World, operationId: number, tries: number): P
   await settleUpload(operationId, { kind: "late" });
 }
 
-async function runChores(world: World): Promise<void> {
-  await world.removeImagesChore();
-  await world.clearImagesChore();
+async function runJobs(world: World): Promise<void> {
+  await world.removeImagesJob();
+  await world.clearImagesJob();
   await world.db.deleteFrom("image_sweeps").execute();
-  await world.sweepImagesChore();
+  await world.sweepImagesJob();
   for (let n = 0; n < 3; n++) await world.copyNextImage();
 }
 
@@ -82,7 +82,7 @@ function anyFault(random: Random, method: string): StoreFault {
 test(`whatever the network does to the stores, no image is wrongly available, and nothing is left over: ${TRIALS} times`, {
   timeout: 60_000 + TRIALS * 100_000,
 }, async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const alice = await world.customer();
   const ends = { available: 0, gone: 0 };
   for (let seed = FIRST_SEED; seed < FIRST_SEED + TRIALS; seed++) {
@@ -91,19 +91,19 @@ test(`whatever the network does to the stores, no image is wrongly available, an
     const disk = aDisk(1 + random.below(20), seed);
     const { image } = await uploaded(world, alice, gzipSync(disk, { level: random.below(3) }));
     later(world, 3);
-    await world.lookForUploads();
+    await world.checkUploads();
     const { id } = await world.lastOperation();
 
     const share = random.oneOf([0.1, 0.3, 0.5]);
     plan((method) => (random.chance(share) ? anyFault(random, method) : undefined));
     await importInTime(world, id, 4);
-    await runChores(world);
+    await runJobs(world);
     if (random.chance(0.3)) await alice.delete(`/v4/images/${image.id}`);
-    await runChores(world);
+    await runJobs(world);
 
     plan(noFaults);
     later(world, 7200);
-    await runChores(world);
+    await runJobs(world);
     expect([seed, await broken(world)]).toEqual([seed, []]);
     const { status, body } = await alice.get<Image>(`/v4/images/${image.id}`);
     // Two hours later one that failed is gone, as one that was deleted.
@@ -114,7 +114,7 @@ test(`whatever the network does to the stores, no image is wrongly available, an
     for (const { objects } of stores)
       expect([seed, (await diskIn(world, objects, image)).equals(disk)]).toEqual([seed, true]);
     await alice.delete(`/v4/images/${image.id}`);
-    await runChores(world);
+    await runJobs(world);
   }
   console.log(
     `${TRIALS} trials: ${JSON.stringify(ends)}, faults: ${faulty[0].passed.length + faulty[1].passed.length}`,
@@ -132,13 +132,13 @@ const isRead = (method: string, path: string): boolean => method === "GET" && pa
 const isChunk = (method: string, path: string): boolean => method === "PUT" && path.includes("/chunk-");
 
 test("a store that takes ten seconds for an answer is waited for", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   plan(firstOf(2, (method, path) => isRead(method, path) || isChunk(method, path), { kind: "slow", ms: 10_000 }));
   expect(await imported(world, await world.customer(), aDisk(1))).toMatchObject({ status: "available" });
 });
 
 test("a read that is cut is taken up where it was cut", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const reads: string[] = [];
   const cut = firstOf(3, isRead, { kind: "cut", way: "down", after: 5000 });
   plan((method, path) => {
@@ -158,11 +158,11 @@ test.each([
   ["a PUT that is cut", { kind: "cut", way: "up", after: 2000 }, /socket hang up|ECONNRESET|EPIPE/],
   ["a byte that changes on its way to the store", { kind: "flip", way: "up", at: 2000 }, /digest|SHA256|hash/i],
 ] as const)("%s: the try fails, leaves nothing, and the next one succeeds", async (_name, fault, message) => {
-  await using world = await stage();
+  await using world = await createWorld();
   const alice = await world.customer();
   const { image, id: imageId } = await uploaded(world, alice, gzipSync(aDisk(17)));
   later(world, 3);
-  await world.lookForUploads();
+  await world.checkUploads();
   const { id } = await world.lastOperation();
   // The last one, and more often than the client itself tries again.
   plan(firstOf(10, (method, path) => isChunk(method, path) && path.includes("chunk-000001"), fault));
@@ -177,7 +177,7 @@ test.each([
 const flipped = { kind: "flip", way: "down", at: 3000 } as const;
 
 test("a byte that changes on its way from the store is not the tenant's: the data are read again", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   plan(firstOf(1, isRead, flipped));
   const disk = aDisk(1);
   const image = await imported(world, await world.customer(), disk);
@@ -187,18 +187,18 @@ test("a byte that changes on its way from the store is not the tenant's: the dat
 });
 
 test("a byte that changes each time makes no image", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   plan(firstOf(2, isRead, flipped));
   expect(await imported(world, await world.customer(), aDisk(1))).toMatchObject({ status: "pending_upload" });
 });
 
 test("an upload that is replaced while it is read is read again from its beginning", async () => {
-  await using world = await stage();
+  await using world = await createWorld();
   const alice = await world.customer();
   const [first, second] = [aDisk(3, 1), aDisk(3, 2)];
   const { image, upload_to } = await uploaded(world, alice, gzipSync(first));
   later(world, 3);
-  await world.lookForUploads();
+  await world.checkUploads();
   const { id } = await world.lastOperation();
   const cut = firstOf(1, isRead, { kind: "cut", way: "down", after: 5000 });
   let reads = 0;

@@ -4,8 +4,8 @@ import type { Db } from "#platform/db/database.ts";
 const EVERY_MS = 2000;
 
 /** Somebody else has ended the operation, or the image was deleted: nobody waits for this any more. */
-export class NotWanted extends Error {
-  override readonly name = "NotWanted";
+export class NoLongerNeeded extends Error {
+  override readonly name = "NoLongerNeeded";
 }
 
 export type ImportWatch = {
@@ -23,21 +23,22 @@ export function watchImport(
 ): ImportWatch {
   const ended = new AbortController();
   let percent = 0;
-  let asking = false;
-  const look = async (): Promise<void> => {
-    if (asking) return;
-    asking = true;
+  let checking = false;
+  const check = async (): Promise<void> => {
+    if (checking) return;
+    checking = true;
     try {
-      if (!(await isWanted(db, operationId, percent))) ended.abort(new NotWanted("The import is not wanted any more."));
+      if (!(await isNeeded(db, operationId, percent)))
+        ended.abort(new NoLongerNeeded("The import is not wanted any more."));
     } catch {
       // Postgres is away. What is being read and stored needs it only at the end.
     } finally {
-      asking = false;
+      checking = false;
     }
   };
   const timer = setInterval(() => {
     beat(percent);
-    void look();
+    void check();
   }, EVERY_MS);
   return {
     signal: AbortSignal.any([ended.signal, ...(cancelled === undefined ? [] : [cancelled])]),
@@ -49,7 +50,7 @@ export function watchImport(
 }
 
 /** `percent` never falls: a second try begins at 0, and its owner has seen more. */
-async function isWanted(db: Db, operationId: number, percent: number): Promise<boolean> {
+async function isNeeded(db: Db, operationId: number, percent: number): Promise<boolean> {
   const { rows } = await sql`
     update operations set percent = greatest(operations.percent, ${percent}::integer) from images
     where operations.id = ${operationId} and operations.settled_at is null

@@ -6,8 +6,8 @@ import { confined } from "./confine.ts";
 import { gatherProgram, loader } from "./program.ts";
 import { openReadingPipe, type ReadingPipe } from "./reading-pipe.ts";
 
-const KEPT_WORDS = 2000;
-const LOOK_MS = 100;
+const KEPT_STDERR_CHARS = 2000;
+const MEMORY_CHECK_MS = 100;
 /** One heap for all of its threads, out of which the same large pieces are taken again and again. */
 const environment = { MALLOC_ARENA_MAX: "1", MALLOC_MMAP_THRESHOLD_: "33554432", MALLOC_TRIM_THRESHOLD_: "33554432" };
 /** It judges its computing by itself, and ends before the system would end it. */
@@ -36,14 +36,14 @@ export async function startChild(bounds: ImportBounds, onFault: (fault: Error) =
     stdio: ["pipe", theirs, "pipe", "pipe", "pipe"],
   });
   theirs.destroy();
-  const [upload, , words, reports, source] = child.stdio as [Writable, null, Readable, Duplex, Duplex];
+  const [upload, , stderr, reports, source] = child.stdio as [Writable, null, Readable, Duplex, Duplex];
   // It may end before it has read everything, which its end tells.
   for (const pipe of [upload, source]) pipe.on("error", () => {});
   source.end(program);
 
   let last = "";
-  words.on("data", (said: Buffer) => {
-    last = (last + said.toString("utf8")).slice(0, KEPT_WORDS);
+  stderr.on("data", (output: Buffer) => {
+    last = (last + output.toString("utf8")).slice(0, KEPT_STDERR_CHARS);
   });
   const ended = new Promise<string>((resolve) => {
     child.once("error", (error) => resolve(error.message));
@@ -52,14 +52,14 @@ export async function startChild(bounds: ImportBounds, onFault: (fault: Error) =
   const kill = (): void => killGroup(child);
 
   let peak = 0;
-  const look = (): number => (peak = Math.max(peak, peakOf(child.pid)));
-  const looking = setInterval(() => {
-    if (look() <= bounds.memoryBytes) return;
+  const readPeak = (): number => (peak = Math.max(peak, peakOf(child.pid)));
+  const memoryTimer = setInterval(() => {
+    if (readPeak() <= bounds.memoryBytes) return;
     onFault(new Error(`The importer took ${Math.round(peak / 1024 / 1024)} MB of memory.`));
     kill();
-  }, LOOK_MS);
-  void ended.finally(() => clearInterval(looking));
-  return { upload, chunks, reports, ended, peakBytes: look, kill };
+  }, MEMORY_CHECK_MS);
+  void ended.finally(() => clearInterval(memoryTimer));
+  return { upload, chunks, reports, ended, peakBytes: readPeak, kill };
 }
 
 /** Its own group, so that nothing that it might have started stays. */

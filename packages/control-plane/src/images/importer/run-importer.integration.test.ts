@@ -27,9 +27,9 @@ const stalled = (): Readable =>
     { objectMode: false },
   );
 
-const until = async <T>(look: () => T | undefined): Promise<T> => {
+const until = async <T>(check: () => T | undefined): Promise<T> => {
   for (;;) {
-    const found = look();
+    const found = check();
     if (found !== undefined) return found;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
@@ -169,10 +169,10 @@ test("few chunks are under way at once, all of them are put before it ends, and 
 
 test("what is read is told, up to the whole", async () => {
   const large = member(noise(40 * MB), { level: 0 });
-  const told: number[] = [];
+  const reported: number[] = [];
   const source = Readable.from([Buffer.from(large)], { objectMode: false });
-  await runImporter(order({ source, expectedBytes: large.length, progress: (bytes) => told.push(bytes) }));
-  expect(told.length).toBeGreaterThanOrEqual(4);
-  expect(told).toEqual(told.toSorted((a, b) => a - b));
-  expect(told.at(-1)).toBeLessThanOrEqual(large.length);
+  await runImporter(order({ source, expectedBytes: large.length, progress: (bytes) => reported.push(bytes) }));
+  expect(reported.length).toBeGreaterThanOrEqual(4);
+  expect(reported).toEqual(reported.toSorted((a, b) => a - b));
+  expect(reported.at(-1)).toBeLessThanOrEqual(large.length);
 });

@@ -1,29 +1,29 @@
 import { condition, defineSignal, proxyActivities, proxyLocalActivities, setHandler } from "@temporalio/workflow";
-import { LOOK_AGAIN, type WorkflowInput } from "#operations/workflow-id.ts";
+import { RECHECK_SIGNAL, type WorkflowInput } from "#operations/workflow-id.ts";
 import type { CaptureActivities, CaptureEnd } from "../capture/activities.ts";
 
-const { lookAtCapture } = proxyLocalActivities<CaptureActivities>({ startToCloseTimeout: "5 seconds" });
-const lookAgain = defineSignal(LOOK_AGAIN);
+const { checkCapture } = proxyLocalActivities<CaptureActivities>({ startToCloseTimeout: "5 seconds" });
+const recheck = defineSignal(RECHECK_SIGNAL);
 
 /** A signal is only a hint: this is how long a lost one can delay us. */
-const LOOK_ANYWAY_MS = 30_000;
+const MAX_RECHECK_MS = 30_000;
 /** What the store gets at least to answer in, also at the deadline; the sweeper waits longer. */
 const LEAST_MS = 20_000;
 
 /** creating → available when the disk's host has brought all of it to the store, else removed, with the reason. */
 export async function captureImage(input: WorkflowInput): Promise<void> {
   let hinted = false;
-  setHandler(lookAgain, () => {
+  setHandler(recheck, () => {
     hinted = true;
   });
   for (;;) {
     // Cleared before reading: a hint that comes meanwhile makes us read once more, never once too few.
     hinted = false;
     const left = timeLeft(input);
-    const hasEnded = (await lookAtCapture(input.operationId)) === "ended";
+    const hasEnded = (await checkCapture(input.operationId)) === "ended";
     if (hasEnded && (await settle(input, "ended")) === "settled") return;
     if (left <= 0) return void (await settle(input, "late"));
-    if (!hasEnded) await condition(() => hinted, Math.min(left, LOOK_ANYWAY_MS));
+    if (!hasEnded) await condition(() => hinted, Math.min(left, MAX_RECHECK_MS));
   }
 }
 

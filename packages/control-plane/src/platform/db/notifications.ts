@@ -33,11 +33,11 @@ export function createNudge(db: Db, channel: Channel, log: Log): () => void {
 }
 
 export type Listener = {
-  heard(payload: string): void;
+  onNotification(payload: string): void;
   /** Something may have been said while nobody listened. Comes first, and after every loss. */
-  began(): void;
+  onConnect(): void;
   /** The connection is lost, or silent for longer than a notification may be late. */
-  ended?(): void;
+  onDisconnect?(): void;
 };
 
 /** A connection can be cut without a word: it is asked this often, and has as long to answer. */
@@ -56,14 +56,14 @@ export function listen(url: string, channel: Channel, log: Log, listener: Listen
       client.on("error", () => resolve());
       client.on("end", () => resolve());
     });
-    client.on("notification", ({ payload }) => listener.heard(payload ?? ""));
+    client.on("notification", ({ payload }) => listener.onNotification(payload ?? ""));
     try {
       await client.connect();
       await client.query(`listen ${pg.escapeIdentifier(channel)}`);
-      listener.began();
+      listener.onConnect();
       while (!closed && (await answers(client, lost))) await Promise.race([pause(PROOF_MS), lost]);
     } finally {
-      listener.ended?.();
+      listener.onDisconnect?.();
       // Not awaited: a connection that is cut off has nobody to say goodbye to.
       client.end().catch(() => {});
       if (current === client) current = undefined;
@@ -87,11 +87,11 @@ export function listen(url: string, channel: Channel, log: Log, listener: Listen
 }
 
 async function answers(client: pg.Client, lost: Promise<void>): Promise<boolean> {
-  const asked = client.query("select 1").then(
+  const answered = client.query("select 1").then(
     () => true,
     () => false,
   );
-  return Promise.race([asked, lost.then(() => false), pause(PROOF_MS).then(() => false)]);
+  return Promise.race([answered, lost.then(() => false), pause(PROOF_MS).then(() => false)]);
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

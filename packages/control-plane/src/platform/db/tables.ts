@@ -5,8 +5,8 @@ import type {
   DiskState,
   Generation,
   GroupReport,
-  Leader,
-  JobReport,
+  PrimaryTerm,
+  TaskReport,
   NodeReport,
   NodeSpec,
   NodeState,
@@ -49,7 +49,7 @@ export type BillTo = {
   email: string;
 };
 /** What a phase waits for: the node at this generation, with these jobs done. */
-export type WantedNode = Generation & { node: string; jobs?: string[] };
+export type DesiredNode = Generation & { node: string; tasks?: string[] };
 
 export type Tables = {
   installation: {
@@ -145,7 +145,7 @@ export type Tables = {
   password_links: { sha256: Buffer; account_id: number; user_id: number; created_at: Date; expires_at: Date };
   mails: {
     id: Id;
-    letter: string;
+    message: string;
     created_at: Date;
     due_at: Date;
     tries: Generated<number>;
@@ -337,10 +337,10 @@ export type Tables = {
     port: number;
     memory_mb: number;
     disk_mb: number;
-    wanted: Json<NodeSpec> | null;
-    wanted_epoch: Generated<number>;
-    wanted_generation: Generated<number>;
-    wanted_revision: Generated<number>;
+    desired_spec: Json<NodeSpec> | null;
+    desired_epoch: Generated<number>;
+    desired_generation: Generated<number>;
+    desired_revision: Generated<number>;
     tombstoned: Generated<boolean>;
     waiting_operation_id: number | null;
     observed_epoch: Generated<number>;
@@ -353,14 +353,14 @@ export type Tables = {
     used_disk_mb: number | null;
     created_at: Date;
     released_at: Date | null;
-    observed_jobs: ColumnType<JobReport[], string | undefined, string>;
+    observed_tasks: ColumnType<TaskReport[], string | undefined, string>;
     observed_timeline: Generated<string | null>;
     disk_state: Generated<DiskState | null>;
   };
-  wanted_phases: {
+  desired_phases: {
     operation_id: number;
     phase: string;
-    nodes: JSONColumnType<WantedNode[]>;
+    nodes: JSONColumnType<DesiredNode[]>;
     percent_from: number | null;
     percent_to: number | null;
   };
@@ -385,7 +385,7 @@ export type Tables = {
     updated_at: Date;
     deleted_at: Date | null;
     /** Since when its names lead to it. */
-    named_at: Generated<Date | null>;
+    dns_published_at: Generated<Date | null>;
     powered: Generated<boolean>;
     /** The node image that it runs. Null until its nodes are first wanted. */
     image: Generated<string | null>;
@@ -426,7 +426,7 @@ export type Tables = {
     rate_ppm: number;
     waived_by_tax_id: Generated<boolean>;
   };
-  promotions: {
+  credits: {
     account_id: number;
     id: Id;
     description: string;
@@ -477,7 +477,7 @@ export type Tables = {
     region: string | null;
     resource_type: string | null;
     resource_id: number | null;
-    promotion_id: number | null;
+    credit_id: number | null;
     adjustment_id: number | null;
   };
   billing_runs: {
@@ -585,7 +585,7 @@ export type Tables = {
     manifest_sha256: Generated<Buffer | null>;
     event_id: Generated<number | null>;
     operation_id: Generated<number | null>;
-    next_look_at: Generated<Date | null>;
+    next_check_at: Generated<Date | null>;
     upload_until: Generated<Date | null>;
     failed_at: Generated<Date | null>;
     expiry: Generated<Date | null>;
@@ -701,14 +701,14 @@ export type Tables = {
     created_at: Date;
     verified_at: Generated<Date | null>;
   };
-  keyrings: { account_id: number; node_id: string; keyring: string; told_at: Date };
+  keyrings: { account_id: number; node_id: string; keyring: string; reported_at: Date };
   clusters: {
     account_id: number;
     database_id: number;
     group_password: string;
-    look_at: Generated<Date | null>;
+    check_at: Generated<Date | null>;
     degraded_since: Generated<Date | null>;
-    told: Generated<string | null>;
+    tenant_message: Generated<string | null>;
     advice: Generated<string | null>;
   };
   members: {
@@ -720,16 +720,16 @@ export type Tables = {
     unhealthy_since: Generated<Date | null>;
     replaced_at: Generated<Date | null>;
   };
-  leaders: {
+  primary_terms: {
     account_id: number;
     database_id: number;
     node_id: string;
     term: number;
-    over: Leader["over"];
+    reason: PrimaryTerm["reason"];
     from_node: string | null;
     since: Date;
   };
-  tails: {
+  lost_transactions: {
     account_id: number;
     database_id: number;
     timeline_id: string;
@@ -742,9 +742,9 @@ export type Tables = {
     saved_at: Date;
     expires_at: Date;
   };
-  keepers: { account_id: number; timeline_id: string; node_id: string; since: Date };
-  partings: { timeline_id: string; sequence: number; gtid: string; left_out: number; at: Date };
-  unfit_keepers: { timeline_id: string; node_id: string; at: Date };
+  archivers: { account_id: number; timeline_id: string; node_id: string; since: Date };
+  archive_branches: { timeline_id: string; sequence: number; gtid: string; left_out: number; at: Date };
+  unfit_archivers: { timeline_id: string; node_id: string; at: Date };
   primary_changes: {
     account_id: number;
     id: Id;
@@ -756,13 +756,13 @@ export type Tables = {
     operation_id: number | null;
     at: Date;
     /** By the host that told it. */
-    told: ColumnType<Record<string, PrimaryChange["phases"] & { at: string }>, string | undefined, string>;
+    reports: ColumnType<Record<string, PrimaryChange["phases"] & { at: string }>, string | undefined, string>;
     gtid_before: string | null;
     gtid_after: string | null;
     lost: number | null;
     event_id: number | null;
   };
-  findings: {
+  node_alerts: {
     id: Generated<number>;
     account_id: number;
     database_id: number;

@@ -20,13 +20,13 @@ export type Operator = "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "contains";
 
 /** Undefined is the condition that everything meets, so a filter that asks for nothing leaves nothing behind. */
 export function allOf(conditions: readonly (Condition | undefined)[]): Condition | undefined {
-  const asked = conditions.filter((each) => each !== undefined);
-  return asked.length < 2 ? asked[0] : { all: asked };
+  const present = conditions.filter((each) => each !== undefined);
+  return present.length < 2 ? present[0] : { all: present };
 }
 
 /** One of no alternatives: nothing meets it. */
 export function anyOf(conditions: readonly (Condition | undefined)[]): Condition | undefined {
-  const asked = conditions.filter((each) => each !== undefined);
-  if (asked.length < conditions.length) return undefined;
-  return asked.length === 1 ? asked[0] : { any: asked };
+  const present = conditions.filter((each) => each !== undefined);
+  if (present.length < conditions.length) return undefined;
+  return present.length === 1 ? present[0] : { any: present };
 }

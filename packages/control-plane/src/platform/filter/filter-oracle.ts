@@ -13,9 +13,9 @@ export const meets = (row: Shown, filter: Json): boolean =>
     return fits(row[key] ?? null, value);
   });
 
-function fits(actual: Shown[string], said: Json): boolean {
-  if (typeof said !== "object" || said === null) return isEqual(actual, said);
-  return Object.entries(said).every(([operator, value]: [string, Json]) => {
+function fits(actual: Shown[string], condition: Json): boolean {
+  if (typeof condition !== "object" || condition === null) return isEqual(actual, condition);
+  return Object.entries(condition).every(([operator, value]: [string, Json]) => {
     switch (operator) {
       case "+and":
         return (value as Json[]).every((each) => fits(actual, each));

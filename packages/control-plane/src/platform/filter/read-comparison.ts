@@ -10,7 +10,7 @@ const applicable: Record<FilterKind, readonly Operator[]> = {
   date: ordering,
   boolean: ["eq", "neq"],
 };
-const wanted: Record<FilterKind, string> = {
+const expected: Record<FilterKind, string> = {
   string: "a string or a number",
   number: "a number",
   date: "a date such as 2026-01-31T12:00:00",
@@ -26,7 +26,7 @@ export function readComparison(field: string, kind: FilterKind, operator: Operat
   }
   if (Array.isArray(given)) throw notApplicable(field, 'Write alternatives as {"+or": [...]}.');
   const value = valueOf(kind, operator, given);
-  if (value === undefined) throw notApplicable(field, `It is compared with ${wanted[kind]}.`);
+  if (value === undefined) throw notApplicable(field, `It is compared with ${expected[kind]}.`);
   return { field, kind, operator, value };
 }
 

@@ -87,7 +87,7 @@ function readObject(reading: Reading, object: unknown, depth: number): Condition
 }
 
 /** What is said of one field: a value, or `{"+gt": …, "+or": […]}`, of which all keys must hold. */
-function readField(reading: Reading, field: string, said: unknown, depth: number): Condition | undefined {
+function readField(reading: Reading, field: string, condition: unknown, depth: number): Condition | undefined {
   requireDepth(depth);
   const compare = (operator: Operator, value: unknown): Condition => {
     if (++reading.comparisons > MAX_COMPARISONS) {
@@ -95,8 +95,8 @@ function readField(reading: Reading, field: string, said: unknown, depth: number
     }
     return readComparison(field, reading.fields[field] as FilterKind, operator, named(reading.aliases[field], value));
   };
-  if (!isObject(said)) return compare("eq", said);
-  const entries = Object.entries(said);
+  if (!isObject(condition)) return compare("eq", condition);
+  const entries = Object.entries(condition);
   if (entries.length === 0) throw refuse(`Could not apply filter on ${shown(field)}. It has no operator.`);
   return allOf(
     entries.map(([key, value]) => {

@@ -3,7 +3,7 @@ const token =
   /[\s\ufeff]*(?:(?<mark>[{}[\],:])|(?<string>"[^"\\\p{Cc}]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\p{Cc}]*)*")|(?<other>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)|(?<end>$))/uy;
 
 /** What may come next. */
-type Wanted = "value" | "value or ]" | "key" | "key or }" | ":" | "more" | "end";
+type Expected = "value" | "value or ]" | "key" | "key or }" | ":" | "more" | "end";
 
 /**
  * Where a text ceases to be JSON, as `line 3, column 14`; undefined if it is JSON. The parser's own messages tell it in some
@@ -11,15 +11,15 @@ type Wanted = "value" | "value or ]" | "key" | "key or }" | ":" | "more" | "end"
  */
 export function jsonFaultOf(text: string): string | undefined {
   const open: string[] = [];
-  let wanted: Wanted = "value";
+  let expected: Expected = "value";
   token.lastIndex = 0;
   for (;;) {
     const start = token.lastIndex;
     const found = token.exec(text);
-    const next: Wanted | "done" | undefined = found === null ? undefined : after(found, wanted, open);
+    const next: Expected | "done" | undefined = found === null ? undefined : after(found, expected, open);
     if (next === undefined) return placeOf(text, found === null ? start : token.lastIndex - tokenOf(found).length);
     if (next === "done") return undefined;
-    wanted = next;
+    expected = next;
   }
 }
 
@@ -27,15 +27,15 @@ const tokenOf = ({ groups }: RegExpExecArray): string =>
   groups?.["mark"] ?? groups?.["string"] ?? groups?.["other"] ?? "";
 
 /** What may come after a token, undefined if it may not be there. `open` has the brackets around it. */
-function after({ groups }: RegExpExecArray, wanted: Wanted, open: string[]): Wanted | "done" | undefined {
+function after({ groups }: RegExpExecArray, expected: Expected, open: string[]): Expected | "done" | undefined {
   const { mark, string, other } = groups ?? {};
-  const ended = (): Wanted => (open.length === 0 ? "end" : "more");
-  const closed = (): Wanted => {
+  const ended = (): Expected => (open.length === 0 ? "end" : "more");
+  const closed = (): Expected => {
     open.pop();
     return ended();
   };
-  if (mark === undefined && string === undefined && other === undefined) return wanted === "end" ? "done" : undefined;
-  switch (wanted) {
+  if (mark === undefined && string === undefined && other === undefined) return expected === "end" ? "done" : undefined;
+  switch (expected) {
     case "key or }":
       if (mark === "}") return closed();
       return string === undefined ? undefined : ":";
@@ -50,7 +50,7 @@ function after({ groups }: RegExpExecArray, wanted: Wanted, open: string[]): Wan
       return undefined;
     case "value":
     case "value or ]":
-      if (mark === "]" && wanted === "value or ]") return closed();
+      if (mark === "]" && expected === "value or ]") return closed();
       if (mark === "{" || mark === "[") {
         open.push(mark === "{" ? "}" : "]");
         return mark === "{" ? "key or }" : "value or ]";

@@ -4,7 +4,7 @@ export type KnownPaths = {
   /** So that a wrong method can be told from a wrong path. */
   methodsOf(url: string): string[];
   /** The longest beginning of a path that leads somewhere, and what may follow it. */
-  nextOf(url: string): { begin: string; next: string[] };
+  nextOf(url: string): { prefix: string; next: string[] };
 };
 
 /** What there is at the paths of a server. Asked only for requests that no route took. */
@@ -32,18 +32,18 @@ export function rememberPaths(
 
 const pathOf = (url: string): string => url.split("?", 1)[0] ?? "";
 
-function nextAmong(known: readonly string[], path: string): { begin: string; next: string[] } {
-  let [among, begin] = [known.map((url) => url.split("/").slice(1)), ""];
+function nextAmong(known: readonly string[], path: string): { prefix: string; next: string[] } {
+  let [among, prefix] = [known.map((url) => url.split("/").slice(1)), ""];
   for (const [depth, part] of path.split("/").slice(1).entries()) {
     const fixed = among.filter((url) => url[depth] === part);
     const fitting = fixed.length > 0 ? fixed : among.filter((url) => url[depth]?.startsWith(":") === true);
     // A path that ends here is known, and so is what comes after it: that is where the caller went wrong.
     if (part === "" || !fitting.some((url) => url.length > depth + 1)) break;
-    [among, begin] = [fitting, `${begin}/${shown(fitting[0]?.[depth])}`];
+    [among, prefix] = [fitting, `${prefix}/${shown(fitting[0]?.[depth])}`];
   }
-  const depth = begin.split("/").length - 1;
+  const depth = prefix.split("/").length - 1;
   const next = among.flatMap((url) => (url[depth] === undefined ? [] : [shown(url[depth])]));
-  return { begin, next: [...new Set(next)].sort() };
+  return { prefix, next: [...new Set(next)].sort() };
 }
 
 const shown = (part = ""): string => part.replace(/^:(.*)$/, "{$1}");

@@ -33,12 +33,12 @@ async function newApp(deps: Partial<ReadinessDeps> = {}) {
       }).on("error", reject);
     });
   /** A request that is under way until `release` is called. */
-  const beginHeld = async () => {
+  const startHeld = async () => {
     const answer = fetchFrom("/held");
     await held;
     return { answer };
   };
-  return { app, fetchFrom, beginHeld, release };
+  return { app, fetchFrom, startHeld, release };
 }
 
 test("ready while the database answers; healthy always", async () => {
@@ -62,8 +62,8 @@ test("a database that hangs is not ready either", async () => {
 });
 
 test("draining: told first, what is under way is finished with its connection closed, then nobody is let in", async () => {
-  const { app, fetchFrom, beginHeld, release } = await newApp({ noticeMs: 3000, drainMs: 60_000 });
-  const before = await beginHeld();
+  const { app, fetchFrom, startHeld, release } = await newApp({ noticeMs: 3000, drainMs: 60_000 });
+  const before = await startHeld();
   const drained = app.close();
 
   expect(await fetchFrom("/ready")).toEqual({ status: 503, connection: "close" });
@@ -76,8 +76,8 @@ test("draining: told first, what is under way is finished with its connection cl
 });
 
 test("what takes too long is cut", async () => {
-  const { app, beginHeld } = await newApp({ drainMs: 100 });
-  const { answer } = await beginHeld();
+  const { app, startHeld } = await newApp({ drainMs: 100 });
+  const { answer } = await startHeld();
   const hanging = answer.then(
     () => "answered",
     () => "cut",

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { DomainError } from "#platform/errors.ts";
 import { TooManyRequests } from "#platform/limits/rate-headers.ts";
 import { createLog } from "#platform/log.ts";
-import { Replayed } from "./once.ts";
+import { Replayed } from "./idempotency.ts";
 import { createServer } from "./server.ts";
 
 const quiet = createLog("test", "silent");

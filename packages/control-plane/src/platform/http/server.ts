@@ -11,7 +11,7 @@ import type { Log } from "#platform/log.ts";
 import { answerBytesThatAreNoRequest } from "./client-error.ts";
 import { readJsonBodies } from "./json-body.ts";
 import { type KnownPaths, rememberPaths } from "./known-paths.ts";
-import { Replayed } from "./once.ts";
+import { Replayed } from "./idempotency.ts";
 import { refuse } from "./refuse.ts";
 import { requestIdOf, secretiveRequestIdOf, withoutText, writeRequestLog } from "./request-log.ts";
 

@@ -9,9 +9,9 @@ const newApp = (bounds: Partial<Bounds> = {}) => {
   const app = createServer(createLog("test", "silent"));
   shedLoad(app, { maxInFlight: 2, maxLagMs: 5000, ...bounds });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  let begun = 0;
+  let started = 0;
   app.get("/slow", async () => {
-    begun++;
+    started++;
     await released;
     return {};
   });
@@ -23,16 +23,16 @@ const newApp = (bounds: Partial<Bounds> = {}) => {
     await app.close();
   });
   const statusOf = async (url: string) => (await app.inject({ url })).statusCode;
-  const untilBegun = async (count: number) => {
-    await expect.poll(() => begun, { interval: 5 }).toBe(count);
+  const untilStarted = async (count: number) => {
+    await expect.poll(() => started, { interval: 5 }).toBe(count);
   };
-  return { app, release, statusOf, untilBegun };
+  return { app, release, statusOf, untilStarted };
 };
 
 test("past the bound a request is refused at once, and the next one served when there is room", async () => {
-  const { app, release, statusOf, untilBegun } = newApp();
+  const { app, release, statusOf, untilStarted } = newApp();
   const slow = [statusOf("/slow"), statusOf("/slow")];
-  await untilBegun(2);
+  await untilStarted(2);
 
   const refused = await app.inject({ url: "/fast" });
   expect(refused.statusCode).toBe(503);
@@ -55,13 +55,13 @@ test("refusals and errors give their place back", async () => {
 });
 
 test("who hangs up makes no room while the work goes on, but not for ever", async () => {
-  const { app, statusOf, untilBegun } = newApp({ abandonedMs: 3000 });
+  const { app, statusOf, untilStarted } = newApp({ abandonedMs: 3000 });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as { port: number };
   for (let n = 0; n < 2; n++) {
     const call = send({ port, host: "127.0.0.1", path: "/slow" }).on("error", () => {});
     call.end();
-    await untilBegun(n + 1);
+    await untilStarted(n + 1);
     call.destroy();
     await new Promise((resolve) => call.once("close", resolve));
   }

@@ -8,7 +8,7 @@ import {
 import { expect, test } from "vitest";
 import { ignoredFieldsHeader, judgeUnknownFields } from "./unknown-fields.ts";
 
-const told = (names: string[]): string | undefined => ignoredFieldsHeader(names)["x-ignored-fields"];
+const headerOf = (names: string[]): string | undefined => ignoredFieldsHeader(names)["x-ignored-fields"];
 
 test("a slip is refused with what was meant, also inside of an object", () => {
   expect(judgeUnknownFields(updateMysqlDatabase, { allowlist: [], updates: { hourOfDay: 3 } })).toEqual({
@@ -99,12 +99,12 @@ test("of very many names the first hundred are judged, and the header stays shor
 
   expect(faults).toEqual([]);
   expect(ignored.length).toBeLessThanOrEqual(100);
-  expect(told(ignored)?.length).toBeLessThan(2000);
-  expect(told(ignored)).toMatch(/, \.\.\.$/);
+  expect(headerOf(ignored)?.length).toBeLessThan(2000);
+  expect(headerOf(ignored)).toMatch(/, \.\.\.$/);
 });
 
 test("only plain words are repeated in a header", () => {
   const names = ["a\r\nset-cookie: x", "é", "4242424242424242", "x4242424242424242", "", " ", "b".repeat(65), "plain"];
-  expect(told(names)).toBe("?, plain");
+  expect(headerOf(names)).toBe("?, plain");
   expect(ignoredFieldsHeader([])).toEqual({});
 });

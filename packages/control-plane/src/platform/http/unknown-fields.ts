@@ -6,7 +6,7 @@ import { fieldOf } from "./validate.ts";
 
 /** A body of a megabyte can have as many names as it likes; no client has more than a handful that we do not know. */
 const MOST_JUDGED = 100;
-const MOST_TOLD = 20;
+const MOST_LISTED = 20;
 
 const IGNORED_FIELDS_HEADER = "x-ignored-fields";
 
@@ -46,8 +46,8 @@ const slipReason = (field: string, meant: string): string =>
 /** The header that names what was ignored; none if there is nothing. A name that is no plain word is not repeated. */
 export function ignoredFieldsHeader(names: readonly string[]): Record<string, string> {
   if (names.length === 0) return {};
-  const told = [...new Set(names.map((name) => (isPlain(name) ? name : "?")))];
-  const some = told.length > MOST_TOLD ? [...told.slice(0, MOST_TOLD), "..."] : told;
+  const listed = [...new Set(names.map((name) => (isPlain(name) ? name : "?")))];
+  const some = listed.length > MOST_LISTED ? [...listed.slice(0, MOST_LISTED), "..."] : listed;
   return { [IGNORED_FIELDS_HEADER]: some.join(", ") };
 }
 

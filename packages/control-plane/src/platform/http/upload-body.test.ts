@@ -80,12 +80,12 @@ test("a file without a byte is one", async () => {
 test.each([
   ["with its length said beforehand", true],
   ["that comes in pieces", false],
-])("a file that is too large %s is 413 in JSON, and one as large as it may be is not", async (_, told) => {
+])("a file that is too large %s is 413 in JSON, and one as large as it may be is not", async (_, hasLength) => {
   await using server = await serve();
 
-  expect(await put(server.port, Buffer.alloc(MOST), told)).toMatchObject({ status: 200 });
+  expect(await put(server.port, Buffer.alloc(MOST), hasLength)).toMatchObject({ status: 200 });
   for (const bytes of [MOST + 1, 16 * MOST])
-    expect(await put(server.port, Buffer.alloc(bytes), told)).toEqual({
+    expect(await put(server.port, Buffer.alloc(bytes), hasLength)).toEqual({
       status: 413,
       type: "application/json",
       body: { errors: [{ reason: `The body must have at most ${MOST} bytes.` }] },
@@ -102,11 +102,11 @@ test("other routes still take JSON alone", async () => {
 });
 
 /** Over a socket: how a body is cut off can only be seen there. */
-async function put(port: number, file: Buffer, told: boolean) {
+async function put(port: number, file: Buffer, hasLength: boolean) {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const call = request({
     ...{ host: "127.0.0.1", port, method: "PUT", path: "/file" },
-    headers: { "content-type": "image/png", ...(told ? { "content-length": file.length } : {}) },
+    headers: { "content-type": "image/png", ...(hasLength ? { "content-length": file.length } : {}) },
   });
   call.on("response", resolve);
   call.on("error", reject);

@@ -13,18 +13,18 @@ const REST_MS = 1000;
 export function createBudgets(deps: { shared: SharedLimits; log: Log; now?: () => number }) {
   const { shared, log, now = Date.now } = deps;
   const local = createLocalLimits(now);
-  let askAgainAt = 0;
+  let retryAt = 0;
   const failed = (error: unknown): void => {
     // Of many requests that waited together, one says so.
-    if (now() >= askAgainAt) log.warn({ err: error }, "rate limits are not shared: each process counts by itself");
-    askAgainAt = now() + REST_MS;
+    if (now() >= retryAt) log.warn({ err: error }, "rate limits are not shared: each process counts by itself");
+    retryAt = now() + REST_MS;
   };
   return {
     refusal: local.refusal,
     async take(keys: readonly string[], limits: readonly Limit[]): Promise<RateState> {
       const known = local.refusal(keys, limits);
       if (known !== undefined) return known;
-      if (now() < askAgainAt) return local.take(keys, limits);
+      if (now() < retryAt) return local.take(keys, limits);
       try {
         const { allowed, aheadMs } = await shared.take(keys, limits);
         local.learn(keys, aheadMs);
@@ -35,10 +35,10 @@ export function createBudgets(deps: { shared: SharedLimits; log: Log; now?: () =
       }
     },
     /** Gives so much time back to each; more than was spent is all of it. */
-    async give(keys: readonly string[], ms: readonly number[]): Promise<void> {
-      local.give(keys, ms);
-      if (now() < askAgainAt) return;
-      await shared.give(keys, ms).catch(failed);
+    async refund(keys: readonly string[], ms: readonly number[]): Promise<void> {
+      local.refund(keys, ms);
+      if (now() < retryAt) return;
+      await shared.refund(keys, ms).catch(failed);
     },
   };
 }

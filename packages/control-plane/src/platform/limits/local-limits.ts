@@ -39,7 +39,7 @@ export function createLocalLimits(now: () => number, mostKeys = MOST_KEYS) {
       return describe(limits, ahead, true, now());
     },
     /** Gives so much time back to each of those that are known here. */
-    give(keys: readonly string[], ms: readonly number[]): void {
+    refund(keys: readonly string[], ms: readonly number[]): void {
       for (const [at, key] of keys.entries()) {
         const until = spentUntil.get(key);
         if (until !== undefined) spentUntil.set(key, until - (ms[at] ?? 0));

@@ -28,7 +28,7 @@ return { allowed, unpack(ahead) }
 `;
 
 /** Time that a caller had spent is given back; what is left of it stays spent. */
-const GIVE = `
+const REFUND = `
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 for i, key in ipairs(KEYS) do
@@ -44,7 +44,7 @@ export type SharedLimits = {
   /** Rejects at once, or within the patience, when the server does not answer. */
   take(keys: readonly string[], limits: readonly Limit[]): Promise<Taken>;
   /** Milliseconds for each; more than was spent is all of it. Rejects as `take` does. */
-  give(keys: readonly string[], ms: readonly number[]): Promise<void>;
+  refund(keys: readonly string[], ms: readonly number[]): Promise<void>;
   close(): void;
 };
 
@@ -58,17 +58,20 @@ export function createSharedLimits(url: string, log: Log, patienceMs = PATIENCE_
     connectTimeout: 1000,
     retryStrategy: (times) => Math.min(times * 100, 1000),
     keyPrefix: "rate:",
-    scripts: { take: { lua: TAKE }, give: { lua: GIVE } },
+    scripts: { take: { lua: TAKE }, give: { lua: REFUND } },
   }) as Valkey &
     Record<"take" | "give", (count: number, ...keysThenArguments: (string | number)[]) => Promise<number[]>>;
   valkey.on("error", (error) => log.debug({ err: error }, "Valkey is not there"));
   return {
     async take(keys, limits) {
-      const figures = limits.flatMap((limit) => [Math.round(intervalMs(limit) * 1000), limit.perSeconds * 1_000_000]);
-      const [allowed, ...aheadMicros] = await valkey.take(keys.length, ...keys, ...figures);
+      const scriptArguments = limits.flatMap((limit) => [
+        Math.round(intervalMs(limit) * 1000),
+        limit.perSeconds * 1_000_000,
+      ]);
+      const [allowed, ...aheadMicros] = await valkey.take(keys.length, ...keys, ...scriptArguments);
       return { allowed: allowed === 1, aheadMs: aheadMicros.map((micros) => micros / 1000) };
     },
-    async give(keys, ms) {
+    async refund(keys, ms) {
       await valkey.give(keys.length, ...keys, ...ms.map((each) => Math.round(each * 1000)));
     },
     close: () => valkey.disconnect(),

@@ -14,7 +14,7 @@ import { startRecordingCollector } from "./recording-collector.ts";
 const OPERATOR_TOKEN = "the-operators-own-token";
 
 /** Says on stderr what is loaded of OpenTelemetry. */
-const tellOfOpenTelemetry = `data:text/javascript,${encodeURIComponent(
+const reportOpenTelemetry = `data:text/javascript,${encodeURIComponent(
   `import { registerHooks } from "node:module";
    registerHooks({ load(url, context, next) {
      if (url.includes("@opentelemetry/")) process.stderr.write("loaded " + url + "\\n");
@@ -31,7 +31,7 @@ async function startApi(world: World, settings: Record<string, string> = {}) {
   writeFileSync(join(folder, "ca.pem"), (await selfSigned("CN=Databases", { authority: true })).certificate);
   const child: ChildProcess = spawn(
     process.execPath,
-    ["--import", tellOfOpenTelemetry, join(import.meta.dirname, "../../bin/api.ts")],
+    ["--import", reportOpenTelemetry, join(import.meta.dirname, "../../bin/api.ts")],
     {
       env: {
         PATH: process.env["PATH"],

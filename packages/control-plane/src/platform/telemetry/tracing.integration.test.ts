@@ -16,14 +16,14 @@ test.each([
   await using collector = await startRecordingCollector();
   const tracing = await startTracing("fleet", { endpoint: collector.url, share: 1 }, log);
   const app = createServer(log);
-  app.post("/v1/wanted", async () => ({}));
+  app.post("/v1/desired", async () => ({}));
   tracing?.watch(app, { continues });
-  await app.inject({ method: "POST", url: "/v1/wanted", headers: { traceparent }, payload: {} });
+  await app.inject({ method: "POST", url: "/v1/desired", headers: { traceparent }, payload: {} });
   await app.close();
   await tracing?.close();
 
   const [span] = collector.spans();
-  expect(span?.name).toBe("POST /v1/wanted");
+  expect(span?.name).toBe("POST /v1/desired");
   expect(span?.traceId === traceId).toBe(continues);
   expect(span?.parentSpanId === "b7ad6b7169203331").toBe(continues);
 });

@@ -7,12 +7,12 @@ export async function connectClient(address: string, namespace: string): Promise
 }
 
 /** Waits for a Temporal that is not up yet: nothing else can be done without it. */
-export async function connectWorker(address: string, stillWanted: () => boolean): Promise<NativeConnection> {
+export async function connectWorker(address: string, shouldRetry: () => boolean): Promise<NativeConnection> {
   for (;;) {
     try {
       return await NativeConnection.connect({ address });
     } catch (error) {
-      if (!stillWanted()) throw error;
+      if (!shouldRetry()) throw error;
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
   }

@@ -21,6 +21,6 @@ const ALREADY_EXISTS = 6;
  * For an error of a call to Temporal: a namespace that is not there means that its store was lost while we ran. Made anew,
  * workflows are found missing one by one, and started again from their rows.
  */
-export async function mendNamespace(client: Client, error: unknown): Promise<void> {
+export async function repairNamespace(client: Client, error: unknown): Promise<void> {
   if (error instanceof NamespaceNotFoundError) await ensureNamespace(client, client.options.namespace);
 }

@@ -1,6 +1,6 @@
 import type { Worker } from "@temporalio/worker";
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 /**
  * Runs until the worker is shut down, and throws when it failed: the process then ends and is started anew. `run()` alone
@@ -11,7 +11,7 @@ export async function runWorker(worker: Worker): Promise<void> {
   const failed = new Promise<never>((_resolve, reject) => {
     timer = setInterval(() => {
       if (worker.getState() === "FAILED") reject(new Error("Temporal's worker failed"));
-    }, LOOK_MS);
+    }, POLL_MS);
   });
   try {
     await Promise.race([worker.run(), failed]);

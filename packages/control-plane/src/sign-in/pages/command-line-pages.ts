@@ -1,5 +1,5 @@
 import { html } from "ghtml";
-import { listOf, whereItLeads } from "./consent-page.ts";
+import { listOf, redirectTarget } from "./consent-page.ts";
 import { field, form, type Html, layout } from "./layout.ts";
 
 type CodeForm = { action: string; fields: Record<string, string>; fault: string | undefined };
@@ -32,7 +32,7 @@ export const deviceSignedInPage = (): Html =>
 <p class="aside"><a href="/security">Sign-in and security</a></p>`,
   });
 
-type Asked = {
+type LoginConsent = {
   uid: string;
   token: string;
   username: string;
@@ -47,7 +47,14 @@ type Asked = {
 };
 
 /** Says which computer asks, so that nobody signs in somebody else's. */
-export const commandLineConsentPage = ({ uid, token, username, scopes, redirectsTo, commandLine }: Asked): Html =>
+export const commandLineConsentPage = ({
+  uid,
+  token,
+  username,
+  scopes,
+  redirectsTo,
+  commandLine,
+}: LoginConsent): Html =>
   layout({
     title: "Sign in the command line?",
     body: html`<p class="lead"><code>moorage login</code> asks to be signed in as <strong>${username}</strong>.</p>
@@ -62,7 +69,7 @@ export const commandLineConsentPage = ({ uid, token, username, scopes, redirects
 </dl>
 <p class="warning">!${
       commandLine.device === undefined
-        ? html`Only go on if you have just run <code>moorage login</code> on this computer. !${whereItLeads(redirectsTo)}`
+        ? html`Only go on if you have just run <code>moorage login</code> on this computer. !${redirectTarget(redirectsTo)}`
         : html`Only go on if you have just run <code>moorage login</code> yourself and your terminal shows this code. If somebody sent you the code, refuse: they would get into your account.`
     }</p>
 !${

@@ -2,7 +2,7 @@ import { type Area, areas } from "@moorage/contract";
 import { html } from "ghtml";
 import { form, type Html, layout } from "./layout.ts";
 
-type Asked = {
+type AppConsent = {
   uid: string;
   token: string;
   app: { label: string; thumbnailUrl: string | null; redirectsTo: string };
@@ -10,7 +10,7 @@ type Asked = {
   scopes: readonly string[];
 };
 
-export const consentPage = ({ uid, token, app, username, scopes }: Asked): Html =>
+export const consentPage = ({ uid, token, app, username, scopes }: AppConsent): Html =>
   layout({
     title: `Let ${app.label} in?`,
     body: html`<div class="app">
@@ -18,7 +18,7 @@ export const consentPage = ({ uid, token, app, username, scopes }: Asked): Html 
 <p><strong>${app.label}</strong> asks for access to your Moorage account. You are signed in as <strong>${username}</strong>.</p>
 </div>
 !${scopes.includes("*") ? everything(app.label) : html`<h2>It could then</h2>!${listOf(scopes)}`}
-<p class="hint">!${whereItLeads(app.redirectsTo)} You can end its access at any time.</p>
+<p class="hint">!${redirectTarget(app.redirectsTo)} You can end its access at any time.</p>
 !${form({ action: `/interaction/${uid}/consent`, token }, html`<button type="submit">Let it in</button>`)}
 !${form({ action: `/interaction/${uid}/refuse`, token }, html`<button type="submit" class="second">Refuse</button>`)}
 <p class="aside"><a href="/logout">Not ${username}? Sign out</a></p>`,
@@ -39,7 +39,7 @@ export function inWords(scope: string): string {
   return `View and change ${what}${area === "account" ? ", and make tokens that stay when you end its access" : ""}`;
 }
 
-export function whereItLeads(address: string): Html {
+export function redirectTarget(address: string): Html {
   const url = URL.parse(address);
   if (url === null) return "";
   if (url.protocol !== "https:" && url.protocol !== "http:")

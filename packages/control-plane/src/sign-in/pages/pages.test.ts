@@ -104,12 +104,12 @@ test.each([
   ["https://app.example/back", "app.example"],
   ["http://127.0.0.1:9000/back", "a program on this computer"],
   ["com.example.app:/back", "com.example.app:"],
-])("a person sees where %s leads", (redirectsTo, said) => {
+])("a person sees where %s leads", (redirectsTo, expected) => {
   const page = consentPage({
     ...{ uid: "u", token: "t", username: "baker", scopes: ["databases:read_only"] },
     app: { label: "App", thumbnailUrl: null, redirectsTo },
   });
-  expect(page).toContain(said);
+  expect(page).toContain(expected);
 });
 
 test.each([
@@ -117,6 +117,6 @@ test.each([
   [59, "59 seconds"],
   [60, "a minute"],
   [61, "2 minutes"],
-])("after %i seconds one may try again: %s", (seconds, said) => {
-  expect(tooManyPage(seconds, "/forgot")).toContain(`in ${said}.`);
+])("after %i seconds one may try again: %s", (seconds, expected) => {
+  expect(tooManyPage(seconds, "/forgot")).toContain(`in ${expected}.`);
 });

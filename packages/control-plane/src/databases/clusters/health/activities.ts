@@ -1,21 +1,21 @@
 import type { ActivityDeps } from "../../activities.ts";
-import { createFormActivities } from "./form-activities.ts";
+import { createBootstrapActivities } from "./bootstrap-activities.ts";
 import { createReplaceActivities } from "./replace-activities.ts";
 import { createSwitchActivities } from "./switch-activities.ts";
 
 export type HealthActivityDeps = Omit<ActivityDeps, "sealer"> & { hostSilentSeconds: number };
 
 export const createHealthActivities = (deps: HealthActivityDeps) => ({
-  ...createFormActivities(deps),
+  ...createBootstrapActivities(deps),
   ...createReplaceActivities(deps),
   ...createSwitchActivities(deps),
 });
 export type HealthActivities = ReturnType<typeof createHealthActivities>;
 
 /** Ends what mends or moves a cluster, and could not end itself, when its deadline has passed. */
-export const createHealthExpiry = ({ settleForming, settleReplacing, settleSwitchover }: HealthActivities) => ({
-  formGroup: (operationId: number) =>
-    settleForming(operationId, { done: false, message: "Its nodes could not be brought together in time." }),
+export const createHealthExpiry = ({ settleBootstrap, settleReplacing, settleSwitchover }: HealthActivities) => ({
+  bootstrapGroup: (operationId: number) =>
+    settleBootstrap(operationId, { done: false, message: "Its nodes could not be brought together in time." }),
   replaceNode: (operationId: number) =>
     settleReplacing(operationId, { done: false, message: "A lost node could not be replaced in time." }),
   switchOver: (operationId: number) =>

@@ -1,39 +1,39 @@
 import type { GroupReport } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
 import { chooseSuccessor } from "./choose-successor.ts";
-import type { MemberSeen } from "./member-condition.ts";
+import type { ObservedMember } from "./member-condition.ts";
 
 const A = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 const B = "3e11fa47-71ca-11e1-9e33-000000000001";
-const apart: GroupReport = { state: "offline", online: 0, shared: false, term: 1 };
+const outOfGroup: GroupReport = { state: "offline", online: 0, shared: false, term: 1 };
 
-const member = (ordinal: number, change: Partial<MemberSeen> = {}): MemberSeen => ({
+const member = (ordinal: number, change: Partial<ObservedMember> = {}): ObservedMember => ({
   ...{ node: `n${ordinal}`, ordinal, state: "working", message: null, report: null, unhealthySeconds: 2 },
   host: { name: `host-${ordinal}`, dead: false, silentSeconds: 1 },
   ...change,
 });
-const leader = member(0, { report: { ...apart, state: "away", fenced: 1 } });
-const has = (ordinal: number, gtid: string, change: Partial<MemberSeen> = {}) =>
-  member(ordinal, { report: { ...apart, gtid }, ...change });
+const primary = member(0, { report: { ...outOfGroup, state: "away", fenced: 1 } });
+const has = (ordinal: number, gtid: string, change: Partial<ObservedMember> = {}) =>
+  member(ordinal, { report: { ...outOfGroup, gtid }, ...change });
 const silent = { host: { name: "h", dead: false, silentSeconds: 31 } };
-const chosen = (followers: MemberSeen[], archived = "", endedSeconds = 2, polledSeconds = 1) => {
-  const host = { ...leader.host, silentSeconds: polledSeconds };
-  const next = chooseSuccessor([{ ...leader, host, unhealthySeconds: endedSeconds }, ...followers], "n0", archived);
+const chosen = (followers: ObservedMember[], archived = "", endedSeconds = 2, polledSeconds = 1) => {
+  const host = { ...primary.host, silentSeconds: polledSeconds };
+  const next = chooseSuccessor([{ ...primary, host, unhealthySeconds: endedSeconds }, ...followers], "n0", archived);
   return typeof next === "string" ? next : next.node;
 };
 
-test.each<[name: string, followers: MemberSeen[], chosen: string]>([
+test.each<[name: string, followers: ObservedMember[], chosen: string]>([
   ["the one that has the most", [has(1, `${A}:1-5`), has(2, `${A}:1-7`)], "n2"],
   ["of two that have the same, the first", [has(2, `${A}:1-5`), has(1, `${A}:1-5`)], "n1"],
   ["counted over gaps and sources", [has(1, `${A}:1-5`), has(2, `${A}:1-3:9,${B}:1-2`)], "n2"],
   ["nobody, while one that is heard has not told", [has(1, `${A}:1-5`), member(2)], "wait"],
   ["not waiting for one whose host is silent", [has(1, `${A}:1-5`), member(2, silent)], "n1"],
   ["never one that only a silent host spoke for", [has(1, `${A}:1-5`), has(2, `${A}:1-9`, silent)], "n1"],
-  ["never one that is to be made anew", [has(1, `${A}:1-5`), has(2, `${A}:1-9`, { renews: true })], "n1"],
+  ["never one that is to be made anew", [has(1, `${A}:1-5`), has(2, `${A}:1-9`, { recloning: true })], "n1"],
   ["never one that failed", [has(1, `${A}:1-5`), has(2, `${A}:1-9`, { state: "failed" })], "n1"],
   [
     "never one with transactions of its own",
-    [has(1, `${A}:1-5`), member(2, { report: { ...apart, gtid: `${A}:1-9`, errant: `${A}:9` } })],
+    [has(1, `${A}:1-5`), member(2, { report: { ...outOfGroup, gtid: `${A}:1-9`, errant: `${A}:9` } })],
     "n1",
   ],
 ])("%s", (_name, followers, expected) => {
@@ -41,9 +41,9 @@ test.each<[name: string, followers: MemberSeen[], chosen: string]>([
 });
 
 test("ten seconds after the leader's end nobody is waited for, however well it looks", () => {
-  const untold = member(2, { unhealthySeconds: 0 });
-  expect(chosen([has(1, `${A}:1-5`), untold], "", 9)).toBe("wait");
-  expect(chosen([has(1, `${A}:1-5`), untold], "", 10)).toBe("n1");
+  const unreported = member(2, { unhealthySeconds: 0 });
+  expect(chosen([has(1, `${A}:1-5`), unreported], "", 9)).toBe("wait");
+  expect(chosen([has(1, `${A}:1-5`), unreported], "", 10)).toBe("n1");
 });
 
 test("a host that polled ten seconds ago has said that its server ended, and not when", () => {

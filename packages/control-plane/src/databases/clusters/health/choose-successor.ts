@@ -1,5 +1,5 @@
 import { countMissing, type GtidSet, parseGtidSet } from "@moorage/contract/agent";
-import { isHeard, type MemberSeen } from "./member-condition.ts";
+import { isReachable, type ObservedMember } from "./member-condition.ts";
 
 /**
  * Longer than a follower takes to notice that nobody sends it anything, and to say what it has. Counted from the leader's
@@ -17,13 +17,13 @@ export type Successor = { node: string; ordinal: number } | "wait" | "again" | "
  * Who leads in the place of one that takes no more writes: the one that has the most, of those whose hosts are heard. All of
  * them are waited for, but not for ever. `archived`: what the archive of this timeline has. Pure.
  */
-export function chooseSuccessor(members: readonly MemberSeen[], leader: string, archived: string): Successor {
-  const followers = members.filter((member) => member.node !== leader && isFit(member));
-  const endedSeconds = secondsSinceEnd(members.find(({ node }) => node === leader));
-  if (endedSeconds < PATIENCE_SECONDS && followers.some((member) => told(member) === undefined)) return "wait";
+export function chooseSuccessor(members: readonly ObservedMember[], primary: string, archived: string): Successor {
+  const followers = members.filter((member) => member.node !== primary && isFit(member));
+  const endedSeconds = secondsSinceEnd(members.find(({ node }) => node === primary));
+  if (endedSeconds < PATIENCE_SECONDS && followers.some((member) => reportedGtid(member) === undefined)) return "wait";
   const [first] = followers
     .flatMap((member) => {
-      const gtid = told(member);
+      const gtid = reportedGtid(member);
       return gtid === undefined ? [] : [{ member, set: parseGtidSet(gtid) }];
     })
     .toSorted((a, b) => sizeOf(b.set) - sizeOf(a.set) || a.member.ordinal - b.member.ordinal);
@@ -33,15 +33,19 @@ export function chooseSuccessor(members: readonly MemberSeen[], leader: string, 
 }
 
 /** A host that is heard is silent for as long as its poll takes, which says nothing of its server. */
-const secondsSinceEnd = (old: MemberSeen | undefined): number =>
-  Math.max(old?.unhealthySeconds ?? 0, old === undefined || isHeard(old.host) ? 0 : old.host.silentSeconds);
+const secondsSinceEnd = (old: ObservedMember | undefined): number =>
+  Math.max(old?.unhealthySeconds ?? 0, old === undefined || isReachable(old.host) ? 0 : old.host.silentSeconds);
 
 /** With transactions of its own it would bring back what others were told is lost. */
-const isFit = ({ host, state, report, renews }: MemberSeen): boolean =>
-  isHeard(host) && renews !== true && state !== "failed" && report?.errant === undefined && report?.stray === undefined;
+const isFit = ({ host, state, report, recloning }: ObservedMember): boolean =>
+  isReachable(host) &&
+  recloning !== true &&
+  state !== "failed" &&
+  report?.errant === undefined &&
+  report?.unusable === undefined;
 
 /** Only while it receives nothing does a member say what it has. */
-const told = ({ report }: MemberSeen): string | undefined => report?.gtid;
+const reportedGtid = ({ report }: ObservedMember): string | undefined => report?.gtid;
 
 const NOTHING: GtidSet = new Map();
 const sizeOf = (set: GtidSet): number => countMissing(set, NOTHING);

@@ -1,7 +1,7 @@
 import type { GroupReport } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
 import { memberSeen } from "#testing/member-seen.ts";
-import { type ClusterSeen, judgeCluster } from "./cluster-health.ts";
+import { type ObservedCluster, judgeCluster } from "./cluster-health.ts";
 
 const settings = { hostSilentSeconds: 300 };
 const group = (change: Partial<GroupReport> = {}): GroupReport => ({
@@ -22,20 +22,20 @@ const kinds = {
   errant: { state: "working", report: group({ state: "offline", shared: false, errant: "a:1" }), unhealthySeconds: 31 },
   recovering: { state: "working", report: group({ state: "recovering", shared: false }), unhealthySeconds: 6 },
   "away for a second": { state: "working", report: group({ state: "away", shared: false }), unhealthySeconds: 1 },
-  "in no group": { state: "working", report: apart("a:1-5"), unhealthySeconds: 6 },
-  "in no group, not told": { state: "working", report: apart(), unhealthySeconds: 6 },
+  "in no group": { state: "working", report: outOfGroup("a:1-5"), unhealthySeconds: 6 },
+  "in no group, not told": { state: "working", report: outOfGroup(), unhealthySeconds: 6 },
   "sees nobody": { report: group({ shared: false, online: 1 }), unhealthySeconds: 6 },
-  "began alone": { report: group({ shared: false, online: 1, began: "b" }), unhealthySeconds: 6 },
+  "began alone": { report: group({ shared: false, online: 1, bootstrapped: "b" }), unhealthySeconds: 6 },
   "says nothing": { report: null },
 } as const satisfies Record<string, object>;
 type Kind = keyof typeof kinds;
 
-function apart(gtid?: string): GroupReport {
+function outOfGroup(gtid?: string): GroupReport {
   return group({ state: "offline", online: 0, shared: false, ...(gtid === undefined ? {} : { gtid }) });
 }
 
 const member = (kind: Kind, ordinal: number) => memberSeen(ordinal, group(), kinds[kind]);
-const judged = (kindsOf: readonly Kind[], change: Partial<ClusterSeen> = {}) =>
+const judged = (kindsOf: readonly Kind[], change: Partial<ObservedCluster> = {}) =>
   judgeCluster(
     { ...{ label: "db", status: "active", powered: true, busy: false }, members: kindsOf.map(member), ...change },
     settings,
@@ -67,7 +67,7 @@ test.each<[kinds: Kind[], healthy: number, status: string, next: string]>([
   [["sees nobody", "lost host", "lost host"], 0, "degraded", "wait"],
   [["sees nobody", "dead host", "dead host"], 0, "degraded", "wait"],
   [["sees nobody", "silent host", "silent host"], 0, "degraded", "wait"],
-  [["in no group", "in no group", "in no group"], 0, "degraded", "form"],
+  [["in no group", "in no group", "in no group"], 0, "degraded", "bootstrap"],
   [["in no group", "in no group", "in no group, not told"], 0, "degraded", "wait"],
   [["in no group", "in no group", "recovering"], 0, "degraded", "wait"],
   [["in no group", "in no group", "sees nobody"], 0, "degraded", "wait"],
@@ -112,7 +112,7 @@ test.each(["updating", "resuming", "restoring", "backing_up", "provisioning", "f
 test("while an operation of it is under way, or one has just failed, nothing is begun", () => {
   expect(judged([...two, "dead host"], { busy: true }).next).toEqual({ do: "wait" });
   expect(judged([...two, "dead host"], { failedSeconds: { replace: 599 } }).next).toEqual({ do: "wait" });
-  expect(judged([...two, "dead host"], { failedSeconds: { replace: 600, form: 1 } }).next).toEqual({
+  expect(judged([...two, "dead host"], { failedSeconds: { replace: 600, bootstrap: 1 } }).next).toEqual({
     do: "replace",
     node: "n2",
     ordinal: 2,
@@ -132,6 +132,6 @@ test("two lost: it says that writes have stopped rather than split", () => {
 test("what tenants are told names no host, and operators are told which, and what to type", () => {
   const { tenant, operator } = judged(["in no group", "dead host", "lost host"]);
   expect(tenant).not.toContain("host-");
-  expect(operator).toContain("moorage host dead host-2; moorage db begin");
+  expect(operator).toContain("moorage host dead host-2; moorage db bootstrap");
   expect(operator).not.toContain("moorage host dead host-1");
 });

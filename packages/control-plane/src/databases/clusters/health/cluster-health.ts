@@ -1,20 +1,26 @@
 import type { DatabaseStatus } from "@moorage/contract";
-import type { Leader } from "@moorage/contract/agent";
+import type { PrimaryTerm } from "@moorage/contract/agent";
 import { adviceOf, sentenceOf } from "./health-sentences.ts";
-import { type AsynchSeen, type NextOfLeader, nextOfLeader } from "./leader-health.ts";
-import { type Condition, conditionOf, type HealthSettings, type Judged, type MemberSeen } from "./member-condition.ts";
+import { type ObservedPrimary, type NextOfPrimary, nextOfPrimary } from "./primary-health.ts";
+import {
+  type Condition,
+  conditionOf,
+  type HealthSettings,
+  type Judged,
+  type ObservedMember,
+} from "./member-condition.ts";
 
-export type ClusterSeen = {
+export type ObservedCluster = {
   label: string;
   status: DatabaseStatus;
   powered: boolean;
-  members: readonly MemberSeen[];
+  members: readonly ObservedMember[];
   /** Undefined for a group, which elects by itself. */
-  asynch?: AsynchSeen;
+  asynch?: ObservedPrimary;
   /** Some operation of it is under way. */
   busy: boolean;
   /** Since one of the same was given up. */
-  failedSeconds?: { replace?: number; form?: number };
+  failedSeconds?: { replace?: number; bootstrap?: number };
 };
 
 /** A member that comes back within it was never missed. */
@@ -28,9 +34,9 @@ export const isAtHand = (status: DatabaseStatus): boolean => status === "active"
 export type Next =
   | { do: "nothing" }
   | { do: "replace"; node: string; ordinal: number }
-  | { do: "form" }
+  | { do: "bootstrap" }
   /** To wait, to have another lead, or to ask a person. */
-  | NextOfLeader;
+  | NextOfPrimary;
 
 export type Health = {
   healthy: number;
@@ -43,7 +49,7 @@ export type Health = {
 };
 
 /** What is to be said of a cluster, and the one thing to do next. Pure: it decides, others do. */
-export function judgeCluster(cluster: ClusterSeen, settings: HealthSettings): Health {
+export function judgeCluster(cluster: ObservedCluster, settings: HealthSettings): Health {
   const members = cluster.members.map((member): Judged => ({ ...member, condition: conditionOf(member, settings) }));
   const healthy = members.filter(({ condition }) => condition === "healthy").length;
   const isWell = healthy === members.length;
@@ -51,11 +57,11 @@ export function judgeCluster(cluster: ClusterSeen, settings: HealthSettings): He
   const isIdle = isAtHand(cluster.status);
   if (!isIdle || !cluster.powered || isWell || (cluster.status === "active" && !isNoticed(members)))
     return { healthy, status: isIdle && isWell ? "active" : cluster.status, next, tenant: null, operator: null };
-  const leader = cluster.asynch?.leader;
+  const primary = cluster.asynch?.primary;
   return {
     ...{ healthy, status: "degraded", next },
-    tenant: sentenceOf(cluster.label, members, next, leader),
-    operator: adviceOf(members, next, leader),
+    tenant: sentenceOf(cluster.label, members, next, primary),
+    operator: adviceOf(members, next, primary),
   };
 }
 
@@ -67,50 +73,52 @@ const isNoticed = (members: readonly Judged[]): boolean =>
       (condition !== "healthy" && unhealthySeconds >= NOTICED_SECONDS),
   );
 
-function nextOf(cluster: ClusterSeen, members: readonly Judged[]): Next {
-  const wanted = nextWhenIdle(cluster, members);
+function nextOf(cluster: ObservedCluster, members: readonly Judged[]): Next {
+  const next = nextWhenIdle(cluster, members);
   // Whatever else is under way needs a leader too; but a restore makes data in which nobody led yet.
-  if (wanted.do === "promote") return cluster.status === "restoring" ? { do: "wait" } : wanted;
-  if (wanted.do !== "replace" && wanted.do !== "form") return wanted;
+  if (next.do === "promote") return cluster.status === "restoring" ? { do: "wait" } : next;
+  if (next.do !== "replace" && next.do !== "bootstrap") return next;
   const mayAct =
-    isAtHand(cluster.status) && !cluster.busy && (cluster.failedSeconds?.[wanted.do] ?? AGAIN_SECONDS) >= AGAIN_SECONDS;
-  return mayAct ? wanted : { do: "wait" };
+    isAtHand(cluster.status) && !cluster.busy && (cluster.failedSeconds?.[next.do] ?? AGAIN_SECONDS) >= AGAIN_SECONDS;
+  return mayAct ? next : { do: "wait" };
 }
 
-function nextWhenIdle({ asynch }: ClusterSeen, members: readonly Judged[]): Next {
-  const ofLeader = asynch && nextOfLeader(asynch, members);
-  if (ofLeader !== undefined) return ofLeader;
+function nextWhenIdle({ asynch }: ObservedCluster, members: readonly Judged[]): Next {
+  const ofPrimary = asynch && nextOfPrimary(asynch, members);
+  if (ofPrimary !== undefined) return ofPrimary;
   const all = (...conditions: Condition[]): boolean => members.every(({ condition }) => conditions.includes(condition));
-  if (asynch === undefined && all("apart")) return { do: "form" };
-  const leader = asynch?.leader;
-  const gone = members.find((member) => member.node !== leader?.node && isGone(member, members, leader));
+  if (asynch === undefined && all("out_of_group")) return { do: "bootstrap" };
+  const primary = asynch?.primary;
+  const gone = members.find((member) => member.node !== primary?.node && isGone(member, members, primary));
   if (gone !== undefined) return { do: "replace", node: gone.node, ordinal: gone.ordinal };
   // Two truths could come of it: the one that is away may have had more than those that told.
-  if (asynch === undefined && all("apart", "lost") && !all("lost")) return { do: "ask" };
+  if (asynch === undefined && all("out_of_group", "lost") && !all("lost")) return { do: "ask" };
   return { do: "wait" };
 }
 
 /** Given up, by us and by its group: and the two others hold everything, so that nothing is lost with it. */
-function isGone(member: Judged, members: readonly Judged[], leader: Leader | undefined): boolean {
+function isGone(member: Judged, members: readonly Judged[], primary: PrimaryTerm | undefined): boolean {
   const others = members.filter((other) => other !== member);
   if (member.condition !== "lost" && member.condition !== "broken") return false;
   const counted = Math.max(...others.map(({ report }) => report?.online ?? 0));
   if (others.every(({ condition }) => condition === "healthy"))
     return member.condition === "broken" || member.host.dead || counted < members.length;
-  return (member.condition === "broken" && isLedBy(others, leader)) || isLastButOne(member, others, leader);
+  return (member.condition === "broken" && includesPrimary(others, primary)) || isLastButOne(member, others, primary);
 }
 
 /** What its leader does not have does not count, whoever else has it: two that strayed from it are made anew in turn. */
-const isLedBy = (others: readonly Judged[], leader: Leader | undefined): boolean =>
-  others.some(({ node, condition }) => node === leader?.node && (condition === "alone" || condition === "healthy"));
+const includesPrimary = (others: readonly Judged[], primary: PrimaryTerm | undefined): boolean =>
+  others.some(({ node, condition }) => node === primary?.node && (condition === "isolated" || condition === "healthy"));
 
 /** A person began the cluster anew with one member, and said that the hosts of both others are dead. */
-const isLastButOne = (member: Judged, others: readonly Judged[], leader: Leader | undefined): boolean =>
+const isLastButOne = (member: Judged, others: readonly Judged[], primary: PrimaryTerm | undefined): boolean =>
   member.host.dead &&
   others.filter(({ host }) => host.dead).length === others.length - 1 &&
   others.some(
     ({ node, condition, report }) =>
-      condition === "alone" &&
+      condition === "isolated" &&
       report?.online === 1 &&
-      (leader === undefined ? report.began !== undefined : leader.node === node && leader.over === "alone"),
+      (primary === undefined
+        ? report.bootstrapped !== undefined
+        : primary.node === node && primary.reason === "sole_survivor"),
   );

@@ -37,7 +37,7 @@ export const viewOfFailover = (row: FailoverRow): DatabaseFailover => ({
   planned: row.operation_id !== null,
   from_node: row.from_ordinal,
   to_node: row.to_ordinal,
-  phases: phasesOf(row.told),
+  phases: phasesOf(row.reports),
   gtid_before: row.gtid_before,
   gtid_after: row.gtid_after,
   transactions_lost: row.lost,

@@ -5,7 +5,7 @@ import { newWorld, type World } from "#testing/world.ts";
 type Failover = Record<string, unknown> & { phases: Record<string, number | null> };
 const failovers = async ({ alice, database }: WatchedCluster) =>
   (await alice.get<{ data: Failover[]; results: number }>(`${database.url}/failovers`)).body;
-const told = async (cluster: WatchedCluster) =>
+const failoverEvents = async (cluster: WatchedCluster) =>
   (await cluster.events("database_failover")).map(({ message }) => message?.split(".")[0]);
 
 test("a failover is one event, whoever tells it first; who tells it later adds when its gate followed", async () => {
@@ -17,7 +17,7 @@ test("a failover is one event, whoever tells it first; who tells it later adds w
   await cluster.change(0, 1, 2, { view: "v:2" });
   await cluster.after(1);
 
-  expect(await told(cluster)).toEqual(["Node 1 leads in place of node 0"]);
+  expect(await failoverEvents(cluster)).toEqual(["Node 1 leads in place of node 0"]);
   expect(await failovers(cluster)).toMatchObject({
     results: 1,
     data: [
@@ -48,11 +48,11 @@ test("told again, it changes nothing", async () => {
   await cluster.after(1);
   const before = await failovers(cluster);
 
-  for (let again = 0; again < 3; again++) await (await cluster.hostOf(1)).tell(change);
+  for (let again = 0; again < 3; again++) await (await cluster.hostOf(1)).reportChange(change);
   await cluster.after(1);
 
   expect(await failovers(cluster)).toEqual(before);
-  expect(await told(cluster)).toHaveLength(1);
+  expect(await failoverEvents(cluster)).toHaveLength(1);
 });
 
 test("changes within one view are told apart, also when the same nodes lead again", async () => {
@@ -69,7 +69,7 @@ test("changes within one view are told apart, also when the same nodes lead agai
     await cluster.after(8);
   }
 
-  expect(await told(cluster)).toEqual(
+  expect(await failoverEvents(cluster)).toEqual(
     [1, 2, 0, 1].map((to, n) => `Node ${to} leads in place of node ${[0, 1, 2, 0][n]}`),
   );
   expect((await failovers(cluster)).results).toBe(4);
@@ -83,7 +83,7 @@ test("two hosts that tell it in the same moment make one change of it", async ()
   await cluster.after(1);
 
   expect((await failovers(cluster)).results).toBe(1);
-  expect(await told(cluster)).toHaveLength(1);
+  expect(await failoverEvents(cluster)).toHaveLength(1);
 });
 
 test("hosts that tell and somebody who looks do not wait for each other for ever", async () => {
@@ -91,19 +91,14 @@ test("hosts that tell and somebody who looks do not wait for each other for ever
   const cluster = await watchedCluster(world);
 
   for (let n = 0; n < 10; n++) {
-    const tellings = [0, 1, 2].map((by) => cluster.change(n % 2, (n + 1) % 2, by));
-    await Promise.all([
-      ...tellings,
-      cluster.sayAll({}, {}, { view: `${n}` }),
-      world.healthChore(),
-      world.healthChore(),
-    ]);
+    const reports = [0, 1, 2].map((by) => cluster.change(n % 2, (n + 1) % 2, by));
+    await Promise.all([...reports, cluster.reportAll({}, {}, { view: `${n}` }), world.healthJob(), world.healthJob()]);
     world.time.now = new Date(world.time.now.getTime() + 8000);
   }
-  await world.healthChore();
+  await world.healthJob();
 
   expect((await failovers(cluster)).results).toBe(10);
-  expect(await told(cluster)).toHaveLength(10);
+  expect(await failoverEvents(cluster)).toHaveLength(10);
 });
 
 test("who leads first leads in nobody's place: there is no event", async () => {
@@ -113,17 +108,17 @@ test("who leads first leads in nobody's place: there is no event", async () => {
   await cluster.change(undefined, 0, 0);
   await cluster.after(1);
 
-  expect(await told(cluster)).toEqual([]);
+  expect(await failoverEvents(cluster)).toEqual([]);
 });
 
 test("a host cannot speak for a cluster that is not its own, nor of nodes of another", async () => {
   await using world = await newWorld();
   const [cluster, other] = [await watchedCluster(world), await watchedCluster(world)];
-  const [own, strange] = [await cluster.nodes(), await nodesOf(world, other)];
+  const [own, otherNodes] = [await cluster.nodes(), await nodesOf(world, other)];
   const foreign = cluster.hosts.find(({ id }) => own.every(({ host_id }) => host_id !== id));
 
-  const change = await cluster.change(0, 1, 1, { to: strange[1]?.id as string });
-  await foreign?.tell({ ...change, to: own[1]?.id as string });
+  const change = await cluster.change(0, 1, 1, { to: otherNodes[1]?.id as string });
+  await foreign?.reportChange({ ...change, to: own[1]?.id as string });
   await cluster.after(1);
 
   expect((await failovers(cluster)).results).toBe(0);

@@ -3,7 +3,7 @@ import { mostAdvanced } from "./most-advanced.ts";
 
 const A = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 const B = "7c2a1d0e-0000-4000-8000-000000000001";
-const told = (gtids: readonly string[]) => gtids.map((gtid, ordinal) => ({ node: `n${ordinal}`, ordinal, gtid }));
+const holders = (gtids: readonly string[]) => gtids.map((gtid, ordinal) => ({ node: `n${ordinal}`, ordinal, gtid }));
 
 test.each([
   ["the longest", [`${A}:1-5`, `${A}:1-7`, `${A}:1-6`], "n1"],
@@ -13,5 +13,5 @@ test.each([
   ["the only one that told", [`${A}:1-5`], "n0"],
   ["each has what another lacks", [`${A}:1-5,${B}:1`, `${A}:1-7`, `${A}:1-6`], undefined],
 ])("the most advanced: %s", (_, gtids, node) => {
-  expect(mostAdvanced(told(gtids))?.node).toBe(node);
+  expect(mostAdvanced(holders(gtids))?.node).toBe(node);
 });

@@ -1,21 +1,22 @@
-import type { GroupReport, Leader, NodeSpec, SavedTail } from "@moorage/contract/agent";
+import type { GroupReport, PrimaryTerm, NodeSpec, SavedErrantTransactions } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
 import { createLog } from "#platform/log.ts";
 import { activeCluster, HOME } from "#testing/active-database.ts";
 import { until } from "#testing/database-on-agent.ts";
 import { startObjectStore } from "#testing/object-store.ts";
-import { fenceLeader, giveGtid, leaveTimeline } from "#testing/simulated-following.ts";
+import { fencePrimary, setGtid, leaveTimeline } from "#testing/simulated-following.ts";
 import { simulateMember } from "#testing/simulated-group.ts";
 import { watchedCluster } from "#testing/watched-cluster.ts";
 import { HOST_SILENT_SECONDS, newWorld, type World } from "#testing/world.ts";
-import { startPromoting } from "./promote-leaders.ts";
-import { createTailsChore } from "./tails-chore.ts";
+import { startPromoting } from "./promote-successors.ts";
+import { createLostTransactionsJob } from "./lost-transactions-job.ts";
 
 /** An asynchronous cluster whose node 0 leads. What its members say follows from what their hosts were told. */
 async function asynchCluster(world: World) {
   const cluster = await watchedCluster(world, { change: { replication_type: "asynch" } });
   const silent = new Set<number>();
-  const specs = async (): Promise<NodeSpec[]> => (await cluster.nodes()).map(({ wanted }) => wanted as NodeSpec);
+  const specs = async (): Promise<NodeSpec[]> =>
+    (await cluster.nodes()).map(({ desired_spec }) => desired_spec as NodeSpec);
   const [first] = (await specs()) as [NodeSpec];
   const timeline = first.cluster?.group as string;
   const uuid = `${timeline.slice(0, 19)}0000-000000000000`;
@@ -24,15 +25,15 @@ async function asynchCluster(world: World) {
     /** All hosts that are not silent say what their members do, until nothing changes any more. */
     async live(): Promise<void> {
       for (let times = 0; times < 2; times++)
-        for (const { host_id, wanted } of await cluster.nodes()) {
+        for (const { host_id, desired_spec } of await cluster.nodes()) {
           if (silent.has(host_id)) continue;
-          const { state = "running", ...said } = simulateMember(wanted as NodeSpec);
-          await cluster.hosts.find(({ id }) => id === host_id)?.report(wanted as NodeSpec, state, said);
+          const { state = "running", ...report } = simulateMember(desired_spec as NodeSpec);
+          await cluster.hosts.find(({ id }) => id === host_id)?.report(desired_spec as NodeSpec, state, report);
         }
     },
     /** So many transactions each of them has. */
     async have(...counts: number[]): Promise<void> {
-      for (const [n, spec] of (await specs()).entries()) if (counts[n]) giveGtid(spec, `${uuid}:1-${counts[n]}`);
+      for (const [n, spec] of (await specs()).entries()) if (counts[n]) setGtid(spec, `${uuid}:1-${counts[n]}`);
     },
     /** The server of the leader is gone, without a word of its host. */
     async lose(ordinal: number): Promise<void> {
@@ -42,10 +43,10 @@ async function asynchCluster(world: World) {
       await cluster.silence(ordinal);
     },
     /** By ordinal, as all members were told it. */
-    async leader(): Promise<Omit<Leader, "node"> & { node: number }> {
-      const [all, told] = [await cluster.nodes(), (await specs()).map((spec) => spec.cluster?.leader as Leader)];
-      for (const each of told) expect(each).toEqual(told[0]);
-      return { ...(told[0] as Leader), node: all.findIndex(({ id }) => id === told[0]?.node) };
+    async primary(): Promise<Omit<PrimaryTerm, "node"> & { node: number }> {
+      const [all, terms] = [await cluster.nodes(), (await specs()).map((spec) => spec.cluster?.primary as PrimaryTerm)];
+      for (const each of terms) expect(each).toEqual(terms[0]);
+      return { ...(terms[0] as PrimaryTerm), node: all.findIndex(({ id }) => id === terms[0]?.node) };
     },
     advice: async () =>
       (await world.operator.get<{ data: { advice: string }[] }>("/admin/databases")).body.data[0]?.advice,
@@ -56,27 +57,27 @@ type AsynchCluster = Awaited<ReturnType<typeof asynchCluster>>;
 /** Node 2 has more than node 1, and node 0 has ended. */
 async function fenced(cluster: AsynchCluster): Promise<void> {
   await cluster.have(9, 4, 5);
-  fenceLeader((await cluster.specs())[0] as NodeSpec);
+  fencePrimary((await cluster.specs())[0] as NodeSpec);
   await cluster.live();
 }
 
 test("in the round in which a leader is seen to have ended, the one with the most leads, and all know the next term", async () => {
   await using world = await newWorld();
   const cluster = await asynchCluster(world);
-  expect(await cluster.leader()).toEqual({ node: 0, term: 1, over: "fence" });
+  expect(await cluster.primary()).toEqual({ node: 0, term: 1, reason: "fenced" });
   await fenced(cluster);
 
   await cluster.after(1);
 
-  expect(await cluster.leader()).toEqual({ node: 2, term: 2, over: "fence" });
+  expect(await cluster.primary()).toEqual({ node: 2, term: 2, reason: "fenced" });
   await cluster.live();
   await cluster.change(0, 2, 2, { view: `${cluster.timeline.slice(0, 8)}.2` });
   await cluster.after(6);
-  expect([await cluster.status(), await cluster.lookAt(), await world.openOperations()]).toEqual(["active", null, []]);
+  expect([await cluster.status(), await cluster.checkAt(), await world.openOperations()]).toEqual(["active", null, []]);
   // The old one follows: it had nothing of its own.
   const [event, ...more] = await cluster.events("database_failover");
   expect([event?.message, more]).toEqual([expect.stringContaining("Transactions lost: 0."), []]);
-  expect(await cluster.leader()).toEqual({ node: 2, term: 2, over: "fence" });
+  expect(await cluster.primary()).toEqual({ node: 2, term: 2, reason: "fenced" });
 });
 
 test("it happens while another operation is open, which goes on", async () => {
@@ -84,17 +85,17 @@ test("it happens while another operation is open, which goes on", async () => {
   const cluster = await asynchCluster(world);
   await cluster.alice.put(cluster.database.url, { allow_list: HOME });
   const { id } = await world.lastOperation();
-  await world.activities.wantAllowList(id);
+  await world.activities.setDesiredAllowList(id);
   await fenced(cluster);
 
   const promoting = startPromoting({ ...world, log: createLog("test", "silent"), hostSilentSeconds: 300 });
-  await until(async () => (await cluster.specs()).every((spec) => spec.cluster?.leader?.term === 2));
+  await until(async () => (await cluster.specs()).every((spec) => spec.cluster?.primary?.term === 2));
   await promoting.close();
-  expect(await cluster.leader()).toMatchObject({ node: 2, term: 2 });
-  for (const { gate } of await cluster.specs()) expect(gate?.sources).not.toEqual([]);
+  expect(await cluster.primary()).toMatchObject({ node: 2, term: 2 });
+  for (const { firewall } of await cluster.specs()) expect(firewall?.sources).not.toEqual([]);
   await cluster.live();
 
-  expect(await world.openOperations()).toEqual(["updateDatabase"]);
+  expect(await world.openOperations()).toEqual(["applyAllowList"]);
   expect(await world.checkPhase(id, "allow-list")).toEqual({ state: "observed" });
 });
 
@@ -106,11 +107,11 @@ test("a leader whose host is dead is followed by another, and only then replaced
   await cluster.lose(0);
   await cluster.live();
   await cluster.after(31);
-  expect(await cluster.leader()).toMatchObject({ node: 0, term: 1 });
+  expect(await cluster.primary()).toMatchObject({ node: 0, term: 1 });
 
   await world.operator.post(`/admin/hosts/${(await cluster.hostOf(0)).name}/dead`, {});
   await cluster.after(6);
-  expect(await cluster.leader()).toEqual({ node: 2, term: 2, over: "word" });
+  expect(await cluster.primary()).toEqual({ node: 2, term: 2, reason: "forced" });
   await cluster.after(6);
   expect(await world.openOperations()).toEqual([]);
 
@@ -129,7 +130,7 @@ test("a leader that is only silent keeps leading, however long, and it is said w
 
   await cluster.after(HOST_SILENT_SECONDS + 1);
 
-  expect(await cluster.leader()).toEqual({ node: 0, term: 1, over: "fence" });
+  expect(await cluster.primary()).toEqual({ node: 0, term: 1, reason: "fenced" });
   expect([await cluster.status(), await world.openOperations()]).toEqual(["degraded", []]);
   expect((await cluster.events("database_degraded")).at(-1)?.message).toContain("(promote)");
   expect(await cluster.advice()).toContain(`moorage host dead ${(await cluster.hostOf(0)).name}`);
@@ -160,10 +161,10 @@ test("a tenant has another lead only of a leader that is not heard, is told the 
     400,
     `Cannot promote a node of this database: node 0 leads, and was last heard of at ${at} UTC, 40 seconds ago. Node 2 would lead in its place, and what it has not received is lost. Accept that with "accept_loss": true, or wait until node 0 is back.`,
   ]);
-  expect(await cluster.leader()).toMatchObject({ node: 0, term: 1 });
+  expect(await cluster.primary()).toMatchObject({ node: 0, term: 1 });
 
   expect(await promote(url, { accept_loss: true })).toEqual([200, undefined]);
-  expect(await cluster.leader()).toEqual({ node: 2, term: 2, over: "word" });
+  expect(await cluster.primary()).toEqual({ node: 2, term: 2, reason: "forced" });
   expect((await world.audit()).filter(({ action }) => action === "promote_node")).toHaveLength(1);
 });
 
@@ -180,64 +181,67 @@ test("what only the old leader has is counted, kept and named in one event, and 
     ...{ state: "offline", online: 0, shared: false, term: 2, fenced: 1 },
     ...{ gtid: `${cluster.uuid}:1-9`, errant: `${cluster.uuid}:6-9` },
   };
-  await cluster.say(0, errant);
+  await cluster.reportMember(0, errant);
   await cluster.after(40);
   expect([await cluster.events("database_failover"), await world.openOperations()]).toEqual([[], []]);
 
-  const tail: SavedTail = {
-    name: `tails/1.${"ab".repeat(8)}`,
+  const saved_errant: SavedErrantTransactions = {
+    name: `lost/1.${"ab".repeat(8)}`,
     gtid: `${cluster.uuid}:6-9`,
     bytes: 4,
     sha256: "c".repeat(64),
   };
-  const key = `accounts/${cluster.alice.accountId}/databases/${cluster.database.id}/timelines/${cluster.timeline}/${tail.name}`;
+  const key = `accounts/${cluster.alice.accountId}/databases/${cluster.database.id}/timelines/${cluster.timeline}/${saved_errant.name}`;
   await store.objects.put(key, "tail");
   const keptUntil = new Date(world.time.now.getTime() + 7 * 86_400_000 + 1000).toISOString().slice(0, 19);
-  await cluster.say(0, { ...errant, tail });
+  await cluster.reportMember(0, { ...errant, saved_errant });
   await cluster.after(1);
 
   const [event, ...more] = await cluster.events("database_failover");
   expect(event?.message).toContain(
-    `Transactions lost: 4. Your operator keeps them as ${tail.name} until ${keptUntil} UTC.`,
+    `Transactions lost: 4. Your operator keeps them as ${saved_errant.name} until ${keptUntil} UTC.`,
   );
   expect(more).toEqual([]);
   const failovers = await cluster.alice.get<{ data: object[] }>(`${cluster.database.url}/failovers`);
   expect(failovers.body.data).toMatchObject([{ planned: false, transactions_lost: 4 }]);
-  const tails = () => world.operator.get<{ data: object[] }>(`/admin/databases/${cluster.database.id}/tails`);
-  expect((await tails()).body.data).toMatchObject([{ node: 0, transactions: 4, kept_until: keptUntil, object: key }]);
+  const lostTransactions = () =>
+    world.operator.get<{ data: object[] }>(`/admin/databases/${cluster.database.id}/lost-transactions`);
+  expect((await lostTransactions()).body.data).toMatchObject([
+    { node: 0, transactions: 4, kept_until: keptUntil, object: key },
+  ]);
   // Its member is made anew now that it is kept.
   expect(await world.openOperations()).toEqual(["replaceNode"]);
 
-  const chore = createTailsChore({ ...world, objects: store.objects });
+  const job = createLostTransactionsJob({ ...world, objects: store.objects });
   world.time.now = new Date(world.time.now.getTime() + 7 * 86_400_000);
-  await chore();
+  await job();
   // Not while it is all that there is.
   expect(await store.keys()).toEqual([key]);
-  await cluster.say(0, { state: "recovering", online: 0, shared: false, term: 2, tail });
-  await chore();
-  expect([await store.keys(), (await tails()).body.data]).toEqual([[], []]);
+  await cluster.reportMember(0, { state: "recovering", online: 0, shared: false, term: 2, saved_errant });
+  await job();
+  expect([await store.keys(), (await lostTransactions()).body.data]).toEqual([[], []]);
   await cluster.after(1);
-  expect((await tails()).body.data).toEqual([]);
+  expect((await lostTransactions()).body.data).toEqual([]);
 });
 
 test("an operator has the last one lead alone, once the hosts of both others are dead", async () => {
   await using world = await newWorld();
   const cluster = await asynchCluster(world);
   await cluster.have(9, 4, 5);
-  const begin = (accept_loss: boolean) =>
-    world.operator.post(`/admin/databases/${cluster.database.id}/begin`, { accept_loss });
+  const bootstrap = (accept_loss: boolean) =>
+    world.operator.post(`/admin/databases/${cluster.database.id}/bootstrap`, { accept_loss });
   for (const ordinal of [0, 2]) await cluster.lose(ordinal);
   await cluster.live();
   await cluster.after(31);
-  expect((await begin(true)).status).toBe(400);
+  expect((await bootstrap(true)).status).toBe(400);
   for (const ordinal of [0, 2])
     await world.operator.post(`/admin/hosts/${(await cluster.hostOf(ordinal)).name}/dead`, {});
   await cluster.after(6);
-  expect(await cluster.leader()).toEqual({ node: 1, term: 2, over: "word" });
-  expect((await begin(false)).status).toBe(400);
+  expect(await cluster.primary()).toEqual({ node: 1, term: 2, reason: "forced" });
+  expect((await bootstrap(false)).status).toBe(400);
 
-  expect(await begin(true)).toMatchObject({ status: 200, body: { leads: 1 } });
-  expect(await cluster.leader()).toEqual({ node: 1, term: 3, over: "alone" });
+  expect(await bootstrap(true)).toMatchObject({ status: 200, body: { primary: 1 } });
+  expect(await cluster.primary()).toEqual({ node: 1, term: 3, reason: "sole_survivor" });
   await cluster.live();
   await cluster.after(6);
   expect(await world.openOperations()).toEqual(["replaceNode"]);

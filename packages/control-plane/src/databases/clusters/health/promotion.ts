@@ -1,10 +1,10 @@
-import type { Leader } from "@moorage/contract/agent";
-import type { Wanted } from "#fleet/index.ts";
+import type { PrimaryTerm } from "@moorage/contract/agent";
+import type { HostsToWake } from "#fleet/index.ts";
 import { audit } from "#platform/audit.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { DatabaseRow } from "../../database-store.ts";
 import { targetOf } from "../../entity.ts";
-import { setLeader, tellLeader } from "../leaders/leader-store.ts";
+import { setPrimary, sendPrimary } from "../async-primary/primary-store.ts";
 
 /**
  * Another leads, or the same one in a new term: the row says so, and all members are told, at once. Whatever else is wanted
@@ -13,12 +13,12 @@ import { setLeader, tellLeader } from "../leaders/leader-store.ts";
 export async function promoteTo(
   tx: Tx,
   database: DatabaseRow,
-  next: Pick<Leader, "node" | "over">,
+  next: Pick<PrimaryTerm, "node" | "reason">,
   { actor, at }: { actor: string; at: Date },
-): Promise<Wanted> {
+): Promise<HostsToWake> {
   const { account_id, id } = database;
-  const leader = await setLeader(tx, database, next, at);
-  const wanted = await tellLeader(tx, database, leader);
-  await audit(tx, { at, account: account_id, actor, action: "promote_node", target: targetOf(id), detail: leader });
-  return wanted;
+  const primary = await setPrimary(tx, database, next, at);
+  const toWake = await sendPrimary(tx, database, primary);
+  await audit(tx, { at, account: account_id, actor, action: "promote_node", target: targetOf(id), detail: primary });
+  return toWake;
 }

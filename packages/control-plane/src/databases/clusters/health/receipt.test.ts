@@ -8,17 +8,17 @@ const at = "2026-01-01T00:00:00Z";
 const TIMELINE = "3e11fa47-71ca-41e1-8e33-c80aa9429562";
 
 test("the first who missed it, elected another and led there count, and the last gate that followed", () => {
-  const told = {
+  const reports = {
     one: { at, missed: 900, elected: 6000, led: 6300 },
     two: { at, missed: 800, elected: 6100, led: 6250 },
     three: { at, led: 9000 },
   };
-  expect(phasesOf(told)).toEqual({ missed: 800, elected: 6000, led: 6250, all_led: 9000 });
+  expect(phasesOf(reports)).toEqual({ missed: 800, elected: 6000, led: 6250, all_led: 9000 });
   expect(phasesOf({})).toEqual({ missed: null, elected: null, led: null, all_led: null });
 });
 
-const saved = (gtid: string): GroupReport["tail"] => ({ name: "tails/2.ab", gtid, bytes: 1, sha256: "c" });
-const apart = { state: "offline", online: 0, shared: false, term: 3 } as const;
+const saved = (gtid: string): GroupReport["saved_errant"] => ({ name: "lost/2.ab", gtid, bytes: 1, sha256: "c" });
+const outOfGroup = { state: "offline", online: 0, shared: false, term: 3 } as const;
 const follows = { state: "online", role: "secondary", online: 3, shared: true } as const;
 
 /** How the one that led until term 3 is seen. */
@@ -27,18 +27,18 @@ const olds: Record<string, Partial<Judged> | undefined> = {
   "has said nothing since": { report: { ...follows, role: "primary", term: 2 } },
   follows: { report: { ...follows, term: 3 } },
   "leads again, later": { report: { ...follows, role: "primary", term: 4 } },
-  "has four of its own": { report: { ...apart, errant: `${A}:6-9` } },
-  "has four of its own, saved": { report: { ...apart, errant: `${A}:6-9`, tail: saved(`${A}:6-9`) } },
+  "has four of its own": { report: { ...outOfGroup, errant: `${A}:6-9` } },
+  "has four of its own, saved": { report: { ...outOfGroup, errant: `${A}:6-9`, saved_errant: saved(`${A}:6-9`) } },
   "has four of its own, and saved others before": {
-    report: { ...apart, errant: `${A}:6-9`, tail: saved(`${A}:3-5`) },
+    report: { ...outOfGroup, errant: `${A}:6-9`, saved_errant: saved(`${A}:3-5`) },
   },
   "has four of its own on a dead host": {
-    report: { ...apart, errant: `${A}:6-9` },
+    report: { ...outOfGroup, errant: `${A}:6-9` },
     host: { name: "h", dead: true, silentSeconds: 40 },
   },
   "is on a dead host": { host: { name: "h", dead: true, silentSeconds: 40 }, condition: "lost" },
   "is on a silent host": { host: { name: "h", dead: false, silentSeconds: 400 }, condition: "lost" },
-  "cannot be read": { report: { ...apart, stray: "Its logs are gone." }, condition: "broken" },
+  "cannot be read": { report: { ...outOfGroup, unusable: "Its logs are gone." }, condition: "broken" },
 };
 const aftermath = (kind: string, minutes: number) => {
   const old: Judged | undefined =
@@ -46,7 +46,7 @@ const aftermath = (kind: string, minutes: number) => {
       ? undefined
       : {
           ...{ node: "n0", ordinal: 0, state: "working", message: null, report: null, unhealthySeconds: 40 },
-          ...{ host: { name: "h", dead: false, silentSeconds: 1 }, condition: "coming" },
+          ...{ host: { name: "h", dead: false, silentSeconds: 1 }, condition: "recovering" },
           ...olds[kind],
         };
   return { planned: false, timeline: TIMELINE, old, now: new Date(Date.parse(at) + minutes * 60_000) };
@@ -61,7 +61,7 @@ test.each([
   ["has said nothing since", 10, unknown("ten minutes")],
   ["has four of its own", 1, undefined],
   ["has four of its own", 10, { lost: 4 }],
-  ["has four of its own, saved", 1, { lost: 4, tail: "tails/2.ab" }],
+  ["has four of its own, saved", 1, { lost: 4, saved: "lost/2.ab" }],
   ["has four of its own, and saved others before", 1, undefined],
   ["has four of its own on a dead host", 1, { lost: 4 }],
   ["is on a silent host", 9, undefined],
@@ -78,22 +78,22 @@ test("a change that was planned loses nothing, and of a timeline that was left n
 });
 
 test("what was lost and is kept is named, with its end", () => {
-  const said = receiptOf({
-    ...{ from: 0, to: 1, planned: false, told: {}, gtid_before: null, gtid_after: null, loss: { lost: 4 } },
-    tail: { name: "tails/2.ab", expires_at: new Date("2026-01-08T00:00:00Z") },
+  const receipt = receiptOf({
+    ...{ from: 0, to: 1, planned: false, reports: {}, gtid_before: null, gtid_after: null, loss: { lost: 4 } },
+    saved: { name: "lost/2.ab", expires_at: new Date("2026-01-08T00:00:00Z") },
   });
-  expect(said).toBe(
-    "Node 1 leads in place of node 0. Transactions lost: 4. Your operator keeps them as tails/2.ab until 2026-01-08T00:00:00 UTC.",
+  expect(receipt).toBe(
+    "Node 1 leads in place of node 0. Transactions lost: 4. Your operator keeps them as lost/2.ab until 2026-01-08T00:00:00 UTC.",
   );
 });
 
 test("a long set is cut, and what is not known is said so", () => {
-  const said = receiptOf({
-    ...{ from: 0, to: 2, planned: true, told: {}, loss: { lost: null, why: "it is gone" } as const },
+  const receipt = receiptOf({
+    ...{ from: 0, to: 2, planned: true, reports: {}, loss: { lost: null, why: "it is gone" } as const },
     ...{ gtid_before: `${A}:${Array.from({ length: 400 }, (_, n) => 2 * n + 1).join(":")}`, gtid_after: null },
   });
-  expect(said).toMatch(
+  expect(receipt).toMatch(
     /^Node 2 leads in place of node 0, as was asked for\. Transactions lost: not known, because it is gone\. GTID before: /,
   );
-  expect(said.length).toBeLessThan(500);
+  expect(receipt.length).toBeLessThan(500);
 });

@@ -5,7 +5,7 @@ import type { Tables } from "#platform/db/tables.ts";
 import { isSaved, type Judged } from "./member-condition.ts";
 
 export type ChangeRow = Selectable<Tables["primary_changes"]>;
-type Told = ChangeRow["told"];
+type Reports = ChangeRow["reports"];
 
 /**
  * From when the old one was last seen well: until a host missed it, another was elected, the first gate led there, and
@@ -13,10 +13,10 @@ type Told = ChangeRow["told"];
  */
 export type Phases = { missed: number | null; elected: number | null; led: number | null; all_led: number | null };
 
-export function phasesOf(told: Told): Phases {
+export function phasesOf(reports: Reports): Phases {
   const every = (name: "missed" | "elected" | "led"): number[] =>
-    Object.values(told).flatMap((telling) => telling[name] ?? []);
-  const first = (figures: readonly number[]): number | null => (figures.length === 0 ? null : Math.min(...figures));
+    Object.values(reports).flatMap((report) => report[name] ?? []);
+  const first = (timings: readonly number[]): number | null => (timings.length === 0 ? null : Math.min(...timings));
   const led = every("led");
   return {
     ...{ missed: first(every("missed")), elected: first(every("elected")), led: first(led) },
@@ -28,7 +28,7 @@ export function phasesOf(told: Told): Phases {
 const WAITED_MS = 600_000;
 
 /** Null: it is not known, for this reason. `tail`: where it is kept. */
-export type Loss = { lost: number; tail?: string } | { lost: null; why: string };
+export type Loss = { lost: number; saved?: string } | { lost: null; why: string };
 
 type Change = Pick<ChangeRow, "view" | "group_id" | "at">;
 /** `old`: the one that led before, while it is a member. */
@@ -48,7 +48,8 @@ export function lossOf(change: Change, { planned, timeline, old, now }: Aftermat
   const report = (old.report?.term ?? 0) >= termOf(change.view) ? old.report : null;
   if (report?.errant !== undefined) {
     const lost = countMissing(parseGtidSet(report.errant), new Map());
-    if (report.tail !== undefined && isSaved(report, report.errant)) return { lost, tail: report.tail.name };
+    if (report.saved_errant !== undefined && isSaved(report, report.errant))
+      return { lost, saved: report.saved_errant.name };
     return isLate || old.host.dead ? { lost } : undefined;
   }
   if (report?.state === "online") return { lost: 0 };
@@ -64,19 +65,19 @@ export const termOf = (view: string): number => Number(view.split(".").at(-1));
 const SHOWN = 300;
 const shorten = (gtid: string): string => (gtid.length > SHOWN ? `${gtid.slice(0, SHOWN)}…` : gtid);
 
-type Receipt = Pick<ChangeRow, "told" | "gtid_before" | "gtid_after"> & {
+type Receipt = Pick<ChangeRow, "reports" | "gtid_before" | "gtid_after"> & {
   from: number;
   to: number;
   planned: boolean;
   loss: Loss;
   /** Where what was lost is kept, and how long. */
-  tail?: { name: string; expires_at: Date } | undefined;
+  saved?: { name: string; expires_at: Date } | undefined;
 };
 
 /** The sentences of the event. */
-export function receiptOf({ from, to, planned, told, gtid_before, gtid_after, loss, tail }: Receipt): string {
-  const { missed, elected, led, all_led } = phasesOf(told);
-  const figures = [
+export function receiptOf({ from, to, planned, reports, gtid_before, gtid_after, loss, saved }: Receipt): string {
+  const { missed, elected, led, all_led } = phasesOf(reports);
+  const timings = [
     ...(missed === null ? [] : [`${missed} ms until it was missed`]),
     ...(elected === null ? [] : [`${elected} ms until another was elected`]),
     ...(led === null ? [] : [`${led} ms until clients were led there`]),
@@ -88,11 +89,11 @@ export function receiptOf({ from, to, planned, told, gtid_before, gtid_after, lo
   ];
   return [
     `Node ${to} leads in place of node ${from}${planned ? ", as was asked for" : ""}.`,
-    ...(figures.length === 0 ? [] : [`From when node ${from} was last seen well: ${figures.join(", ")}.`]),
+    ...(timings.length === 0 ? [] : [`From when node ${from} was last seen well: ${timings.join(", ")}.`]),
     `Transactions lost: ${loss.lost ?? `not known, because ${loss.why}`}.`,
-    ...(tail === undefined
+    ...(saved === undefined
       ? []
-      : [`Your operator keeps them as ${tail.name} until ${toTimestamp(tail.expires_at)} UTC.`]),
+      : [`Your operator keeps them as ${saved.name} until ${toTimestamp(saved.expires_at)} UTC.`]),
     ...sets,
   ].join(" ");
 }

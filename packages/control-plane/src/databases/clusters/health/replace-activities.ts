@@ -1,18 +1,25 @@
-import { allocateReplacement, findNodes, lockNodes, type NodeRow, type Wanted, want } from "#fleet/index.ts";
+import {
+  allocateReplacement,
+  findNodes,
+  lockNodes,
+  type NodeRow,
+  type HostsToWake,
+  setDesiredSpecs,
+} from "#fleet/index.ts";
 import { findOperation } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { ActivityDeps } from "../../activities.ts";
 import type { DatabaseRow } from "../../database-store.ts";
 import { type Settlement, settle } from "../../settle.ts";
-import { loadDatabase, specsOf, wakeHosts, wantAsRow } from "../../want-specs.ts";
+import { loadDatabase, specsOf, wakeHosts, setDesiredFromRow } from "../../desired-specs.ts";
 import { addMembers, markReplaced } from "../cluster-store.ts";
 import { isAtHand, judgeCluster } from "./cluster-health.ts";
-import { isHeard } from "./member-condition.ts";
+import { isReachable } from "./member-condition.ts";
 import { donorOf, hasStopped } from "./donor.ts";
-import { lookSoon } from "./look-store.ts";
-import type { ReplaceInput } from "./open-mending.ts";
+import { checkSoon } from "./check-store.ts";
+import type { ReplaceInput } from "./open-repair.ts";
 import { orderId } from "./order-id.ts";
-import { seeCluster, seeMembers } from "./see-cluster.ts";
+import { observeCluster, observeMembers } from "./observe-cluster.ts";
 
 /** Why nothing was replaced. */
 export type Unreplaced = "no room" | "not needed" | "overtaken";
@@ -30,15 +37,15 @@ export const createReplaceActivities = ({
 }: Omit<ActivityDeps, "sealer"> & { hostSilentSeconds: number }) => {
   const settings = { hostSilentSeconds };
 
-  const place = async (tx: Tx, operationId: number): Promise<Wanted | Unreplaced> => {
+  const place = async (tx: Tx, operationId: number): Promise<HostsToWake | Unreplaced> => {
     const context = await loadDatabase(tx, operationId, archive);
     const { database } = context;
-    if (await isWanted(tx, operationId)) return { hosts: [] };
+    if (await isRequested(tx, operationId)) return { hosts: [] };
     // Read again under the row's lock: whoever asked for something else meanwhile comes first.
     const { settled_at, input } = await findOperation(tx, operationId);
     if (settled_at !== null || isOvertaken(database)) return "overtaken";
     const { node } = input as ReplaceInput;
-    const cluster = await seeCluster(tx, database, { now: clock() });
+    const cluster = await observeCluster(tx, database, { now: clock() });
     const { next } = judgeCluster({ ...cluster, busy: false, failedSeconds: {} }, settings);
     if (next.do !== "replace" || next.node !== node) return "not needed";
     const nodes = await lockNodes(
@@ -47,18 +54,20 @@ export const createReplaceActivities = ({
     );
     const old = nodes.find(({ id }) => id === node) as NodeRow;
     const fresh = await replacementOf(tx, context, old);
-    const isThere = cluster.members.some((member) => member.node === node && isHeard(member.host));
-    const renewed = fresh ?? (isThere ? old : undefined);
-    if (renewed === undefined) return "no room";
+    const isThere = cluster.members.some((member) => member.node === node && isReachable(member.host));
+    const recloned = fresh ?? (isThere ? old : undefined);
+    if (recloned === undefined) return "no room";
     const orders = {
-      [renewed.id]: { renew: { id: orderId(operationId, PHASE), ...donorOf(cluster.members, node) } },
+      [recloned.id]: { reclone: { id: orderId(operationId, PHASE), ...donorOf(cluster.members, node) } },
     };
     // The others learn who is a member now; of one that is made anew where it is, nothing changes for them. Of a host that
     // is dead nobody waits for word: its member is the next to be replaced.
     const dead = cluster.members.filter(({ host }) => host.dead).map((member) => member.node);
     const others = nodes.filter(({ id }) => id !== node && !dead.includes(id));
-    const told = fresh === undefined ? [old] : [...others, fresh];
-    return want(tx, operationId, PHASE, await specsOf(tx, told, { ...context, zone, orders }), { upTo: 100 });
+    const targets = fresh === undefined ? [old] : [...others, fresh];
+    return setDesiredSpecs(tx, operationId, PHASE, await specsOf(tx, targets, { ...context, zone, orders }), {
+      upTo: 100,
+    });
   };
 
   /** A node on another host, which counts in the place of the old one from now on. Undefined when there is no room. */
@@ -78,29 +87,29 @@ export const createReplaceActivities = ({
   };
 
   return {
-    placeReplacement: async (operationId: number): Promise<"wanted" | Unreplaced> => {
-      const wanted = await db.transaction().execute((tx) => place(tx, operationId));
-      if (typeof wanted === "string") return wanted;
-      await wakeHosts(db, wanted);
-      return "wanted";
+    placeReplacement: async (operationId: number): Promise<"placed" | Unreplaced> => {
+      const outcome = await db.transaction().execute((tx) => place(tx, operationId));
+      if (typeof outcome === "string") return outcome;
+      await wakeHosts(db, outcome);
+      return "placed";
     },
 
     /** Its room stays taken until its host says that it is gone, however long that host is away. */
-    buryReplaced: async (operationId: number): Promise<void> => {
-      const wanted = await db.transaction().execute(async (tx) => {
+    tombstoneReplaced: async (operationId: number): Promise<void> => {
+      const toWake = await db.transaction().execute(async (tx) => {
         const context = await loadDatabase(tx, operationId, archive);
         const { node } = context.operation.input as ReplaceInput;
         const replaced = await findReplaced(tx, node);
         if (replaced === undefined) return { hosts: [] };
         const specs = await specsOf(tx, [replaced], { ...context, zone });
-        return want(
+        return setDesiredSpecs(
           tx,
           operationId,
-          "bury",
+          "tombstone",
           specs.map((spec) => ({ ...spec, tombstone: { operation: operationId } })),
         );
       });
-      await wakeHosts(db, wanted);
+      await wakeHosts(db, toWake);
     },
 
     /** Nobody is left to take the data from, for longer than a failover lasts: the group is to be formed first. */
@@ -108,24 +117,24 @@ export const createReplaceActivities = ({
       db.transaction().execute(async (tx) => {
         const { database, operation } = await loadDatabase(tx, operationId, archive);
         if (isOvertaken(database)) return "the database was asked for something else meanwhile.";
-        const members = await seeMembers(tx, database, { now: clock() });
+        const members = await observeMembers(tx, database, { now: clock() });
         const others = members.filter(({ ordinal }) => ordinal !== (operation.input as ReplaceInput).ordinal);
         return others.every((member) => hasStopped(member, settings)) ? "the other nodes have stopped." : undefined;
       }),
 
     /** Given up, it stays wanted: data that come late are better than none. What is missing is the health's to see. */
     settleReplacing: async (operationId: number, settlement: Settlement): Promise<void> => {
-      const wanted = await db.transaction().execute(async (tx) => {
+      const toWake = await db.transaction().execute(async (tx) => {
         const context = await loadDatabase(tx, operationId, archive);
         const operation = await settle(tx, operationId, settlement, clock());
         if (operation === undefined || isOvertaken(context.database)) return undefined;
         const without = settlement.done
-          ? await wantAsRow(tx, operationId, "without orders", { ...context, zone })
+          ? await setDesiredFromRow(tx, operationId, "without orders", { ...context, zone })
           : undefined;
-        await lookSoon(tx, context.database, clock());
+        await checkSoon(tx, context.database, clock());
         return without;
       });
-      if (wanted !== undefined) await wakeHosts(db, wanted);
+      if (toWake !== undefined) await wakeHosts(db, toWake);
     },
   };
 };
@@ -134,9 +143,9 @@ export type ReplaceActivities = ReturnType<typeof createReplaceActivities>;
 /** Deleted, or restored: whoever asked for that wants something else of its nodes. */
 const isOvertaken = ({ status, deleted_at }: DatabaseRow): boolean => deleted_at !== null || !isAtHand(status);
 
-const isWanted = async (tx: Tx, operationId: number): Promise<boolean> => {
+const isRequested = async (tx: Tx, operationId: number): Promise<boolean> => {
   const row = await tx
-    .selectFrom("wanted_phases")
+    .selectFrom("desired_phases")
     .select("phase")
     .where("operation_id", "=", operationId)
     .where("phase", "=", PHASE)

@@ -1,7 +1,7 @@
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "#testing/database-on-agent.ts";
-import { mendedCluster } from "#testing/mended-cluster.ts";
+import { repairedCluster } from "#testing/repaired-cluster.ts";
 import { startTemporal, type Temporal } from "#testing/temporal.ts";
 import { HOST_SILENT_SECONDS, newWorld } from "#testing/world.ts";
 
@@ -15,11 +15,11 @@ const GONE = HOST_SILENT_SECONDS + 1;
 
 test("a node whose host is gone is replaced on another, from a secondary, and the cluster is healthy again", async () => {
   await using world = await newWorld();
-  await using cluster = await mendedCluster(world, temporal, { hosts: 4 });
+  await using cluster = await repairedCluster(world, temporal, { hosts: 4 });
   const { node: old } = await cluster.lose(2);
   await cluster.untilCounted(2, [0, 1]);
 
-  await cluster.lookAfter(GONE, [0, 1]);
+  await cluster.checkAfter(GONE, [0, 1]);
   expect(await cluster.status()).toBe("degraded");
   await cluster.untilEnded("replaceNode");
 
@@ -28,15 +28,15 @@ test("a node whose host is gone is replaced on another, from a secondary, and th
   expect(fresh.id).not.toBe(old.id);
   const hosts = (await cluster.nodes()).map(({ host_id }) => host_id);
   expect([new Set(hosts).size, hosts.includes(old.host_id)]).toEqual([3, false]);
-  expect(fresh.wanted?.server_id).not.toBe(old.wanted?.server_id);
+  expect(fresh.desired_spec?.server_id).not.toBe(old.desired_spec?.server_id);
   // All know each other, and nothing is to be done twice.
-  for (const { cluster: told } of await cluster.specs()) {
-    expect(told?.members.map(({ node }) => node)).toEqual((await cluster.nodes()).map(({ id }) => id));
-    expect(told?.renew).toBeUndefined();
+  for (const { cluster: desired } of await cluster.specs()) {
+    expect(desired?.members.map(({ node }) => node)).toEqual((await cluster.nodes()).map(({ id }) => id));
+    expect(desired?.reclone).toBeUndefined();
   }
   expect(cluster.named).toHaveLength(1);
   await cluster.untilCounted(3, [0, 1, 2]);
-  await cluster.lookAfter(6, [0, 1, 2]);
+  await cluster.checkAfter(6, [0, 1, 2]);
   expect(await cluster.status()).toBe("active");
   expect((await world.events()).filter(({ action }) => action === "database_node_replace")).toMatchObject([
     { status: "finished" },
@@ -44,73 +44,78 @@ test("a node whose host is gone is replaced on another, from a secondary, and th
 });
 
 test("its data come from a secondary", async () => {
-  const renewals: NonNullable<NodeSpec["cluster"]>["renew"][] = [];
-  const instead = (spec: NodeSpec, said: Partial<NodeReport>): Partial<NodeReport> => {
-    if (spec.cluster?.renew !== undefined) renewals.push(spec.cluster.renew);
-    return said;
+  const reclones: NonNullable<NodeSpec["cluster"]>["reclone"][] = [];
+  const instead = (spec: NodeSpec, report: Partial<NodeReport>): Partial<NodeReport> => {
+    if (spec.cluster?.reclone !== undefined) reclones.push(spec.cluster.reclone);
+    return report;
   };
   await using world = await newWorld();
-  await using cluster = await mendedCluster(world, temporal, { hosts: 4, instead });
+  await using cluster = await repairedCluster(world, temporal, { hosts: 4, instead });
   await cluster.lose(2);
   await cluster.untilCounted(2, [0, 1]);
-  await cluster.lookAfter(GONE, [0, 1]);
+  await cluster.checkAfter(GONE, [0, 1]);
   await cluster.untilEnded("replaceNode");
 
-  expect(renewals[0]?.donor).toBe((await cluster.nodeAt(1)).id);
+  expect(reclones[0]?.donor).toBe((await cluster.nodeAt(1)).id);
 });
 
 test("the room on the old host stays taken until it says that its node is gone, whenever that is", async () => {
   await using world = await newWorld();
-  await using cluster = await mendedCluster(world, temporal, { hosts: 4 });
+  await using cluster = await repairedCluster(world, temporal, { hosts: 4 });
   const { node: old, comeBack } = await cluster.lose(2);
   await cluster.untilCounted(2, [0, 1]);
-  await cluster.lookAfter(GONE, [0, 1]);
+  await cluster.checkAfter(GONE, [0, 1]);
   await cluster.untilEnded("replaceNode");
   const reserved = async () => (await world.hostRow(old.host_id)).reserved_memory_mb;
 
-  await world.releaseChore();
-  await world.healthChore();
+  await world.releaseJob();
+  await world.healthJob();
   expect(await reserved()).toBe(old.memory_mb);
 
   await comeBack();
-  await world.releaseChore();
+  await world.releaseJob();
   expect(await reserved()).toBe(0);
   expect((await cluster.specs()).map(({ tombstone }) => tombstone)).toEqual([undefined, undefined, undefined]);
 });
 
 test("of a host that is dead, the node is replaced at once and its room is free", async () => {
   await using world = await newWorld();
-  await using cluster = await mendedCluster(world, temporal, { hosts: 4 });
+  await using cluster = await repairedCluster(world, temporal, { hosts: 4 });
   const { node: old } = await cluster.lose(2);
   await cluster.untilCounted(2, [0, 1]);
   const { name } = await world.hostRow(old.host_id);
   expect((await world.operator.post(`/admin/hosts/${name}/dead`, {})).status).toBe(400);
-  await cluster.lookAfter(31, [0, 1]);
+  await cluster.checkAfter(31, [0, 1]);
   expect(await world.openOperations()).toEqual([]);
 
   expect(await world.operator.post(`/admin/hosts/${name}/dead`, {})).toMatchObject({ status: 200, body: { nodes: 1 } });
-  await cluster.lookAfter(6, [0, 1]);
+  await cluster.checkAfter(6, [0, 1]);
   await cluster.untilEnded("replaceNode");
-  await world.healthChore();
+  await world.healthJob();
 
   expect((await world.hostRow(old.host_id)).reserved_memory_mb).toBe(0);
 });
 
 test("a node that lost its data is made anew where it is, when there is no other host", async () => {
   let broken = false;
-  const instead = (spec: NodeSpec, said: Partial<NodeReport>): Partial<NodeReport> =>
-    broken && spec.ordinal === 2 && spec.cluster?.renew === undefined
-      ? { ...said, state: "failed", message: "Its volume is gone.", group: { state: "away", online: 0, shared: false } }
-      : said;
+  const instead = (spec: NodeSpec, report: Partial<NodeReport>): Partial<NodeReport> =>
+    broken && spec.ordinal === 2 && spec.cluster?.reclone === undefined
+      ? {
+          ...report,
+          state: "failed",
+          message: "Its volume is gone.",
+          group: { state: "away", online: 0, shared: false },
+        }
+      : report;
   await using world = await newWorld();
-  await using cluster = await mendedCluster(world, temporal, { hosts: 3, instead });
+  await using cluster = await repairedCluster(world, temporal, { hosts: 3, instead });
   const old = await cluster.nodeAt(2);
   broken = true;
   await until(async () => (await cluster.nodeAt(2)).observed_state === "failed");
-  await cluster.lookAfter(31, [0, 1, 2]);
+  await cluster.checkAfter(31, [0, 1, 2]);
   await until(async () => {
-    const { wanted } = await cluster.nodeAt(2);
-    if (wanted?.cluster?.renew !== undefined) broken = false;
+    const { desired_spec } = await cluster.nodeAt(2);
+    if (desired_spec?.cluster?.reclone !== undefined) broken = false;
     return !broken;
   });
   await cluster.untilEnded("replaceNode");
@@ -121,27 +126,27 @@ test("a node that lost its data is made anew where it is, when there is no other
 
 test("without room it stays degraded, says why, and is tried again later", async () => {
   await using world = await newWorld();
-  await using cluster = await mendedCluster(world, temporal, { hosts: 3 });
+  await using cluster = await repairedCluster(world, temporal, { hosts: 3 });
   const { node: old } = await cluster.lose(2);
   await cluster.untilCounted(2, [0, 1]);
-  await cluster.lookAfter(GONE, [0, 1]);
+  await cluster.checkAfter(GONE, [0, 1]);
   await cluster.untilEnded("replaceNode");
 
   expect(await world.lastOperation()).toMatchObject({ outcome: "failed", message: expect.stringContaining("room") });
   expect([(await cluster.nodeAt(2)).id, await cluster.status()]).toEqual([old.id, "degraded"]);
   const { id } = await world.lastOperation();
-  await cluster.lookAfter(60, [0, 1]);
+  await cluster.checkAfter(60, [0, 1]);
   expect((await world.lastOperation()).id).toBe(id);
-  await cluster.lookAfter(600, [0, 1]);
+  await cluster.checkAfter(600, [0, 1]);
   expect((await world.lastOperation()).id).not.toBe(id);
 });
 
 test("a node that came back before it was replaced stays", async () => {
   await using world = await newWorld();
-  await using cluster = await mendedCluster(world, temporal, { hosts: 4 });
+  await using cluster = await repairedCluster(world, temporal, { hosts: 4 });
   const { node: old, comeBack } = await cluster.lose(2);
   await cluster.untilCounted(2, [0, 1]);
-  await cluster.lookAfter(6, [0, 1]);
+  await cluster.checkAfter(6, [0, 1]);
   await comeBack();
   await cluster.untilCounted(3, [0, 1, 2]);
 
@@ -151,19 +156,19 @@ test("a node that came back before it was replaced stays", async () => {
 
 test("a step that is repeated does nothing again", async () => {
   await using world = await newWorld();
-  await using cluster = await mendedCluster(world, temporal, { hosts: 4 });
+  await using cluster = await repairedCluster(world, temporal, { hosts: 4 });
   await cluster.lose(2);
   await cluster.untilCounted(2, [0, 1]);
-  await cluster.lookAfter(GONE, [0, 1]);
+  await cluster.checkAfter(GONE, [0, 1]);
   await cluster.untilEnded("replaceNode");
   const { id } = await world.lastOperation();
   const before = await world.nodes();
 
-  expect(await world.activities.placeReplacement(id)).toBe("wanted");
-  await world.activities.buryReplaced(id);
+  expect(await world.activities.placeReplacement(id)).toBe("placed");
+  await world.activities.tombstoneReplaced(id);
   await world.activities.settleReplacing(id, { done: false });
 
-  const ofAll = (nodes: typeof before) => nodes.map((node) => [node.id, node.wanted_generation, node.tombstoned]);
+  const ofAll = (nodes: typeof before) => nodes.map((node) => [node.id, node.desired_generation, node.tombstoned]);
   expect(ofAll(await world.nodes())).toEqual(ofAll(before));
   expect(await world.lastOperation()).toMatchObject({ outcome: "done" });
 });

@@ -20,13 +20,13 @@ export function failoverRoutes(app: FastifyInstance, deps: FailoverRouteDeps): v
     return toPage(page, results, rows.map(viewOfFailover));
   });
 
-  route(app, deps, switchMysqlPrimary, async ({ principal, params, once }) => {
-    await switchOver(deps, principal, params.instanceId, once);
+  route(app, deps, switchMysqlPrimary, async ({ principal, params, idempotency }) => {
+    await switchOver(deps, principal, params.instanceId, idempotency);
     return {};
   });
 
-  route(app, deps, promoteMysqlNode, async ({ principal, params, body, once }) => {
-    await promote(deps, principal, { id: params.instanceId, acceptsLoss: body.accept_loss === true }, once);
+  route(app, deps, promoteMysqlNode, async ({ principal, params, body, idempotency }) => {
+    await promote(deps, principal, { id: params.instanceId, acceptsLoss: body.accept_loss === true }, idempotency);
     return {};
   });
 }

@@ -1,8 +1,8 @@
 import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { staged } from "#testing/active-database.ts";
+import { databaseFixture } from "#testing/active-database.ts";
 import { until } from "#testing/database-on-agent.ts";
-import { mendedCluster } from "#testing/mended-cluster.ts";
+import { repairedCluster } from "#testing/repaired-cluster.ts";
 import { startTemporal, type Temporal } from "#testing/temporal.ts";
 import { watchedCluster } from "#testing/watched-cluster.ts";
 import { newWorld } from "#testing/world.ts";
@@ -15,16 +15,20 @@ afterAll(() => temporal[Symbol.asyncDispose]());
 
 test("another node leads as asked for, and is not asked again", async () => {
   await using world = await newWorld();
-  await using cluster = await mendedCluster(world, temporal, { hosts: 3 });
-  const leads = async (ordinal: number) => (await cluster.report((await cluster.nodeAt(ordinal)).id))?.role;
-  expect(await leads(0)).toBe("primary");
+  await using cluster = await repairedCluster(world, temporal, { hosts: 3 });
+  const roleOf = async (ordinal: number) => (await cluster.report((await cluster.nodeAt(ordinal)).id))?.role;
+  expect(await roleOf(0)).toBe("primary");
 
   expect(await cluster.alice.post(`${cluster.database.url}/switchover`)).toMatchObject({ status: 200, body: {} });
   expect(await cluster.status()).toBe("updating");
   await cluster.untilEnded("switchOver");
 
-  expect([await leads(1), await cluster.status()]).toEqual(["primary", "active"]);
-  expect((await cluster.specs()).map(({ cluster: told }) => told?.lead)).toEqual([undefined, undefined, undefined]);
+  expect([await roleOf(1), await cluster.status()]).toEqual(["primary", "active"]);
+  expect((await cluster.specs()).map(({ cluster: desired }) => desired?.make_primary)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
   expect((await world.events()).filter(({ action }) => action === "database_switchover")).toMatchObject([
     { status: "finished", username: cluster.alice.username },
   ]);
@@ -32,15 +36,15 @@ test("another node leads as asked for, and is not asked again", async () => {
 
 test("a change that was asked for is told as planned, with its operation", async () => {
   await using world = await newWorld();
-  await using cluster = await mendedCluster(world, temporal, { hosts: 3 });
+  await using cluster = await repairedCluster(world, temporal, { hosts: 3 });
   await cluster.alice.post(`${cluster.database.url}/switchover`);
   await cluster.untilEnded("switchOver");
   const [from, to] = [await cluster.nodeAt(0), await cluster.nodeAt(1)];
-  await cluster.tell({
-    ...{ node: to.id, group: to.wanted?.cluster?.group as string, view: "v:1", from: from.id, to: to.id },
+  await cluster.reportChange({
+    ...{ node: to.id, group: to.desired_spec?.cluster?.group as string, view: "v:1", from: from.id, to: to.id },
     ...{ at: world.time.now.toISOString(), phases: { elected: 20, led: 300 } },
   });
-  await cluster.lookAfter(1, [0, 1, 2]);
+  await cluster.checkAfter(1, [0, 1, 2]);
 
   const { body } = await cluster.alice.get<{ data: object[] }>(`${cluster.database.url}/failovers`);
   expect(body.data).toMatchObject([{ planned: true, from_node: 0, to_node: 1 }]);
@@ -52,38 +56,42 @@ test("a change that was asked for is told as planned, with its operation", async
 
 test("an asynchronous cluster is given over to another in a higher term, and it is told as planned", async () => {
   await using world = await newWorld();
-  await using cluster = await mendedCluster(world, temporal, { hosts: 3, replication: "asynch" });
-  const leaders = async () => (await cluster.specs()).map(({ cluster: told }) => told?.leader);
+  await using cluster = await repairedCluster(world, temporal, { hosts: 3, replication: "asynch" });
+  const primaries = async () => (await cluster.specs()).map(({ cluster: desired }) => desired?.primary);
   await cluster.alice.post(`${cluster.database.url}/switchover`);
   await cluster.untilEnded("switchOver");
 
   const [from, to] = [await cluster.nodeAt(0), await cluster.nodeAt(1)];
-  const leader = { node: to.id, term: 2, over: "fence" };
-  expect(await leaders()).toEqual([leader, leader, leader]);
+  const primary = { node: to.id, term: 2, reason: "fenced" };
+  expect(await primaries()).toEqual([primary, primary, primary]);
   expect([await cluster.status(), (await world.lastOperation()).outcome]).toEqual(["active", "done"]);
-  await cluster.tell({
-    ...{ node: to.id, group: to.wanted?.cluster?.group as string, view: "v:2", from: from.id, to: to.id },
+  await cluster.reportChange({
+    ...{ node: to.id, group: to.desired_spec?.cluster?.group as string, view: "v:2", from: from.id, to: to.id },
     ...{ at: world.time.now.toISOString(), phases: { elected: 20, led: 300 } },
   });
-  await cluster.lookAfter(1, [0, 1, 2]);
+  await cluster.checkAfter(1, [0, 1, 2]);
   const { body } = await cluster.alice.get<{ data: object[] }>(`${cluster.database.url}/failovers`);
   expect(body.data).toMatchObject([{ planned: true, from_node: 0, to_node: 1 }]);
 });
 
 test("when the group does not follow, the one before it leads on, and nobody is asked any more", async () => {
-  const instead = (spec: NodeSpec, said: Partial<NodeReport>): Partial<NodeReport> =>
-    spec.cluster?.lead === undefined || said.group === undefined
-      ? said
-      : { ...said, group: { ...said.group, role: "secondary" } };
+  const instead = (spec: NodeSpec, report: Partial<NodeReport>): Partial<NodeReport> =>
+    spec.cluster?.make_primary === undefined || report.group === undefined
+      ? report
+      : { ...report, group: { ...report.group, role: "secondary" } };
   await using world = await newWorld();
-  await using cluster = await mendedCluster(world, temporal, { hosts: 3, instead });
+  await using cluster = await repairedCluster(world, temporal, { hosts: 3, instead });
   await cluster.alice.post(`${cluster.database.url}/switchover`);
-  await until(async () => (await cluster.specs()).some(({ cluster: told }) => told?.lead !== undefined));
+  await until(async () => (await cluster.specs()).some(({ cluster: desired }) => desired?.make_primary !== undefined));
   await world.expire.switchOver((await world.lastOperation()).id);
 
   expect(await cluster.status()).toBe("active");
   expect(await world.lastOperation()).toMatchObject({ outcome: "failed" });
-  expect((await cluster.specs()).map(({ cluster: told }) => told?.lead)).toEqual([undefined, undefined, undefined]);
+  expect((await cluster.specs()).map(({ cluster: desired }) => desired?.make_primary)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });
 
 test.each([
@@ -93,10 +101,10 @@ test.each([
     /2 of its 3 nodes are healthy/,
   ],
   ["with a long backlog on both others", { backlog_seconds: 8 }, /8 seconds of changes/],
-] as const)("it is refused %s, and nothing changes", async (_, said, reason) => {
+] as const)("it is refused %s, and nothing changes", async (_, report, reason) => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
-  await cluster.sayAll({}, "backlog_seconds" in said ? said : {}, said);
+  await cluster.reportAll({}, "backlog_seconds" in report ? report : {}, report);
 
   const reply = await cluster.alice.post(`${cluster.database.url}/switchover`);
 
@@ -106,7 +114,7 @@ test.each([
 
 test("a database of one node has no other to lead", async () => {
   await using world = await newWorld();
-  const { alice, database } = await staged(world);
+  const { alice, database } = await databaseFixture(world);
 
   expect(await alice.post(`${database.url}/switchover`)).toMatchObject({
     ...{ status: 400, body: { errors: [{ reason: expect.stringContaining("one node") }] } },

@@ -1,14 +1,14 @@
 import type { Principal } from "#identity/index.ts";
 import { transact } from "#platform/db/transact.ts";
 import { DomainError, notFound } from "#platform/errors.ts";
-import type { Once } from "#platform/http/once.ts";
+import type { Idempotency } from "#platform/http/idempotency.ts";
 import type { ChangeDeps } from "../../change-database.ts";
 import { requireActionAllowed, statusDuring } from "../../database.ts";
 import { lockDatabase, saveDatabase } from "../../database-store.ts";
 import { openWork } from "../../open-work.ts";
 import { isCluster } from "../cluster-spec.ts";
-import { seeMembers } from "./see-cluster.ts";
-import { chooseLeader } from "./switchable.ts";
+import { observeMembers } from "./observe-cluster.ts";
+import { choosePrimary } from "./switchable.ts";
 
 export type SwitchDeps = Omit<ChangeDeps, "changeDeadlineSeconds"> & { updateDeadlineSeconds: number };
 
@@ -16,16 +16,16 @@ const refused = (why: string): DomainError =>
   new DomainError("wrong-state", { reason: `Cannot switch over this database: ${why}` });
 
 /** Another node is to lead, as planned: refused where clients would wait for it, or nobody could take over from it. */
-export async function switchOver(deps: SwitchDeps, by: Principal, id: number, once: Once): Promise<void> {
+export async function switchOver(deps: SwitchDeps, by: Principal, id: number, idempotency: Idempotency): Promise<void> {
   await transact(deps.db, "api.switchMysqlPrimary", async (tx) => {
-    await once.claim(tx);
+    await idempotency.claim(tx);
     const database = await lockDatabase(tx, by.accountId, id);
     if (database.deleted_at !== null) throw notFound();
     requireActionAllowed("switch over", database.status);
     if (!isCluster(database))
       throw refused("it has one node, and no other to lead. Only databases of three nodes (cluster_size 3) have one.");
     const at = deps.clock();
-    const chosen = chooseLeader(await seeMembers(tx, database, { now: at }));
+    const chosen = choosePrimary(await observeMembers(tx, database, { now: at }));
     if ("refused" in chosen) throw refused(chosen.refused);
     await saveDatabase(tx, by.accountId, id, { status: statusDuring("switchover"), updated_at: at });
     await openWork(tx, database, {
@@ -33,7 +33,7 @@ export async function switchOver(deps: SwitchDeps, by: Principal, id: number, on
       events: ["database_switchover"],
       deadlineSeconds: deps.updateDeadlineSeconds,
     });
-    await once.keep(tx, {});
+    await idempotency.keep(tx, {});
   });
   deps.nudgeRelay();
 }

@@ -1,21 +1,21 @@
 import type { GroupReport } from "@moorage/contract/agent";
 import { expect, test } from "vitest";
-import type { MemberSeen } from "./member-condition.ts";
-import { chooseLeader } from "./switchable.ts";
+import type { ObservedMember } from "./member-condition.ts";
+import { choosePrimary } from "./switchable.ts";
 
-const member = (ordinal: number, change: Partial<GroupReport> = {}, silentSeconds = 1): MemberSeen => ({
+const member = (ordinal: number, change: Partial<GroupReport> = {}, silentSeconds = 1): ObservedMember => ({
   ...{ node: `n${ordinal}`, ordinal, state: "running", message: null, unhealthySeconds: 0 },
   host: { name: `host-${ordinal}`, dead: false, silentSeconds },
   report: { state: "online", online: 3, shared: true, primary: "n0", view: "v", backlog_seconds: 0, ...change },
 });
 
 test("the secondary with the least to apply leads next, of equals the first", () => {
-  expect(chooseLeader([member(0), member(1), member(2)])).toEqual({ to: "n1" });
-  expect(chooseLeader([member(0), member(1, { backlog_seconds: 3 }), member(2, { backlog_seconds: 2 })])).toEqual({
+  expect(choosePrimary([member(0), member(1), member(2)])).toEqual({ to: "n1" });
+  expect(choosePrimary([member(0), member(1, { backlog_seconds: 3 }), member(2, { backlog_seconds: 2 })])).toEqual({
     to: "n2",
   });
   const third = { primary: "n1" };
-  expect(chooseLeader([member(0, third), member(1, third), member(2, third)])).toEqual({ to: "n0" });
+  expect(choosePrimary([member(0, third), member(1, third), member(2, third)])).toEqual({ to: "n0" });
 });
 
 test.each([
@@ -29,10 +29,10 @@ test.each([
     /6 seconds/,
   ],
 ])("nobody can when %s", (_, members, reason) => {
-  expect(chooseLeader(members)).toEqual({ refused: expect.stringMatching(reason) });
+  expect(choosePrimary(members)).toEqual({ refused: expect.stringMatching(reason) });
 });
 
 test("as much as a switchover may wait for is no hindrance", () => {
   const behind = { backlog_seconds: 5 };
-  expect(chooseLeader([member(0), member(1, behind), member(2, behind)])).toEqual({ to: "n1" });
+  expect(choosePrimary([member(0), member(1, behind), member(2, behind)])).toEqual({ to: "n1" });
 });

@@ -11,7 +11,7 @@ export type RollingMember = {
   node: string;
   ordinal: number;
   /** It was told already what all of them are to be. */
-  told: boolean;
+  sent: boolean;
   /** Where its host is with what it was told; observed, if nothing was. */
   progress: Progress;
   group: GroupReport | null;
@@ -28,47 +28,47 @@ export type Course = {
   canPause: boolean;
 };
 
-export type Turn =
-  | { turn: "change"; node: string }
+export type RollStep =
+  | { step: "change"; node: string }
   /** Only the primary is left: another has to lead first. */
-  | { turn: "switch" }
-  | { turn: "wait" }
+  | { step: "switch" }
+  | { step: "wait" }
   /** From now on all are to be as before. */
-  | { turn: "back"; why: string }
-  | { turn: "end"; done: boolean; why?: string };
+  | { step: "back"; why: string }
+  | { step: "end"; done: boolean; why?: string };
 
 const LATE = "a host did not confirm it in time.";
 const NOT_HEALTHY = "not all of its nodes were healthy in time.";
 const NO_TIME = "its time was over before all of its nodes had it.";
 
 /** Secondaries by their ordinals, then the primary after another leads; each only while all three are healthy. */
-export function nextTurn(members: readonly RollingMember[], course: Course): Turn {
-  const told = members.filter((member) => member.told);
-  const untold = members.filter((member) => !member.told).sort((a, b) => a.ordinal - b.ordinal);
-  for (const { progress } of told) if (progress.state === "failed") return failure(course, progress.message);
-  const broken = course.direction === "back" ? untold.find(({ group }) => group?.state !== "online") : undefined;
+export function nextStep(members: readonly RollingMember[], course: Course): RollStep {
+  const sent = members.filter((member) => member.sent);
+  const unsent = members.filter((member) => !member.sent).sort((a, b) => a.ordinal - b.ordinal);
+  for (const { progress } of sent) if (progress.state === "failed") return failure(course, progress.message);
+  const broken = course.direction === "back" ? unsent.find(({ group }) => group?.state !== "online") : undefined;
   // Nobody is healthy by waiting for it: it is what has to be mended.
-  if (broken !== undefined) return { turn: "change", node: broken.node };
-  if (told.some(({ progress }) => progress.state === "pending"))
-    return course.stepIsLate ? failure(course, LATE) : { turn: "wait" };
+  if (broken !== undefined) return { step: "change", node: broken.node };
+  if (sent.some(({ progress }) => progress.state === "pending"))
+    return course.stepIsLate ? failure(course, LATE) : { step: "wait" };
 
   const primary = agreedPrimary(members);
-  if (untold.length === 0)
+  if (unsent.length === 0)
     return primary === undefined && course.direction === "forward" && !course.timeIsShort
-      ? { turn: "wait" }
-      : { turn: "end", done: course.direction === "forward" };
+      ? { step: "wait" }
+      : { step: "end", done: course.direction === "forward" };
   if (course.timeIsShort) return outOfTime(course, primary === undefined ? NOT_HEALTHY : NO_TIME);
-  if (primary === undefined) return { turn: "wait" };
-  const next = untold.find(({ node }) => node !== primary);
-  return next === undefined ? { turn: "switch" } : { turn: "change", node: next.node };
+  if (primary === undefined) return { step: "wait" };
+  const next = unsent.find(({ node }) => node !== primary);
+  return next === undefined ? { step: "switch" } : { step: "change", node: next.node };
 }
 
 /** Whoever cannot go back either stays as it is: its cluster's health is mended in another way. */
-const failure = ({ direction }: Course, why: string): Turn =>
-  direction === "forward" ? { turn: "back", why } : { turn: "end", done: false };
+const failure = ({ direction }: Course, why: string): RollStep =>
+  direction === "forward" ? { step: "back", why } : { step: "end", done: false };
 
-const outOfTime = ({ direction, canPause }: Course, why: string): Turn =>
-  direction === "forward" && !canPause ? { turn: "back", why } : { turn: "end", done: false, why };
+const outOfTime = ({ direction, canPause }: Course, why: string): RollStep =>
+  direction === "forward" && !canPause ? { step: "back", why } : { step: "end", done: false, why };
 
 /**
  * Who leads, if every member says that all of them are online in the same view. A member that came back has made a new

@@ -16,26 +16,30 @@ export const hasVersion = (spec: Pick<NodeSpec, "database" | "engine"> | null, {
   spec !== null && spec.database.plan === plan && spec.engine.image === image;
 
 /** Whatever else is wanted of a member meanwhile restarts it with no other size or image than it has. */
-export const withOwnVersion = (spec: UntimedSpec, { wanted }: Pick<NodeRow, "wanted">): UntimedSpec =>
-  wanted === null
+export const withOwnVersion = (spec: UntimedSpec, { desired_spec }: Pick<NodeRow, "desired_spec">): UntimedSpec =>
+  desired_spec === null
     ? spec
     : {
         ...spec,
-        database: { ...spec.database, plan: wanted.database.plan },
-        engine: { ...spec.engine, image: wanted.engine.image },
-        resources: wanted.resources,
+        database: { ...spec.database, plan: desired_spec.database.plan },
+        engine: { ...spec.engine, image: desired_spec.engine.image },
+        resources: desired_spec.resources,
       };
 
 /** How many of its nodes are not what the row says. It is none, but after a change that stopped in the middle. */
 export const unlike = (
   database: DatabaseRow,
   newest: { image: string },
-  nodes: readonly Pick<NodeRow, "wanted">[],
+  nodes: readonly Pick<NodeRow, "desired_spec">[],
 ): number =>
   isCluster(database)
-    ? nodes.filter(({ wanted }) => wanted !== null && !hasVersion(wanted, versionOf(database, newest))).length
+    ? nodes.filter(
+        ({ desired_spec }) => desired_spec !== null && !hasVersion(desired_spec, versionOf(database, newest)),
+      ).length
     : 0;
 
 /** What a node has of its host: its own size, whatever the row's plan is. */
-export const sizeOf = ({ wanted }: Pick<NodeRow, "wanted">, plan: Plan): { memory_mb: number; disk_mb: number } =>
-  wanted === null ? plan : wanted.resources;
+export const sizeOf = (
+  { desired_spec }: Pick<NodeRow, "desired_spec">,
+  plan: Plan,
+): { memory_mb: number; disk_mb: number } => (desired_spec === null ? plan : desired_spec.resources);

@@ -20,8 +20,8 @@ test.each(["it was begun", "the database was created"])(
     const setBack = empty ?? (await copyOf(world.db));
     await alice.put(database.url, { type: LARGE.id });
     const { id } = await world.lastOperation();
-    await world.activities.wantChange(id);
-    await world.activities.rollOn(id);
+    await world.activities.applyChange(id);
+    await world.activities.advanceRoll(id);
     await pollAll(hosts.agents);
     await setBack();
 

@@ -1,4 +1,12 @@
-import { findNodes, findPhases, type NodeRow, type Progress, progressOf, type Share, want } from "#fleet/index.ts";
+import {
+  findNodes,
+  findPhases,
+  type NodeRow,
+  type Progress,
+  progressOf,
+  type Share,
+  setDesiredSpecs,
+} from "#fleet/index.ts";
 import { findOperation, type OperationRow } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { findPlan, type Plan } from "#regions/index.ts";
@@ -6,11 +14,11 @@ import type { ActivityDeps } from "../../activities.ts";
 import { previousOf } from "../../change-database.ts";
 import { changeOf } from "../../changes.ts";
 import type { Settlement } from "../../settle.ts";
-import { areThere, loadDatabase, specsOf, wakeHosts } from "../../want-specs.ts";
+import { areThere, loadDatabase, specsOf, wakeHosts } from "../../desired-specs.ts";
 import { reportsOf } from "../health/report-store.ts";
-import { type Course, nextTurn, type RollingMember } from "./order.ts";
+import { type Course, nextStep, type RollingMember } from "./order.ts";
 import { hasVersion, versionOf } from "./own-version.ts";
-import { courseOf, lastBegin, noteStep, rollOf, turnBack } from "./roll.ts";
+import { courseOf, lastStart, noteStep, rollOf, turnBack } from "./roll.ts";
 
 /** What the workflow does next. `ended`: somebody else has settled it. */
 export type Rolled =
@@ -24,7 +32,7 @@ const rolled = (next: Rolled, hosts: number[] = []): Taken => ({ rolled: next, h
 
 export const createRollActivities = ({ db, clock, zone, archive }: Omit<ActivityDeps, "sealer">) => {
   /** Looks at the members as they are and takes the one step that follows. Repeatable: it is written before it is told. */
-  const takeTurn = async (tx: Tx, operationId: number): Promise<Taken> => {
+  const takeStep = async (tx: Tx, operationId: number): Promise<Taken> => {
     const context = await loadDatabase(tx, operationId, archive);
     // Read again under the row's lock: what was settled meanwhile goes no further.
     const operation = await findOperation(tx, operationId);
@@ -38,40 +46,40 @@ export const createRollActivities = ({ db, clock, zone, archive }: Omit<Activity
     const [reports, phases] = [await reportsOf(tx, nodes), await findPhases(tx, operationId)];
     const members = nodes.map(
       (node): RollingMember => ({
-        ...{ node: node.id, ordinal: node.ordinal, told: hasVersion(node.wanted, versionOf(database, engine)) },
+        ...{ node: node.id, ordinal: node.ordinal, sent: hasVersion(node.desired_spec, versionOf(database, engine)) },
         progress: progressIn(phases, phaseOf(course.direction, node.id), node),
         group: reports.get(node.id) ?? null,
       }),
     );
-    const turn = nextTurn(members, { ...course, canPause: changeOf(operation.kind).pauses === true });
-    switch (turn.turn) {
+    const step = nextStep(members, { ...course, canPause: changeOf(operation.kind).pauses === true });
+    switch (step.step) {
       case "wait":
         return rolled({ next: "wait" });
       case "switch":
         return rolled({
           next: "switch",
           phase: nextSwitch(phases),
-          until: lastBegin(operation).toISOString(),
+          until: lastStart(operation).toISOString(),
         });
       case "change": {
-        const own = nodes.filter(({ id }) => id === turn.node);
-        const specs = await specsOf(tx, own, { ...target, zone, itsTurn: true });
-        const phase = phaseOf(course.direction, turn.node);
-        const { hosts } = await want(tx, operationId, phase, specs, shareOf(course, phases, nodes.length));
+        const own = nodes.filter(({ id }) => id === step.node);
+        const specs = await specsOf(tx, own, { ...target, zone, useRowVersion: true });
+        const phase = phaseOf(course.direction, step.node);
+        const { hosts } = await setDesiredSpecs(tx, operationId, phase, specs, shareOf(course, phases, nodes.length));
         await noteStep(tx, operation, now);
         return rolled({ next: "wait" }, hosts);
       }
       case "back":
-        await turnBack(tx, operation, turn.why, now);
-        return takeTurn(tx, operationId);
+        await turnBack(tx, operation, step.why, now);
+        return takeStep(tx, operationId);
       case "end":
-        return settled(operation, turn);
+        return settled(operation, step);
     }
   };
 
   return {
-    rollOn: async (operationId: number): Promise<Rolled> => {
-      const taken = await db.transaction().execute((tx) => takeTurn(tx, operationId));
+    advanceRoll: async (operationId: number): Promise<Rolled> => {
+      const taken = await db.transaction().execute((tx) => takeStep(tx, operationId));
       await wakeHosts(db, taken);
       return taken.rolled;
     },
@@ -104,8 +112,8 @@ const shareOf = ({ direction }: Pick<Course, "direction">, phases: Phases, size:
     : { upTo: Math.round((100 * (1 + phases.filter(({ phase }) => phase.startsWith(`${direction} `)).length)) / size) };
 
 function progressIn(phases: Phases, name: string, node: NodeRow): Progress {
-  const told = phases.find(({ phase }) => phase === name);
-  return told === undefined ? { state: "observed" } : progressOf([node], told.nodes);
+  const requested = phases.find(({ phase }) => phase === name);
+  return requested === undefined ? { state: "observed" } : progressOf([node], requested.nodes);
 }
 
 /** A switchover that was wanted and did not come about is tried again under another name. */

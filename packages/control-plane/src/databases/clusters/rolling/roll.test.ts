@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { courseOf, lastBegin, type Roll } from "./roll.ts";
+import { courseOf, lastStart, type Roll } from "./roll.ts";
 
 const START = Date.UTC(2026, 10, 22, 20);
 const at = (seconds: number): Date => new Date(START + seconds * 1000);
@@ -11,7 +11,7 @@ const operation = (roll?: Partial<Roll>, deadline = 1200) => ({
 });
 
 test("a member begins only while there is a share of the time left for it", () => {
-  expect(lastBegin(operation())).toEqual(at(900));
+  expect(lastStart(operation())).toEqual(at(900));
   expect(courseOf(operation(), at(900))).toMatchObject({ direction: "forward", timeIsShort: false });
   expect(courseOf(operation(), at(901))).toMatchObject({ timeIsShort: true });
 });

@@ -22,7 +22,7 @@ export const rollOf = ({ input, created_at, deadline_at }: Timed): Roll =>
   (input["roll"] as Roll | undefined) ?? { seconds: (deadline_at.getTime() - created_at.getTime()) / 1000 };
 
 /** No member begins that could not end in time: a maintenance window is not left in the middle of one. */
-export const lastBegin = (operation: Timed): Date => {
+export const lastStart = (operation: Timed): Date => {
   const roll = rollOf(operation);
   return new Date(operation.deadline_at.getTime() - (roll.back === undefined ? shareOf(roll) : 0));
 };
@@ -32,7 +32,7 @@ export function courseOf(operation: Timed, now: Date): Omit<Course, "canPause"> 
   return {
     direction: back === undefined ? "forward" : "back",
     stepIsLate: now >= (step_until === undefined ? operation.deadline_at : new Date(step_until)),
-    timeIsShort: now > lastBegin(operation),
+    timeIsShort: now > lastStart(operation),
   };
 }
 

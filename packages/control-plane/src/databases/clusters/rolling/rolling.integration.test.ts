@@ -12,7 +12,7 @@ const LARGE = { id: "m2-large", label: "Large", class: "standard", memory_mb: 40
 const WEDNESDAY = "2026-11-18T12:00:00Z";
 const SUNDAY = "2026-11-22";
 
-async function staged(world: World, fails?: (spec: NodeSpec) => string | undefined, change: object = {}) {
+async function createFixture(world: World, fails?: (spec: NodeSpec) => string | undefined, change: object = {}) {
   world.time.now = new Date(WEDNESDAY);
   const members = restartingMembers(fails);
   const hosts = [await world.host(), await world.host(), await world.host()];
@@ -25,134 +25,144 @@ async function staged(world: World, fails?: (spec: NodeSpec) => string | undefin
   return {
     ...{ alice, hosts, members, database, nodes },
     row: () => world.databaseRow(database.id),
-    versions: async () => (await nodes()).map(({ wanted }) => `${wanted?.database.plan} ${wanted?.engine.image[0]}`),
+    versions: async () =>
+      (await nodes()).map(({ desired_spec }) => `${desired_spec?.database.plan} ${desired_spec?.engine.image[0]}`),
     patch: () => alice.post(`${database.url}/patch`),
     resize: () => alice.put(database.url, { type: LARGE.id }),
     report: () => members.report(world, hosts),
     operation: async () => (await world.lastOperation()).id,
   };
 }
-type Stage = Awaited<ReturnType<typeof staged>>;
+type Fixture = Awaited<ReturnType<typeof createFixture>>;
 
 /** One step of the change, with whatever the workflow would do about it. */
-async function step(world: World, stage: Stage): Promise<Rolled> {
-  const operationId = await stage.operation();
-  const rolled = await world.activities.rollOn(operationId);
+async function step(world: World, fixture: Fixture): Promise<Rolled> {
+  const operationId = await fixture.operation();
+  const rolled = await world.activities.advanceRoll(operationId);
   if (rolled.next === "settle") await world.activities.settleChange(operationId, rolled.settlement);
   if (rolled.next === "switch") {
-    const specs = (await stage.nodes()).map(({ wanted }) => wanted as NodeSpec);
-    if (specs.some(({ cluster }) => cluster?.leader !== undefined)) await handOver(world, stage, rolled.phase);
-    else stage.members.lead(specs.find((spec) => simulateMember(spec).group?.role === "secondary") as NodeSpec);
+    const specs = (await fixture.nodes()).map(({ desired_spec }) => desired_spec as NodeSpec);
+    if (specs.some(({ cluster }) => cluster?.primary !== undefined)) await handOver(world, fixture, rolled.phase);
+    else
+      fixture.members.makePrimary(specs.find((spec) => simulateMember(spec).group?.role === "secondary") as NodeSpec);
   }
-  await stage.report();
+  await fixture.report();
   return rolled;
 }
 
-async function handOver(world: World, stage: Stage, phase: string): Promise<void> {
-  const operationId = await stage.operation();
-  expect(await world.activities.wantLead(operationId, phase)).toMatchObject({ state: "wanted" });
-  await stage.report();
-  await world.activities.endLead(operationId, phase);
+async function handOver(world: World, fixture: Fixture, phase: string): Promise<void> {
+  const operationId = await fixture.operation();
+  expect(await world.activities.requestPrimary(operationId, phase)).toMatchObject({ state: "requested" });
+  await fixture.report();
+  await world.activities.endPrimaryRequest(operationId, phase);
 }
 
 /** All of them. Returns what was done about each, in its order. */
-async function roll(world: World, stage: Stage): Promise<string[]> {
-  expect(await world.activities.wantChange(await stage.operation())).toBe("one by one");
-  return rollOn(world, stage);
+async function roll(world: World, fixture: Fixture): Promise<string[]> {
+  expect(await world.activities.applyChange(await fixture.operation())).toBe("one by one");
+  return rollToEnd(world, fixture);
 }
-async function rollOn(world: World, stage: Stage): Promise<string[]> {
+async function rollToEnd(world: World, fixture: Fixture): Promise<string[]> {
   const steps: string[] = [];
-  while (steps.at(-1) !== "settle" && steps.length < 20) steps.push((await step(world, stage)).next);
+  while (steps.at(-1) !== "settle" && steps.length < 20) steps.push((await step(world, fixture)).next);
   return steps;
 }
 
 /** Another change of the database, which is none of its nodes' size or image. */
-async function reset(world: World, stage: Stage): Promise<void> {
-  await stage.alice.post(`${stage.database.url}/credentials/reset`);
-  await world.activities.wantChange(await stage.operation());
-  await stage.report();
-  await world.activities.settleChange(await stage.operation(), { done: true });
+async function reset(world: World, fixture: Fixture): Promise<void> {
+  await fixture.alice.post(`${fixture.database.url}/credentials/reset`);
+  await world.activities.applyChange(await fixture.operation());
+  await fixture.report();
+  await world.activities.settleChange(await fixture.operation(), { done: true });
 }
 
 test("a patch takes the secondaries by their ordinals, then another leads, then the old primary", async () => {
   await using world = await newWorld();
-  const stage = await staged(world);
+  const fixture = await createFixture(world);
 
-  expect(await stage.patch()).toMatchObject({ status: 200 });
-  const steps = await roll(world, stage);
+  expect(await fixture.patch()).toMatchObject({ status: 200 });
+  const steps = await roll(world, fixture);
 
   expect(steps).toEqual(["wait", "wait", "switch", "wait", "settle"]);
-  expect(stage.members.restarted()).toEqual([1, 2, 0]);
-  expect(stage.members.careless()).toEqual([]);
-  expect(await stage.row()).toMatchObject({ status: "active", image: NEWER, patch_due_at: null });
+  expect(fixture.members.restarted()).toEqual([1, 2, 0]);
+  expect(fixture.members.careless()).toEqual([]);
+  expect(await fixture.row()).toMatchObject({ status: "active", image: NEWER, patch_due_at: null });
   expect((await world.events()).at(-1)).toMatchObject({ action: "database_update", status: "finished" });
 });
 
 test("an asynchronous cluster takes its followers, then another leads in a higher term, then the old one", async () => {
   await using world = await newWorld();
-  const stage = await staged(world, undefined, { replication_type: "asynch" });
-  await stage.patch();
+  const fixture = await createFixture(world, undefined, { replication_type: "asynch" });
+  await fixture.patch();
 
-  expect(await roll(world, stage)).toEqual(["wait", "wait", "switch", "wait", "settle"]);
+  expect(await roll(world, fixture)).toEqual(["wait", "wait", "switch", "wait", "settle"]);
 
-  expect(stage.members.restarted()).toEqual([1, 2, 0]);
-  expect(stage.members.careless()).toEqual([]);
-  expect(await stage.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} c`));
-  const [, leader] = (await stage.nodes()).map(({ id }) => ({ node: id, term: 2, over: "fence" }));
-  expect((await stage.nodes()).map(({ wanted }) => wanted?.cluster?.leader)).toEqual([leader, leader, leader]);
+  expect(fixture.members.restarted()).toEqual([1, 2, 0]);
+  expect(fixture.members.careless()).toEqual([]);
+  expect(await fixture.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} c`));
+  const [, primary] = (await fixture.nodes()).map(({ id }) => ({ node: id, term: 2, reason: "fenced" }));
+  expect((await fixture.nodes()).map(({ desired_spec }) => desired_spec?.cluster?.primary)).toEqual([
+    primary,
+    primary,
+    primary,
+  ]);
 });
 
 test("given up while another is to lead, an asynchronous cluster is led by the one before again", async () => {
   await using world = await newWorld();
-  const stage = await staged(world, undefined, { replication_type: "asynch" });
-  await stage.patch();
-  const id = await stage.operation();
-  await world.activities.wantChange(id);
-  await step(world, stage);
-  await step(world, stage);
-  expect(await world.activities.rollOn(id)).toMatchObject({ next: "switch", phase: "switch 1" });
-  await world.activities.wantLead(id, "switch 1");
+  const fixture = await createFixture(world, undefined, { replication_type: "asynch" });
+  await fixture.patch();
+  const id = await fixture.operation();
+  await world.activities.applyChange(id);
+  await step(world, fixture);
+  await step(world, fixture);
+  expect(await world.activities.advanceRoll(id)).toMatchObject({ next: "switch", phase: "switch 1" });
+  await world.activities.requestPrimary(id, "switch 1");
 
   await world.expire.patchDatabase(id);
 
-  const [first, second] = (await stage.nodes()).map(({ id: node }) => node);
-  const leader = { node: first, term: 3, over: "hand", from: second };
-  expect((await stage.nodes()).map(({ wanted }) => wanted?.cluster?.leader)).toEqual([leader, leader, leader]);
-  expect(await stage.versions()).toEqual([`${CLUSTER_PLAN} a`, `${CLUSTER_PLAN} c`, `${CLUSTER_PLAN} c`]);
+  const [first, second] = (await fixture.nodes()).map(({ id: node }) => node);
+  const primary = { node: first, term: 3, reason: "handover", from: second };
+  expect((await fixture.nodes()).map(({ desired_spec }) => desired_spec?.cluster?.primary)).toEqual([
+    primary,
+    primary,
+    primary,
+  ]);
+  expect(await fixture.versions()).toEqual([`${CLUSTER_PLAN} a`, `${CLUSTER_PLAN} c`, `${CLUSTER_PLAN} c`]);
 });
 
 test("a resize takes the room on all three hosts before the first node, and gives every node its size", async () => {
   await using world = await newWorld();
-  const stage = await staged(world);
-  await stage.resize();
+  const fixture = await createFixture(world);
+  await fixture.resize();
 
-  expect(await world.activities.wantChange(await stage.operation())).toBe("one by one");
-  for (const { id } of stage.hosts)
+  expect(await world.activities.applyChange(await fixture.operation())).toBe("one by one");
+  for (const { id } of fixture.hosts)
     expect(await world.hostRow(id)).toMatchObject({ reserved_memory_mb: 4096, reserved_disk_mb: 40_960 });
-  expect(await stage.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} a`));
-  await rollOn(world, stage);
+  expect(await fixture.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} a`));
+  await rollToEnd(world, fixture);
 
-  expect(await stage.versions()).toEqual(Array(3).fill(`${LARGE.id} a`));
-  for (const node of await stage.nodes())
-    expect(node).toMatchObject({ memory_mb: 4096, disk_mb: 40_960, wanted: { resources: { disk_mb: 40_960 } } });
-  expect(await stage.row()).toMatchObject({ status: "active", plan: LARGE.id });
-  expect(stage.members.careless()).toEqual([]);
+  expect(await fixture.versions()).toEqual(Array(3).fill(`${LARGE.id} a`));
+  for (const node of await fixture.nodes())
+    expect(node).toMatchObject({ memory_mb: 4096, disk_mb: 40_960, desired_spec: { resources: { disk_mb: 40_960 } } });
+  expect(await fixture.row()).toMatchObject({ status: "active", plan: LARGE.id });
+  expect(fixture.members.careless()).toEqual([]);
 });
 
 test("no room on one of the hosts: nothing is reserved on any, and no node hears of it", async () => {
   await using world = await newWorld();
-  const stage = await staged(world);
+  const fixture = await createFixture(world);
   await world.db
     .updateTable("hosts")
     .set({ disk_mb: LARGE.disk_mb - 1 })
-    .where("id", "=", stage.hosts[2]?.id as number)
+    .where("id", "=", fixture.hosts[2]?.id as number)
     .execute();
-  await stage.resize();
+  await fixture.resize();
 
-  expect(await world.activities.wantChange(await stage.operation())).toBe("no room");
-  for (const { id } of stage.hosts) expect(await world.hostRow(id)).toMatchObject({ reserved_disk_mb: 20_480 });
-  await world.activities.settleChange(await stage.operation(), { done: false });
-  expect(await stage.row()).toMatchObject({ status: "active", plan: CLUSTER_PLAN });
+  expect(await world.activities.applyChange(await fixture.operation())).toBe("no room");
+  for (const { id } of fixture.hosts) expect(await world.hostRow(id)).toMatchObject({ reserved_disk_mb: 20_480 });
+  await world.activities.settleChange(await fixture.operation(), { done: false });
+  expect(await fixture.row()).toMatchObject({ status: "active", plan: CLUSTER_PLAN });
 });
 
 const failures = [
@@ -167,18 +177,18 @@ test.each(failures)(
     await using world = await newWorld();
     const fails = ({ ordinal: own, database }: NodeSpec): string | undefined =>
       own === ordinal && database.plan === LARGE.id ? "it is broken" : undefined;
-    const stage = await staged(world, fails);
-    const { memory_mb, disk_mb } = await world.account(stage.alice.accountId);
-    await stage.resize();
+    const fixture = await createFixture(world, fails);
+    const { memory_mb, disk_mb } = await world.account(fixture.alice.accountId);
+    await fixture.resize();
 
-    await roll(world, stage);
+    await roll(world, fixture);
 
-    expect(stage.members.restarted()).toEqual(restarted);
-    expect(stage.members.careless()).toEqual([]);
-    expect(await stage.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} a`));
-    expect(await stage.row()).toMatchObject({ status: "active", plan: CLUSTER_PLAN });
-    expect(await world.account(stage.alice.accountId)).toMatchObject({ memory_mb, disk_mb });
-    for (const { id } of stage.hosts)
+    expect(fixture.members.restarted()).toEqual(restarted);
+    expect(fixture.members.careless()).toEqual([]);
+    expect(await fixture.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} a`));
+    expect(await fixture.row()).toMatchObject({ status: "active", plan: CLUSTER_PLAN });
+    expect(await world.account(fixture.alice.accountId)).toMatchObject({ memory_mb, disk_mb });
+    for (const { id } of fixture.hosts)
       expect(await world.hostRow(id)).toMatchObject({ reserved_memory_mb: 2048, reserved_disk_mb: 20_480 });
     expect((await world.events()).at(-1)).toMatchObject({
       ...{ status: "failed", message: expect.stringContaining("keeps the type that it had: it is broken") },
@@ -188,37 +198,37 @@ test.each(failures)(
 
 test("with fewer than three healthy nobody is told anything; at the end of the time nothing has changed", async () => {
   await using world = await newWorld();
-  const stage = await staged(world, ({ ordinal }) => (ordinal === 2 ? "its disk is gone" : undefined));
-  await stage.resize();
-  await world.activities.wantChange(await stage.operation());
+  const fixture = await createFixture(world, ({ ordinal }) => (ordinal === 2 ? "its disk is gone" : undefined));
+  await fixture.resize();
+  await world.activities.applyChange(await fixture.operation());
 
-  for (let times = 0; times < 3; times++) expect(await step(world, stage)).toEqual({ next: "wait" });
-  expect(await stage.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} a`));
+  for (let times = 0; times < 3; times++) expect(await step(world, fixture)).toEqual({ next: "wait" });
+  expect(await fixture.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} a`));
   world.time.now = (await world.lastOperation()).deadline_at;
 
-  expect(await rollOn(world, stage)).toEqual(["settle"]);
+  expect(await rollToEnd(world, fixture)).toEqual(["settle"]);
   expect((await world.events()).at(-1)).toMatchObject({ message: expect.stringContaining("not all of its nodes") });
-  expect(await stage.row()).toMatchObject({ status: "active", plan: CLUSTER_PLAN });
+  expect(await fixture.row()).toMatchObject({ status: "active", plan: CLUSTER_PLAN });
 });
 
 test("a node that is silent has its share of the time, then all go back", async () => {
   await using world = await newWorld();
-  const stage = await staged(world);
-  await stage.resize();
+  const fixture = await createFixture(world);
+  await fixture.resize();
   const operation = await world.lastOperation();
-  await world.activities.wantChange(operation.id);
-  await world.activities.rollOn(operation.id);
+  await world.activities.applyChange(operation.id);
+  await world.activities.advanceRoll(operation.id);
   const share = (operation.deadline_at.getTime() - operation.created_at.getTime()) / 4;
   world.time.now = new Date(operation.created_at.getTime() + share - 1);
-  expect(await world.activities.rollOn(operation.id)).toEqual({ next: "wait" });
+  expect(await world.activities.advanceRoll(operation.id)).toEqual({ next: "wait" });
 
   world.time.now = new Date(operation.created_at.getTime() + share);
-  await world.activities.rollOn(operation.id);
+  await world.activities.advanceRoll(operation.id);
 
-  expect(await stage.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} a`));
+  expect(await fixture.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} a`));
   expect((await world.lastOperation()).deadline_at).toEqual(new Date(world.time.now.getTime() + 4 * share));
-  await stage.report();
-  expect(await rollOn(world, stage)).toEqual(["settle"]);
+  await fixture.report();
+  expect(await rollToEnd(world, fixture)).toEqual(["settle"]);
   expect((await world.events()).at(-1)).toMatchObject({
     message: expect.stringContaining("did not confirm it in time"),
   });
@@ -226,32 +236,36 @@ test("a node that is silent has its share of the time, then all go back", async 
 
 test("said twice, and at once, a step is one step", async () => {
   await using world = await newWorld();
-  const stage = await staged(world);
-  await stage.patch();
-  const id = await stage.operation();
+  const fixture = await createFixture(world);
+  await fixture.patch();
+  const id = await fixture.operation();
 
-  await Promise.all([world.activities.wantChange(id), world.activities.wantChange(id)]);
-  await Promise.all([world.activities.rollOn(id), world.activities.rollOn(id), world.activities.rollOn(id)]);
+  await Promise.all([world.activities.applyChange(id), world.activities.applyChange(id)]);
+  await Promise.all([
+    world.activities.advanceRoll(id),
+    world.activities.advanceRoll(id),
+    world.activities.advanceRoll(id),
+  ]);
 
-  expect(await stage.versions()).toEqual([`${CLUSTER_PLAN} a`, `${CLUSTER_PLAN} c`, `${CLUSTER_PLAN} a`]);
-  await stage.report();
-  await rollOn(world, stage);
-  expect(await world.activities.rollOn(id)).toEqual({ next: "ended" });
-  expect(stage.members.restarted()).toEqual([1, 2, 0]);
+  expect(await fixture.versions()).toEqual([`${CLUSTER_PLAN} a`, `${CLUSTER_PLAN} c`, `${CLUSTER_PLAN} a`]);
+  await fixture.report();
+  await rollToEnd(world, fixture);
+  expect(await world.activities.advanceRoll(id)).toEqual({ next: "ended" });
+  expect(fixture.members.restarted()).toEqual([1, 2, 0]);
 });
 
 test("a failover in the middle: whoever leads then is the last, without a switchover that nobody needs", async () => {
   await using world = await newWorld();
-  const stage = await staged(world);
-  await stage.patch();
-  await world.activities.wantChange(await stage.operation());
-  await step(world, stage);
-  stage.members.lead((await stage.nodes())[1]?.wanted as NodeSpec);
-  await stage.report();
+  const fixture = await createFixture(world);
+  await fixture.patch();
+  await world.activities.applyChange(await fixture.operation());
+  await step(world, fixture);
+  fixture.members.makePrimary((await fixture.nodes())[1]?.desired_spec as NodeSpec);
+  await fixture.report();
 
-  expect(await rollOn(world, stage)).toEqual(["wait", "wait", "settle"]);
-  expect(stage.members.restarted()).toEqual([1, 0, 2]);
-  expect(stage.members.careless()).toEqual([]);
+  expect(await rollToEnd(world, fixture)).toEqual(["wait", "wait", "settle"]);
+  expect(fixture.members.restarted()).toEqual([1, 0, 2]);
+  expect(fixture.members.careless()).toEqual([]);
 });
 
 test.each([
@@ -263,115 +277,115 @@ test.each([
   { name: "a resize goes back", ask: "resize", left: Array(3).fill(`${CLUSTER_PLAN} a`) },
 ] as const)("nobody else can lead until the time is over: $name", async ({ ask, left }) => {
   await using world = await newWorld();
-  const stage = await staged(world);
-  await stage[ask]();
-  const id = await stage.operation();
-  await world.activities.wantChange(id);
-  await step(world, stage);
-  await step(world, stage);
+  const fixture = await createFixture(world);
+  await fixture[ask]();
+  const id = await fixture.operation();
+  await world.activities.applyChange(id);
+  await step(world, fixture);
+  await step(world, fixture);
   for (let times = 0; times < 2; times++)
-    expect(await world.activities.rollOn(id)).toMatchObject({ next: "switch", phase: "switch 1" });
+    expect(await world.activities.advanceRoll(id)).toMatchObject({ next: "switch", phase: "switch 1" });
 
   world.time.now = (await world.lastOperation()).deadline_at;
-  await rollOn(world, stage);
+  await rollToEnd(world, fixture);
 
-  expect(await stage.versions()).toEqual(left);
-  expect(stage.members.careless()).toEqual([]);
-  expect(await stage.row()).toMatchObject({ status: "active", plan: CLUSTER_PLAN, image: MADE_WITH });
+  expect(await fixture.versions()).toEqual(left);
+  expect(fixture.members.careless()).toEqual([]);
+  expect(await fixture.row()).toMatchObject({ status: "active", plan: CLUSTER_PLAN, image: MADE_WITH });
 });
 
 test("a window that ends in the middle: after the node whose turn it is; it goes on in the next one", async () => {
   await using world = await newWorld();
-  const stage = await staged(world);
+  const fixture = await createFixture(world);
   world.time.now = new Date(`${SUNDAY}T22:48:00Z`);
-  await world.patchChore();
-  await world.activities.wantChange(await stage.operation());
+  await world.patchJob();
+  await world.activities.applyChange(await fixture.operation());
   expect((await world.lastOperation()).deadline_at).toEqual(new Date(`${SUNDAY}T23:00:00Z`));
-  await world.activities.rollOn(await stage.operation());
+  await world.activities.advanceRoll(await fixture.operation());
   world.time.now = new Date(`${SUNDAY}T22:58:00Z`);
-  await stage.report();
+  await fixture.report();
 
-  expect(await rollOn(world, stage)).toEqual(["settle"]);
+  expect(await rollToEnd(world, fixture)).toEqual(["settle"]);
 
-  expect(await stage.versions()).toEqual([`${CLUSTER_PLAN} a`, `${CLUSTER_PLAN} c`, `${CLUSTER_PLAN} a`]);
+  expect(await fixture.versions()).toEqual([`${CLUSTER_PLAN} a`, `${CLUSTER_PLAN} c`, `${CLUSTER_PLAN} a`]);
   expect((await world.events()).at(-1)).toMatchObject({
     status: "failed",
     message: expect.stringContaining("1 of its 3 nodes have it; it goes on in the next maintenance window"),
   });
-  expect((await stage.alice.get(stage.database.url)).body).toMatchObject({
+  expect((await fixture.alice.get(fixture.database.url)).body).toMatchObject({
     status: "active",
     updates: { pending: [{ planned_for: "2026-11-29T20:00:00" }] },
   });
   world.time.now = new Date("2026-11-29T20:00:00Z");
-  await world.patchChore();
-  await roll(world, stage);
-  expect(stage.members.restarted()).toEqual([1, 2, 0]);
-  expect(await stage.row()).toMatchObject({ status: "active", image: NEWER, patch_due_at: null });
+  await world.patchJob();
+  await roll(world, fixture);
+  expect(fixture.members.restarted()).toEqual([1, 2, 0]);
+  expect(await fixture.row()).toMatchObject({ status: "active", image: NEWER, patch_due_at: null });
 });
 
 test("an image that is taken back after a patch stopped in the middle: the next window makes the nodes alike", async () => {
   await using world = await newWorld();
-  const stage = await staged(world);
-  await stage.patch();
-  await world.activities.wantChange(await stage.operation());
-  await step(world, stage);
+  const fixture = await createFixture(world);
+  await fixture.patch();
+  await world.activities.applyChange(await fixture.operation());
+  await step(world, fixture);
   world.time.now = (await world.lastOperation()).deadline_at;
-  await rollOn(world, stage);
+  await rollToEnd(world, fixture);
 
   await world.operator.post(`/admin/engines/${ENGINE}/image`, { image: MADE_WITH });
-  await reset(world, stage);
+  await reset(world, fixture);
 
-  expect((await stage.alice.get(stage.database.url)).body).toMatchObject({
+  expect((await fixture.alice.get(fixture.database.url)).body).toMatchObject({
     updates: { pending: [{ planned_for: `${SUNDAY}T20:00:00` }] },
   });
   world.time.now = new Date(`${SUNDAY}T20:00:00Z`);
-  await world.patchChore();
-  await roll(world, stage);
-  expect(await stage.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} a`));
-  expect(await stage.row()).toMatchObject({ status: "active", image: MADE_WITH, patch_due_at: null });
+  await world.patchJob();
+  await roll(world, fixture);
+  expect(await fixture.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} a`));
+  expect(await fixture.row()).toMatchObject({ status: "active", image: MADE_WITH, patch_due_at: null });
 });
 
 test("given up by the sweeper, no node restarts: each keeps what it has, and its room, until the next window", async () => {
   await using world = await newWorld();
-  const stage = await staged(world);
-  await stage.resize();
-  await world.activities.wantChange(await stage.operation());
-  await step(world, stage);
+  const fixture = await createFixture(world);
+  await fixture.resize();
+  await world.activities.applyChange(await fixture.operation());
+  await step(world, fixture);
 
-  await world.expire.resizeDatabase(await stage.operation());
-  await reset(world, stage);
+  await world.expire.resizeDatabase(await fixture.operation());
+  await reset(world, fixture);
 
-  expect(await stage.versions()).toEqual([`${CLUSTER_PLAN} a`, `${LARGE.id} a`, `${CLUSTER_PLAN} a`]);
-  expect((await stage.nodes()).map(({ memory_mb }) => memory_mb)).toEqual([2048, 4096, 2048]);
-  expect(await stage.row()).toMatchObject({
+  expect(await fixture.versions()).toEqual([`${CLUSTER_PLAN} a`, `${LARGE.id} a`, `${CLUSTER_PLAN} a`]);
+  expect((await fixture.nodes()).map(({ memory_mb }) => memory_mb)).toEqual([2048, 4096, 2048]);
+  expect(await fixture.row()).toMatchObject({
     ...{ status: "active", plan: CLUSTER_PLAN, patch_due_at: new Date(`${SUNDAY}T20:00:00Z`) },
   });
   world.time.now = new Date(`${SUNDAY}T20:00:00Z`);
-  await world.patchChore();
-  await roll(world, stage);
-  expect(await stage.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} c`));
-  expect((await stage.nodes()).map(({ memory_mb }) => memory_mb)).toEqual([2048, 2048, 2048]);
+  await world.patchJob();
+  await roll(world, fixture);
+  expect(await fixture.versions()).toEqual(Array(3).fill(`${CLUSTER_PLAN} c`));
+  expect((await fixture.nodes()).map(({ memory_mb }) => memory_mb)).toEqual([2048, 2048, 2048]);
 });
 
 test("a list or a password is wanted of all at once, and each node keeps the image that it has", async () => {
   await using world = await newWorld();
-  const stage = await staged(world);
-  await stage.patch();
-  await world.activities.wantChange(await stage.operation());
-  await step(world, stage);
+  const fixture = await createFixture(world);
+  await fixture.patch();
+  await world.activities.applyChange(await fixture.operation());
+  await step(world, fixture);
   world.time.now = (await world.lastOperation()).deadline_at;
-  await rollOn(world, stage);
-  const apart = await stage.versions();
+  await rollToEnd(world, fixture);
+  const different = await fixture.versions();
 
-  await stage.alice.put(stage.database.url, { allow_list: ["203.0.113.9"] });
-  await world.activities.wantAllowList(await stage.operation());
-  await stage.report();
-  await world.activities.settleUpdate(await stage.operation(), { done: true });
-  await stage.alice.post(`${stage.database.url}/credentials/reset`);
-  expect(await world.activities.wantChange(await stage.operation())).toBe("wanted");
+  await fixture.alice.put(fixture.database.url, { allow_list: ["203.0.113.9"] });
+  await world.activities.setDesiredAllowList(await fixture.operation());
+  await fixture.report();
+  await world.activities.settleUpdate(await fixture.operation(), { done: true });
+  await fixture.alice.post(`${fixture.database.url}/credentials/reset`);
+  expect(await world.activities.applyChange(await fixture.operation())).toBe("requested");
 
-  expect(await stage.versions()).toEqual(apart);
-  for (const { wanted } of await stage.nodes())
-    expect(wanted).toMatchObject({ credentials: { version: 2 }, database: { allow_list: ["203.0.113.9"] } });
-  expect(stage.members.restarted()).toEqual([1]);
+  expect(await fixture.versions()).toEqual(different);
+  for (const { desired_spec } of await fixture.nodes())
+    expect(desired_spec).toMatchObject({ credentials: { version: 2 }, database: { allow_list: ["203.0.113.9"] } });
+  expect(fixture.members.restarted()).toEqual([1]);
 });

@@ -43,7 +43,7 @@ export async function importDisk(io: ImportIo, bounds: ImportBounds): Promise<Ve
     for await (const raw of gunzip(input, bounds.members)) {
       if (cutter.rawBytes + raw.length > bounds.rawBytes)
         refuse(`The disk is larger than ${bounds.rawBytes / MB} MB, and none may be. Make it smaller.`);
-      object(inspection.look(raw));
+      object(inspection.inspect(raw));
       await cutter.write(raw);
       boundContent();
     }

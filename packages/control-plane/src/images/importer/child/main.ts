@@ -23,7 +23,7 @@ const writeAll = async (fd: number, bytes: Buffer): Promise<void> => {
 };
 const report = (line: object): Promise<void> => writeAll(REPORT, Buffer.from(`${JSON.stringify(line)}\n`));
 
-let told = 0;
+let reported = 0;
 /** One frame after the other, whole. */
 let written: Promise<void> = Promise.resolve();
 
@@ -41,8 +41,8 @@ const verdict = await importDisk(
       return written;
     },
     async progress(bytes) {
-      if (bytes - told < PROGRESS_BYTES) return;
-      told = bytes;
+      if (bytes - reported < PROGRESS_BYTES) return;
+      reported = bytes;
       await report({ kind: "progress", bytes });
     },
     cpuSeconds() {

@@ -1,0 +1,41 @@
+import { step } from "@moorage/crash-points";
+import { setStartUp } from "../disk/start-up.ts";
+import type { OwnMember } from "../member.ts";
+import type { NodeContext } from "../node-context.ts";
+import { recordUsed, updateTimeline } from "../node-state.ts";
+import { endServer } from "../stop-server.ts";
+import { membersPassword } from "./group-secret.ts";
+import { takeDataOf } from "./group-sql.ts";
+import { NotYet } from "./not-yet.ts";
+import { recordSteps } from "./record-steps.ts";
+
+/**
+ * A server that is closed to everybody takes nobody's data. It is started anew for that, closed to tenants only, and never
+ * opened as it runs: another member takes their writes.
+ */
+export async function restartForClone(context: NodeContext): Promise<void> {
+  await setStartUp(context.paths, "closed");
+  await endServer(context);
+  throw new NotYet("its server to start again", 0);
+}
+
+export async function recloneData(
+  context: NodeContext,
+  { cluster, peerPort }: OwnMember,
+  { id, donor }: { id: string; donor: string },
+): Promise<void> {
+  const { paths, log } = context;
+  const password = await membersPassword(context);
+  const address = cluster.members.find(({ node }) => node === donor)?.address;
+  if (address === undefined) throw new Error(`${donor} is not a member.`);
+  await step(recordSteps.reclone, () => recordUsed(paths, { recloning: id }));
+  const started = performance.now();
+  await takeDataOf(paths.socket, { address, port: peerPort }, password);
+  log.info({ donor, ms: Math.round(performance.now() - started) }, "took the data of another member");
+  // It ends by itself, and must not be taken for one that can join.
+  await endServer(context);
+  await setStartUp(paths, "group");
+  await updateTimeline(paths, { group: cluster.group });
+  await recordUsed(paths, { recloned: id });
+  throw new NotYet("its server to start with the data of another member", 0);
+}

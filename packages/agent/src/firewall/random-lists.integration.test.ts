@@ -1,0 +1,120 @@
+import { randomUUID } from "node:crypto";
+import { isIPv6, SocketAddress } from "node:net";
+import type { NodeSpec } from "@moorage/contract/agent";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Cidr, cidrFrom, otherMatcher, probes } from "../testing/cidr.ts";
+import { type FirewallHost, makeFirewallHost } from "../testing/firewall-host.ts";
+import { testSpec } from "../testing/node-spec.ts";
+import { admittedMark } from "./ruleset.ts";
+
+/** Of 20 lists each. The long form has 50: set MOORAGE_TRIALS for it. */
+const rounds = Number(process.env["MOORAGE_TRIALS"] ?? 10);
+const databases = 20;
+const probesEach = 50;
+
+let host: FirewallHost;
+beforeAll(async () => {
+  host = await makeFirewallHost("moor-t-rl", "198.18.79", "fd00:79");
+  // Right after the gate, and before any other decision: what it let in, by address and port.
+  host.nft(`-f - <<'RULES'
+table inet seen {
+  set v4 { typeof ip saddr . tcp dport; flags dynamic; size 65535; }
+  set v6 { typeof ip6 saddr . tcp dport; flags dynamic; size 65535; }
+  chain seen {
+    type filter hook prerouting priority -140;
+    meta mark & ${admittedMark} != 0 add @v4 { ip saddr . tcp dport }
+    meta mark & ${admittedMark} != 0 add @v6 { ip6 saddr . tcp dport }
+  }
+}
+RULES`);
+  // While a neighbour's link address is not known, only the first packets to it wait for the answer.
+  for (const address of [host.address, host.address6]) await host.client.call("probe", { host: address, port: 1 });
+});
+afterAll(() => host?.close(), 30_000);
+
+/** Sources that no packet on a wire can have: the sender's own kernel refuses them. */
+const unsendable = otherMatcher(
+  [
+    "0.0.0.0/8",
+    "127.0.0.0/8",
+    "224.0.0.0/4",
+    "255.255.255.255/32",
+    "::/95",
+    "::ffff:0:0/96",
+    "fe80::/10",
+    "ff00::/8",
+  ].map((text) => {
+    const [address = "", prefix] = text.split("/");
+    return { text, address, prefix: Number(prefix), family: isIPv6(address) ? "ipv6" : "ipv4" };
+  }),
+);
+
+/**
+ * 50 probes of each list; every probe is a real SYN from that address, and the answer is the kernel's mark on the
+ * packet behind the gate. Half of the lists come with the whole table, half take the place of another list.
+ * The matcher that says what is right is Node's BlockList, whose code has nothing in common with ours.
+ */
+test("random lists: the kernel lets in exactly what another matcher says", async () => {
+  let [probed, admitted] = [0, 0];
+  for (let round = 0; round < rounds; round++) {
+    const lists: Cidr[][] = fc.sample(fc.array(fc.integer().map(cidrFrom), { maxLength: 40, size: "max" }), {
+      numRuns: databases,
+      seed: round,
+    });
+    const specs: NodeSpec[] = lists.map((list, index) =>
+      testSpec({
+        node: randomUUID(),
+        network: { address: host.nodeAddress(index), port: 20_000 + index },
+        firewall: { sources: list.map(({ text }) => text) },
+      }),
+    );
+    const numbers = fc.sample(fc.integer(), { numRuns: 3 * probesEach, seed: round });
+    const chosen = lists.map((list) =>
+      [...new Map(probes(list, numbers).map((probe) => [probe.address, probe])).values()]
+        .filter((probe) => !unsendable(probe))
+        .slice(0, probesEach),
+    );
+    if (round % 2 === 0) await host.firewall.call("start", specs);
+    else for (const spec of specs) await host.firewall.call("open", spec);
+
+    host.nft("'flush set inet seen v4; flush set inet seen v6'");
+    const knocks = chosen.flatMap((some, index) =>
+      some.map(({ address, family }) => ({
+        source: address,
+        host: family === "ipv4" ? host.address : host.address6,
+        port: 20_000 + index,
+      })),
+    );
+    expect(await host.client.call("knocks", knocks)).toEqual([]);
+
+    const seen = new Set([...seenIn("v4"), ...seenIn("v6")]);
+    for (const [index, some] of chosen.entries()) {
+      expect(some.length).toBe(probesEach);
+      const allowed = otherMatcher(lists[index] ?? []);
+      for (const probe of some) {
+        const key = keyOf(probe.address, 20_000 + index);
+        const context = { round, database: index, list: lists[index]?.map(({ text }) => text), probe };
+        if (seen.has(key) !== allowed(probe)) throw new Error(JSON.stringify({ ...context, letIn: seen.has(key) }));
+        probed += 1;
+        admitted += Number(seen.has(key));
+      }
+    }
+  }
+  expect(probed).toBe(rounds * databases * probesEach);
+  // Both answers must be common, or the question was too easy.
+  expect(admitted / probed).toBeGreaterThan(0.2);
+  expect(admitted / probed).toBeLessThan(0.8);
+  process.stdout.write(`random lists: ${rounds * databases} lists, ${probed} SYNs, ${admitted} let in, 0 wrong\n`);
+});
+
+/** nft and we do not spell every IPv6 address alike. */
+const keyOf = (address: string, port: number): string =>
+  `${new SocketAddress({ address, family: isIPv6(address) ? "ipv6" : "ipv4" }).address} ${port}`;
+
+function seenIn(set: "v4" | "v6"): string[] {
+  type Listing = { nftables: { set?: { elem?: { concat: [string, number] }[] } }[] };
+  const listing = JSON.parse(host.nft(`--json list set inet seen ${set}`)) as Listing;
+  const elements = listing.nftables.flatMap((object) => object.set?.elem ?? []);
+  return elements.map(({ concat: [address, port] }) => keyOf(address, port));
+}

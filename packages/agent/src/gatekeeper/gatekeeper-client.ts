@@ -1,0 +1,27 @@
+import { request } from "undici";
+import { ClusterViews } from "./views.ts";
+
+const answerWithinMs = 1000;
+
+export class GatekeeperAway extends Error {
+  override readonly name = "GatekeeperAway";
+}
+
+/** For the agent: what this host's gatekeeper knows. It fails while there is none, or while it does not know the node. */
+export function connectGatekeeper(checkPort: number) {
+  return {
+    async views(node: string): Promise<ClusterViews> {
+      try {
+        const { statusCode, body } = await request(`http://127.0.0.1:${checkPort}/views/${node}`, {
+          signal: AbortSignal.timeout(answerWithinMs),
+        });
+        const text = await body.text();
+        if (statusCode !== 200) throw new Error(`It answered ${statusCode}.`);
+        return ClusterViews.parse(JSON.parse(text));
+      } catch (cause) {
+        throw new GatekeeperAway(`The gatekeeper was not to be asked: ${String(cause)}`, { cause });
+      }
+    },
+  };
+}
+export type Gatekeeper = ReturnType<typeof connectGatekeeper>;

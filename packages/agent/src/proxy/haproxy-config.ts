@@ -1,0 +1,91 @@
+import { type NodeSpec, readOnlyPortOf } from "@moorage/contract/agent";
+import { agentCheckPortOf } from "../gatekeeper/config.ts";
+import { ownMember } from "../member.ts";
+
+export type HaproxyConfigInput = { spec: NodeSpec; socket: string; checkPort: number; hasIpv6: boolean };
+
+/** The two ways through a gate: to the primary, and to the secondaries. */
+export const backends = ["primary", "read"] as const;
+export type Backend = (typeof backends)[number];
+
+export const serverNameOf = (ordinal: number): string => `m${ordinal}`;
+
+/** Where a member is reached from its own host, and from the others'. */
+export function serverAddresses(spec: NodeSpec): { server: string; address: string; port: number; isOwn: boolean }[] {
+  const member = ownMember(spec);
+  if (member === undefined) return [];
+  const { cluster, own, peerPort } = member;
+  return cluster.members.map((each) => {
+    const isOwn = each === own;
+    return {
+      server: serverNameOf(each.ordinal),
+      address: isOwn ? spec.network.address : each.address,
+      port: peerPort,
+      isOwn,
+    };
+  });
+}
+
+/**
+ * Written once, for a process that is never reloaded. Two questions are asked of the gatekeeper on loopback:
+ *
+ * - agent-check: may clients be led to this member? Only an answer changes anything: `down` ends its sessions. The
+ *   gatekeeper tells a change at once, through the runtime socket; this is for what was not heard.
+ * - check: are you there? After four seconds without an answer every member is down. So a gatekeeper may be started again
+ *   and nobody notices; one that is gone closes the gate.
+ *
+ * A process that was just started takes every member for up. Therefore nobody is let through while more than one is.
+ */
+export function haproxyConfig({ spec, socket, checkPort, hasIpv6 }: HaproxyConfigInput): string {
+  const { own } = ownMember(spec) ?? {};
+  if (own === undefined) throw new Error("A node that is no member has no gate of its own.");
+  const serverLines = (backend: Backend, everyMs: number) =>
+    serverAddresses(spec)
+      .map(({ server, address, port, isOwn }) =>
+        [
+          `  server ${server} ${address}:${port}`,
+          // The peers let in the address that this host has among them, and no other.
+          ...(isOwn ? [] : [`source ${own.address}`]),
+          `check addr 127.0.0.1 port ${checkPort}`,
+          `agent-check agent-addr 127.0.0.1 agent-port ${agentCheckPortOf(checkPort)} agent-inter ${everyMs}ms`,
+          `agent-send "${backend} ${spec.node} ${server.slice(1)}\\n"`,
+        ].join(" "),
+      )
+      .join("\n");
+  const bind = (port: number) => `  bind 0.0.0.0:${port}${hasIpv6 ? `\n  bind [::]:${port} v6only` : ""}`;
+  return `global
+  user haproxy
+  group haproxy
+  nbthread 1
+  maxconn 8000
+  stats socket ${socket} mode 600 level admin
+  stats timeout 10s
+
+defaults
+  mode tcp
+  # How long a session may be silent is the server's to say.
+  timeout client 24d
+  timeout server 24d
+  timeout connect 2s
+  timeout check 800ms
+  option clitcpka
+  option srvtcpka
+  clitcpka-idle 60s
+  clitcpka-intvl 20s
+  srvtcpka-idle 60s
+  srvtcpka-intvl 20s
+  option httpchk GET /health
+  default-server inter 1s fall 4 rise 1 on-marked-down shutdown-sessions
+
+listen primary
+${bind(spec.network.port)}
+  tcp-request connection reject unless { nbsrv(primary) eq 1 }
+${serverLines("primary", 1000)}
+
+listen read
+${bind(readOnlyPortOf(spec.network.port))}
+  tcp-request connection reject if { nbsrv(read) gt 2 }
+  balance roundrobin
+${serverLines("read", 2000)}
+`;
+}

@@ -1,0 +1,172 @@
+import { randomUUID } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readOnlyPortOf } from "@moorage/contract/agent";
+import type { Connection, RowDataPacket } from "mysql2/promise";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { until } from "../testing/test-host.ts";
+import { makeThreeHosts, type ThreeHosts } from "../testing/three-hosts.ts";
+
+// A real group of three, real gates and gatekeepers; the clients are outside of the hosts.
+let three: ThreeHosts;
+const port = 20_051;
+const everywhere = [0, 1, 2];
+
+beforeAll(async () => {
+  three = await makeThreeHosts("moor-t-cg", { subnets: [68, 69, 70], lan: 71, port });
+  three.setDesired(() => ({ firewall: { sources: ["0.0.0.0/0"] } }));
+  three.cluster((index) => (index === 0 ? { bootstrap: randomUUID() } : {}));
+  await until("three members", () => everywhere.every(three.isReached));
+  three.cluster(() => ({ bootstrap: undefined }));
+  await isWhole();
+});
+afterAll(async () => three?.close(), 60_000);
+
+const isWhole = () =>
+  until("a whole group", async () => {
+    const views = await Promise.all(everywhere.map(three.views));
+    return views.every((each) => each?.primary !== undefined && each.own.online.length === 3);
+  });
+const addressOf = async (session: Connection): Promise<string> => {
+  const [rows] = await session.query<RowDataPacket[]>({ sql: "SELECT @@report_host AS it", timeout: 30_000 });
+  return rows[0]?.["it"];
+};
+/** The member that a new client of this gate comes to. */
+async function routedTo(index: number, toPort = port): Promise<number> {
+  const session = await three.logIn(index, toPort).catch(() => undefined);
+  try {
+    const address = session === undefined ? undefined : await addressOf(session).catch(() => undefined);
+    return three.members.findIndex((member) => member.address === address);
+  } finally {
+    session?.destroy();
+  }
+}
+async function hold(index: number, toPort = port, from?: string) {
+  const session = await three.logIn(index, toPort, from);
+  const held = { session, endedAt: 0 };
+  session.on("error", () => (held.endedAt ||= performance.now()));
+  return held;
+}
+const primary = async (): Promise<number> => {
+  const found = (await three.views(0))?.primary;
+  return three.members.findIndex(({ node }) => node === found);
+};
+
+test("every gate leads clients to the primary, and readers to secondaries", async () => {
+  const primaryIndex = await primary();
+  expect(await Promise.all(everywhere.map((index) => routedTo(index)))).toEqual([
+    primaryIndex,
+    primaryIndex,
+    primaryIndex,
+  ]);
+  const readers = await Promise.all(
+    [...everywhere, ...everywhere].map((index) => routedTo(index, readOnlyPortOf(port))),
+  );
+  expect(readers).not.toContain(primaryIndex);
+  expect(readers).not.toContain(-1);
+});
+
+test("agents and gatekeepers that are killed and started again, one after the other, move no client", async () => {
+  const held = await Promise.all(everywhere.flatMap((index) => [hold(index), hold(index, readOnlyPortOf(port))]));
+  for (const index of everywhere) {
+    const host = three.hosts[index] as ThreeHosts["hosts"][number];
+    await host.stopGatekeeper("SIGKILL");
+    host.startGatekeeper();
+    await until("the gatekeeper", async () => (await three.views(index))?.primary !== undefined);
+    await host.stopAgent("SIGKILL");
+    host.startAgent();
+    await sleep(1000);
+  }
+  for (const { session } of held) await expect(addressOf(session)).resolves.toBeTypeOf("string");
+  expect(held.map(({ endedAt }) => endedAt)).toEqual(held.map(() => 0));
+  for (const { session } of held) session.destroy();
+});
+
+test("a source that is taken off the list is cut on both ports, at a gate that leads to another host too", async () => {
+  const host = three.hosts[1] as ThreeHosts["hosts"][number];
+  const ports = [port, readOnlyPortOf(port)];
+  const goes = await Promise.all(ports.map((each) => hold(1, each, host.stranger)));
+  const stays = await Promise.all(ports.map((each) => hold(1, each)));
+  three.setDesired(() => ({ firewall: { sources: three.hosts.map(({ outside }) => `${outside}/32`) } }));
+  await until("the list", () => everywhere.every(three.isReached));
+  await until("their end", () => goes.every(({ endedAt }) => endedAt > 0));
+  for (const each of ports) await expect(three.logIn(1, each, host.stranger)).rejects.toThrow("ETIMEDOUT");
+  for (const { session } of stays) await addressOf(session);
+  three.setDesired(() => ({ firewall: { sources: ["0.0.0.0/0"] } }));
+  await until("the list", () => everywhere.every(three.isReached));
+  for (const { session } of stays) session.destroy();
+});
+
+test("a planned change of the primary: gates lead to it, its clients hear of it, and it is told once by each", async () => {
+  const before = await primary();
+  const after = (before + 1) % 3;
+  const held = await hold(after);
+  await three.sql(after, "SELECT group_replication_set_as_primary(@@server_uuid)");
+  const elected = performance.now();
+  const times = await Promise.all(
+    everywhere.map(async (index) => {
+      await until("the new primary", async () => (await routedTo(index)) === after);
+      return performance.now() - elected;
+    }),
+  );
+  process.stdout.write(`gates led to the new primary after ${times.map((ms) => ms.toFixed(0)).join(", ")} ms\n`);
+  expect(Math.max(...times)).toBeLessThan(15_000);
+  await until("the end of a session with the old one", () => held.endedAt > 0);
+  await until("the news", () => everywhere.every((index) => changesOf(index).length === 1));
+  const change = changesOf(0)[0];
+  expect(change).toMatchObject({ from: three.members[before]?.node, to: three.members[after]?.node });
+  expect(new Set(everywhere.map((index) => changesOf(index)[0]?.view)).size).toBe(1);
+  await until("their end", () => everywhere.every((index) => changeFiles(index).length === 0));
+});
+
+const changesOf = (index: number) => three.hosts[index]?.gateway.messages.flatMap(({ changes }) => changes ?? []) ?? [];
+const changeFiles = (index: number) => readdirSync(join(three.hosts[index]?.state ?? "", "gatekeeper", "changes"));
+
+test("a gate whose process is killed is there again, though nobody asks for it", async () => {
+  const before = three.proxyPid(2);
+  process.kill(before, "SIGKILL");
+  await until("another", () => three.proxyPid(2) !== before);
+  const primaryIndex = await primary();
+  await until("its way", async () => (await routedTo(2)) === primaryIndex);
+  expect(three.proxyPid(2)).not.toBe(before);
+});
+
+test("a primary that is cut off: its gate closes, its sessions end, and the other gates lead to another", async () => {
+  const old = await primary();
+  const [other] = everywhere.filter((index) => index !== old) as [number];
+  const held = [await hold(old), await hold(other)];
+  three.cut(old);
+  const cut = performance.now();
+  await until("the end of sessions", () => held.every(({ endedAt }) => endedAt > 0));
+  const ended = held.map(({ endedAt }) => endedAt - cut);
+  process.stdout.write(`sessions with the cut primary ended after ${ended.map((ms) => ms.toFixed(0)).join(", ")} ms\n`);
+  expect(Math.max(...ended)).toBeLessThan(30_000);
+  expect(await routedTo(old)).toBe(-1);
+  await until("another primary", async () => ![old, -1].includes(await routedTo(other)));
+  process.stdout.write(`another was led to ${(performance.now() - cut).toFixed(0)} ms after the cut\n`);
+  expect(await routedTo(old)).toBe(-1);
+  three.heal(old);
+  await until("the way from the old one", async () => (await routedTo(old)) === (await routedTo(other)));
+});
+
+test("without power a member's gate is closed, and the others' go on", async () => {
+  await isWhole();
+  const primaryIndex = await primary();
+  const [rests, other] = everywhere.filter((index) => index !== primaryIndex) as [number, number];
+  three.setDesired((index) => (index === rests ? { power: "off" } : {}));
+  await until("its rest", () => three.latest(rests)?.state === "stopped");
+  await expect(three.logIn(rests)).rejects.toThrow("ETIMEDOUT");
+  expect(readdirSync(join(three.hosts[rests]?.state ?? "", "proxies"))).toEqual([]);
+  expect(await routedTo(other)).toBe(primaryIndex);
+});
+
+test("tombstones leave no gate, no rule, and nothing for the gatekeeper", async () => {
+  three.setDesired(() => ({ tombstone: { operation: 9 } }));
+  await until("the end", () => everywhere.every((index) => three.latest(index)?.state === "gone"));
+  for (const { state, nft } of three.hosts) {
+    expect([...readdirSync(join(state, "proxies")), ...readdirSync(join(state, "gatekeeper", "clusters"))]).toEqual([]);
+    expect(nft("list table inet moorage")).not.toContain(String(port));
+    await until("what it knew", () => readdirSync(join(state, "gatekeeper", "last-primary")).length === 0);
+  }
+});

@@ -1,2 +1,0 @@
--- Those whose names are to be published or withdrawn: few at any time. The predicate is the one of the chore.
-create index databases_by_due_names on databases (id) where (deleted_at is null) = (named_at is null);

@@ -1,0 +1,84 @@
+import { findNodes } from "#fleet/index.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { findPrimary } from "../clusters/async-primary/primary-store.ts";
+import { primaryFirst } from "../clusters/async-primary/terms.ts";
+import type { TimelineRow } from "../timeline-store.ts";
+import { type Candidate, chooseArchiver } from "./archiver.ts";
+
+type Timeline = Pick<TimelineRow, "id" | "account_id" | "database_id" | "prepared" | "last_log" | "created_at">;
+
+/** Data that came from the archive were made by one member, and the others took them from it. */
+export const isFreshlyRestored = ({ prepared, last_log }: Pick<Timeline, "prepared" | "last_log">): boolean =>
+  prepared === null && last_log === 0;
+
+export const findArchiver = async (db: Db | Tx, timelineId: string): Promise<string | undefined> =>
+  (await db.selectFrom("archivers").select("node_id").where("timeline_id", "=", timelineId).executeTakeFirst())
+    ?.node_id;
+
+/**
+ * Who keeps a timeline's archive. A new timeline has a keeper from the first spec on; who follows it is the chore's to
+ * say, because all members must be told at once. `maker`: who has its data first, if it is not the one that leads.
+ */
+export async function assignArchiver(tx: Tx, timeline: Timeline, maker?: string): Promise<string | undefined> {
+  const known = await findArchiver(tx, timeline.id);
+  if (known !== undefined) return known;
+  const nodes = await findNodes(tx, timeline.account_id, timeline.database_id);
+  const primary = await findPrimary(tx, { account_id: timeline.account_id, id: timeline.database_id });
+  const unknown = primaryFirst(nodes, maker === undefined ? primary : { node: maker }).map(({ id }, ordinal) => ({
+    ...{ node: id, ordinal, primary: ordinal === 0, unhealthyMs: 0, unfit: false },
+  }));
+  const choice = chooseArchiver(unknown, undefined, { freshlyRestored: isFreshlyRestored(timeline) });
+  if (choice !== undefined) await setArchiver(tx, timeline, choice.archiver, timeline.created_at);
+  return choice?.archiver;
+}
+
+export const setArchiver = (tx: Tx, { id, account_id }: Timeline, node: string, at: Date): Promise<unknown> =>
+  tx
+    .insertInto("archivers")
+    .values({ timeline_id: id, account_id, node_id: node, since: at })
+    .onConflict((conflict) => conflict.column("timeline_id").doUpdateSet({ node_id: node, since: at }))
+    .execute();
+
+export const markUnfit = (db: Db | Tx, timelineId: string, node: string, at: Date): Promise<unknown> =>
+  db
+    .insertInto("unfit_archivers")
+    .values({ timeline_id: timelineId, node_id: node, at })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+
+export const forgetUnfit = (tx: Tx, timelineId: string): Promise<unknown> =>
+  tx.deleteFrom("unfit_archivers").where("timeline_id", "=", timelineId).execute();
+
+/** A host that missed three polls. */
+export const SILENT_MS = 30_000;
+
+/** The members that a database has now, as their hosts and the silence of their hosts show them. */
+export async function findCandidates(tx: Tx, timeline: Timeline, now: Date): Promise<Candidate[]> {
+  const rows = await tx
+    .selectFrom("nodes")
+    .innerJoin("members", "members.node_id", "nodes.id")
+    .leftJoin("host_leases", "host_leases.host_id", "nodes.host_id")
+    .leftJoin("unfit_archivers", (join) =>
+      join.onRef("unfit_archivers.node_id", "=", "nodes.id").on("unfit_archivers.timeline_id", "=", timeline.id),
+    )
+    .select(["nodes.id as node", "nodes.ordinal", "members.report", "members.unhealthy_since"])
+    .select(["host_leases.seen_at", "unfit_archivers.at as unfit_at"])
+    .where("nodes.account_id", "=", timeline.account_id)
+    .where("nodes.database_id", "=", timeline.database_id)
+    .where("nodes.released_at", "is", null)
+    .where("nodes.tombstoned", "=", false)
+    .where("members.replaced_at", "is", null)
+    .orderBy("nodes.ordinal")
+    .execute();
+  return rows.map(({ node, ordinal, report, unhealthy_since, seen_at, unfit_at }) => {
+    const silentMs = now.getTime() - (seen_at?.getTime() ?? 0);
+    const unhealthy = [
+      ...(silentMs > SILENT_MS ? [silentMs] : []),
+      ...(unhealthy_since === null ? [] : [Math.max(1, now.getTime() - unhealthy_since.getTime())]),
+    ];
+    return {
+      ...{ node, ordinal, primary: report?.role === "primary", unfit: unfit_at !== null },
+      unhealthyMs: Math.max(0, ...unhealthy),
+    };
+  });
+}

@@ -1,0 +1,48 @@
+import { toTimestamp } from "@moorage/contract";
+import { countMissing, formatGtidSet, gtidsOfGroup, parseGtidSet } from "@moorage/contract/agent";
+import type { Tx } from "#platform/db/database.ts";
+import { lockTimeline } from "../timeline-store.ts";
+import { newestArchiveBranch, restorableGtids } from "./archive-end.ts";
+
+/**
+ * A cluster goes on with these transactions. If its archive has more, others get the numbers of those that are left out,
+ * and the archive parts there: one number of a log is never given, so that no restore goes from one past into the other.
+ * That is a person's to accept; the answer says how many are left out, and whether it goes on.
+ */
+export async function continueWith(
+  tx: Tx,
+  timelineId: string,
+  gtid: string,
+  { acceptsLoss, at }: { acceptsLoss: boolean; at: Date },
+): Promise<{ leftOut: number; refused: boolean }> {
+  const leftOut = countMissing(await restorableGtids(tx, timelineId), ofTimeline(timelineId, gtid));
+  if (leftOut === 0) return { leftOut, refused: false };
+  if (acceptsLoss) await branchArchive(tx, timelineId, { gtid, leftOut, at });
+  return { leftOut, refused: !acceptsLoss };
+}
+
+async function branchArchive(
+  tx: Tx,
+  timelineId: string,
+  { gtid, leftOut, at }: { gtid: string; leftOut: number; at: Date },
+): Promise<void> {
+  const sequence = (await lockTimeline(tx, timelineId)).last_log + 1;
+  await tx
+    .insertInto("archive_branches")
+    .values({
+      ...{ timeline_id: timelineId, sequence, left_out: leftOut, at },
+      gtid: formatGtidSet(ofTimeline(timelineId, gtid)),
+    })
+    .execute();
+  await tx.updateTable("timelines").set({ last_log: sequence }).where("id", "=", timelineId).execute();
+}
+
+const ofTimeline = (timelineId: string, gtid: string) => gtidsOfGroup(parseGtidSet(gtid), timelineId);
+
+/** What a cluster was made to leave out since a time, for its tenant. */
+export async function leftOutSince(tx: Tx, timelineId: string, since: Date): Promise<string | undefined> {
+  const branch = await newestArchiveBranch(tx, timelineId);
+  if (branch === undefined || branch.at < since) return undefined;
+  const count = branch.left_out === 1 ? "1 transaction" : `${branch.left_out} transactions`;
+  return `It goes on without ${count} that its backups have: restore or fork it to a time before ${toTimestamp(branch.at)} UTC to see them.`;
+}

@@ -1,0 +1,116 @@
+import type { NodeSpec } from "@moorage/contract/agent";
+import { sql } from "kysely";
+import type { Logger } from "pino";
+import { amendDesired, findNodes, type HostsToWake } from "#fleet/index.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { type DatabaseRow, lockDatabase } from "../database-store.ts";
+import { findTimeline } from "../timeline-store.ts";
+import { wakeHosts } from "../desired-specs.ts";
+import { chooseArchiver } from "./archiver.ts";
+import {
+  findCandidates,
+  findArchiver,
+  forgetUnfit,
+  isFreshlyRestored,
+  setArchiver,
+  SILENT_MS,
+} from "./archiver-store.ts";
+
+type Deps = { db: Db; clock: Clock; log: Logger };
+
+/** The steps at which the chore can die. */
+export const archiverSteps = ["worker.choose-archiver"] as const;
+
+/** Of one round; the next one goes on. */
+const BATCH = 100;
+
+/** Gives the archive of a cluster to another member when the one that has it is lost, ill, leads, or lacks the logs. */
+export const createArchiversJob =
+  ({ db, clock, log }: Deps) =>
+  async (): Promise<void> => {
+    for (const { account_id, id } of await findToCheck(db, new Date(clock().getTime() - SILENT_MS))) {
+      const outcome = await transact(db, archiverSteps[0], async (tx) => {
+        const database = await lockDatabase(tx, account_id, id);
+        return isSteady(database) ? moveArchiver(tx, database, clock()) : undefined;
+      });
+      if (outcome === undefined) continue;
+      await wakeHosts(db, outcome.toWake);
+      if (outcome.gap) log.error({ database: id }, "no member has the logs that the archive lacks: it has a gap now");
+    }
+  };
+
+/** What is under way with others chooses for itself, or leaves the timeline. */
+const isSteady = ({ status, powered, deleted_at }: DatabaseRow): boolean =>
+  powered && deleted_at === null && (status === "active" || status === "degraded");
+
+/** Only those of which something may be wrong: most archivers keep on. A first-born that archived may be relieved. */
+const findToCheck = (db: Db, silentSince: Date): Promise<Pick<DatabaseRow, "account_id" | "id">[]> =>
+  db
+    .selectFrom("clusters")
+    .innerJoin("databases", "databases.id", "clusters.database_id")
+    .leftJoin("archivers", "archivers.timeline_id", "databases.timeline_id")
+    .leftJoin("members", "members.node_id", "archivers.node_id")
+    .leftJoin("nodes", "nodes.id", "archivers.node_id")
+    .leftJoin("host_leases", "host_leases.host_id", "nodes.host_id")
+    .select(["databases.account_id", "databases.id"])
+    .where("databases.deleted_at", "is", null)
+    .where("databases.powered", "=", true)
+    .where("databases.status", "in", ["active", "degraded"])
+    .where((is) =>
+      is.or([
+        is("archivers.node_id", "is", null),
+        is("members.replaced_at", "is not", null),
+        is("members.unhealthy_since", "is not", null),
+        sql<boolean>`members.report ->> 'role' = 'primary'`,
+        is("host_leases.seen_at", "<", silentSince),
+        is.exists(
+          is
+            .selectFrom("unfit_archivers")
+            .select("unfit_archivers.at")
+            .whereRef("unfit_archivers.timeline_id", "=", "databases.timeline_id")
+            .whereRef("unfit_archivers.node_id", "=", "archivers.node_id"),
+        ),
+      ]),
+    )
+    .orderBy("databases.id")
+    .limit(BATCH)
+    .execute();
+
+/**
+ * All members are told in one transaction, so that at every moment at most one is wanted to keep it; what one that has not
+ * heard of it yet still tells, the gateway judges by what is archived. The caller has locked the database's row.
+ */
+export async function moveArchiver(
+  tx: Tx,
+  { account_id, id, timeline_id }: DatabaseRow,
+  now: Date,
+  patienceMs?: number,
+): Promise<{ archiver: string; toWake: HostsToWake; gap: boolean } | undefined> {
+  if (timeline_id === null) return undefined;
+  const timeline = await findTimeline(tx, timeline_id);
+  const current = await findArchiver(tx, timeline_id);
+  const choice = chooseArchiver(await findCandidates(tx, timeline, now), current, {
+    freshlyRestored: isFreshlyRestored(timeline),
+    ...(patienceMs === undefined ? {} : { patienceMs }),
+  });
+  if (choice === undefined) return undefined;
+  const gap = "gap" in choice;
+  if (choice.archiver === current && !gap) return undefined;
+  if (gap) {
+    await forgetUnfit(tx, timeline_id);
+    await tx.updateTable("timelines").set({ gap_allowed: true }).where("id", "=", timeline_id).execute();
+  }
+  await setArchiver(tx, timeline, choice.archiver, now);
+  const toWake = await amendDesired(tx, await findNodes(tx, account_id, id), (spec) =>
+    withArchiver(spec, choice.archiver),
+  );
+  return { archiver: choice.archiver, toWake, gap };
+}
+
+function withArchiver<Spec extends Pick<NodeSpec, "node" | "archive">>(spec: Spec, archiver: string): Spec {
+  if (spec.archive === undefined) return spec;
+  const { archiver: _, ...archive } = spec.archive;
+  return { ...spec, archive: spec.node === archiver ? archive : { ...archive, archiver: false } };
+}

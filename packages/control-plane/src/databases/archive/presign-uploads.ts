@@ -1,0 +1,24 @@
+import { PROTOCOL, type UploadsReply, type UploadsRequest } from "@moorage/contract/agent";
+import { findServedNode } from "#fleet/index.ts";
+import type { Db } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { notFound } from "#platform/errors.ts";
+import type { Objects } from "#platform/objects.ts";
+import { objectKey } from "./object-names.ts";
+
+/** Addresses in the folder of the timeline that is wanted of the node: nobody writes into another past. */
+export async function presignUploads(
+  { db, objects }: { db: Db; objects: Objects },
+  hostId: number,
+  { node, timeline, names }: UploadsRequest,
+): Promise<UploadsReply> {
+  const owner = await transact(db, "fleet.uploads", async (tx) => {
+    const { account_id, database_id, desired_spec } = await findServedNode(tx, hostId, node);
+    if (desired_spec?.data?.timeline !== timeline) throw notFound();
+    // One that has not heard yet that another keeps the logs now.
+    if (desired_spec.archive?.archiver === false && names.some((name) => name.startsWith("logs/"))) throw notFound();
+    return { account_id, database_id, id: timeline };
+  });
+  const urls = await Promise.all(names.map((name) => objects.presignPut(objectKey(owner, name))));
+  return { protocol: PROTOCOL, urls };
+}

@@ -1,0 +1,115 @@
+import { audit } from "#platform/audit.ts";
+import type { Clock } from "#platform/clock.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import type { Objects } from "#platform/objects.ts";
+import { findFamily } from "../backups/retention-store.ts";
+import { needsOf } from "../backups/retention.ts";
+import { type DatabaseRow, lockDatabase } from "../database-store.ts";
+import { targetOf } from "../entity.ts";
+import { databasePrefix } from "./object-names.ts";
+
+type Deps = { db: Db; clock: Clock; objects: Objects };
+
+export const purgeSteps = ["worker.begin-purge", "worker.finish-purge"] as const;
+
+const BATCH = 10;
+const PUT_OFF_MS = 3_600_000;
+
+/** Of a deleted database whose time is over, nothing remains. Repeatable at any point; it throws while the store is away. */
+export const createPurgeJob = (deps: Deps) => async (): Promise<void> => {
+  const { db, clock, objects } = deps;
+  const due = await db
+    .selectFrom("databases")
+    .select(["account_id", "id"])
+    .where("purge_at", "<=", clock())
+    .orderBy("purge_at")
+    .limit(BATCH)
+    .execute();
+  for (const { account_id, id } of due) {
+    if (!(await transact(db, "worker.begin-purge", (tx) => begin(tx, deps, account_id, id)))) continue;
+    await objects.deleteAll(databasePrefix(account_id, id));
+    await transact(db, "worker.finish-purge", (tx) => forget(tx, account_id, id, clock()));
+  }
+};
+
+/** From here on there is no way back: a database without a timeline cannot be undeleted. */
+async function begin(tx: Tx, { clock, objects }: Deps, accountId: number, id: number): Promise<boolean> {
+  const now = clock();
+  const database = await lockDatabase(tx, accountId, id);
+  if (database.deleted_at === null || database.purge_at === null || database.purge_at > now) return false;
+  const quiet = new Date(now.getTime() - objects.putSeconds * 1000);
+  const isWaiting = database.deleted_at > quiet && (await isOnHosts(tx, database));
+  if (isWaiting || (await isNeededByForks(tx, database, now))) {
+    await setPurge(tx, database, { purge_at: new Date(now.getTime() + PUT_OFF_MS) });
+    return false;
+  }
+  await setPurge(tx, database, { timeline_id: null });
+  return true;
+}
+
+/** A host that has not removed it yet may still use an address that it was given. */
+async function isOnHosts(tx: Tx, { account_id, id }: DatabaseRow): Promise<boolean> {
+  const node = await tx
+    .selectFrom("nodes")
+    .select("id")
+    .where("account_id", "=", account_id)
+    .where("database_id", "=", id)
+    .where("released_at", "is", null)
+    .executeTakeFirst();
+  return node !== undefined;
+}
+
+/** A young fork has no copy of its own yet, and old backups of it may begin here. */
+async function isNeededByForks(tx: Tx, { account_id, id }: DatabaseRow, now: Date): Promise<boolean> {
+  const family = await findFamily(tx, { accountId: account_id, databaseId: id });
+  const own = new Set(family.timelines.filter(({ database_id }) => database_id === id).map((each) => each.id));
+  if (own.size === family.timelines.length) return false;
+  const needs = needsOf(
+    {
+      timelines: family.timelines.map((each) => (own.has(each.id) ? { ...each, ended_at: new Date(0) } : each)),
+      copies: family.copies,
+      backups: family.backups.filter(({ database_id }) => database_id !== id),
+    },
+    now,
+  );
+  if (family.copies.some((copy) => own.has(copy.timeline_id) && needs.copies.has(copy.id))) return true;
+  const read = needs.logs.map(({ timeline }) => timeline).filter((timeline) => own.has(timeline));
+  if (read.length === 0) return false;
+  const log = await tx.selectFrom("binary_logs").select("name").where("timeline_id", "in", read).executeTakeFirst();
+  return log !== undefined;
+}
+
+async function forget(tx: Tx, accountId: number, id: number, now: Date): Promise<void> {
+  const database = await lockDatabase(tx, accountId, id);
+  if (database.purge_at === null) return;
+  const timelines = tx
+    .selectFrom("timelines")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("database_id", "=", id);
+  const nodes = tx.selectFrom("nodes").select("id").where("account_id", "=", accountId).where("database_id", "=", id);
+  await tx.deleteFrom("backups").where("account_id", "=", accountId).where("database_id", "=", id).execute();
+  await tx.deleteFrom("binary_logs").where("timeline_id", "in", timelines).execute();
+  await tx.deleteFrom("copies").where("timeline_id", "in", timelines).execute();
+  await tx.deleteFrom("lost_transactions").where("timeline_id", "in", timelines).execute();
+  // Forks go on with copies of their own.
+  await tx
+    .updateTable("timelines")
+    .set({ parent_id: null, parent_copy_id: null, parent_until: null })
+    .where("parent_id", "in", timelines)
+    .execute();
+  await tx.deleteFrom("timelines").where("account_id", "=", accountId).where("database_id", "=", id).execute();
+  await tx.deleteFrom("archives").where("account_id", "=", accountId).where("database_id", "=", id).execute();
+  await tx.deleteFrom("keyrings").where("account_id", "=", accountId).where("node_id", "in", nodes).execute();
+  await tx.deleteFrom("node_alerts").where("account_id", "=", accountId).where("database_id", "=", id).execute();
+  await setPurge(tx, database, { purge_at: null });
+  await audit(tx, { at: now, account: accountId, actor: "worker", action: "purge_database", target: targetOf(id) });
+}
+
+const setPurge = (
+  tx: Tx,
+  { account_id, id }: DatabaseRow,
+  change: { purge_at: Date | null } | { timeline_id: null },
+): Promise<unknown> =>
+  tx.updateTable("databases").set(change).where("account_id", "=", account_id).where("id", "=", id).execute();

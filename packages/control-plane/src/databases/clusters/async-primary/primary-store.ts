@@ -1,0 +1,80 @@
+import type { PrimaryTerm } from "@moorage/contract/agent";
+import { amendDesired, findNodes, readInstallation, type HostsToWake } from "#fleet/index.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { reportsOf } from "../health/report-store.ts";
+import { highestTerm } from "./terms.ts";
+
+type Key = { account_id: number; id: number };
+
+/** Who leads an asynchronous cluster: by its row, or by what its hosts were told, if that is newer or all that is left. */
+export async function findPrimary(db: Db | Tx, { account_id, id }: Key): Promise<PrimaryTerm | undefined> {
+  const row = await db
+    .selectFrom("primary_terms")
+    .selectAll()
+    .where("account_id", "=", account_id)
+    .where("database_id", "=", id)
+    .executeTakeFirst();
+  const desired = (await findNodes(db, account_id, id)).map(({ desired_spec }) => desired_spec?.cluster?.primary);
+  const { node_id: node, term, reason, from_node: from } = row ?? {};
+  const own = node && term && reason ? { node, term, reason, ...(from ? { from } : {}) } : undefined;
+  return highestTerm([own, ...desired]);
+}
+
+/** More than were given between any backup and its restore: a host that was silent then may know of terms that we forgot. */
+const TERMS_OF_AN_EPOCH = 1_000_000;
+
+/**
+ * Another one leads, or the same one again, in a new term. The caller holds the database's row, and tells all members in
+ * the same transaction.
+ */
+export async function setPrimary(
+  tx: Tx,
+  database: Key,
+  next: Omit<PrimaryTerm, "term">,
+  at: Date,
+): Promise<PrimaryTerm> {
+  const before = await findPrimary(tx, database);
+  const { epoch } = await readInstallation(tx);
+  const given = [before?.term ?? 0, await highestReportedTerm(tx, database), (epoch - 1) * TERMS_OF_AN_EPOCH];
+  const primary = { ...next, term: Math.max(...given) + 1 };
+  await writePrimary(tx, database, primary, at);
+  return primary;
+}
+
+/** Of what hosts know: more than we do, if we were set back in time. */
+async function highestReportedTerm(tx: Tx, { account_id, id }: Key): Promise<number> {
+  const reports = await reportsOf(tx, await findNodes(tx, account_id, id));
+  return Math.max(0, ...[...reports.values()].map((report) => report?.term ?? 0));
+}
+
+/** All members at once; whatever else is wanted of them stays, and so does whoever waits for it. */
+export const sendPrimary = async (tx: Tx, { account_id, id }: Key, primary: PrimaryTerm): Promise<HostsToWake> =>
+  amendDesired(tx, await findNodes(tx, account_id, id), (spec) =>
+    spec.cluster === undefined ? spec : { ...spec, cluster: { ...spec.cluster, primary } },
+  );
+
+/** It leads: whoever gave over to it is not asked for again, however often its server starts in this term. */
+export async function confirmPrimary(
+  tx: Tx,
+  database: Key,
+  { node, term }: PrimaryTerm,
+  at: Date,
+): Promise<PrimaryTerm> {
+  const primary = { node, term, reason: "fenced" } as const;
+  await writePrimary(tx, database, primary, at);
+  return primary;
+}
+
+export async function writePrimary(
+  tx: Tx,
+  { account_id, id }: Key,
+  { node, term, reason, from }: PrimaryTerm,
+  at: Date,
+): Promise<void> {
+  const row = { node_id: node, term, reason, from_node: from ?? null, since: at };
+  await tx
+    .insertInto("primary_terms")
+    .values({ account_id, database_id: id, ...row })
+    .onConflict((conflict) => conflict.column("database_id").doUpdateSet(row))
+    .execute();
+}

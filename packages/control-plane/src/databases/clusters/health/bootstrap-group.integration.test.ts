@@ -1,0 +1,211 @@
+import type { NodeReport, NodeSpec } from "@moorage/contract/agent";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { CLUSTER_PLAN, INSTANCES, offerClusterPlan } from "#testing/active-database.ts";
+import { pollingAgents } from "#testing/cluster-on-agents.ts";
+import { until } from "#testing/database-on-agent.ts";
+import { repairedCluster } from "#testing/repaired-cluster.ts";
+import { leaveGroup, simulateMember } from "#testing/simulated-group.ts";
+import { startTemporal, type Temporal } from "#testing/temporal.ts";
+import { newWorld, type World } from "#testing/world.ts";
+
+let temporal: Temporal;
+beforeAll(async () => {
+  temporal = await startTemporal();
+});
+afterAll(() => temporal[Symbol.asyncDispose]());
+
+/** Members that tell what they have, and note who was permitted to begin. */
+function holding(last: readonly number[]) {
+  const permitted = new Set<string>();
+  const instead = (spec: NodeSpec, report: Partial<NodeReport>): Partial<NodeReport> => {
+    if (spec.cluster?.bootstrap !== undefined) permitted.add(`${spec.ordinal} ${spec.cluster.bootstrap}`);
+    if (report.group?.gtid === undefined) return report;
+    return { ...report, group: { ...report.group, gtid: `${spec.cluster?.group}:1-${last[spec.ordinal]}` } };
+  };
+  return { instead, permitted };
+}
+
+/** So many transactions of its group. */
+async function isArchived(world: World, last: number): Promise<void> {
+  const { account_id, id } = await world.db.selectFrom("timelines").selectAll().executeTakeFirstOrThrow();
+  const log = { account_id, timeline_id: id, sequence: 1, name: "binlog.000001.0123456789abcdef", bytes: 1 };
+  await world.db
+    .insertInto("binary_logs")
+    .values({ ...log, closed_at: world.time.now, gtid: `${id}:1-${last}`, sha256: "a".repeat(64) })
+    .execute();
+  await world.db.updateTable("timelines").set({ last_log: 1 }).execute();
+}
+
+const all = [0, 1, 2];
+const eventOf = async (world: World) => (await world.events()).find(({ action }) => action === "database_group_form");
+
+test("all three lost at once: the most advanced begins, once, the others join it, and no permission is left", async () => {
+  const { instead, permitted } = holding([5, 9, 7]);
+  await using world = await newWorld();
+  await using cluster = await repairedCluster(world, temporal, { hosts: 3, instead });
+  permitted.clear();
+  await cluster.leave(...all);
+  await cluster.untilCounted(0, all);
+
+  await cluster.checkAfter(6, all);
+  expect(await cluster.status()).toBe("degraded");
+  await cluster.untilEnded("bootstrapGroup");
+  await cluster.untilCounted(3, all);
+  await cluster.checkAfter(6, all);
+
+  expect([...permitted].map((each) => each.split(" ")[0])).toEqual(["1"]);
+  expect((await cluster.specs()).map(({ cluster: desired }) => desired?.bootstrap)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  expect(await cluster.status()).toBe("active");
+  expect(await eventOf(world)).toMatchObject({ status: "finished" });
+});
+
+test("who began the group of a new database and died before it was joined: another permission is given", async () => {
+  const { instead, permitted } = holding([1, 0, 0]);
+  const died: string[] = [];
+  const dyingOnce = (spec: NodeSpec): Partial<NodeReport> => {
+    const report = instead(spec, simulateMember(spec));
+    if (died.length > 0 || report.group?.bootstrapped === undefined) return report;
+    died.push(spec.node);
+    leaveGroup(spec.cluster?.group as string, spec.node);
+    return instead(spec, simulateMember(spec));
+  };
+  await using world = await newWorld();
+  await using hosts = await pollingAgents(world, 3, dyingOnce);
+  await offerClusterPlan(world);
+  const alice = await world.customer();
+  await hosts.poll();
+  await hosts.work(temporal, { publishDnsRecords: async () => {} });
+
+  const { body } = await alice.create({ type: CLUSTER_PLAN, cluster_size: 3 });
+  await until(async () => (await world.lastOperation()).settled_at !== null);
+
+  expect(died.length).toBe(1);
+  expect(permitted.size).toBe(2);
+  expect((await alice.get(`${INSTANCES}/${body.id}`)).body).toMatchObject({ status: "active" });
+});
+
+test("nobody may begin before all have said that they may not", async () => {
+  const { instead, permitted } = holding([5, 5, 5]);
+  await using world = await newWorld();
+  await using cluster = await repairedCluster(world, temporal, { hosts: 3, instead });
+  permitted.clear();
+  await cluster.leave(...all);
+  await cluster.untilCounted(0, all);
+  const speakAgain = await cluster.mute(2);
+  await cluster.checkAfter(6, [0, 1]);
+  const withdrawn = async (ordinal: number): Promise<boolean> => {
+    const node = await cluster.nodeAt(ordinal);
+    const { id, kind } = await world.lastOperation();
+    return (
+      kind === "bootstrapGroup" &&
+      node.waiting_operation_id === id &&
+      node.observed_generation >= node.desired_generation
+    );
+  };
+  await until(async () => (await withdrawn(0)) && (await withdrawn(1)));
+
+  const { id } = await world.lastOperation();
+  expect(await world.activities.advanceBootstrap(id)).toEqual({ next: "wait" });
+  expect(permitted.size).toBe(0);
+
+  await speakAgain();
+  await until(async () => permitted.size === 1);
+});
+
+test("each has what another lacks: nobody begins, and its tenant is told who decides", async () => {
+  const { instead, permitted } = holding([5, 5, 5]);
+  const errant = (spec: NodeSpec, report: Partial<NodeReport>): Partial<NodeReport> => {
+    const { group, ...rest } = instead(spec, report);
+    if (group === undefined) return rest;
+    if (group.gtid === undefined) return { ...rest, group };
+    return { ...rest, group: { ...group, gtid: `${group.gtid},7c2a1d0e-0000-4000-8000-00000000000${spec.ordinal}:1` } };
+  };
+  await using world = await newWorld();
+  await using cluster = await repairedCluster(world, temporal, { hosts: 3, instead: errant });
+  permitted.clear();
+  await cluster.leave(...all);
+  await cluster.untilCounted(0, all);
+  await cluster.checkAfter(6, all);
+  await cluster.untilEnded("bootstrapGroup");
+
+  expect(permitted.size).toBe(0);
+  expect(await eventOf(world)).toMatchObject({
+    status: "failed",
+    message: expect.stringContaining("Ask the operator"),
+  });
+});
+
+test("nobody begins with less than the archive has, unless the operator accepts it; and its tenant is told how much", async () => {
+  const { instead, permitted } = holding([5, 5, 5]);
+  await using world = await newWorld();
+  await using cluster = await repairedCluster(world, temporal, { hosts: 3, instead });
+  permitted.clear();
+  await isArchived(world, 8);
+  await cluster.leave(...all);
+  await cluster.untilCounted(0, all);
+  await cluster.checkAfter(6, all);
+  await cluster.untilEnded("bootstrapGroup");
+  expect(permitted.size).toBe(0);
+  expect(await eventOf(world)).toMatchObject({ status: "failed", message: expect.stringContaining("3 transactions") });
+
+  await world.operator.post(`/admin/databases/${cluster.database.id}/bootstrap`, { accept_loss: true });
+  await cluster.untilEnded("bootstrapGroup");
+  expect(permitted.size).toBe(1);
+  expect(await world.lastOperation()).toMatchObject({
+    outcome: "done",
+    message: expect.stringContaining("without 3 transactions that its backups have"),
+  });
+});
+
+test("with two hosts gone for good one begins alone, and both are replaced without their word", async () => {
+  const { instead } = holding([9, 5, 5]);
+  await using world = await newWorld();
+  await using cluster = await repairedCluster(world, temporal, { hosts: 5, instead });
+  const gone = [await cluster.lose(1), await cluster.lose(2)].map(({ node }) => node.host_id);
+  await cluster.leave(0);
+  await cluster.untilCounted(0, [0]);
+  await cluster.checkAfter(31, [0]);
+  for (const host of gone) await world.operator.post(`/admin/hosts/${(await world.hostRow(host)).name}/dead`, {});
+  await world.operator.post(`/admin/databases/${cluster.database.id}/bootstrap`, { accept_loss: true });
+  await cluster.untilEnded("bootstrapGroup");
+
+  for (const reachable of [[0], [0, 1]]) {
+    await cluster.untilCounted(reachable.length, reachable);
+    await cluster.checkAfter(6, reachable);
+    await cluster.untilEnded("replaceNode");
+  }
+  await cluster.untilCounted(3, all);
+  expect((await cluster.nodes()).filter(({ host_id }) => gone.includes(host_id))).toEqual([]);
+});
+
+test("with a host gone for good the operator accepts the loss, and the others begin without it", async () => {
+  const { instead, permitted } = holding([5, 7, 9]);
+  await using world = await newWorld();
+  await using cluster = await repairedCluster(world, temporal, { hosts: 4, instead });
+  permitted.clear();
+  await cluster.leave(0, 1);
+  const { node } = await cluster.lose(2);
+  await cluster.untilCounted(0, [0, 1]);
+  await cluster.checkAfter(31, [0, 1]);
+  const bootstrap = (body: object) => world.operator.post(`/admin/databases/${cluster.database.id}/bootstrap`, body);
+  const { name } = await world.hostRow(node.host_id);
+
+  const refusals = [await bootstrap({}), await bootstrap({ accept_loss: true })];
+  expect(refusals).toMatchObject([
+    { status: 400, body: { errors: [{ reason: expect.stringContaining("--accept-loss") }] } },
+    { status: 400, body: { errors: [{ reason: expect.stringContaining(`moorage host dead ${name}`) }] } },
+  ]);
+  await world.operator.post(`/admin/hosts/${name}/dead`, {});
+  expect(await bootstrap({ accept_loss: true })).toMatchObject({ status: 200 });
+  await cluster.untilEnded("bootstrapGroup");
+
+  expect([...permitted].map((each) => each.split(" ")[0])).toEqual(["1"]);
+  // And then it is mended like any other.
+  await cluster.untilCounted(2, [0, 1]);
+  await cluster.checkAfter(6, [0, 1]);
+  await cluster.untilEnded("replaceNode");
+});

@@ -1,0 +1,117 @@
+import type { GroupReport } from "@moorage/contract/agent";
+import { expect, test } from "vitest";
+import { type BootstrapMember, nextOfFollowing, nextOfBootstrap } from "./bootstrapping.ts";
+
+const GROUP = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+const outOfGroup = (last: number, change: Partial<GroupReport> = {}): GroupReport => ({
+  ...{ state: "offline", online: 0, shared: false, gtid: `${GROUP}:1-${last}` },
+  ...change,
+});
+const online: GroupReport = { state: "online", online: 3, shared: true };
+const isolated: GroupReport = { state: "online", online: 1, shared: false };
+
+const member = (ordinal: number, change: Partial<BootstrapMember> = {}): BootstrapMember => ({
+  ...{
+    node: `n${ordinal}`,
+    ordinal,
+    dead: false,
+    followed: true,
+    state: "working",
+    report: outOfGroup(5),
+    bootstrap: undefined,
+  },
+  ...change,
+});
+const running = (ordinal: number, report: GroupReport) => member(ordinal, { state: "running", report });
+const three = (...changes: Partial<BootstrapMember>[]): BootstrapMember[] =>
+  [0, 1, 2].map((ordinal) => member(ordinal, changes[ordinal]));
+
+const dead = { dead: true, followed: false, report: null } as const;
+const permitted = { bootstrap: "p" } as const;
+
+test.each<[what: string, members: BootstrapMember[], acceptsLoss: boolean, next: object]>([
+  ["equals: the first begins", three(), false, { do: "bootstrap", node: "n0" }],
+  ["the most advanced begins", three({}, { report: outOfGroup(7) }, {}), false, { do: "bootstrap", node: "n1" }],
+  [
+    "one in an error has told what it has",
+    three({ report: outOfGroup(9, { state: "error" }) }),
+    false,
+    { do: "bootstrap", node: "n0" },
+  ],
+  ["one has not said that its permission is gone", three({}, {}, { followed: false }), false, { do: "wait" }],
+  [
+    "one has not told what it has",
+    three({ report: { state: "away", online: 0, shared: false } }),
+    false,
+    { do: "wait" },
+  ],
+  ["one says nothing", three({ report: null }), false, { do: "wait" }],
+  ["one is in a group: the others join it", three({ report: isolated }), false, { do: "wait" }],
+  ["one is on its way into a group", three({ report: { ...isolated, state: "recovering" } }), false, { do: "wait" }],
+  ["a permission is out, and not used yet", three(permitted), false, { do: "wait" }],
+  [
+    "a permission was used, and the group is gone",
+    three({ ...permitted, report: outOfGroup(5, { bootstrapped: "p" }) }),
+    false,
+    { do: "withdraw" },
+  ],
+  [
+    "another permission was used long ago",
+    three({ report: outOfGroup(5, { bootstrapped: "o" }) }),
+    false,
+    { do: "bootstrap", node: "n0" },
+  ],
+  ["a dead host is waited for", three({}, {}, dead), false, { do: "wait" }],
+  [
+    "a dead host is not waited for when its loss is accepted",
+    three({}, { report: outOfGroup(7) }, dead),
+    true,
+    { do: "bootstrap", node: "n1" },
+  ],
+  ["a host that is not dead is waited for all the same", three({}, { followed: false }, dead), true, { do: "wait" }],
+  ["the only one that is left begins", three(dead, {}, dead), true, { do: "bootstrap", node: "n1" }],
+  ["nobody is left", three(dead, dead, dead), true, { do: "fail", why: expect.any(String) }],
+  [
+    "each has something that another lacks",
+    three(
+      { report: outOfGroup(7) },
+      { report: outOfGroup(5, { gtid: `${GROUP}:1-5,7c2a1d0e-0000-4000-8000-000000000001:1` }) },
+    ),
+    false,
+    { do: "fail", why: expect.stringContaining("another lacks") },
+  ],
+  ["all are in it", [running(0, online), running(1, online), running(2, online)], false, { do: "done" }],
+  ["two are in it, one is on its way", [running(0, online), running(1, online), member(2)], false, { do: "wait" }],
+  [
+    "two are in it, and one cannot join with what it has",
+    [running(0, online), running(1, online), member(2, { report: outOfGroup(9, { errant: "a:1" }) })],
+    false,
+    { do: "done" },
+  ],
+  [
+    "the only one that is left is in it",
+    [member(0, dead), running(1, isolated), member(2, dead)],
+    true,
+    { do: "done" },
+  ],
+  ["of two that are left, one is in it", [member(0, dead), running(1, isolated), member(2)], true, { do: "wait" }],
+])("%s", (_, members, acceptsLoss, next) => {
+  expect(nextOfBootstrap(members, acceptsLoss)).toMatchObject(next);
+});
+
+test.each<[what: string, members: BootstrapMember[], next: object]>([
+  ["nobody begins where one leads already", three(), { do: "wait" }],
+  ["two are together, the third is not", [running(0, online), running(1, online), member(2)], { do: "wait" }],
+  ["all are together", [0, 1, 2].map((ordinal) => running(ordinal, online)), { do: "done" }],
+  [
+    "one that can never follow is not waited for",
+    [
+      running(0, online),
+      running(1, online),
+      member(2, { report: outOfGroup(5, { unusable: "It lacks what was purged." }) }),
+    ],
+    { do: "done" },
+  ],
+])("followers: %s", (_, members, next) => {
+  expect(nextOfFollowing(members)).toEqual(next);
+});

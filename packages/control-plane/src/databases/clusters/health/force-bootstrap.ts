@@ -1,0 +1,85 @@
+import { requireCurrent } from "#operations/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import { DomainError } from "#platform/errors.ts";
+import { type DatabaseRow, lockDatabase } from "../../database-store.ts";
+import { continueWith } from "../../archive/branch-archive.ts";
+import { isCluster } from "../cluster-spec.ts";
+import { chooseSuccessor } from "./choose-successor.ts";
+import { type ObservedCluster, isAtHand } from "./cluster-health.ts";
+import { isReachable, type ObservedMember } from "./member-condition.ts";
+import { openBootstrap } from "./open-repair.ts";
+import { promoteTo } from "./promotion.ts";
+import { repairs, observeCluster } from "./observe-cluster.ts";
+
+type BootstrapRequest = { at: Date; deadlineSeconds: number; acceptsLoss: boolean };
+/** `leads`: the node that does, where none is elected, and `left_out` what it lacks of the archive. */
+type Bootstrapped = { label: string; waits_for: string[]; primary?: number; left_out?: number };
+
+const refused = (reason: string): DomainError => new DomainError("wrong-state", { reason });
+
+/**
+ * The operator has a group begun that nobody begins by itself. What only a dead host had is lost with it, so that the
+ * loss must be accepted; a host that is only silent may still lead a group, so that it must be called dead first.
+ */
+export async function forceBootstrap(
+  tx: Tx,
+  id: number,
+  { at, deadlineSeconds, acceptsLoss }: BootstrapRequest,
+): Promise<Bootstrapped> {
+  const owner = await tx.selectFrom("databases").select("account_id").where("id", "=", id).executeTakeFirst();
+  if (owner === undefined) throw new DomainError("not-found", { reason: `No database has the id ${id}.` });
+  const database = await lockDatabase(tx, owner.account_id, id);
+  if (database.deleted_at !== null || !isCluster(database) || !database.powered)
+    throw refused("Only a database of three nodes that runs has a group to begin.");
+  await requireCurrent(tx);
+  const cluster = await observeCluster(tx, database, { now: at });
+  const { members, busy, status } = cluster;
+  if (busy)
+    throw refused(`It is being mended already (${Object.keys(repairs).join(" or ")}). See it with: moorage db list`);
+  if (!isAtHand(status)) throw refused(`It is ${status}: wait until that has ended.`);
+  const inGroup = members.find(({ report, host }) => isReachable(host) && report?.state === "online" && report.shared);
+  if (inGroup !== undefined) throw refused("Two of its nodes are together: it has a group.");
+  requireLossAccepted(members, acceptsLoss);
+  if (cluster.asynch !== undefined) return makeSolePrimary(tx, database, cluster, { at, acceptsLoss });
+  await openBootstrap(tx, database, acceptsLoss ? { accept_loss: true } : {}, { at, deadlineSeconds });
+  const waitsFor = members.filter(({ host }) => !acceptsLoss || !host.dead).map(({ host }) => host.name);
+  return { label: database.label, waits_for: waitsFor };
+}
+
+function requireLossAccepted(members: readonly ObservedMember[], acceptsLoss: boolean): void {
+  const missing = members.filter(({ host }) => !isReachable(host));
+  const names = missing.map(({ host }) => host.name);
+  if (missing.length > 0 && !acceptsLoss)
+    throw refused(
+      `${names.join(" and ")} cannot say what they have. Bring them back, or add --accept-loss: what only they had is lost then.`,
+    );
+  const silent = missing.filter(({ host }) => !host.dead).map(({ host }) => host.name);
+  if (silent.length > 0)
+    throw refused(
+      `${silent.join(" and ")} may still run a group of their own. If they are gone for good, say so first: ${silent.map((name) => `moorage host dead ${name}`).join("; ")}`,
+    );
+}
+
+/** The one that led, if it is there, and else the one that has the most, leads without anybody who knows of it. */
+async function makeSolePrimary(
+  tx: Tx,
+  database: DatabaseRow,
+  { members, asynch }: ObservedCluster,
+  { at, acceptsLoss }: Pick<BootstrapRequest, "at" | "acceptsLoss">,
+): Promise<Bootstrapped> {
+  if (!acceptsLoss)
+    throw refused("Its nodes elect nobody. Add --accept-loss to have the one that has the most lead alone.");
+  const current = members.find(
+    ({ node, host, state }) => node === asynch?.primary?.node && isReachable(host) && state !== "failed",
+  );
+  const next = current ?? chooseSuccessor(members, asynch?.primary?.node ?? "", "");
+  if (typeof next === "string") throw refused("None of its nodes has said yet what it has. Try again in a moment.");
+  const gtid = members.find(({ node }) => node === next.node)?.report?.gtid;
+  // Who led all the time has everything, and says only in which term.
+  const { leftOut } =
+    current !== undefined || gtid === undefined || database.timeline_id === null
+      ? { leftOut: 0 }
+      : await continueWith(tx, database.timeline_id, gtid, { acceptsLoss, at });
+  await promoteTo(tx, database, { node: next.node, reason: "sole_survivor" }, { actor: "operator", at });
+  return { label: database.label, waits_for: [], primary: next.ordinal, left_out: leftOut };
+}

@@ -1,0 +1,69 @@
+import { toTimestamp } from "@moorage/contract";
+import { countMissing, gtidsOfGroup, parseGtidSet } from "@moorage/contract/agent";
+import type { Selectable } from "kysely";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { Tables } from "#platform/db/tables.ts";
+import { objectKey } from "../../archive/object-names.ts";
+import type { DatabaseRow } from "../../database-store.ts";
+import type { ObservedMember } from "./member-condition.ts";
+
+export type LostTransactionsRow = Selectable<Tables["lost_transactions"]>;
+
+const KEPT_MS = 7 * 86_400_000;
+
+/** What former leaders say that they saved of what they alone have. Repeatable: the first time counts. */
+export async function saveLostTransactions(
+  tx: Tx,
+  { account_id, id, timeline_id }: DatabaseRow,
+  members: readonly ObservedMember[],
+  now: Date,
+): Promise<void> {
+  for (const { node, report } of members) {
+    // Its host remembers the last one after its member was made anew: that one was kept long ago.
+    if (timeline_id === null || report?.saved_errant === undefined || report.errant === undefined) continue;
+    const { name, gtid, bytes, sha256 } = report.saved_errant;
+    const transactions = countMissing(gtidsOfGroup(parseGtidSet(gtid), timeline_id), new Map());
+    if (transactions === 0) continue;
+    await tx
+      .insertInto("lost_transactions")
+      .values({
+        ...{ account_id, database_id: id, timeline_id, node_id: node, name, gtid, transactions, bytes, sha256 },
+        ...{ saved_at: now, expires_at: new Date(now.getTime() + KEPT_MS) },
+      })
+      .onConflict((conflict) => conflict.columns(["timeline_id", "name"]).doNothing())
+      .execute();
+  }
+}
+
+export const findLostTransactions = (
+  tx: Tx,
+  timelineId: string,
+  name: string,
+): Promise<LostTransactionsRow | undefined> =>
+  tx
+    .selectFrom("lost_transactions")
+    .selectAll()
+    .where("timeline_id", "=", timelineId)
+    .where("name", "=", name)
+    .executeTakeFirst();
+
+/** For the operator: what is kept of a database, the newest first. */
+export async function listLostTransactions(db: Db | Tx, databaseId: number) {
+  const rows = await db
+    .selectFrom("lost_transactions")
+    .innerJoin("nodes", "nodes.id", "lost_transactions.node_id")
+    .selectAll("lost_transactions")
+    .select("nodes.ordinal")
+    .where("lost_transactions.database_id", "=", databaseId)
+    .orderBy("saved_at", "desc")
+    .orderBy("name")
+    .execute();
+  return rows.map((row) => ({
+    ...{ name: row.name, timeline: row.timeline_id, node: row.ordinal, transactions: row.transactions },
+    ...{ bytes: row.bytes, sha256: row.sha256, gtid: row.gtid },
+    ...{ saved: toTimestamp(row.saved_at), kept_until: toTimestamp(row.expires_at), object: keyOf(row) },
+  }));
+}
+
+export const keyOf = ({ account_id, database_id, timeline_id, name }: LostTransactionsRow): string =>
+  objectKey({ account_id, database_id, id: timeline_id }, name);

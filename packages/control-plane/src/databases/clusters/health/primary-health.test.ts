@@ -1,0 +1,142 @@
+import type { GroupReport, PrimaryTerm } from "@moorage/contract/agent";
+import { expect, test } from "vitest";
+import { memberSeen } from "#testing/member-seen.ts";
+import { type ObservedCluster, judgeCluster } from "./cluster-health.ts";
+
+const A = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+const TERM = 4;
+
+const group = (change: Partial<GroupReport> = {}): GroupReport => ({
+  ...{ state: "online", role: "secondary", view: "v.4", online: 3, shared: true, term: TERM },
+  ...change,
+});
+const outOfGroup = (change: Partial<GroupReport> = {}): GroupReport =>
+  group({ state: "offline", online: 0, shared: false, ...change });
+const saved_errant = { name: "lost/3.ab", gtid: `${A}:6-9`, bytes: 1, sha256: "c" };
+
+/** How each kind of member is seen. */
+const kinds = {
+  leads: { report: group({ role: "primary" }) },
+  "leads, counts two": { report: group({ role: "primary", online: 2 }) },
+  "leads nobody": { report: group({ role: "primary", online: 1, shared: false }), unhealthySeconds: 6 },
+  fenced: { state: "working", report: outOfGroup({ state: "away", fenced: TERM }), unhealthySeconds: 2 },
+  "fenced for long": { state: "working", report: outOfGroup({ state: "away", fenced: TERM }), unhealthySeconds: 10 },
+  "fenced before": { state: "working", report: outOfGroup({ state: "away", fenced: TERM - 1 }), unhealthySeconds: 6 },
+  "silent, fenced": {
+    state: "working",
+    report: outOfGroup({ state: "away", fenced: TERM }),
+    host: { silentSeconds: 31 },
+    unhealthySeconds: 40,
+  },
+  follows: {},
+  "follows, counts two": { report: group({ online: 2 }) },
+  "told five": { state: "working", report: outOfGroup({ gtid: `${A}:1-5` }), unhealthySeconds: 6 },
+  "told six": { state: "working", report: outOfGroup({ gtid: `${A}:1-6` }), unhealthySeconds: 6 },
+  "not told": { state: "working", report: outOfGroup({ state: "recovering" }), unhealthySeconds: 2 },
+  "never told": { state: "working", report: outOfGroup({ state: "recovering" }), unhealthySeconds: 20 },
+  errant: { state: "working", report: outOfGroup({ errant: `${A}:6-9`, gtid: `${A}:1-9` }), unhealthySeconds: 31 },
+  "errant, saved": { state: "working", report: outOfGroup({ errant: `${A}:6-9`, saved_errant }), unhealthySeconds: 31 },
+  stray: { state: "working", report: outOfGroup({ unusable: "Its logs are gone." }), unhealthySeconds: 31 },
+  "failed for long": { state: "failed", report: null, unhealthySeconds: 31 },
+  "silent host": { host: { silentSeconds: 31 } },
+  "lost host": { host: { silentSeconds: 301 } },
+  "dead host": { host: { dead: true, silentSeconds: 40 } },
+} as const satisfies Record<string, object>;
+type Kind = keyof typeof kinds;
+
+const member = (kind: Kind, ordinal: number) => memberSeen(ordinal, group(), kinds[kind]);
+/** Node 0 leads. */
+const judged = (kindsOf: readonly Kind[], change: Partial<ObservedCluster> = {}, primary: Partial<PrimaryTerm> = {}) =>
+  judgeCluster(
+    {
+      ...{ label: "db", status: "degraded", powered: true, busy: false, members: kindsOf.map(member) },
+      asynch: { primary: { node: "n0", term: TERM, reason: "fenced", ...primary }, archived: "" },
+      ...change,
+    },
+    { hostSilentSeconds: 300 },
+  );
+const decision = ({ next }: ReturnType<typeof judged>): string =>
+  next.do === "promote"
+    ? `n${next.ordinal} by ${next.reason}`
+    : next.do === "replace"
+      ? `replace ${next.node}`
+      : next.do;
+
+test.each<[kinds: Kind[], next: string]>([
+  [["leads", "follows", "follows"], "nothing"],
+  // Over a fence of this term the one with the most leads, once all that are heard have told.
+  [["fenced", "told five", "told six"], "n2 by fenced"],
+  [["fenced", "told five", "not told"], "wait"],
+  [["fenced for long", "told five", "never told"], "n1 by fenced"],
+  [["silent, fenced", "told five", "told six"], "n2 by fenced"],
+  [["fenced before", "told five", "told six"], "wait"],
+  // Nobody else answers: the same one leads again, if its host can.
+  [["fenced for long", "never told", "silent host"], "n0 by fenced"],
+  [["silent, fenced", "never told", "silent host"], "ask"],
+  // A person's word on its host.
+  [["dead host", "told five", "told six"], "n2 by forced"],
+  [["dead host", "told five", "dead host"], "n1 by forced"],
+  [["dead host", "dead host", "dead host"], "ask"],
+  // What only we do not hear, and others follow, serves.
+  [["dead host", "follows", "follows"], "wait"],
+  [["lost host", "follows", "follows"], "wait"],
+  // A silent one may be alive and writing.
+  [["silent host", "told five", "told six"], "wait"],
+  [["lost host", "told five", "told six"], "ask"],
+  // Its own host has given it up.
+  [["failed for long", "told five", "told six"], "n2 by forced"],
+  // Never the leader is replaced.
+  [["failed for long", "follows", "follows"], "wait"],
+  [["leads, counts two", "follows, counts two", "dead host"], "replace n2"],
+  [["leads, counts two", "follows, counts two", "stray"], "replace n2"],
+  [["leads, counts two", "follows, counts two", "errant, saved"], "replace n2"],
+  // What it alone has is kept first.
+  [["leads, counts two", "follows, counts two", "errant"], "wait"],
+  // Nobody follows: those that strayed are made anew from the leader, one after the other.
+  [["leads nobody", "errant, saved", "errant, saved"], "replace n1"],
+  [["leads nobody", "errant", "stray"], "replace n2"],
+  // A group would be formed.
+  [["told five", "told five", "told six"], "wait"],
+  [["leads nobody", "lost host", "dead host"], "ask"],
+  [["told five", "dead host", "dead host"], "ask"],
+])("%j: %s", (kindsOf, next) => {
+  expect(decision(judged(kindsOf))).toBe(next);
+});
+
+test("one that a person had lead alone gets others beside it", () => {
+  expect(decision(judged(["leads nobody", "dead host", "dead host"], {}, { reason: "sole_survivor" }))).toBe(
+    "replace n1",
+  );
+  expect(decision(judged(["leads nobody", "dead host", "lost host"], {}, { reason: "sole_survivor" }))).toBe("wait");
+});
+
+test.each(["active", "updating", "backing_up", "resuming", "provisioning"] as const)(
+  "a leader that has ended is followed by another while the database is %s, and whatever is under way",
+  (status) => {
+    expect(decision(judged(["fenced", "told five", "told six"], { status, busy: true }))).toBe("n2 by fenced");
+  },
+);
+
+test("nobody is promoted while a database is restored, or rests", () => {
+  expect(decision(judged(["fenced", "told five", "told six"], { status: "restoring" }))).toBe("wait");
+  expect(decision(judged(["fenced", "told five", "told six"], { powered: false }))).toBe("nothing");
+});
+
+test("if the archive has more than any of those that are left, its tenant is told to restore it", () => {
+  const primary: PrimaryTerm = { node: "n0", term: TERM, reason: "fenced" };
+  const health = judged(["fenced", "told five", "told six"], { asynch: { primary, archived: `${A}:1-7` } });
+  expect(decision(health)).toBe("restore");
+  expect(health.tenant).toContain("Restore it to the newest point in time.");
+  expect(health.operator).toContain("moorage db bootstrap <id> --accept-loss");
+});
+
+test("of a leader that is not heard, tenant and operator are told what each can do", () => {
+  const [silent, lost] = [
+    judged(["silent host", "told five", "told six"]),
+    judged(["lost host", "told five", "told six"]),
+  ];
+  expect(silent.tenant).toContain("You can have another node lead instead (promote)");
+  expect(lost.tenant).toBe(silent.tenant);
+  expect(lost.tenant).not.toContain("host-");
+  expect(lost.operator).toContain("moorage host dead host-0");
+});

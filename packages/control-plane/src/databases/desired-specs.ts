@@ -1,0 +1,98 @@
+import type { Cluster } from "@moorage/contract/agent";
+import {
+  findHost,
+  findNodes,
+  type NodeRow,
+  type Share,
+  type UntimedSpec,
+  type HostsToWake,
+  setDesiredSpecs,
+} from "#fleet/index.ts";
+import { findOperation } from "#operations/index.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { notify } from "#platform/db/notifications.ts";
+import { findEngineVersion, findPlan } from "#regions/index.ts";
+import { assignArchiver } from "./archive/archiver-store.ts";
+import { clusterOf, isCluster, type OrdersOf } from "./clusters/cluster-spec.ts";
+import { withOwnVersion } from "./clusters/rolling/own-version.ts";
+import { type DatabaseRow, lockDatabase } from "./database-store.ts";
+import { type ArchiveSettings, nodeSpec, type ArchiveContext } from "./node-spec.ts";
+import { findArchiveContext } from "./timeline-store.ts";
+
+/** The database of an operation, locked, and everything that its nodes' specs are made from. */
+export async function loadDatabase(tx: Tx, operationId: number, archive: ArchiveSettings) {
+  const operation = await findOperation(tx, operationId);
+  const database = await lockDatabase(tx, operation.account_id, operation.entity_id);
+  const [plan, engine] = [await findPlan(tx, database.plan), await findEngineVersion(tx, database.engine_version)];
+  if (plan === undefined || engine === undefined)
+    throw new Error(`Database ${database.id} names a plan or engine that does not exist.`);
+  return { operation, database, plan, engine, archiveContext: await findArchiveContext(tx, database, archive) };
+}
+
+export type SpecContext = {
+  database: DatabaseRow;
+  zone: string;
+  archiveContext?: ArchiveContext | undefined;
+  /** Of a cluster: what its members may do once. What is not in it is taken back. */
+  orders?: OrdersOf;
+  /** Its cluster as a host told it, for members and a leader whose rows are lost. */
+  reportedCluster?: Cluster | undefined;
+  /** Of a cluster: these nodes take the size and image of the row. Otherwise each keeps its own. */
+  useRowVersion?: boolean;
+} & Pick<Awaited<ReturnType<typeof loadDatabase>>, "plan" | "engine">;
+
+export async function specsOf(tx: Tx, nodes: readonly NodeRow[], context: SpecContext): Promise<UntimedSpec[]> {
+  const { database, archiveContext, orders = {}, reportedCluster } = context;
+  const cluster =
+    isCluster(database) && archiveContext !== undefined
+      ? await clusterOf(tx, database, archiveContext.timeline.id, reportedCluster)
+      : undefined;
+  const archiver = cluster && archiveContext && (await assignArchiver(tx, archiveContext.timeline));
+  const specs: UntimedSpec[] = [];
+  for (const node of nodes) {
+    const host = await findHost(tx, node.host_id);
+    const tasks = unfinishedTasks(node);
+    const { makes = false, ...own } = orders[node.id] ?? {};
+    const asRow = nodeSpec(node, {
+      ...context,
+      nodeNetwork: host.node_network,
+      cluster: cluster && { ...cluster, ...own },
+      makes,
+      archiver,
+    });
+    const spec = cluster === undefined || context.useRowVersion === true ? asRow : withOwnVersion(asRow, node);
+    specs.push(tasks.length === 0 ? spec : { ...spec, tasks });
+  }
+  return specs;
+}
+
+/** Long work that somebody waits for goes on, whatever else is wanted meanwhile. */
+const unfinishedTasks = ({ desired_spec, observed_tasks }: NodeRow): NonNullable<UntimedSpec["tasks"]> =>
+  (desired_spec?.tasks ?? []).filter(
+    ({ id }) => !observed_tasks.some((task) => task.id === id && task.state !== "working"),
+  );
+
+/**
+ * Wants of all nodes of a database what its row says now. Undefined where a spec would do harm: an empty node in the
+ * place of a lost one, or one back from its tombstone.
+ */
+export async function setDesiredFromRow(
+  tx: Tx,
+  operationId: number,
+  phase: string,
+  context: SpecContext,
+  share?: Share,
+): Promise<HostsToWake | undefined> {
+  const nodes = await findNodes(tx, context.database.account_id, context.database.id);
+  if (!areThere(nodes)) return undefined;
+  return setDesiredSpecs(tx, operationId, phase, await specsOf(tx, nodes, context), share);
+}
+
+/** False: a host has lost a node, or is to remove it. */
+export const areThere = (nodes: readonly NodeRow[]): boolean =>
+  nodes.length > 0 && nodes.every(({ desired_spec, tombstoned }) => desired_spec !== null && !tombstoned);
+
+/** Only a hint: a host that misses it learns of the change with its next poll. */
+export const wakeHosts = async (db: Db, { hosts }: HostsToWake): Promise<void> => {
+  for (const id of hosts) await notify(db, "host", String(id));
+};

@@ -1,0 +1,59 @@
+import type { Clock } from "#platform/clock.ts";
+import type { Db, Tx } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { openChange } from "./change-database.ts";
+import { type DatabaseRow, lockDatabase, saveDatabase } from "./database-store.ts";
+import { nextWindow, windowAt } from "./maintenance-window.ts";
+import { pendingPatch } from "./patch-database.ts";
+
+export type PatchDeps = { db: Db; clock: Clock; changeDeadlineSeconds: number };
+
+/** So many begin with each sweep: most databases have the same window, and their hosts share disks. */
+const BATCH = 100;
+/** A patch that would end outside of the window does not begin. */
+const LEAST_SECONDS = 600;
+/** How long a database that is busy is left alone. */
+const AGAIN_SECONDS = 300;
+
+/** The steps at which the chore can die. */
+export const patchSteps = ["worker.patchInWindow"] as const;
+
+const after = (at: Date, seconds: number): Date => new Date(at.getTime() + seconds * 1000);
+
+/** Patches what is due inside its maintenance window, and never outside; what was missed waits for the next one. */
+export const createPatchJob = (deps: PatchDeps) => async (): Promise<void> => {
+  const { db, clock } = deps;
+  const due = await db
+    .selectFrom("databases")
+    .select(["account_id", "id"])
+    .where("patch_due_at", "<=", clock())
+    .where("deleted_at", "is", null)
+    .orderBy("patch_due_at")
+    .limit(BATCH)
+    .execute();
+  for (const { account_id, id } of due)
+    await transact(db, patchSteps[0], async (tx) => patchIfDue(deps, tx, await lockDatabase(tx, account_id, id)));
+};
+
+async function patchIfDue({ clock, changeDeadlineSeconds }: PatchDeps, tx: Tx, database: DatabaseRow): Promise<void> {
+  const now = clock();
+  if (database.deleted_at !== null || database.patch_due_at === null || database.patch_due_at > now) return;
+  const columns = await pendingPatch(tx, database);
+  const plan = (patch_due_at: Date | null): Promise<unknown> =>
+    saveDatabase(tx, database.account_id, database.id, { patch_due_at });
+  if (columns === undefined) return void (await plan(null));
+
+  const window = windowAt(database.updates, now);
+  const secondsLeft = window === undefined ? 0 : (window.end.getTime() - now.getTime()) / 1000;
+  if (secondsLeft < LEAST_SECONDS) return void (await plan(nextWindow(database.updates, now).start));
+  if (database.status !== "active") return void (await plan(after(now, AGAIN_SECONDS)));
+  await openChange(tx, database, {
+    kind: "patchDatabase",
+    columns,
+    username: null,
+    at: now,
+    deadlineSeconds: changeDeadlineSeconds,
+    atMostSeconds: secondsLeft,
+    detail: { window },
+  });
+}

@@ -1,0 +1,41 @@
+import { proxyLocalActivities } from "@temporalio/workflow";
+import { pollUntil } from "#fleet/workflows/wait-for-phase.ts";
+import type { WorkflowInput } from "#operations/workflow-id.ts";
+import type { BootstrapProgress, BootstrapActivities } from "../clusters/health/bootstrap-activities.ts";
+import type { Settlement } from "../settle.ts";
+
+const { advanceBootstrap, retryBootstrap, settleBootstrap } = proxyLocalActivities<BootstrapActivities>({
+  startToCloseTimeout: "5 seconds",
+});
+
+/**
+ * Forms the group of a cluster whose members are in none, for any operation of it: nobody may begin until all have said
+ * what they have, then the most advanced does, and the others join it.
+ */
+export async function bootstrapMembers(
+  input: WorkflowInput,
+): Promise<Exclude<BootstrapProgress, { next: "wait" }> | { next: "late" }> {
+  const progress = await pollUntil(input, async () => {
+    const step = await advanceBootstrap(input.operationId);
+    return step.next === "wait" ? undefined : step;
+  });
+  return progress ?? { next: "late" };
+}
+
+/** Why a group that is begun for the first time never will be. */
+export async function whyNotBootstrapped({ operationId }: WorkflowInput): Promise<string | undefined> {
+  const progress = await retryBootstrap(operationId);
+  return progress.next === "failed" ? settlementOf(progress).message : undefined;
+}
+
+/** degraded; when it has ended, the cluster's health says what the database is. */
+export async function bootstrapGroup(input: WorkflowInput): Promise<void> {
+  const progress = await bootstrapMembers(input);
+  return settleBootstrap(input.operationId, settlementOf(progress));
+}
+
+export function settlementOf(progress: Awaited<ReturnType<typeof bootstrapMembers>>): Settlement {
+  if (progress.next === "bootstrapped") return { done: true };
+  const why = progress.next === "failed" ? progress.why : "not all of them came together in time.";
+  return { done: false, message: `Its nodes could not be brought together: ${why}` };
+}

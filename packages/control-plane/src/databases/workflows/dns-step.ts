@@ -1,0 +1,23 @@
+import { ActivityFailure, isCancellation, proxyActivities } from "@temporalio/workflow";
+import type { WorkflowInput } from "#operations/workflow-id.ts";
+import type { DnsActivities } from "../dns-activities.ts";
+
+/** Even after the deadline one try is worth it: the name server is nearly always there. */
+const LEAST_MS = 10_000;
+
+/** Speaks to the name server, again and again until the operation's deadline. False: it was not reached by then. */
+export async function dnsStep({ operationId, deadlineAt }: WorkflowInput, step: keyof DnsActivities): Promise<boolean> {
+  const left = new Date(deadlineAt).getTime() - Date.now();
+  const activities = proxyActivities<DnsActivities>({
+    startToCloseTimeout: "10 seconds",
+    scheduleToCloseTimeout: Math.max(left, LEAST_MS),
+    retry: { initialInterval: "1 second", maximumInterval: "10 seconds" },
+  });
+  try {
+    await activities[step](operationId);
+    return true;
+  } catch (error) {
+    if (error instanceof ActivityFailure && !isCancellation(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,29 @@
+import type { DnsServer, RecordSet } from "./dns-server.ts";
+
+/** How long a resolver may remember an address: a change of it is seen everywhere after this. */
+const TTL_SECONDS = 30;
+const PATIENCE_MS = 5_000;
+
+export type PowerDnsSettings = { url: string; key: string; zone: string };
+
+/** PowerDNS by its HTTP API. One request changes all of its record sets in one transaction of the server's store. */
+export const createPowerDns = ({ url, key, zone }: PowerDnsSettings): DnsServer => ({
+  async setRecords(sets) {
+    const reply = await fetch(new URL(`/api/v1/servers/localhost/zones/${encodeURIComponent(`${zone}.`)}`, url), {
+      method: "PATCH",
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      body: JSON.stringify({ rrsets: sets.map(changeOf) }),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    const responseText = await reply.text();
+    if (!reply.ok) throw new Error(`The name server answered ${reply.status} for the zone ${zone}: ${responseText}`);
+  },
+});
+
+const changeOf = ({ name, type, addresses }: RecordSet): object => ({
+  name: `${name}.`,
+  type,
+  ttl: TTL_SECONDS,
+  changetype: addresses.length === 0 ? "DELETE" : "REPLACE",
+  records: addresses.map((content) => ({ content, disabled: false })),
+});

@@ -1,0 +1,169 @@
+import type { NodeSpec, NodeState } from "@moorage/contract/agent";
+import type { Db, Tx } from "#platform/db/database.ts";
+import type { DesiredNode } from "#platform/db/tables.ts";
+import { forTenants } from "./for-tenants.ts";
+import { lockHosts, raiseRevision, readInstallation } from "./host-store.ts";
+import { lockNodes, type NodeRow } from "./node-store.ts";
+import type { PhaseSpan } from "./phase-progress.ts";
+
+/** A spec without its place in time, which `want` gives it. */
+export type UntimedSpec = Omit<NodeSpec, "epoch" | "generation">;
+export type HostsToWake = { hosts: number[] };
+
+/** `upTo`: with the end of the phase so many percent of the operation are done. Without it the phase moves no progress. */
+export type Share = { upTo?: number };
+
+/**
+ * Writes what the nodes should be, all of a phase in one transaction, and names the operation that waits for it.
+ * Repeatable: a phase is written once, and a second call changes nothing.
+ */
+export async function setDesiredSpecs(
+  tx: Tx,
+  operationId: number,
+  phase: string,
+  specs: readonly UntimedSpec[],
+  { upTo }: Share = {},
+): Promise<HostsToWake> {
+  const before = await findPhases(tx, operationId);
+  if (before.some((known) => known.phase === phase)) return { hosts: [] };
+
+  const { epoch } = await readInstallation(tx);
+  const generations: DesiredNode[] = [];
+  const write = () =>
+    tx
+      .insertInto("desired_phases")
+      .values({
+        ...{ operation_id: operationId, phase, nodes: JSON.stringify(generations) },
+        percent_from: upTo === undefined ? null : Math.max(0, ...before.map(({ percent_to }) => percent_to ?? 0)),
+        percent_to: upTo ?? null,
+      })
+      .execute();
+  if (specs.length === 0) {
+    await write();
+    return { hosts: [] };
+  }
+  const found = await tx
+    .selectFrom("nodes")
+    .select("host_id")
+    .where(
+      "id",
+      "in",
+      specs.map(({ node }) => node),
+    )
+    .execute();
+  const hosts = await lockHosts(tx, [...new Set(found.map(({ host_id }) => host_id))]);
+  const nodes = await lockNodes(
+    tx,
+    specs.map(({ node }) => node),
+  );
+  const revisions = new Map<number, number>();
+  for (const host of hosts) revisions.set(host.id, await raiseRevision(tx, host.id));
+
+  for (const node of nodes) {
+    const spec = specs.find((candidate) => candidate.node === node.id) as UntimedSpec;
+    const timed: NodeSpec = { ...spec, epoch, generation: nextGeneration(node, epoch) };
+    // Those that another operation brought go on; it waits for them itself.
+    const tasks = spec.tasks
+      ?.map(({ id }) => id)
+      .filter((id) => !node.desired_spec?.tasks?.some((known) => known.id === id));
+    generations.push({ node: node.id, epoch, generation: timed.generation, ...(tasks === undefined ? {} : { tasks }) });
+    await tx
+      .updateTable("nodes")
+      .set({
+        desired_spec: JSON.stringify(timed),
+        desired_epoch: epoch,
+        desired_generation: timed.generation,
+        desired_revision: revisions.get(node.host_id) as number,
+        tombstoned: spec.tombstone !== undefined,
+        waiting_operation_id: operationId,
+      })
+      .where("id", "=", node.id)
+      .execute();
+  }
+  await write();
+  return { hosts: hosts.map(({ id }) => id) };
+}
+
+export const nextGeneration = (node: NodeRow, epoch: number): number =>
+  node.desired_epoch === epoch ? node.desired_generation + 1 : 1;
+
+export type Progress = { state: "pending" } | { state: "observed" } | { state: "failed"; message: string };
+
+/** Where the nodes of a phase are, from what their hosts last said. */
+export async function checkPhase(db: Db, operationId: number, phase: string): Promise<Progress> {
+  const row = await db
+    .selectFrom("desired_phases")
+    .select("nodes")
+    .where("operation_id", "=", operationId)
+    .where("phase", "=", phase)
+    .executeTakeFirstOrThrow();
+  const ids = row.nodes.map(({ node }) => node);
+  const nodes = ids.length === 0 ? [] : await db.selectFrom("nodes").selectAll().where("id", "in", ids).execute();
+  return progressOf(nodes, row.nodes);
+}
+
+/** What an operation has wanted in each of its phases. */
+export const findPhases = (db: Db | Tx, operationId: number): Promise<(PhaseSpan & { phase: string })[]> =>
+  db
+    .selectFrom("desired_phases")
+    .select(["phase", "nodes", "percent_from", "percent_to"])
+    .where("operation_id", "=", operationId)
+    .execute();
+
+/** From now on the operation hears what these nodes say, also before it wants something of them. */
+export const setWaitingOperation = (
+  tx: Tx,
+  operationId: number,
+  nodes: readonly Pick<NodeRow, "id">[],
+): Promise<unknown> =>
+  tx
+    .updateTable("nodes")
+    .set({ waiting_operation_id: operationId })
+    .where(
+      "id",
+      "in",
+      nodes.map(({ id }) => id),
+    )
+    .execute();
+
+export type ObservedNode = Pick<
+  NodeRow,
+  | "id"
+  | "tombstoned"
+  | "desired_spec"
+  | "observed_epoch"
+  | "observed_generation"
+  | "observed_state"
+  | "observed_message"
+  | "observed_tasks"
+>;
+
+/** A later generation than the one asked for counts too: what is wanted now includes what was wanted then. */
+export function progressOf(nodes: readonly ObservedNode[], desired: readonly DesiredNode[]): Progress {
+  const reached = nodes.filter((node) => {
+    const target = desired.find(({ node: id }) => id === node.id);
+    return (
+      target !== undefined &&
+      (node.observed_epoch > target.epoch ||
+        (node.observed_epoch === target.epoch && node.observed_generation >= target.generation))
+    );
+  });
+  const failed = reached.find(({ observed_state }) => observed_state === "failed" || observed_state === "unsupported");
+  if (failed !== undefined) return { state: "failed", message: forTenants(failed.observed_message) };
+  const done = reached.filter((node) => node.observed_state === desiredStateOf(node));
+  if (done.length < desired.length) return { state: "pending" };
+  return progressOfTasks(nodes, desired);
+}
+
+const desiredStateOf = ({ tombstoned, desired_spec }: ObservedNode): NodeState =>
+  tombstoned ? "gone" : desired_spec?.power === "off" ? "stopped" : "running";
+
+function progressOfTasks(nodes: readonly ObservedNode[], desired: readonly DesiredNode[]): Progress {
+  const taskIds = desired.flatMap(({ tasks }) => tasks ?? []);
+  const reports = nodes.flatMap(({ observed_tasks }) => observed_tasks).filter(({ id }) => taskIds.includes(id));
+  const failed = reports.find(({ state }) => state === "failed");
+  if (failed !== undefined) return { state: "failed", message: forTenants(failed.message) };
+  return taskIds.every((id) => reports.some((task) => task.id === id && task.state === "done"))
+    ? { state: "observed" }
+    : { state: "pending" };
+}

@@ -1,0 +1,73 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { z } from "zod";
+
+export const ImageFormat = z.enum(["raw", "gzip"]);
+export type ImageFormat = z.output<typeof ImageFormat>;
+
+/** What an address is good for, and nothing else: every part of it is signed. */
+export type Link = {
+  imageId: number;
+  format: ImageFormat;
+  /** Whose store is read first, if it is not the image server's own. */
+  region?: string | undefined;
+  /** In seconds since 1970. */
+  until: number;
+};
+
+export type ImageServerAddress = { url: string; key: string };
+
+const pathOf = (imageId: number): string => `/images/${imageId}`;
+
+/** The region comes last: it is the only part that could hold a line of its own. */
+const signatureOf = (key: string, { imageId, format, region = "", until }: Link): Buffer =>
+  createHmac("sha256", key)
+    .update(["moorage-image-server-1", pathOf(imageId), format, until, region].join("\n"))
+    .digest();
+
+export function signLink({ url, key }: ImageServerAddress, link: Link): string {
+  const query = new URLSearchParams({
+    format: link.format,
+    ...(link.region !== undefined && { region: link.region }),
+    until: String(link.until),
+    signature: signatureOf(key, link).toString("base64url"),
+  });
+  return `${url.replace(/\/+$/, "")}${pathOf(link.imageId)}?${query.toString()}`;
+}
+
+const WholeNumber = z
+  .string()
+  .regex(/^[1-9]\d{0,14}$/)
+  .transform(Number);
+const Query = z.strictObject({
+  format: ImageFormat,
+  region: z.string().optional(),
+  until: WholeNumber,
+  signature: z.string(),
+});
+
+export type Judged = { kind: "good"; link: Link } | { kind: "refused"; reason: string };
+
+const ASK_ANEW = "Ask for a new one with: moorage image link";
+
+/** Only of an address that was signed here is it said what is wrong with it. */
+export function judgeLink(key: string, id: string, query: unknown, now: Date): Judged {
+  const parsed = Query.safeParse(query);
+  const imageId = WholeNumber.safeParse(id);
+  if (!parsed.success || !imageId.success) return unsigned;
+  const { signature, ...rest } = parsed.data;
+  const link: Link = { imageId: imageId.data, ...rest };
+  const given = Buffer.from(signature, "base64url");
+  const own = signatureOf(key, link);
+  if (given.length !== own.length || !timingSafeEqual(given, own)) return unsigned;
+  if (now.getTime() >= link.until * 1000)
+    return {
+      kind: "refused",
+      reason: `This address ended at ${new Date(link.until * 1000).toISOString()}. ${ASK_ANEW}`,
+    };
+  return { kind: "good", link };
+}
+
+const unsigned: Judged = {
+  kind: "refused",
+  reason: `The signature does not fit this address: take it whole, as it was given. ${ASK_ANEW}`,
+};

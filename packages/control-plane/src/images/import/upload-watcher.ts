@@ -1,0 +1,93 @@
+import { sql } from "kysely";
+import type { Db } from "#platform/db/database.ts";
+import type { Log } from "#platform/log.ts";
+import { createPause } from "#platform/pause.ts";
+import { uploadKey } from "../object-names.ts";
+import type { ImageStore, ImageStores } from "../stores.ts";
+import { type BeginDeps, beginImport } from "./begin-import.ts";
+import { secondsToNextCheck } from "./check-interval.ts";
+
+export type UploadWatcherDeps = BeginDeps & { imageStores: ImageStores; log: Log };
+type Waiting = { id: number; region: string };
+
+const BATCH = 200;
+const AT_ONCE = 10;
+const POLL_MS = 1000;
+
+/** Asks the stores for the data of uploads that are due to be looked for. Any number of workers may do it. */
+export async function checkUploads(deps: UploadWatcherDeps): Promise<number> {
+  const due = await takeDue(deps);
+  const byStore = Map.groupBy(due, ({ region }) => deps.imageStores.of(region));
+  await Promise.all([...byStore].map(([store, waiting]) => checkStore(deps, store, waiting)));
+  return due.length;
+}
+
+/** The next look is set before this one: whoever dies in between costs the upload a minute at most. */
+async function takeDue({ db, clock }: UploadWatcherDeps): Promise<Waiting[]> {
+  const now = clock();
+  const due = await db
+    .selectFrom("images")
+    .select(["id", "region", "created_at"])
+    .where("next_check_at", "<=", now)
+    .where("deleted_at", "is", null)
+    .orderBy("next_check_at")
+    .limit(BATCH)
+    .execute();
+  if (due.length === 0) return [];
+  const next = due.map(({ created_at }) => {
+    const seconds = secondsToNextCheck((now.getTime() - created_at.getTime()) / 1000);
+    return new Date(now.getTime() + seconds * 1000);
+  });
+  const { rows } = await sql<Waiting>`
+    update images set next_check_at = due.next
+    from unnest(${due.map(({ id }) => id)}::bigint[], ${next}::timestamptz[]) as due (id, next)
+    where images.id = due.id and images.next_check_at <= ${now} returning images.id, images.region`.execute(db);
+  return rows;
+}
+
+/** Of a store that is away no further one is asked for in this round, and the other stores do not wait for it. */
+async function checkStore(deps: UploadWatcherDeps, store: ImageStore, waiting: readonly Waiting[]): Promise<void> {
+  const left = [...waiting];
+  const checkRest = async (): Promise<void> => {
+    for (let next = left.pop(); next !== undefined; next = left.pop())
+      if ((await store.head(uploadKey(next.id))) !== undefined) await beginImport(deps, next.id);
+  };
+  const giveUp = (error: unknown): void => {
+    left.length = 0;
+    deps.log.warn({ err: error, store: store.name }, "could not look for uploads; the next round does");
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, () => checkRest().catch(giveUp)));
+}
+
+/** The store may tell us that something has come. It only makes us look sooner: what it says is not relied on. */
+export async function checkSoon(db: Db, now: Date, imageIds: readonly number[]): Promise<void> {
+  await sql`update images set next_check_at = ${now}
+    where id = any(${imageIds}::bigint[]) and next_check_at > ${now} and deleted_at is null`.execute(db);
+}
+
+export type UploadWatcher = { hint: (imageIds: readonly number[]) => Promise<void>; close: () => Promise<void> };
+
+export function startUploadWatcher(deps: UploadWatcherDeps): UploadWatcher {
+  const { pause, wake } = createPause(POLL_MS);
+  let closed = false;
+  const loop = (async () => {
+    while (!closed) {
+      const checked = await checkUploads(deps).catch((error: unknown) => {
+        deps.log.warn({ err: error }, "could not look for uploads; the next round does");
+        return 0;
+      });
+      if (checked < BATCH) await pause();
+    }
+  })();
+  return {
+    async hint(imageIds) {
+      await checkSoon(deps.db, deps.clock(), imageIds);
+      wake();
+    },
+    async close() {
+      closed = true;
+      wake();
+      await loop;
+    },
+  };
+}

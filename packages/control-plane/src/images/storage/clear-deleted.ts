@@ -1,0 +1,66 @@
+import { step } from "@moorage/crash-points";
+import type { Clock } from "#platform/clock.ts";
+import type { Db } from "#platform/db/database.ts";
+import type { Log } from "#platform/log.ts";
+import type { ImageRow } from "../image-store.ts";
+import type { ImageStores } from "../stores.ts";
+import { dropUnexplained, findKept, type KeptImage } from "./explained.ts";
+
+export type StorageDeps = { db: Db; clock: Clock; imageStores: ImageStores; log: Log };
+
+export const clearSteps = ["worker.clearImage"] as const;
+
+const BATCH = 50;
+const AGAIN_MS = 30_000;
+/** An upload that began while its address was good may end so much later. */
+const LAST_UPLOAD_MS = 6 * 3_600_000;
+
+/** Takes the objects of deleted images out of every store. Repeatable at any point; a store that is away is asked again. */
+export const createClearImagesJob = (deps: StorageDeps) => async (): Promise<void> => {
+  const { db, clock, log } = deps;
+  for (const { id, upload_until } of await dueToClear(db, clock())) {
+    const [image] = await findKept(db, { ids: [id] });
+    if (image === undefined) continue;
+    try {
+      await step(clearSteps[0], () => clear(deps, image, upload_until));
+    } catch (error) {
+      log.warn({ err: error, image: id }, "could not clear an image; trying again");
+      await setNext(db, id, new Date(clock().getTime() + AGAIN_MS));
+    }
+  }
+};
+
+async function clear(
+  { db, clock, imageStores }: StorageDeps,
+  image: KeptImage,
+  uploadUntil: Date | null,
+): Promise<void> {
+  for (const store of imageStores.all) await dropUnexplained(store, image);
+  const now = clock();
+  const next = nextClearing({ open: image.open, upload_until: uploadUntil }, now);
+  if (next !== undefined) return setNext(db, image.id, next);
+  await db.deleteFrom("image_copies").where("image_id", "=", image.id).execute();
+  await db.updateTable("images").set({ cleared_at: now }).where("id", "=", image.id).execute();
+}
+
+/** Undefined: nothing can come any more. A try that is under way ends soon; an address to upload to lives on. */
+export function nextClearing(image: { open: boolean; upload_until: Date | null }, now: Date): Date | undefined {
+  if (image.open) return new Date(now.getTime() + AGAIN_MS);
+  const last = image.upload_until === null ? 0 : image.upload_until.getTime() + LAST_UPLOAD_MS;
+  return last > now.getTime() ? new Date(last) : undefined;
+}
+
+const dueToClear = (db: Db, now: Date): Promise<Pick<ImageRow, "id" | "upload_until">[]> =>
+  db
+    .selectFrom("images")
+    .select(["id", "upload_until"])
+    .where("deleted_at", "is not", null)
+    .where("cleared_at", "is", null)
+    .where(({ fn }) => fn.coalesce("clear_at", "deleted_at"), "<=", now)
+    .orderBy(({ fn }) => fn.coalesce("clear_at", "deleted_at"))
+    .limit(BATCH)
+    .execute();
+
+const setNext = async (db: Db, id: number, clear_at: Date): Promise<void> => {
+  await db.updateTable("images").set({ clear_at }).where("id", "=", id).execute();
+};

@@ -1,0 +1,160 @@
+import { step } from "@moorage/crash-points";
+import { sql } from "kysely";
+import { createPause } from "#platform/pause.ts";
+import type { ImageStore } from "../stores.ts";
+import type { StorageDeps } from "./clear-deleted.ts";
+import { type Content, copyContent } from "./copy-content.ts";
+import { dropUnexplained, findKept } from "./explained.ts";
+
+export const copySteps = ["worker.copyImage"] as const;
+
+const POLL_MS = 5000;
+/** While one is copied it is nobody else's; whoever copies it says so again before that is over. */
+const HELD_MS = 120_000;
+const HOLD_MS = 10_000;
+const AGAIN_MS = 60_000;
+
+type Due = Content & { region: string; store: string };
+
+/** Copies one image that a store lacks. False: there was none to copy. */
+export async function copyNext(deps: StorageDeps, closing?: AbortSignal): Promise<boolean> {
+  const due = await takeDue(deps);
+  if (due === undefined) return false;
+  const stop = new AbortController();
+  const holding = setInterval(() => {
+    hold(deps, due).then(
+      (held) => held || stop.abort(new Error("The image was deleted.")),
+      () => {},
+    );
+  }, HOLD_MS);
+  try {
+    const signal = AbortSignal.any([stop.signal, ...(closing === undefined ? [] : [closing])]);
+    await step(copySteps[0], () => copy(deps, due, signal));
+  } catch (error) {
+    if (!stop.signal.aborted)
+      deps.log.warn({ err: error, image: due.id, store: due.store }, "could not copy an image; trying again");
+    await setNext(deps, due, AGAIN_MS);
+    await dropIfDeleted(deps, due);
+  } finally {
+    clearInterval(holding);
+  }
+  return true;
+}
+
+/** From whichever store has it whole. */
+async function copy(deps: StorageDeps, due: Due, signal: AbortSignal): Promise<void> {
+  const target = storeOf(deps, due.store);
+  const sources = await sourcesOf(deps, due);
+  let fault: unknown = new Error("No store that we know has it.");
+  for (const source of sources) {
+    const copied = await copyContent(source, target, due, signal).then(
+      () => true,
+      (error: unknown) => {
+        fault = error;
+        return false;
+      },
+    );
+    if (!copied) continue;
+    await markCopied(deps, due);
+    return dropIfDeleted(deps, due);
+  }
+  throw fault;
+}
+
+/** It may have been deleted, and cleared, while it was copied. */
+async function dropIfDeleted(deps: StorageDeps, due: Due): Promise<void> {
+  const [image] = await findKept(deps.db, { ids: [due.id] });
+  if (image !== undefined && image.deleted_at !== null) await dropUnexplained(storeOf(deps, due.store), image);
+}
+
+async function takeDue({ db, clock, imageStores }: StorageDeps): Promise<Due | undefined> {
+  const now = clock();
+  const names = imageStores.all.map(({ name }) => name);
+  const { rows } = await sql<Due>`
+    update image_copies c set next_try_at = ${new Date(now.getTime() + HELD_MS)} from images i
+    where i.id = c.image_id and (c.image_id, c.store) = (
+      select c.image_id, c.store from image_copies c join images i on i.id = c.image_id
+      where c.status = 'pending' and c.next_try_at <= ${now} and c.store = any(${names}::text[])
+        and i.status = 'available' and i.deleted_at is null
+      order by c.next_try_at limit 1 for update of c skip locked)
+    returning i.id, i.content, i.manifest_sha256, i.region, c.store`.execute(db);
+  return rows[0];
+}
+
+async function hold({ db, clock }: StorageDeps, due: Due): Promise<boolean> {
+  const { rows } = await sql`
+    update image_copies c set next_try_at = ${new Date(clock().getTime() + HELD_MS)} from images i
+    where c.image_id = ${due.id} and c.store = ${due.store} and c.status = 'pending'
+      and i.id = c.image_id and i.deleted_at is null returning c.store`.execute(db);
+  return rows.length > 0;
+}
+
+async function sourcesOf({ db, imageStores }: StorageDeps, due: Due): Promise<ImageStore[]> {
+  const whole = await db
+    .selectFrom("image_copies")
+    .select("store")
+    .where("image_id", "=", due.id)
+    .where("status", "=", "available")
+    .execute();
+  const names = whole.map(({ store }) => store);
+  const home = imageStores.of(due.region);
+  const others = imageStores.all.filter((store) => store !== home);
+  return [home, ...others].filter(({ name }) => names.includes(name));
+}
+
+const markCopied = ({ db, clock }: StorageDeps, due: Due): Promise<unknown> =>
+  db
+    .updateTable("image_copies")
+    .set({ status: "available", updated_at: clock() })
+    .where("image_id", "=", due.id)
+    .where("store", "=", due.store)
+    .execute();
+
+const setNext = ({ db, clock }: StorageDeps, due: Due, ms: number): Promise<unknown> =>
+  db
+    .updateTable("image_copies")
+    .set({ next_try_at: new Date(clock().getTime() + ms) })
+    .where("image_id", "=", due.id)
+    .where("store", "=", due.store)
+    .where("status", "=", "pending")
+    .execute();
+
+function storeOf({ imageStores }: StorageDeps, name: string): ImageStore {
+  const store = imageStores.all.find((each) => each.name === name);
+  if (store === undefined) throw new Error(`There is no image store ${name}.`);
+  return store;
+}
+
+/** For images that were there before a store was. */
+export const addMissingCopies = async ({ db, clock, imageStores }: StorageDeps): Promise<void> => {
+  for (const { name } of imageStores.all)
+    await sql`
+      insert into image_copies (image_id, store, status, next_try_at, updated_at)
+      select id, ${name}, 'pending', ${clock()}, ${clock()} from images
+      where status = 'available' and deleted_at is null
+        and not exists (select from image_copies c where c.image_id = images.id and c.store = ${name})
+      on conflict do nothing`.execute(db);
+};
+
+/** A loop of its own: an image is copied for minutes, and no chore waits for that. */
+export function startCopying(deps: StorageDeps): { close(): Promise<void> } {
+  const { pause, wake } = createPause(POLL_MS);
+  const closing = new AbortController();
+  const loop = (async () => {
+    await addMissingCopies(deps).catch((error: unknown) => deps.log.warn({ err: error }, "could not look for copies"));
+    while (!closing.signal.aborted) {
+      const copied = await copyNext(deps, closing.signal).catch((error: unknown) => {
+        deps.log.warn({ err: error }, "could not look for images to copy");
+        return false;
+      });
+      if (!copied) await pause();
+    }
+  })();
+  return {
+    async close() {
+      closing.abort(new Error("The worker is closing."));
+      wake();
+      await loop;
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { step } from "@moorage/crash-points";
+import { sql } from "kysely";
+import type { StoredObject } from "#platform/objects.ts";
+import { ownerOfKey } from "../object-names.ts";
+import type { ImageStore } from "../stores.ts";
+import type { StorageDeps } from "./clear-deleted.ts";
+import { findKept, isExplained } from "./explained.ts";
+
+export const sweepSteps = ["worker.sweepImages"] as const;
+
+const DAY_MS = 86_400_000;
+const AGAIN_MS = 600_000;
+/** Rows are never deleted. Where one is missing our database was set back, and somebody may want to undo that. */
+const UNKNOWN_MS = 7 * DAY_MS;
+
+/** Once a day compares everything in a store with the rows: uploads that came again, and what dead workers left. */
+export const createSweepImagesJob = (deps: StorageDeps) => async (): Promise<void> => {
+  for (const store of deps.imageStores.all) {
+    if (!(await claimSweep(deps, store.name))) continue;
+    try {
+      await step(sweepSteps[0], () => sweepStore(deps, store));
+      await setSwept(deps, store.name, deps.clock());
+    } catch (error) {
+      deps.log.warn({ err: error, store: store.name }, "could not sweep a store of images; trying again");
+    }
+  }
+};
+
+export async function sweepStore(deps: StorageDeps, store: ImageStore): Promise<void> {
+  for (const prefix of ["uploads/", "images/"])
+    for await (const page of store.list(prefix)) await store.deleteMany(await orphansOf(deps, page));
+}
+
+/** The rows are read after the objects were listed: what is begun meanwhile is not among them. */
+async function orphansOf({ db, clock }: StorageDeps, page: readonly StoredObject[]): Promise<string[]> {
+  const owned = page.flatMap(({ key, at }) => {
+    const owner = ownerOfKey(key);
+    return owner === undefined ? [] : [{ key, at, ...owner }];
+  });
+  const ids = [...new Set(owned.map(({ imageId }) => imageId))];
+  const images = new Map((await findKept(db, { ids })).map((image) => [image.id, image]));
+  const known = clock().getTime() - UNKNOWN_MS;
+  return owned
+    .filter(({ imageId, content, at }) => {
+      const image = images.get(imageId);
+      return image === undefined ? at.getTime() < known : !isExplained(image, content);
+    })
+    .map(({ key }) => key);
+}
+
+/** Of all workers one, and for a while: if it dies, or the store is away, the turn is another's. */
+async function claimSweep({ db, clock }: StorageDeps, store: string): Promise<boolean> {
+  const dayAgo = clock().getTime() - DAY_MS;
+  const { rows } = await sql`
+    insert into image_sweeps (store, swept_at) values (${store}, ${new Date(dayAgo + AGAIN_MS)})
+    on conflict (store) do update set swept_at = excluded.swept_at
+      where image_sweeps.swept_at <= ${new Date(dayAgo)} returning store`.execute(db);
+  return rows.length > 0;
+}
+
+const setSwept = ({ db }: StorageDeps, store: string, swept_at: Date): Promise<unknown> =>
+  db.updateTable("image_sweeps").set({ swept_at }).where("store", "=", store).execute();

@@ -1,0 +1,91 @@
+import { balanceOf } from "#billing/index.ts";
+import type { Tx } from "#platform/db/database.ts";
+import { transact } from "#platform/db/transact.ts";
+import { endAutopay } from "./autopay.ts";
+import { LEAST_CHARGE_MICROS } from "./charge.ts";
+import { findPending, listDue, lockAccount } from "./charge-store.ts";
+import type { ChargeDeps } from "./deps.ts";
+import { findDefaultMethod, listToForget } from "./method-store.ts";
+import { openCharge } from "./open-charge.ts";
+import { pursueCharge } from "./pursue-charge.ts";
+import { forget } from "./remove-method.ts";
+
+const BATCH = 200;
+const AT_ONCE = 10;
+/** Another payment is being made: by then it is settled. */
+const LATER_MS = 60_000;
+
+/** Opens what is due by itself, asks for outcomes that are not known, and has cards forgotten. Level-triggered. */
+export const createChargeJob = (deps: ChargeDeps) => async (): Promise<void> => {
+  if (deps.provider === undefined) return;
+  const now = deps.clock();
+  for (const accountId of await listAutopayDue(deps, now))
+    await openAutopay(deps, accountId, now).catch(toLog(deps, { account: accountId }));
+  await inGroups(await listDue(deps.db, now, BATCH), ({ id }) =>
+    pursueCharge(deps, id, { ifDue: true }).then((outcome) => outcome !== "unknown", toLog(deps, { charge: id })),
+  );
+  await inGroups(await listToForget(deps.db, BATCH), (method) =>
+    forget(deps, method).then(() => true, toLog(deps, { method: method.id })),
+  );
+};
+
+/** One that fails holds up no other. */
+const toLog =
+  ({ log }: ChargeDeps, about: object) =>
+  (error: unknown): false => {
+    log.warn({ ...about, err: error }, "something about a charge did not work; it is tried again");
+    return false;
+  };
+
+/** A provider that does nothing for a whole group is down: the others wait for the next round. */
+async function inGroups<T>(items: readonly T[], work: (item: T) => Promise<boolean>): Promise<void> {
+  for (let at = 0; at < items.length; at += AT_ONCE) {
+    const done = await Promise.all(items.slice(at, at + AT_ONCE).map(work));
+    if (!done.includes(true)) return;
+  }
+}
+
+const listAutopayDue = async ({ db }: ChargeDeps, now: Date): Promise<number[]> =>
+  (
+    await db
+      .selectFrom("autopay")
+      .select("account_id")
+      .where("due_at", "<=", now)
+      .orderBy("due_at")
+      .limit(BATCH)
+      .execute()
+  ).map(({ account_id }) => account_id);
+
+/** Its charge is due at once: the same round pursues it. */
+const openAutopay = ({ db }: ChargeDeps, accountId: number, at: Date): Promise<void> =>
+  transact(db, "charge.autopay", async (tx) => {
+    const account = await lockAccount(tx, accountId);
+    if (!(await isStillDue(tx, accountId, at))) return;
+    const owed = await balanceOf(tx, accountId);
+    if (owed <= 0) return endAutopay(tx, account);
+    // Charged together with the next invoice.
+    if (owed < LEAST_CHARGE_MICROS) return planAutopay(tx, accountId, null);
+    const method = await findDefaultMethod(tx, accountId);
+    if (method === undefined) return planAutopay(tx, accountId, null);
+    if ((await findPending(tx, accountId)) !== undefined)
+      return planAutopay(tx, accountId, new Date(at.getTime() + LATER_MS));
+    const charge = await openCharge(tx, {
+      ...{ accountId, purpose: "invoice", methodId: method.id, username: null, at },
+      amountMicros: owed,
+    });
+    await tx.updateTable("charges").set({ due_at: at }).where("id", "=", charge.id).execute();
+    await planAutopay(tx, accountId, null);
+  });
+
+const isStillDue = async (tx: Tx, accountId: number, at: Date): Promise<boolean> =>
+  (await tx
+    .selectFrom("autopay")
+    .select("account_id")
+    .where("account_id", "=", accountId)
+    .where("due_at", "<=", at)
+    .forUpdate()
+    .executeTakeFirst()) !== undefined;
+
+async function planAutopay(tx: Tx, accountId: number, due_at: Date | null): Promise<void> {
+  await tx.updateTable("autopay").set({ due_at }).where("account_id", "=", accountId).execute();
+}

@@ -1,0 +1,98 @@
+import { othersThan, promotedByTenant, receiptsOf, untilHealthy } from "../../kit/cluster.ts";
+import { bothWays, CONTROL_PLANE, cut } from "../../kit/cluster-cuts.ts";
+import { seconds, timeToRecover } from "../../kit/cluster-gaps.ts";
+import { without, type Writers, writesAt } from "../../kit/cluster-writers.ts";
+import { hostNumbers } from "../../kit/host.ts";
+import { tenant } from "../../kit/tenant.ts";
+import { until } from "../../kit/until.ts";
+import { powerCut } from "../outages.ts";
+import { type Run, trial } from "../trial.ts";
+import { callDead } from "./call-dead.ts";
+import { requireAmong, requireReportedLoss } from "./lost-with-primary.ts";
+import { removeStandingCluster, standingCluster } from "./standing-cluster.ts";
+import { countsOf, requireNoLoss, type Seen, underLoad, untilNewPrimary } from "./under-load.ts";
+
+/** A leader that lost its followers takes no writes through its gate any more; a try of a writer takes a second by itself. */
+const CLOSED_WITHIN_MS = 4000;
+
+/** Nobody is promoted by itself in place of an asynchronous leader that is silent: a person says so, and is told the loss. */
+export async function forcedPromotion(run: Run): Promise<void> {
+  await trial(run, "asynchronous leader cut off from all but clients: its tenant has another promoted", cutOff);
+  if (hostNumbers().length < 4)
+    console.log("left out, because it needs a stack of four hosts: asynchronous leader whose host is called dead");
+  else await trial(run, "asynchronous leader whose host is called dead: another leads, on three hosts again", dead);
+  await removeStandingCluster("asynch");
+}
+
+async function cutOff(): Promise<string> {
+  const alice = tenant();
+  const cluster = await standingCluster(alice, "asynch");
+  const { primary: old, members } = cluster;
+  const parties = [CONTROL_PLANE, ...othersThan(old, members).map(({ host }) => host)];
+  // Not probed: what is written to a server behind its gate is no client's.
+  const seen = await underLoad(
+    cluster,
+    async (writers, load) => {
+      const { at, next, promotedAt } = await promoteUnderCut(writers);
+      const onlyAtOld = await until("the old leader is back, and tells what it has", 60, async () =>
+        without(await writesAt(old, load), await writesAt(next, load)),
+      );
+      const healed = await untilHealthy(alice, cluster.id, 240);
+      return { at, next, promotedAt, onlyAtOld, healed };
+
+      async function promoteUnderCut(clients: Writers) {
+        await using link = await cut(
+          parties.flatMap((party) => bothWays(old.host, party)),
+          hostNumbers(),
+        );
+        await promotedByTenant(alice, cluster.id, old);
+        const requestedAt = Date.now();
+        return { at: link.at, promotedAt: requestedAt, next: await untilNewPrimary(old, cluster, clients) };
+      }
+    },
+    { probed: false },
+  );
+  const { at, next, promotedAt, onlyAtOld, healed } = seen.result;
+  requireClosed(seen, at, promotedAt);
+  const lost = without(seen.acknowledged, await writesAt(healed.primary, seen.run));
+  await requireNoLoss(healed, { ...seen, acknowledged: without(seen.acknowledged, lost) });
+  requireAmong(onlyAtOld, lost);
+  await requireReportedLoss(alice, cluster.id, {
+    at,
+    from: old.ordinal,
+    to: next.ordinal,
+    transactions: onlyAtOld.length,
+  });
+  return `${seconds(timeToRecover(seen.times, promotedAt))} from the word to the next write; ${countsOf(seen, lost.length)}; ${onlyAtOld.length} transactions only at the old leader, as the receipt says`;
+}
+
+/** Clients reached its gate all the time. */
+function requireClosed({ times }: Seen<unknown>, cutAt: number, promotedAt: number): void {
+  const late = times.filter((at) => at > cutAt + CLOSED_WITHIN_MS && at < promotedAt);
+  if (late.length > 0) throw new Error(`${late.length} writes were accepted while the leader was cut off`);
+}
+
+/** For ever: this stack has one host less from then on. */
+async function dead(): Promise<string> {
+  const alice = tenant();
+  const cluster = await standingCluster(alice, "asynch");
+  const { primary: old } = cluster;
+  const seen = await underLoad(cluster, async (writers) => {
+    await powerCut(old.host);
+    await callDead([old.host]);
+    const calledAt = Date.now();
+    await untilNewPrimary(old, cluster, writers);
+    const healed = await until("it is three again, elsewhere", 300, async () => {
+      const healthy = await untilHealthy(alice, cluster.id, 60);
+      return healthy.members.every(({ host }) => host !== old.host) && healthy;
+    });
+    return { calledAt, healed, healedMs: Date.now() - calledAt };
+  });
+  const { calledAt, healed, healedMs } = seen.result;
+  const lost = without(seen.acknowledged, await writesAt(healed.primary, seen.run));
+  await requireNoLoss(healed, { ...seen, acknowledged: without(seen.acknowledged, lost) });
+  const [newest] = await receiptsOf(alice, cluster.id);
+  if (newest?.planned !== false || newest.transactions_lost !== null)
+    throw new Error(`what a dead host had is not known, and the receipt is ${JSON.stringify(newest)}`);
+  return `${seconds(timeToRecover(seen.times, calledAt))} from the word to the next write, three again after ${seconds(healedMs)}; ${countsOf(seen, lost.length)}`;
+}

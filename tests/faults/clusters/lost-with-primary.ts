@@ -1,0 +1,42 @@
+import { untilReceipt } from "../../kit/cluster.ts";
+import { without, type Write } from "../../kit/cluster-writers.ts";
+import { query } from "../../kit/records.ts";
+import { storedObjects } from "../../kit/stored-objects.ts";
+import type { Tenant } from "../../kit/tenant.ts";
+
+/**
+ * What only the old leader has was read from its tables. Each row is a transaction of its own, so there must be as many as
+ * the receipt tells. The acknowledged writes that were lost are among them; others of them were committed there, and
+ * their writers, cut off, were never told.
+ */
+export function requireAmong(onlyAtOld: readonly Write[], lost: readonly Write[]): void {
+  const elsewhere = without(lost, onlyAtOld);
+  if (elsewhere.length > 0)
+    throw new Error(`${elsewhere.length} of ${lost.length} lost writes were not at the old leader either`);
+}
+
+type Loss = { at: number; from: number; to: number; transactions: number };
+
+/** In the receipt, and, if there is any, as text in the object store. */
+export async function requireReportedLoss(
+  alice: Tenant,
+  id: number,
+  { at, from, to, transactions }: Loss,
+): Promise<void> {
+  const receipt = await untilReceipt(alice, id, at);
+  const { planned, from_node, to_node, transactions_lost } = receipt;
+  if (planned || from_node !== from || to_node !== to || transactions_lost !== transactions)
+    throw new Error(
+      `node ${to} leads after node ${from}, which had ${transactions} transactions alone, and the receipt is ${JSON.stringify(receipt)}`,
+    );
+  const lostTransactions = await query<{ name: string; transactions: number }>(
+    "select name, transactions from lost_transactions where database_id = $1 and saved_at >= $2",
+    [id, new Date(at)],
+  );
+  const saved = lostTransactions.map((row) => row.transactions);
+  if (saved.join() !== (transactions === 0 ? "" : String(transactions)))
+    throw new Error(`${transactions} transactions were lost, and the tails have [${saved.join()}]`);
+  const objects = await storedObjects();
+  const missing = lostTransactions.filter(({ name }) => !objects.some((each) => each.endsWith(`/${name}`)));
+  if (missing.length > 0) throw new Error(`no object ${missing.map(({ name }) => name).join()} in the store`);
+}

@@ -1,0 +1,31 @@
+/** Runs in a client's namespace: reads through each gate all the time, and prints which server answered when. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RowDataPacket } from "mysql2/promise";
+import { openByAddress } from "./open-by-address.ts";
+
+const EVERY_MS = 100;
+const PATIENCE_MS = 5000;
+
+const input = process.argv[2] as string;
+const { proxies, proxyPort } = JSON.parse(input) as { proxies: string[]; proxyPort: number };
+
+async function read(proxy: string): Promise<never> {
+  for (;;) {
+    const connection = await openByAddress(input, proxy, proxyPort).catch(() => undefined);
+    try {
+      while (connection !== undefined) {
+        const [rows] = await connection.query<RowDataPacket[]>({
+          ...{ sql: "select @@server_uuid as server, connection_id() as session", timeout: PATIENCE_MS },
+        });
+        console.log(JSON.stringify({ proxy, at: Date.now(), ...rows[0] }));
+        await sleep(EVERY_MS);
+      }
+    } catch {
+      // Seen by the answers that are missing.
+    }
+    connection?.destroy();
+    await sleep(EVERY_MS);
+  }
+}
+
+await Promise.all(proxies.map(read));
