@@ -1,6 +1,4 @@
-/**
- * Who may import whom. The tables are the law; a folder that has no row is a fault, so that a new one is thought about.
- */
+/** The allowed imports. A folder without a row fails the test, so that somebody decides about a new one. */
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { parseSync, Visitor } from "oxc-parser";
@@ -42,17 +40,17 @@ const capabilities: Record<string, readonly string[]> = {
     ...["account", "metering", "billing", "payments", "inventory", "notifications", "images", "image-server"],
   ],
 };
-/** Folders that put capabilities together and are no capability: each process loads only the files that it runs. */
+/** Folders that combine capabilities and are none themselves: each process loads only the files that it runs. */
 const assembly = ["", "bin", "testing"];
-/** What workflows of other capabilities load. An index would bring I/O into Temporal's sandbox. */
+/** Files that workflows of other capabilities load. An index would bring I/O into Temporal's sandbox. */
 const forWorkflows = ["fleet/workflows/wait-for-phase.ts", "operations/workflow-id.ts"];
 
-/** Packages outside of this table may use whatever their package.json lists. */
+/** Packages that are not in this table may use whatever their package.json lists. */
 const packages: Record<string, readonly string[]> = {
   "packages/contract/": ["zod", "ipaddr.js"],
   "packages/crash-points/": ["node:"],
   "packages/disk-image/": ["node:", "zod"],
-  // The first row that fits is taken.
+  // The first matching row applies.
   [`${agent}testing/`]: [
     ...["@moorage/contract/agent", "node:", ...dependenciesOf("packages/agent")],
     ...["@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner"],
@@ -143,11 +141,11 @@ function isForeignReaderOfEnvironment(path: string): boolean {
   return path.startsWith(controlPlane) || path.startsWith(agent);
 }
 
-/** A workflow is pure only if everything that it loads, through whatever files, is. */
+/** A workflow is pure only if everything that it loads, directly or indirectly, is pure. */
 function faultsOfWorkflows(parsed: Map<string, Source>): string[] {
   const found: string[] = [];
   const reached = new Set([...parsed.keys()].filter((path) => path.includes("/workflows/") && !isTest(path)));
-  // A set gives out what is added to it during the walk.
+  // The iteration includes elements that are added to the set meanwhile.
   for (const path of reached) {
     for (const { from, typeOnly } of parsed.get(path)?.imports ?? []) {
       const target = resolve(path, from);
@@ -179,7 +177,7 @@ const sourcesOnDisk = (): Sources =>
     globSync("packages/*/src/**/*.ts", { cwd: root }).map((path) => [path, readFileSync(join(root, path), "utf8")]),
   );
 
-test("every import keeps to the tables", () => {
+test("every import is allowed by the tables", () => {
   const sources = sourcesOnDisk();
   expect(Object.keys(sources).length).toBeGreaterThan(0);
   expect(faults(sources)).toEqual([]);
@@ -199,11 +197,11 @@ test.each([
   ["databases/a.ts", 'import { f } from "../../../agent/src/config.ts"', "leaves its package"],
   ["../../contract/src/a.ts", 'import { f } from "fastify"', "is not for this package"],
   ["../../agent/src/a.ts", 'import { f } from "@moorage/contract"', "is not for this package"],
-])("a break is found: %s with %s", (path, text, reason) => {
+])("a violation is found: %s with %s", (path, text, reason) => {
   expect(faults({ [normalize(controlPlane + path)]: text })).toEqual([expect.stringContaining(reason)]);
 });
 
-test("what a workflow reaches through other files counts, and a type does not", () => {
+test("a workflow's indirect imports count, and type imports do not", () => {
   const found = faults({
     [`${controlPlane}databases/workflows/a.ts`]:
       'import { rule } from "../rule.ts"; import type { A } from "../activities.ts"; import { sleep } from "@temporalio/workflow"',

@@ -12,7 +12,7 @@ const durations: Durations = {
 };
 const named = Object.keys(durations);
 
-test("every file is run once, the longest of both kinds first", () => {
+test("every file runs once, the longest of each kind first", () => {
   const ordered = interleave(named.toReversed(), durations);
 
   expect(ordered.toSorted()).toEqual(named.toSorted());
@@ -20,7 +20,7 @@ test("every file is run once, the longest of both kinds first", () => {
   expect(ordered.at(-1)).toBe("packages/control-plane/src/short");
 });
 
-test("a file that was never measured comes between those that take long and those that take less than most", () => {
+test("a file without a measurement is ordered between the slow and the fast files", () => {
   const ordered = interleave([...named, "packages/control-plane/src/new"], durations);
 
   const at = (name: string): number => ordered.indexOf(`packages/control-plane/src/${name}`);
@@ -40,7 +40,7 @@ test("every file is in one shard, the same on every machine", () => {
   );
 });
 
-test("no shard takes longer than another by more than the longest file of the suite", () => {
+test("two shards differ by at most the duration of the longest file", () => {
   const files = Array.from({ length: 60 }, (_, n) => `packages/${n % 3 === 0 ? "agent" : "cli"}/${n}`);
   const seconds = Object.fromEntries(files.map((path, n) => [path, ((n * 37) % 53) + 1]));
 

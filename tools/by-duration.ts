@@ -4,7 +4,7 @@ import { type Durations, measuredDurations } from "./test-durations.ts";
 
 type Timed = { path: string; seconds: number };
 
-/** A file that was never measured counts as much as most files do. */
+/** A file without a measurement counts as the median. */
 function timed(paths: readonly string[], durations: Durations): Timed[] {
   const known = Object.values(durations).toSorted((one, other) => one - other);
   const usual = known[Math.floor(known.length / 2)] ?? 1;
@@ -13,12 +13,12 @@ function timed(paths: readonly string[], durations: Durations): Timed[] {
     .toSorted((one, other) => other.seconds - one.seconds || (one.path < other.path ? -1 : 1));
 }
 
-/** Tests of the agent wait for servers, the others compute: a run is shortest when both kinds go on at any time. */
+/** The agent's tests wait for servers, the others compute: a run is shortest when both kinds are always running. */
 const kindsOf = (paths: readonly string[]): string[][] => [
   ...Map.groupBy(paths.toSorted(), (path) => path.startsWith("packages/agent/")).values(),
 ];
 
-/** The order in which to begin files: of each kind the longest first, and both kinds from the beginning to the end. */
+/** The order in which files start: the longest of each kind first, with both kinds mixed from start to end. */
 export function interleave(paths: readonly string[], durations: Durations): string[] {
   return kindsOf(paths)
     .flatMap((kind) => shareOfKindBefore(timed(kind, durations)))
@@ -35,7 +35,7 @@ function shareOfKindBefore(files: readonly Timed[]): { path: string; before: num
   });
 }
 
-/** Every file is in one of the shards, and all shards take about as long: each file goes to the one that has least. */
+/** Divides the files into shards of similar total duration: each file goes to the shard with the least so far. */
 export function shardsOf(paths: readonly string[], count: number, durations: Durations): string[][] {
   const shards = Array.from({ length: count }, () => ({ paths: [] as string[], seconds: 0 }));
   for (const kind of kindsOf(paths))

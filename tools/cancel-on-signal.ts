@@ -1,8 +1,8 @@
 import type { Reporter, Vitest } from "vitest/node";
 
 /**
- * A run that is ended by SIGTERM leaves hosts, servers and namespaces behind unless the hooks of its tests get their
- * turn: what runs comes to its end, the rest is left out.
+ * Lets the hooks of running tests finish on SIGTERM and skips the remaining tests. Otherwise hosts, servers and
+ * namespaces would be left behind.
  */
 export const cancelOnSignal = (): Reporter => ({
   onInit(vitest: Vitest) {

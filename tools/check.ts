@@ -1,4 +1,4 @@
-/** Everything that can be said of the code without running it. */
+/** All static checks of the code. */
 import { spawn } from "node:child_process";
 import { delimiter, join } from "node:path";
 

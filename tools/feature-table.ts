@@ -1,4 +1,4 @@
-/** README's feature table, made from `features.ts`. Without `--write`: fails if README differs from it. */
+/** Generates README's feature table from `features.ts`. Without `--write`: fails if README differs from it. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type Feature, features } from "./features.ts";

@@ -1,4 +1,4 @@
-/** A feature, and the tests and drills that prove it. A feature without a proof is shown as "not yet". */
+/** A feature, and the tests and drills that prove it. A feature without proof is shown as "not yet". */
 export type Feature = {
   /** One line of Markdown, for somebody who decides whether to install Moorage. */
   does: string;

@@ -9,7 +9,7 @@ test.each([
   ["a comment with other words", "-- alter table b: not here\ncreate table a (id int); -- drop table b;"],
   ["a column that may be empty", "alter table b add column c int, add column d numeric(10, 2);"],
   ["a column with a default", "alter table b add column c int not null default 0;"],
-])("%s: nothing older is touched", (_, text) => expect(onlyAdds(text)).toBe(true));
+])("%s: existing tables are unaffected", (_, text) => expect(onlyAdds(text)).toBe(true));
 
 test.each([
   ["a column that must be named", "create table a (id int); alter table b add column c int not null;"],
@@ -19,4 +19,4 @@ test.each([
   ["an index of an older table", "create table a (id int); create unique index b_by_c on b (c);"],
   ["rows", "create table a (id int); insert into b values (1);"],
   ["a trigger", "create table a (id int); create trigger t after insert on b execute function f();"],
-])("%s: something older is", (_, text) => expect(onlyAdds(text)).toBe(false));
+])("%s: an existing table is affected", (_, text) => expect(onlyAdds(text)).toBe(false));

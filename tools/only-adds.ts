@@ -1,6 +1,6 @@
 /**
- * Whether code from before a migration cannot notice it: new tables with their indexes, and columns of older tables that
- * an insert need not name and that nothing else depends on.
+ * Whether a migration is invisible to older code: it only adds tables with their indexes, and columns that an insert
+ * need not name and nothing else depends on.
  */
 export function onlyAdds(migration: string): boolean {
   const statements = migration
@@ -21,7 +21,7 @@ function addsFreeColumns(statement: string): boolean {
   return columns !== undefined && columns.split(/, (?=add |drop |alter )/i).every(isFree);
 }
 
-/** Empty or with a default, and without a rule of its own. */
+/** Nullable or with a default, and without a constraint. */
 const isFree = (change: string): boolean =>
   /^add column (if not exists )?\w+ /i.test(change) &&
   !/\b(unique|primary|references|check|generated|constraint)\b/i.test(change) &&

@@ -1,8 +1,8 @@
 /**
- * The OpenAPI document, without arguments: that it is what the operation table says, that Redocly finds no fault with it,
- * and that clients of the last release can go on as they are.
- *   --write              makes openapi.json from the operation table
- *   --write --release    and from now on later changes are compared with it
+ * Without arguments: checks that openapi.json matches the operation table, that Redocly reports no problem in it, and
+ * that no change breaks clients of the last release.
+ *   --write              generates openapi.json from the operation table
+ *   --write --release    and makes it the release that later changes are compared with
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
@@ -41,7 +41,7 @@ async function faultsOf(document: string): Promise<string[]> {
   return problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} (${location[0]?.pointer ?? ""})`);
 }
 
-/** What `oasdiff` calls an error would break somebody, but for the values that the interface says may become more. */
+/** `oasdiff` errors are breaking changes, except new values of enumerations that the interface allows to grow. */
 function breaksOf(before: string, after: string): string[] {
   const levels = join(import.meta.dirname, "oasdiff-levels.txt");
   const { status, stdout, stderr, error } = spawnSync(

@@ -3,7 +3,7 @@ export type Took = { name: string; seconds: number };
 const MOST = 20;
 const WORTH_A_LINE_SECONDS = 0.1;
 
-/** What a stage spends its time on: its twenty slowest, one line each. */
+/** Prints the twenty slowest tests of a stage, one line each. */
 export function printSlowest(stage: string, all: readonly Took[]): void {
   const slowest = all
     .filter(({ seconds }) => seconds >= WORTH_A_LINE_SECONDS)

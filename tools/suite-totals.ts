@@ -12,7 +12,7 @@ export const suiteTotals = (): Reporter => ({
       printSlowest(suite, ofSuite.flatMap(timesOf));
       console.log(totalsLine(suite, ofSuite));
     }
-    // An error outside of any test belongs to no suite, and must not hide behind suites that all passed.
+    // An error outside of any test belongs to no suite, and must not be hidden by suites that all passed.
     if (unhandledErrors.length > 0) console.log(`outside: 0 passed, ${unhandledErrors.length} failed`);
   },
 });
@@ -26,7 +26,7 @@ const timesOf = (module: TestModule): Took[] =>
 function totalsLine(suite: string, modules: readonly TestModule[]): string {
   const passed = sum(modules, (module) => count(module.children.allTests("passed")));
   const failedTests = sum(modules, (module) => count(module.children.allTests("failed")));
-  // A file that does not load, or whose hooks fail, has no failed test to be counted by.
+  // A file that does not load, or whose hooks fail, has no failed test to count.
   const failedFiles = modules.filter(
     (module) => module.state() === "failed" && count(module.children.allTests("failed")) === 0,
   ).length;

@@ -5,15 +5,15 @@ import type { Reporter, TestModule } from "vitest/node";
 const root = join(import.meta.dirname, "..");
 const file = join(import.meta.dirname, "test-durations.json");
 
-/** Seconds by the path of the file from the root of the repository. */
+/** Seconds by file, relative to the root of the repository. */
 export type Durations = Readonly<Record<string, number>>;
 
-/** What the integration tests took when they were last measured. Only the ratios matter. */
+/** Durations of the integration tests when they were last measured. Only the ratios matter. */
 export const measuredDurations = (): Durations => JSON.parse(readFileSync(file, "utf8")) as Durations;
 
 /**
- * With `MOORAGE_DURATIONS=record`, a run of integration tests writes what each of its files took to
- * tools/test-durations.json. The files that it did not run keep what they had, those that no longer exist go.
+ * With `MOORAGE_DURATIONS=record`, a run of integration tests writes the duration of each file to
+ * tools/test-durations.json. Files that did not run keep their old value; files that no longer exist are removed.
  */
 export const recordDurations = (): Reporter => ({
   onTestRunEnd(modules) {

@@ -5,7 +5,7 @@ import { migrate } from "../../packages/control-plane/src/platform/db/migrate.ts
 import { repo } from "../../tools/stack/paths.ts";
 import { env } from "../kit/stack-env.ts";
 
-/** A database of its own on the stack's Postgres, migrated, and gone afterwards. */
+/** A separate, migrated database on the stack's Postgres, dropped afterwards. */
 export async function withBenchDatabase<T>(name: string, work: (databaseUrl: string) => Promise<T>): Promise<T> {
   const url = new URL(env("DATABASE_URL"));
   const admin = createPool(url.href, 1);

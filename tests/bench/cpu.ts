@@ -7,7 +7,7 @@ const ticksPerSecond = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "
 
 export type Cpu = Record<string, number>;
 
-/** Seconds of CPU so far of every control-plane part, with its children, living and ended. */
+/** CPU seconds so far of every control-plane process, with its running and ended children. */
 export function cpuByPart(): Cpu {
   const processes = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -18,7 +18,7 @@ export function cpuByPart(): Cpu {
 export const minus = (a: Cpu, b: Cpu): Cpu =>
   Object.fromEntries(Object.keys(a).map((part) => [part, (a[part] ?? 0) - (b[part] ?? 0)]));
 
-/** Seconds of CPU of one process, its threads included. */
+/** CPU seconds of one process, including its threads. */
 export const processSeconds = (pid: number | undefined): number =>
   (readStat(String(pid))[0]?.ticks ?? 0) / ticksPerSecond;
 

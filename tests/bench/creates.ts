@@ -17,7 +17,7 @@ const SECONDS = 3;
 const CLIENTS = 32;
 const PATH = "/v4/databases/mysql/instances";
 
-/** Creates through the API beside pgbench with the very same statements, in turns, each client in an account of its own. */
+/** Creates through the API, alternating with pgbench running the same statements; each client has its own account. */
 export const benchCreates = (): Promise<boolean> =>
   withBenchDatabase("bench_creates", async (databaseUrl) => {
     const pool = createPool(databaseUrl, 2);
@@ -47,7 +47,7 @@ export const benchCreates = (): Promise<boolean> =>
     }
   });
 
-/** Accounts 1 to 32 of cell 1, a user and a token in each, and one offer. */
+/** Accounts 1 to 32 of cell 1, with a user and a token each, and one offer. */
 async function seed(pool: pg.Pool): Promise<string[]> {
   await pool.query(`
     insert into regions (id, label, country) values ('here', 'Here', 'de');
@@ -98,7 +98,7 @@ async function throughPgbench(databaseUrl: string, script: string): Promise<numb
   return Math.round(Number(/tps = ([\d.]+)/.exec(stdout)?.[1]));
 }
 
-/** The statements as the API sends them; what differs from create to create is a variable. */
+/** The statements as the API sends them; values that differ between creates are variables. */
 async function pgbenchScript(): Promise<string> {
   const seen = { text: "", values: [] as unknown[] };
   const variables: Record<string, string> = {
@@ -160,7 +160,7 @@ class Marked {
 
 async function fsyncsPerCreate(pool: pg.Pool, url: string, tokens: readonly string[]): Promise<number> {
   const fsyncs = async (): Promise<number> => {
-    await pool.query("select pg_sleep(11)"); // So long an idle connection may keep its statistics to itself.
+    await pool.query("select pg_sleep(11)"); // An idle connection may hold back its statistics for this long.
     const { rows } = await pool.query("select sum(fsyncs) as fsyncs from pg_stat_io where object = 'wal'");
     return Number(rows[0].fsyncs);
   };

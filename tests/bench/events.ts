@@ -8,7 +8,7 @@ const ROUNDS = 200;
 const PAGE_SIZE = 100;
 const plain = { where: undefined, order: undefined };
 
-/** Whether the ten-thousandth page of a long history is as quick as the first, and marking it seen as cheap. */
+/** Compares page 10,000 of a long event history with page 1, and the cost of marking all events seen. */
 export const benchEvents = (rows: number): Promise<boolean> =>
   withBenchDatabase("bench_events", async (databaseUrl) => {
     const db = createDb(createPool(databaseUrl, 4));
@@ -41,12 +41,15 @@ export const benchEvents = (rows: number): Promise<boolean> =>
 
 const ms = (value: number | undefined): string => `${(value ?? 0).toFixed(2)} ms`;
 
-/** Each in its turn, so that all meet the same machine, and in an order that changes, so that all follow all; medians. */
+/**
+ * Runs the cases alternately, so that all see the same machine, in a changing order, so that each follows every other;
+ * returns medians.
+ */
 async function alternating(works: readonly (() => Promise<unknown>)[]): Promise<number[]> {
   const times: number[][] = works.map(() => []);
   for (let round = -20; round < ROUNDS; round++)
     for (let position = 0; position < works.length; position++) {
-      // A step that has no divisor in common with their number visits each of them once.
+      // A step that is coprime to the number of cases visits each case once.
       const index = (round + 20 + position * (1 + (round & 1))) % works.length;
       const work = works[index] as () => Promise<unknown>;
       const started = performance.now();
@@ -56,7 +59,7 @@ async function alternating(works: readonly (() => Promise<unknown>)[]): Promise<
   return times.map((each) => each.sort((a, b) => a - b)[ROUNDS / 2] as number);
 }
 
-/** An account whose events lie evenly over the last 80 days. */
+/** An account whose events are spread evenly over the last 80 days. */
 async function fill(db: Db, n: number, rows: number): Promise<Principal> {
   await sql`select ensure_event_partitions(now() - interval '81 days', 13)`.execute(db);
   const account = await db

@@ -9,19 +9,19 @@ const CALM_PER_SECOND = 50;
 const FLOOD_PER_SECOND = 1_000;
 const view = (id: number): string => `/v4/databases/mysql/instances/${id}`;
 
-/** Whether an account feels that another one floods the API, far beyond its limit and refused. */
+/** Whether an account notices that another one floods the API far beyond its rate limit. */
 export async function benchFlood(): Promise<boolean> {
   const alice = tenant();
   const { id } = await alice.createSurely(`flood-${Date.now()}`);
   await alice.untilStatus(id, "active");
-  // Ten times the documented limits, so that the calm account stays within its own for the whole bench.
+  // Ten times the documented limits, so that the calm account stays within its limit for the whole bench.
   await using api = await startApi({ MOORAGE_RATE_LIMITS: "10" });
   const calm = { token: env("MOORAGE_TOKEN"), perSecond: CALM_PER_SECOND };
   const flood = { token: env("MOORAGE_OTHER_TOKEN"), perSecond: FLOOD_PER_SECOND };
   const pairs: { alone: number; beside: number }[] = [];
   let refused = 0;
   let sent = 0;
-  // The flood's budget is spent before it is measured, as it is in the second minute of any flood.
+  // The flooding account uses up its budget before the measurement, as in the second minute of any flood.
   await load(api.url, 1, flood, 5 * SECONDS);
   for (let round = 0; round < ROUNDS; round++) {
     const alone = await load(api.url, id, calm, SECONDS);

@@ -18,12 +18,12 @@ import { processSeconds } from "./cpu.ts";
 
 const MB = 1024 * 1024;
 const [leastShare, mostMemoryMb, mostApiSeconds] = [0.8, 150, 1];
-/** Parts of the smallest amount, in MB: what cannot be compressed, text, and zeros. */
+/** Parts of the smallest disk, in MB: incompressible data, text, and zeros. */
 const [NOISE, TEXT, ZEROS] = [25, 3, 4];
 
 /**
- * The import of an upload of so many MB, beside `gzip -dc` of the same file before and after it; then the same through
- * the stack, if it is up, where the API must have no part in it. True if all is within what is promised.
+ * Imports an upload of this many MB and compares it with `gzip -dc` of the same file before and after; then does the
+ * same through the stack, if it is up, where no data may pass through the API. Returns whether all goals are met.
  */
 export async function benchImages(megabytes = 5000): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), "moorage-bench-images-"));
@@ -73,7 +73,7 @@ async function benchImport(file: string): Promise<boolean> {
   return share >= leastShare && memoryMb < mostMemoryMb;
 }
 
-/** As a tenant does it. The data go past the API: what it read and computed meanwhile are the questions after them. */
+/** Uploads as a tenant does. The data bypass the API: its CPU and I/O meanwhile come only from the polling. */
 async function benchStack(file: string): Promise<boolean> {
   const images = imagesOf(tenant());
   const before = apiSoFar();
@@ -81,7 +81,7 @@ async function benchStack(file: string): Promise<boolean> {
   const { image, upload_to } = await images.uploadSurely(`bench-${process.pid}`);
   await put(file, upload_to);
   const sent = (performance.now() - started) / 1000;
-  // Seldom: whoever asks is answered by the API, and that would be measured.
+  // Polls rarely: the API's work for answering is part of what is measured.
   for (let reply = await images.view(numberOf(image)); reply.body.status !== "available"; ) {
     if (performance.now() - started > 3_600_000) throw new Error("The image is not available after an hour.");
     await setTimeout(5000);
@@ -118,7 +118,7 @@ async function secondsOf(program: string, args: readonly string[]): Promise<numb
   return (performance.now() - started) / 1000;
 }
 
-/** Mostly full, as the worst disks are. It ends when so many bytes of gzip were written. */
+/** Mostly full, as in the worst case. It ends when this many bytes of gzip were written. */
 async function makeDisk(file: string, gzipBytes: number): Promise<void> {
   const output = createWriteStream(file);
   const noise = createCipheriv("aes-128-ctr", Buffer.alloc(16, 1), Buffer.alloc(16));
@@ -137,6 +137,6 @@ async function makeDisk(file: string, gzipBytes: number): Promise<void> {
     createGzip({ level: 1, chunkSize: MB }),
     output,
   );
-  // What is read first must not be slower for coming from the disk.
+  // Reads the file once, so that the first reader is not slowed down by the disk.
   for await (const _ of createReadStream(file, { highWaterMark: MB }));
 }

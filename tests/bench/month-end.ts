@@ -9,7 +9,9 @@ import { cpuByPart, minus, processSeconds } from "./cpu.ts";
 const GOAL_SECONDS = 60;
 const ACCOUNTS_EACH = 250;
 
-/** All accounts of a cell at a month's end, by a worker of their own: CPU of that worker, of PostgreSQL and of Temporal. */
+/**
+ * The month end of all accounts of a cell with a separate worker: CPU of that worker, of PostgreSQL and of Temporal.
+ */
 export const benchMonthEnd = (accounts: number): Promise<boolean> =>
   withBenchDatabase("bench_month_end", async (databaseUrl) => {
     const pool = createPool(databaseUrl, 2);

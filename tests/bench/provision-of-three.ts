@@ -5,7 +5,7 @@ import { median, nodeConfig, print, rawFloor } from "./provision.ts";
 const ROUNDS = 8;
 const GOAL = 4;
 
-/** Create of three nodes to `active` beside the raw floor of one, in turns; all of them on hosts of their own. */
+/** Create of three nodes to `active`, alternating with the raw floor of one node, on separate hosts. */
 export async function benchProvisionOfThree(): Promise<boolean> {
   const alice = tenant();
   const one = await alice.createSurely(`bench-${Date.now()}`);
@@ -15,7 +15,7 @@ export async function benchProvisionOfThree(): Promise<boolean> {
   const floors: number[] = [];
   const creates: number[] = [];
   let inMembers = true;
-  // The first round is not counted: it finds nothing in any cache.
+  // The first round is not counted: its caches are cold.
   for (let round = -1; round < ROUNDS; round++) {
     const floor = await rawFloor(config);
     const started = performance.now();

@@ -15,7 +15,7 @@ const ROUNDS = 8;
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 
-/** Create to `active` beside its raw floor, in turns; and what the control plane spends on it, by part. */
+/** Create to `active`, alternating with its raw floor, and the control plane's CPU time for it by process. */
 export async function benchProvision(): Promise<boolean> {
   const alice = tenant();
   const warm = await alice.createSurely(`bench-${Date.now()}`);
@@ -50,7 +50,7 @@ export async function benchProvision(): Promise<boolean> {
 export const print = (what: string, values: readonly number[]): void =>
   console.log(`${what}: ${values.map((value) => Math.round(value)).join(" ")}, median ${Math.round(median(values))}`);
 
-/** What any way of making this database must do: unpack the prepared directory, and start the server on it. */
+/** The minimum work for this database: unpack the prepared directory and start the server on it. */
 export async function rawFloor(config: string): Promise<number> {
   const engine = inParts("engines", "mysql");
   const rootfs = join(engine, "rootfs");
@@ -101,7 +101,7 @@ export async function nodeConfig(id: number): Promise<string> {
   return readFileSync(join(hostDir(Number(node.host.replace("host-", ""))), "nodes", node.id, "my.cnf"), "utf8");
 }
 
-/** The processes' CPU over ten provisions, less what they use in the same time when nothing happens. */
+/** The processes' CPU time for ten provisions, minus their idle use in the same time. */
 async function cpuOfProvision(): Promise<number> {
   const count = 10;
   const alice = tenant();

@@ -9,7 +9,7 @@ const ROUNDS = 8;
 const REQUESTS = 4_000;
 const MODES: readonly Mode[] = ["bare", "open", "whole"];
 
-/** What a view of one database costs the server, beside the bare statement, in turns; least CPU per request counts. */
+/** CPU cost of viewing one database, alternating with the bare statement; the lowest CPU time per request counts. */
 export async function benchReads(): Promise<boolean> {
   const alice = tenant();
   const { id } = await alice.createSurely(`read-${Date.now()}`);

@@ -1,7 +1,7 @@
 /**
- * `pnpm bench [--only NAME] [--events N] [--megabytes N] [--accounts N]`: figures for docs/performance.md, against the running stack, on an otherwise
- * idle machine. NAME: provision | provision-of-three | reads | creates | flood | events | month-end | backup
- * (a host of its own, and `--megabytes` of data) | images (an upload of `--megabytes`).
+ * `pnpm bench [--only NAME] [--events N] [--megabytes N] [--accounts N]`: measurements for docs/performance.md, against
+ * the running stack, on an otherwise idle machine. NAME: provision | provision-of-three | reads | creates | flood |
+ * events | month-end | backup (a separate host, and `--megabytes` of data) | images (an upload of `--megabytes`).
  */
 import { parseArgs } from "node:util";
 import { chosen } from "../kit/chosen.ts";

@@ -1,7 +1,7 @@
 /**
- * One of three servers for the same answers, so that what each layer costs can be told apart:
+ * Three servers that give the same answers, to measure the cost of each layer:
  *   bare     Fastify and the one statement, nothing else
- *   open     our API with a principal that nobody has to prove
+ *   open     our API without authentication
  *   whole    our API
  * Prints its port.
  */
@@ -80,10 +80,10 @@ async function server() {
   );
 }
 
-/** No data of images are asked for. */
+/** The bench requests no image data. */
 const NO_STORE = { regions: [], url: "http://127.0.0.1:9", region: "us-east-1", bucket: "images" };
 
-/** The very statement that our view runs, seen on its way to the server. */
+/** The exact statement that our view runs, recorded on its way to the server. */
 async function viewStatement(): Promise<string> {
   const seen = { text: "" };
   const pool = { query: async ({ text }: { text: string }) => ((seen.text = text), { rows: [] }) };
@@ -94,5 +94,5 @@ async function viewStatement(): Promise<string> {
 const app = await server();
 await app.listen({ host: "127.0.0.1", port: 0 });
 console.log((app.server.address() as AddressInfo).port);
-// In order, so that a profile (`--cpu-prof`) is written.
+// Exits normally, so that a profile (`--cpu-prof`) is written.
 process.on("SIGTERM", () => process.exit(0));

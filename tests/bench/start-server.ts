@@ -8,7 +8,7 @@ import { stackEnv } from "../kit/stack-env.ts";
 export type Mode = "bare" | "open" | "whole";
 export type BenchServer = { process: ChildProcess; url: string };
 
-/** One of the servers of server.ts, in a process of its own, whose CPU can be told apart. */
+/** Starts one of the servers of server.ts in its own process, so that its CPU time can be measured separately. */
 export async function startServer(mode: Mode, env: Record<string, string> = {}, accountId = 0): Promise<BenchServer> {
   const server = spawn(node, [join(repo, "tests/bench/server.ts"), mode, String(accountId)], {
     env: {

@@ -32,10 +32,10 @@ const {
   updateAccountSettings,
 } = calls;
 
-/** It refuses by itself what ends in more than twenty years. */
+/** The package refuses cards that expire in more than twenty years. */
 const SOON = { ...CARD, expiry_year: new Date().getFullYear() + 5 };
 
-/** The account and its money; at the end it is cancelled. */
+/** The account and its billing; at the end the account is cancelled. */
 export async function account(things: ClientThings, check: Check): Promise<void> {
   const own = <T>(request: () => Promise<T>): Promise<T> => as(things.account.token, request);
   await own(async () => {

@@ -1,8 +1,8 @@
 import * as published from "@linode/api-v4";
 
 /**
- * What the package exports, without its types: these name their files without extensions, which Node's own rules for
- * modules do not resolve.
+ * The package's exports, without its types: these name their files without extensions, which Node's module resolution
+ * does not support.
  */
 export const calls = published as Answer;
 type Answer = ReturnType<typeof JSON.parse>;
@@ -16,7 +16,7 @@ export type Check = (
 
 const { baseRequest, setToken } = calls;
 
-/** Its address is a constant of its own: requests are turned to us on their way out. */
+/** The package's API address is a constant: requests are redirected to us on their way out. */
 export function pointAt(url: string): void {
   baseRequest.interceptors.request.use((config: { url: string }) => ({
     ...config,
@@ -24,7 +24,7 @@ export function pointAt(url: string): void {
   }));
 }
 
-/** By whom the next calls are made: the package keeps one token for all of them. */
+/** The user of the next calls: the package keeps one token for all of them. */
 export async function as<T>(token: string, request: () => Promise<T>): Promise<T> {
   const interceptor = setToken(token);
   try {
@@ -34,7 +34,7 @@ export async function as<T>(token: string, request: () => Promise<T>): Promise<T
   }
 }
 
-/** What is wrong with an answer that does not have what it should. */
+/** The fault of an answer that lacks an expected field. */
 export const unless =
   (holds: (answer: Answer) => boolean) =>
   (answer: Answer): string | undefined =>

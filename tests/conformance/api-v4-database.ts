@@ -82,7 +82,7 @@ async function create(label: string, check: Check): Promise<number | undefined> 
   return active?.id;
 }
 
-/** It has no waiter: the manager asks again. */
+/** The package has no waiter: the vendor's web manager polls. */
 const untilStatus = (id: number, status: Database["status"]): Promise<Database> =>
   until(`database ${id} is ${status}`, WAIT_SECONDS, async () => {
     const found = await getEngineDatabase(MYSQL, id);
@@ -95,7 +95,7 @@ const eventsOf = async (id: number, action: string): Promise<Event[]> => {
 };
 
 type ActAndWait = ReturnType<typeof actAndWaitOn>;
-/** Does something, and looks for the event that tells of its end, as the manager's own polling does. */
+/** Performs an action and waits for the event of its end, as the web manager's polling does. */
 const actAndWaitOn =
   (id: number, check: Check) =>
   async (
@@ -147,7 +147,7 @@ async function backups(
   check: Check,
 ): Promise<void> {
   await check("a row before the snapshot", () => runStatement(KEPT_ROW));
-  // This version cannot ask for one.
+  // This version cannot request one.
   await owner.actAndWait(id, "backups", "database_backup_create", { label: "day" });
   const found = await check(
     "getDatabaseBackups",

@@ -50,7 +50,7 @@ async function instances({ machine, disk }: ClientThings, check: Check): Promise
   );
 }
 
-/** It has no waiter: the manager asks again. */
+/** The package has no waiter: the vendor's web manager polls. */
 const untilAvailable = (id: string): Promise<Image> =>
   until(`${id} is available`, WAIT_SECONDS, async () => {
     const image = await getImage(id);

@@ -19,7 +19,7 @@ const {
   getType,
 } = calls;
 
-/** The package that the vendor's web manager is made of, with its address replaced as its documentation says. */
+/** The package that the vendor's web manager is built on, with its address replaced as its documentation describes. */
 export async function withApiV4({ url }: ClientTarget, { check }: Checks): Promise<void> {
   pointAt(url);
   await using things = await clientThings("js");

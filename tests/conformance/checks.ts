@@ -2,7 +2,7 @@ import type { Took } from "../../tools/slowest.ts";
 
 export type Tally = { passed: number; failed: number };
 
-/** A check prints itself as soon as it is known, and a failed one does not end the run. */
+/** A check is printed as soon as its result is known, and a failed one does not end the run. */
 export type Checks = {
   tally: Tally;
   times: Took[];
@@ -10,7 +10,7 @@ export type Checks = {
   check<T>(name: string, request: () => Promise<T>, wrong?: (answer: T) => string | undefined): Promise<T | undefined>;
 };
 
-/** `of` says whose they are, where several go on at the same time. */
+/** `of` names the client, where several run at the same time. */
 export function newChecks(of = ""): Checks {
   const tally = { passed: 0, failed: 0 };
   const times: Took[] = [];

@@ -7,7 +7,7 @@ import { clientTable, committedTable } from "./client-table.ts";
 const CLIENT = "linodego 1.69.1";
 const expected = new Set(operationIds.filter((id) => gapOf(CLIENT, id) === undefined));
 
-/** The names of the cells that were found wrong. */
+/** The names of the cells that were reported as wrong. */
 function wrongCells(worked: ReadonlySet<string>): string[] {
   const wrong: string[] = [];
   const checks = { note: (name: string, passed: boolean) => passed || wrong.push(name) } as unknown as Checks;
@@ -15,11 +15,11 @@ function wrongCells(worked: ReadonlySet<string>): string[] {
   return wrong;
 }
 
-test("cells that are as the table says are right", () => {
+test("cells that match the table are correct", () => {
   expect(wrongCells(expected)).toEqual([]);
 });
 
-test("an operation that stopped to work is a wrong cell", () => {
+test("an operation that stopped working is a wrong cell", () => {
   const worked = new Set(expected);
   worked.delete("viewAccount");
   expect(wrongCells(worked)).toEqual(["viewAccount is as the table says"]);
@@ -29,7 +29,7 @@ test("a reason for an operation that works is a wrong cell", () => {
   expect(wrongCells(new Set([...expected, "listInvoiceItems"]))).toEqual(["listInvoiceItems is as the table says"]);
 });
 
-test("reasons name operations that there are, each once for a client", () => {
+test("reasons name existing operations, each once per client", () => {
   for (const client of CLIENTS) {
     const named = gaps[client].flatMap(({ operations }) => operations);
     expect(named.filter((id) => !operationIds.includes(id))).toEqual([]);

@@ -4,7 +4,9 @@ import { type ClientName, gaps } from "./client-gaps.ts";
 import { answered, countingProxy } from "./counting-proxy.ts";
 import { documentedOperations, servedDocument } from "./openapi-document.ts";
 
-/** Every operation of the interface, by its id, in the order of the paths; a former path is one of its own. */
+/**
+ * Every operation of the interface, by its id, in the order of the paths; a former path counts as a separate operation.
+ */
 export const operationIds: readonly string[] = operations
   .flatMap(({ id, method, path, former }) => [
     { id, at: `${path} ${method}` },
@@ -13,10 +15,10 @@ export const operationIds: readonly string[] = operations
   .sort((one, other) => (one.at < other.at ? -1 : 1))
   .map(({ id }) => id);
 
-/** Where a client asks, and what it broke by its own code although it was answered. */
+/** The URL that a client uses, and the operations that its own code breaks although they were answered. */
 export type ClientTarget = { url: string; broken: Set<string> };
 
-/** The other names by which clients know our operations, put back to the one that the document has. */
+/** Maps other paths that clients use for our operations to the path in the document. */
 export function canonical(method: string, path: string): string {
   const plain = path
     .replaceAll(/\/{2,}/g, "/")
@@ -29,7 +31,7 @@ export function canonical(method: string, path: string): string {
   return method === "POST" && /^\/v4\/account\/payment-methods\/\d+$/.test(plain) ? `${plain}/make-default` : plain;
 }
 
-/** Runs a client through a proxy of its own, and returns the operations that worked. */
+/** Runs a client through a separate proxy, and returns the operations that worked. */
 export async function worksFor(client: (target: ClientTarget) => Promise<void>): Promise<Set<string>> {
   const documented = (await documentedOperations(servedDocument())).map(({ id, matches }) => ({
     id,
@@ -43,11 +45,13 @@ export async function worksFor(client: (target: ClientTarget) => Promise<void>):
   );
 }
 
-/** Why this client cannot do this, if it cannot. */
+/** The reason why this client cannot use this operation, if there is one. */
 export const gapOf = (client: ClientName, operation: string): string | undefined =>
   gaps[client].find((gap) => gap.operations.includes(operation))?.why;
 
-/** Each cell of the committed table is what was seen: nothing works by chance, and nothing stopped to. */
+/**
+ * Each cell of the committed table matches the observation: nothing works unexpectedly, and nothing stopped working.
+ */
 export function checkCells(client: ClientName, worked: ReadonlySet<string>, { note }: Checks): void {
   for (const id of operationIds) {
     const why = gapOf(client, id);

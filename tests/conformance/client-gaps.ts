@@ -10,7 +10,7 @@ export type ClientName = (typeof CLIENTS)[number];
 
 type Gap = { why: string; operations: readonly string[] };
 
-/** The family has no such operations, so that none of its clients has a call for them. */
+/** The API family has no such operations, so none of its clients has a call for them. */
 const OURS: Gap = {
   why: "ours alone",
   operations: [
@@ -18,7 +18,7 @@ const OURS: Gap = {
     ...["downloadInvoiceCsv", "downloadInvoicePdf", "createPaymentMethodLink"],
   ],
 };
-/** Former names of the service transfers, which all of them use instead. */
+/** Former names of the service transfers; all clients use the newer ones. */
 const ENTITY_TRANSFERS = [
   ...["listEntityTransfers", "createEntityTransfer", "viewEntityTransfer"],
   ...["cancelEntityTransfer", "acceptEntityTransfer"],
@@ -30,10 +30,10 @@ const noCall = (...operations: string[]): Gap => ({ why: "no call", operations }
 const noVerb = (...operations: string[]): Gap => ({ why: "no verb", operations });
 const breaks = (how: string, ...operations: string[]): Gap => ({ why: `breaks: ${how}`, operations });
 
-/** Its path lacks the first slash. */
+/** The client's path lacks the first slash. */
 const LOGINS_OF_API4 = breaks("asks for `/v4profile/logins`", "listLogins", "viewLogin");
 
-/** What a client cannot do for a reason of its own. What is not here works. */
+/** What a client cannot do for a reason of its own. Everything else works. */
 export const gaps: Readonly<Record<ClientName, readonly Gap[]>> = {
   "linode-cli 5.49.0": [
     OURS,

@@ -16,7 +16,7 @@ export async function runProgram(
   await using things = await clientThings(name);
   const child = spawn(command, args, { env: environmentOf(things, url), stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise<number | null>((resolve, reject) => child.on("close", resolve).on("error", reject));
-  // A program that cannot be started is told by `ended`, below.
+  // A program that cannot be started is reported by `ended`, below.
   ended.catch(() => undefined);
   for await (const text of createInterface(child.stdout)) {
     const { check, ok, found, breaks } = JSON.parse(text) as Line;

@@ -9,7 +9,7 @@ import { identityThings } from "./fuzz-identity.ts";
 import { DISK_MB, diskFile, newInstance } from "./machine-things.ts";
 import { newCompute, newInvoice } from "./money-things.ts";
 
-/** An account that one client alone uses, and what its day needs that no client can make. */
+/** An account for one client alone, and what its run needs that no client can create. */
 export type ClientThings = AsyncDisposable & {
   account: FuzzAccount;
   otherToken: string;
@@ -19,7 +19,7 @@ export type ClientThings = AsyncDisposable & {
   machine: number;
   disk: number;
   invoice: number;
-  /** To be given away, and to be offered and taken back. */
+  /** One to be given away, and one to be offered and withdrawn. */
   computes: readonly [number, number];
   appId: number;
   loginId: number;
@@ -38,7 +38,7 @@ export async function clientThings(name: string): Promise<ClientThings> {
   const account: FuzzAccount = {
     ...made,
     async [Symbol.asyncDispose]() {
-      // An account that was cancelled in its day has no list any more.
+      // An account that was cancelled during the run cannot list its databases any more.
       for (const { id } of (await made.owner.list()) ?? []) await made.owner.deleteSurely(id);
     },
   };
@@ -57,10 +57,10 @@ export async function clientThings(name: string): Promise<ClientThings> {
   };
 }
 
-/** For programs in other languages. `MYSQL` is a command that runs where the tenant's own machine is. */
+/** For programs in other languages. `MYSQL` is a command that runs on the tenant's machine. */
 export const environmentOf = (things: ClientThings, url: string): Record<string, string> => ({
   PATH: process.env["PATH"] ?? "",
-  /** Past the proxy, for what is not the client's own doing. */
+  /** Bypasses the proxy, for requests that do not come from the client. */
   MOORAGE_URL: env("MOORAGE_URL"),
   LINODE_URL: url,
   LINODE_API_VERSION: "v4",
@@ -85,10 +85,10 @@ export const environmentOf = (things: ClientThings, url: string): Record<string,
   MYSQL: `ip netns exec ${env("MOORAGE_CLIENT_A")} ${env("MOORAGE_MYSQL")}`,
 });
 
-/** What a tenant is told of its database; the CA as it comes, in base64. */
+/** How a tenant reaches its database; the CA as it is served, in base64. */
 export type Credentials = { host: string; port: number; username: string; password: string; ca: string };
 
-/** One statement by the real client, as the tenant's own machine has it, sure of whom it reached. */
+/** One statement with the real client on the tenant's machine, which verifies the server. */
 export async function tenantSql(folder: string, credentials: Credentials, statement: string): Promise<string> {
   const ca = join(folder, "ca.pem");
   await writeFile(ca, Buffer.from(credentials.ca, "base64"));

@@ -3,9 +3,9 @@ import type { AddressInfo } from "node:net";
 import { env } from "../kit/stack-env.ts";
 import type { DocumentedOperation } from "./openapi-document.ts";
 
-/** Its body byte for byte, one character for each: an image passes through as well as JSON does. */
+/** The body byte for byte, one character each: an image passes through as well as JSON does. */
 export type Answer = { status: number; body: string };
-/** Answers by status, and the last that was neither 2xx nor the caller's own doing to explain it. */
+/** Answers by status, and the last one that was neither 2xx nor explained by the caller's request. */
 export type Count = { statuses: Map<number, number>; lastRefusal: string };
 
 export type CountingProxy = AsyncDisposable & { url: string; counts: Map<string, Count> };
@@ -13,8 +13,8 @@ export type CountingProxy = AsyncDisposable & { url: string; counts: Map<string,
 export const OTHER = "(no operation)";
 
 /**
- * Stands before the stack and counts what each operation answered, whatever the tool in front says of itself.
- * `alter` plants a fault in an answer, so that the product needs no switch for it.
+ * Stands in front of the stack and counts the answers of each operation, whatever the tool itself reports. `alter`
+ * plants a fault in an answer, so that the product needs no switch for it.
  */
 export async function countingProxy(
   operations: readonly DocumentedOperation[],
@@ -56,7 +56,7 @@ function forward(incoming: IncomingMessage, outgoing: ServerResponse, pass: (ans
       const answer = { status: reply.statusCode ?? 0, body: Buffer.concat(chunks).toString("latin1") };
       const { status, body } = pass(answer);
       const { "content-length": _, "transfer-encoding": __, ...headers } = reply.headers;
-      // A HEAD's length is that of the body it does not have; 204 has none.
+      // The length of a HEAD answer is that of the body it does not have; 204 has none.
       const bare = method === "HEAD" || status === 204;
       outgoing.writeHead(status, bare ? reply.headers : { ...headers, "content-length": body.length });
       outgoing.end(bare ? undefined : Buffer.from(body, "latin1"));

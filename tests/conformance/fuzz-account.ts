@@ -6,7 +6,7 @@ const LIMITS = { databases: 3, nodes: 3, memory_mb: 3 * 1024, disk_mb: 3 * 10_24
 
 export type FuzzAccount = AsyncDisposable & { id: number; token: string; owner: Tenant };
 
-/** An account that can do no more harm than three databases, and users who are never let in; emptied before and after. */
+/** An account that is limited to three databases, and whose users are never invited; emptied before and after. */
 export async function fuzzAccount(): Promise<FuzzAccount> {
   const account = await accountOf("fuzz");
   const { owner, token } = account;
@@ -14,7 +14,7 @@ export async function fuzzAccount(): Promise<FuzzAccount> {
   return { ...account, [Symbol.asyncDispose]: () => empty(owner, token) };
 }
 
-/** Found again if it is there already, by the address that the operator knows it by. */
+/** Reuses an existing account, which is found by the email address that the operator knows. */
 export async function accountOf(name: string, url?: string): Promise<{ id: number; token: string; owner: Tenant }> {
   const email = `owner@${name}.test`;
   const { id } = await operator<{ id: number }>("/admin/accounts", { company: "Fuzz", email, limits: LIMITS });
@@ -39,7 +39,7 @@ async function empty(owner: Tenant, token: string): Promise<void> {
   });
 }
 
-/** Everybody but the one who acts, and every app and token but the one that is used. */
+/** Removes every other user, and every other app and token than the one in use. */
 async function emptyIdentity(owner: Tenant, token: string): Promise<void> {
   const { username } = (await owner.call<{ username: string }>("GET", "/v4/profile")).body;
   await deleteAll(owner, "/v4/account/users", "username", (user) => user["username"] !== username);

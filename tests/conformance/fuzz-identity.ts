@@ -9,7 +9,7 @@ export type IdentityThings = { username: string; clientId: string; tokenId: numb
 const newName = (): string => `fuzz${randomBytes(6).toString("hex")}`;
 const ONE_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
 
-/** One of each kind. A consent and a login are made by people in a browser, so these two are written beside it. */
+/** One of each kind. A consent and a login are made by people in a browser, so their rows are inserted directly. */
 export async function identityThings({ id: accountId, owner }: FuzzAccount): Promise<IdentityThings> {
   const made = async <T>(path: string, body: object): Promise<T> => surely<T>(owner, "POST", path, body);
   const { uid } = await surely<{ uid: number }>(owner, "GET", "/v4/profile");
@@ -29,14 +29,14 @@ export async function identityThings({ id: accountId, owner }: FuzzAccount): Pro
   return { username, clientId, tokenId, appId: app?.id ?? 0, loginId: login?.id ?? 0 };
 }
 
-/** Of the token that the fuzzer itself uses, and must not delete. */
+/** The token that the fuzzer itself uses, and must not delete. */
 export async function actingTokenId({ owner, token }: FuzzAccount): Promise<number | undefined> {
   const path = "/v4/profile/tokens?page_size=500";
   const { data } = await surely<{ data: { id: number; token: string }[] }>(owner, "GET", path);
   return data.find((each) => each.token === token.slice(0, 16))?.id;
 }
 
-/** What is accepted, by the id of the operation; `named` is a field that wants a name of its own each time. */
+/** A valid body by the id of the operation; `named` is a field that needs a unique name each time. */
 export const identityBodies = (databaseId: number): Record<string, { fields: object; named?: string }> => ({
   createUser: { fields: { email: "someone@fuzz.test", restricted: true }, named: "username" },
   updateUser: { fields: { email: "another@fuzz.test" } },
@@ -53,7 +53,7 @@ export const identityBodies = (databaseId: number): Record<string, { fields: obj
 const newUser = () => ({ username: newName(), email: `${newName()}@fuzz.test`, restricted: true });
 const newClient = () => ({ label: newName(), redirect_uri: "https://fuzz.test/back" });
 
-/** What chance hardly ever gets right, done once in order with things of its own, and counted like the rest. */
+/** What random input hardly ever gets right, done once in order with separate objects, and counted like the rest. */
 export async function aDayOfIdentity(owner: Tenant, { username, clientId, tokenId, appId, loginId }: IdentityThings) {
   const did = (method: string, path: string, body?: object) => surely(owner, method, `/v4${path}`, body);
   await did("PUT", `/account/users/${username}`, { email: "moved@fuzz.test" });

@@ -10,7 +10,7 @@ export type ImageThings = { imageId: string; computeId: number; diskId: number }
 const newUpload = (owner: Tenant, label: string): Promise<{ image: { id: string }; upload_to: string }> =>
   surely(owner, "POST", "/v4/images/upload", { label, region: env("MOORAGE_REGION") });
 
-/** One of each kind. The image waits for its data. What chance makes of them is bounded by the account's limit. */
+/** One of each kind. The image waits for its data. The account's limit bounds how many the fuzzer can create. */
 export async function imageThings({ id, owner }: Account): Promise<ImageThings> {
   const { image } = await newUpload(owner, "fuzz");
   return { imageId: image.id, ...(await newInstance(id)) };
@@ -22,7 +22,7 @@ export const imageBodies = (diskId: number): Record<string, { fields: object; na
   updateImage: { fields: { description: null }, named: "label" },
 });
 
-/** What chance hardly ever gets right, done once in order with things of its own, and counted like the rest. */
+/** What random input hardly ever gets right, done once in order with separate objects, and counted like the rest. */
 export async function aDayOfImages(owner: Tenant, accountId: number): Promise<void> {
   const { computeId, diskId } = await newInstance(accountId);
   for (const path of ["", `/${computeId}`, `/${computeId}/disks`, `/${computeId}/disks/${diskId}`])

@@ -24,10 +24,10 @@ async function offered({ id, owner }: Pick<Account, "id" | "owner">): Promise<st
 
 /** Tokens of accounts that the fuzzer does not change otherwise, by the id of the operation that they are for. */
 export async function moneyInstead(): Promise<Record<string, string>> {
-  // Owes, and has no card: it can be asked to be cancelled for ever.
+  // Owes and has no card, so every request to cancel it is refused.
   const debtor = await accountOf("fuzz-debtor");
   await owe(debtor.id, 5);
-  // Keeps the address that a card needs.
+  // Keeps the billing address that a card needs.
   const holder = await accountOf("fuzz-holder");
   await surely(holder.owner, "PUT", "/v4/account", ADDRESS);
   await deleteAll(holder.owner, "/v4/account/payment-methods", "id", (method) => method["is_default"] !== true);
@@ -44,7 +44,7 @@ export const moneyBodies = (computeId: number): Record<string, { fields: object;
   createEntityTransfer: { fields: { entities: { linodes: [computeId] } } },
 });
 
-/** What chance hardly ever gets right, done once in order with things of its own, and counted like the rest. */
+/** What random input hardly ever gets right, done once in order with separate objects, and counted like the rest. */
 export async function aDayOfMoney(owner: Tenant, accountId: number, url: string): Promise<void> {
   const did = <T = object>(method: string, path: string, body?: object): Promise<T> =>
     surely<T>(owner, method, `/v4/account${path}`, body);
@@ -69,7 +69,7 @@ export async function aDayOfMoney(owner: Tenant, accountId: number, url: string)
   await transfers(owner, accountId, url);
 }
 
-/** Under both names: one is withdrawn, one is taken over by an account that is cancelled then. */
+/** Under both names: one transfer is withdrawn, one is accepted by an account that is then cancelled. */
 async function transfers(owner: Tenant, accountId: number, url: string): Promise<void> {
   for (const name of ["service-transfers", "entity-transfers"]) {
     const path = `/v4/account/${name}`;

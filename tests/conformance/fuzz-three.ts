@@ -4,11 +4,11 @@ import { tenant } from "../kit/tenant.ts";
 import { unique } from "../kit/unique.ts";
 import { until } from "../kit/until.ts";
 
-/** What only a database of three can do, one thing after a fault: of an account that has room for it. */
+/** What only a cluster can do, one operation after a fault, in an account that has room for it. */
 export async function aDayOfThree(url: string): Promise<void> {
   const alice = tenant(undefined, url);
   const { id } = await makeCluster(alice, unique("fuzz-three"), { replication_type: "asynch" });
-  // Refused until the hosts of all three have said that they are well, which may be a moment after they are.
+  // Refused until the hosts of all three have reported healthy nodes, which may be a moment later.
   await until("a switchover is accepted", 60, async () => (await alice.act(id, "switchover")).status === 200);
   await alice.untilEvent(id, "database_switchover");
   const { primary } = await untilHealthy(alice, id, 60);

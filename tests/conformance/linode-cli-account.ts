@@ -6,7 +6,7 @@ import { env } from "../kit/stack-env.ts";
 
 type Check = Checks["check"];
 
-/** The account and its money, by somebody whose account nobody else needs: it is cancelled at the end. */
+/** The account and its billing, with a separate account, because it is cancelled at the end. */
 export async function account(cli: Cli, other: Cli, { id }: Account, check: Check): Promise<void> {
   await contact(cli, check);
   await paymentMethods(cli, check);

@@ -10,8 +10,8 @@ type Check = Checks["check"];
 const WAIT_SECONDS = 180;
 
 /**
- * A database from its creation to its end. The program has no waiter for them, and each of its verbs starts Python
- * anew: the waiting is done beside it, and what it shows afterwards is looked at.
+ * A database from its creation to its deletion. The program has no waiter for databases, and each command starts Python
+ * again: the test does the waiting, and then checks what the program prints.
  */
 export async function database(cli: Cli, things: ClientThings, check: Check): Promise<void> {
   const { owner } = things.account;
@@ -83,7 +83,7 @@ async function events(cli: Cli, id: string, check: Check): Promise<void> {
 }
 
 type ActAndWait = ReturnType<typeof actAndWaitOn>;
-/** A verb, and the event that tells of its end. */
+/** A command, and the event of its end. */
 const actAndWaitOn =
   (cli: Cli, owner: Tenant, id: string, check: Check) =>
   async (verb: string, args: readonly string[], action: Event["action"]): Promise<void> => {

@@ -6,7 +6,7 @@ import { type Cli, differs, lacks, oneOf, type Row } from "./linode-cli-rows.ts"
 
 type Check = Checks["check"];
 
-/** Users, tokens and OAuth clients of a tenant, each made, read, changed and deleted. */
+/** Users, tokens and OAuth clients of a tenant, each created, read, changed and deleted. */
 export async function identity(cli: Cli, things: ClientThings, broken: Set<string>, check: Check): Promise<void> {
   await profile(cli, check);
   await loginsAndApps(cli, things, check);

@@ -38,7 +38,7 @@ const untilAvailable = (cli: Cli, id: string): Promise<Row> =>
     return row["status"] === "available" && row;
   });
 
-/** The verb shows a table alone, so the image is looked for by its label. */
+/** The command prints only a table, so the image is found by its label. */
 async function uploaded({ cli, plain }: Clis, region: string, file: string, ...more: string[]): Promise<Row> {
   const label = unique("cli");
   await plain("image-upload", "--region", region, "--label", label, ...more, file);
@@ -92,7 +92,7 @@ async function use({ cli, other, plain }: Clis, id: string, check: Check): Promi
   await check("images view of what is gone exits with 1", () => gone(cli, "images", "view", open));
 }
 
-/** The program does not look at the answer to its PUT: the event tells. */
+/** The program ignores the answer to its PUT: the event shows the result. */
 async function refused(clis: Clis, { folder, region }: Machines, check: Check): Promise<void> {
   const file = await diskFile(folder, "no-disk.img.gz", Buffer.from("This is no disk."));
   const made = await check("image-upload of what is no disk", () => uploaded(clis, region, file));

@@ -1,7 +1,7 @@
 export type Row = Record<string, unknown>;
-/** Runs a verb, and returns what it prints. */
+/** Runs a command, and returns what it prints. */
 export type Cli = (...args: string[]) => Promise<Row[]>;
-/** The same for people: what it says. */
+/** The same with output for people. */
 export type PlainCli = (...args: string[]) => Promise<string>;
 
 export const lacks = (key: string, value: unknown) => (rows: Row[]) =>
@@ -12,6 +12,6 @@ export const oneOf = (rows: Row[]): Row => {
   return rows[0] as Row;
 };
 
-/** What is wrong with a row that should have these fields, if anything. */
+/** The fault of a row that should have these fields, if there is one. */
 export const differs = (fields: Row) => (row: Row) =>
   Object.entries(fields).every(([name, value]) => row[name] === value) ? undefined : JSON.stringify(row);

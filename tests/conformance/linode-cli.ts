@@ -14,7 +14,7 @@ import { identity } from "./linode-cli-identity.ts";
 import { images, type Machines } from "./linode-cli-images.ts";
 import { type Cli, lacks, type PlainCli, type Row } from "./linode-cli-rows.ts";
 
-/** The published program, with nothing but its documented settings. A verb that does not exit with 0 throws. */
+/** The published program, with only its documented settings. A command that does not exit with 0 throws. */
 function linodeCli(folder: string, token: string, url: string): Cli {
   const runCli = plainCli(folder, token, url);
   return async (...args) => {
@@ -23,7 +23,7 @@ function linodeCli(folder: string, token: string, url: string): Cli {
   };
 }
 
-/** As people see it, of whom each takes every default that they are asked for. */
+/** Interactive use: accepts the default for every question. */
 export function plainCli(folder: string, token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")): PlainCli {
   const { host, protocol } = new URL(url);
   const settings = {
@@ -49,9 +49,9 @@ export async function withLinodeCli({ url, broken }: ClientTarget, { check }: Ch
   const cli = by(things.account.token);
   const main = by(env("MOORAGE_TOKEN"));
   const passing = await accountOf(`${things.label}-p`);
-  // What it keeps would be the other verbs' defaults.
+  // Its stored settings would be the defaults of the other commands.
   const plain = plainCli(await mkdtemp(join(folder, "plain-")), env("MOORAGE_TOKEN"), url);
-  // Each verb starts Python anew: what does not touch goes on at the same time.
+  // Each command starts Python again: independent ones run in parallel.
   await Promise.all([
     catalogue(cli, check).then(() => identity(cli, things, broken, check)),
     account(by(passing.token), main, passing, check),

@@ -13,7 +13,7 @@ export const withLinodego =
   (target: ClientTarget, checks: Checks): Promise<void> =>
     runProgram(`go${version.replaceAll(".", "")}`, [programOf(version)], target, checks);
 
-/** The Terraform provider's own order of calls, by the client that it is made of. */
+/** The Terraform provider's sequence of calls, with the client that it is built on. */
 export const asTerraform =
   (version: LinodegoVersion) =>
   (target: ClientTarget, checks: Checks): Promise<void> =>

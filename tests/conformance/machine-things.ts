@@ -21,7 +21,7 @@ export async function diskFile(folder: string, name: string, data: Uint8Array = 
   return path;
 }
 
-/** A compute instance on a host of the stack, whose disk is the one that the stack made. */
+/** A compute instance on a host of the stack, with the disk that the stack created. */
 export async function newInstance(accountId: number): Promise<{ computeId: number; diskId: number }> {
   const body = { label: unique("conformance"), region: env("MOORAGE_REGION"), host: "host-1" };
   const { id } = await operator<{ id: number }>(`/admin/accounts/${accountId}/computes`, body);
@@ -32,7 +32,7 @@ export async function newInstance(accountId: number): Promise<{ computeId: numbe
 
 const pathOf = (image: string, verb: string): string => `/admin/images/${encodeURIComponent(image)}/${verb}`;
 
-/** Makes an image of an account everybody's, under a name that is free. */
+/** Publishes an image of an account under an unused name. */
 export const publish = (image: string): Promise<{ id: string }> =>
   operator(pathOf(image, "publish"), { name: unique("conformance"), label: "A distribution" });
 

@@ -6,7 +6,7 @@ import { unique } from "../kit/unique.ts";
 
 export type Account = { id: number; token: string; owner: Tenant };
 
-/** A number for tests that everybody publishes, with the address that it needs. */
+/** A publicly known test card number, with the billing address that it needs. */
 export const CARD = { card_number: "4242424242424242", cvv: "123", expiry_month: 12, expiry_year: 2049 };
 export const ADDRESS = { country: "DE", zip: "20457" };
 
@@ -17,7 +17,7 @@ export async function newCompute(accountId: number): Promise<number> {
 }
 let made = 0;
 
-/** Invoices come at the end of a month: this one is written beside it, for a month of long ago. */
+/** Invoices are issued at the end of a month: this one is inserted directly, for a month in the past. */
 export async function newInvoice(accountId: number): Promise<number> {
   const [invoice] = await query<{ id: number }>(
     `with month as (
@@ -44,7 +44,7 @@ const BILL_TO = {
   ...{ address_1: "Am Hafen 1", address_2: "", city: "Hamburg", state: "", ...ADDRESS },
 };
 
-/** What it owes, as a month's end leaves it. */
+/** The balance due, as a month end leaves it. */
 export const owe = (accountId: number, dollars: number): Promise<object[]> =>
   query(
     `insert into ledger (account_id, at, kind, source, receivable_micros, revenue_micros)

@@ -14,7 +14,7 @@ async function read(location: string): Promise<string> {
   return reply.text();
 }
 
-/** The operations that the document promises. */
+/** The operations in the document. */
 export async function documentedOperations(location: string): Promise<DocumentedOperation[]> {
   const { paths } = JSON.parse(await read(location)) as Document;
   return Object.entries(paths).flatMap(([template, methods]) => {

@@ -2,9 +2,9 @@
  * Clients of this API family, unmodified, and Schemathesis, against the running stack (`pnpm stack up --hosts 3`).
  *   pnpm test:conformance                 all of them; Schemathesis with 50,000 cases
  *   pnpm test:conformance --only NAME     linode-cli | linode_api4 | api-v4 | linodego | terraform | schemathesis
- *                                         terraform: the published provider, where there is one, and a replay of its calls
- *   pnpm test:conformance --cases N       so many cases of Schemathesis
- *   pnpm test:conformance --ci            the short form: 1,000 cases, and databases of Terraform with one node alone
+ *                                         terraform: the published provider, if there is one, and a replay of its calls
+ *   pnpm test:conformance --cases N       N cases of Schemathesis
+ *   pnpm test:conformance --ci            the short form: 1,000 cases, and Terraform databases with one node only
  *   pnpm test:conformance --document FILE an OpenAPI document from disk instead of the served one
  *   pnpm test:conformance --write         only writes the table of clients and operations into docs/clients.md
  */
@@ -37,7 +37,7 @@ const cases = Number(values.cases ?? (values.ci ? 1000 : 50_000));
 const tallies: Record<string, Tally> = {};
 const times: Took[] = [];
 
-/** With checks of its own, named after it, so that several can go on at the same time. */
+/** Each client has separate checks, named after it, so that several can run at the same time. */
 async function run(name: string, suite: (checks: Checks) => Promise<void>): Promise<void> {
   const checks = newChecks(`${name}: `);
   tallies[name] = checks.tally;

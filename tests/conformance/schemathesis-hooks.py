@@ -24,7 +24,7 @@ HOSTILE_TEXTS = [*HOSTILE_PATHS, "\ud800", "", "\\", "%_"]
 hostile_values = st.sampled_from([*HOSTILE_TEXTS, *HOSTILE_NUMBERS, None, True, [], {}])
 
 
-# An image, the beginning of one, one with a flipped byte, and what is none.
+# An image, the beginning of one, one with a flipped byte, and data that are no image.
 ONE_PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 )
@@ -97,8 +97,8 @@ def before_call(context, case, kwargs):
     instead = known["instead"].get(operation_id(case))
     if instead is not None:
         kwargs["auth"] = signer(instead)
-    # Ids are learnt from answers too: what the other operations read, or act by, must not be deleted, renamed,
-    # suspended or restored under them.
+    # Ids are learnt from answers too: what the other operations read, or act with, must not be deleted, renamed,
+    # suspended or restored meanwhile.
     renames = case.method.upper() == "PUT" and case.operation.path.endswith("/{username}")
     if case.method.upper() not in ("DELETE", "POST") and not renames:
         return

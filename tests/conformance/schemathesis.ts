@@ -32,7 +32,7 @@ type Known = {
   filters: Record<string, string[]>;
   kept: Record<string, unknown[]>;
   victim: Record<string, unknown>;
-  /** By the id of an operation that would end the fuzzer's own account, or needs another: whose token it is asked with. */
+  /** By the id of an operation that would end the fuzzer's own account, or needs another: the token to use for it. */
   instead: Record<string, string>;
 };
 type Run = Target & { url: string; seed: number; examples: number; options?: string[] };
@@ -90,7 +90,10 @@ const lists = (things: object): Record<string, unknown[]> =>
 type Target = { document: string; token: string; known: Known };
 type FuzzTarget = Target & { spent: IdentityThings; accountId: number };
 
-/** What needs another status, or a backup, chance hardly ever finds: done once in order, and counted like the rest. */
+/**
+ * Operations that need another status or a backup, which random input hardly ever hits: done once in order, and counted
+ * like the rest.
+ */
 async function aDay(owner: Tenant, id: number): Promise<void> {
   await owner.call("GET", `/v4/databases/engines/${encodeURIComponent(env("MOORAGE_ENGINE"))}`);
   const { id: own } = await owner.createSurely("fuzz-day");
@@ -107,7 +110,7 @@ async function aDay(owner: Tenant, id: number): Promise<void> {
   await owner.actAndWait(id, "resume", "database_update");
 }
 
-/** After so many transfers that do not exist they believe in guessing, whatever the limits of requests are. */
+/** After several transfers that do not exist the API assumes guessing, whatever the rate limits are. */
 const BRAKED = new Set(["acceptServiceTransfer", "acceptEntityTransfer"]);
 
 async function fuzz(
@@ -150,7 +153,7 @@ async function fuzz(
       );
 }
 
-/** A tool that finds nothing has to show that it would. */
+/** Plants faults, to show that the tool would find them. */
 async function plant(checks: Checks, documented: readonly DocumentedOperation[], target: Target): Promise<void> {
   const operationId = "listRegions";
   const faults: Record<string, [finding: string, fault: (answer: Answer) => Answer]> = {
@@ -196,7 +199,7 @@ async function schemathesis(run: Run): Promise<{ report: Report; output: string 
   };
   try {
     const output = await new Promise<string>((resolve) => {
-      // Findings are its exit code 1; what it found is in the report, and without a report it did not run.
+      // Its exit code for found problems is 1; the problems are in the report. Without a report it did not run.
       execFile(
         inParts("bin", "schemathesis"),
         args,

@@ -5,7 +5,7 @@ import type { Workspace } from "./terraform-workspace.ts";
 const added = (count: number): string => `${count} added, 0 changed, 0 destroyed`;
 const changed = (count: number): string => `0 added, ${count} changed, 0 destroyed`;
 
-/** Users with and without grants, and tokens in the family's words for scopes. */
+/** Users with and without grants, and tokens with the API family's names of scopes. */
 export async function usersAndTokens(tf: Workspace, label: string): Promise<void> {
   const mail = (name: string): string => `${name}@${label}.test`;
   const resource = {

@@ -9,7 +9,7 @@ const LEGACY = "linode_database_mysql";
 
 const window = { day_of_week: 3, duration: 2, hour_of_day: 4, frequency: "weekly" };
 
-/** The life of a database in the resource of both generations. */
+/** The lifecycle of a database in the resource of both generations. */
 export async function databaseLifecycle(tf: Workspace, label: string, { nodes, type, bigger }: Size): Promise<void> {
   const main = {
     ...{ label, region: env("MOORAGE_REGION"), type, cluster_size: nodes },
@@ -38,7 +38,7 @@ export async function databaseLifecycle(tf: Workspace, label: string, { nodes, t
   await tf.destroy("destroy", 1);
 }
 
-/** One as the source is now, with its list by a resource of its own, and one as it was a moment ago. */
+/** A fork of the current data, with its allow list as a separate resource, and a fork of a moment ago. */
 async function forks(tf: Workspace, source: { label: string }, type: string): Promise<void> {
   const { allow_list: _list, ...rest } = source as { label: string; allow_list: string[] };
   const forked = { ...rest, type, fork_source: `\${${V2}.main.id}` };
@@ -62,10 +62,13 @@ async function forks(tf: Workspace, source: { label: string }, type: string): Pr
   );
 }
 
-/** Whole seconds, as the provider and we compare them. */
+/** Whole seconds, as the provider and the API compare them. */
 const momentAgo = (): string => `${new Date(Date.now() - 2000).toISOString().slice(0, 19)}Z`;
 
-/** The life of a database in the resource that only the second generation has. It knows neither resize nor suspension. */
+/**
+ * The lifecycle of a database in the resource that only the second generation has. It supports neither resize nor
+ * suspend.
+ */
 export async function legacyDatabaseLifecycle(tf: Workspace, label: string, { nodes, type }: Size): Promise<void> {
   const main = {
     ...{ label, region: env("MOORAGE_REGION"), type, cluster_size: nodes, ssl_connection: true },

@@ -8,7 +8,7 @@ import { repo } from "../../tools/stack/paths.ts";
 
 const run = promisify(execFile);
 
-/** The family's Terraform provider, as it is published: a file for each version, packed with xz or not. */
+/** The API family's Terraform provider, as published: a file for each version, packed with xz or not. */
 export type Provider = { version: string; file: string };
 
 const NAME = /^terraform-provider-linode[-_]v?(?<version>\d+\.\d+\.\d+)(\.xz)?$/;
@@ -31,7 +31,7 @@ export async function findProviders(): Promise<Provider[] | string> {
   return found.toSorted((a, b) => b.version.localeCompare(a.version, "en", { numeric: true }));
 }
 
-/** Puts it where Terraform finds it, without a registry; returns the path of the settings that say so. */
+/** Installs the provider where Terraform finds it without a registry; returns the path of the settings file. */
 export async function installProvider({ file }: Provider, folder: string): Promise<string> {
   const plugins = join(folder, "plugins");
   await mkdir(plugins);

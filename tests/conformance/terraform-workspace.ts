@@ -11,14 +11,14 @@ type Ran = { code: number | null; output: string };
 type State = { resources: { mode: string; type: string; name: string; instances: { attributes: Attributes }[] }[] };
 type Attributes = Record<string, unknown>;
 
-/** One state of Terraform, as a tenant has it, and what each command on it comes to. */
+/** A tenant's Terraform state, and the result of each command on it. */
 export type Workspace = {
-  /** Applies it, which has to change this much, and then asks for a plan, which has to be empty. */
+  /** Applies the configuration, which must make this many changes; the next plan must be empty. */
   apply(step: string, configuration: Configuration, changes: string, ...options: string[]): Promise<boolean>;
-  /** Forgets a resource, and takes it in again by its id alone; the plan has to be empty. */
+  /** Forgets a resource and imports it again by its id alone; the plan must be empty. */
   importAgain(step: string, address: string, id: string): Promise<boolean>;
   destroy(step: string, count: number): Promise<boolean>;
-  /** Applies what has to fail, and returns what Terraform said. */
+  /** Applies a configuration that must fail, and returns Terraform's output. */
   fails(configuration: Configuration): Promise<string>;
   attributes(address: string): Promise<Attributes>;
 };
@@ -96,7 +96,7 @@ function runTerraform(cwd: string, rc: string, args: string[]): Promise<Ran> {
   });
 }
 
-/** Of pages of output: the crash, what is refused, or what a plan would change. */
+/** The relevant lines of the output: a crash, a refusal, or what a plan would change. */
 function explained(output: string): string {
   const relevant = output
     .split("\n")

@@ -17,7 +17,7 @@ const three: Size = { nodes: 3, type: BIGGER_TYPE, bigger: LARGER_TYPE };
 export type Form = "short" | "whole";
 type Suite = { name: string; run: (checks: Checks) => Promise<void> };
 
-/** The published provider, each version that is here, by the real Terraform. Without one: why, in a line. */
+/** Runs each available version of the published provider with the real Terraform. Without one: prints why. */
 export async function withTerraform(form: Form): Promise<Suite[]> {
   const providers = await findProviders();
   if (typeof providers === "string") {
@@ -66,7 +66,7 @@ async function day(provider: Provider, form: Form, checks: Checks): Promise<void
   );
 }
 
-/** What the provider dereferences is taken from our answers on the way: Terraform has to say that it crashed. */
+/** Removes from our answers what the provider dereferences: Terraform must report the crash. */
 async function wouldBeSeen(
   things: ClientThings,
   workspace: (of: string, url: string) => Promise<Workspace>,

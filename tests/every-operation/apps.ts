@@ -6,7 +6,7 @@ export type Person = { accountId: number; userId: number; username: string };
 
 const hex = (bytes: number): string => randomBytes(bytes).toString("hex");
 
-/** A client, as its registration leaves it. */
+/** An OAuth client, as its registration leaves it. */
 export async function newClient(world: World, accountId: number): Promise<string> {
   const id = hex(10);
   await world.db
@@ -25,7 +25,7 @@ export const changeClient = (
   change: { status: "disabled" | "suspended" } | { deleted_at: Date } | { epoch: number },
 ) => world.db.updateTable("oauth_clients").set(change).where("id", "=", id).execute();
 
-/** What stays of a person's consent, as the authorization server writes it: the app grant and an access token. */
+/** What the authorization server writes for a user's consent: the app grant and an access token. */
 export async function consent(
   world: World,
   { accountId, userId }: Person,

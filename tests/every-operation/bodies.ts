@@ -7,11 +7,11 @@ import type { Target } from "./fixture.ts";
 import { asCluster } from "./things.ts";
 
 type Body = {
-  /** One that is accepted. */
+  /** A body that is accepted. */
   body: (target: Target, world: World, accountId: number) => object | Promise<object>;
-  /** Names of planted fields that this operation takes, by the interface. */
+  /** Names of planted fields that this operation accepts, by the interface. */
   taken?: readonly string[];
-  /** Each time by an account of its own, which it ends. */
+  /** Uses a new account each time, because the operation ends it. */
   afresh?: true;
 };
 

@@ -12,14 +12,14 @@ import {
   type TargetOptions,
 } from "./fixture.ts";
 
-/** One request by one principal, and what must come of it. */
+/** One request by one principal, and its expected outcome. */
 export type Cell = { who: string; authorization: string | undefined; expected: Outcome; target: Target };
 
 const bearer = (token: string): string => `Bearer ${token}`;
 
 export const namesIn = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
 
-/** Who is nobody, the same for every operation. */
+/** Invalid credentials, the same for every operation. */
 export function nobodies(fixture: Fixture, target: Target): Cell[] {
   const owner = fixture.ownersToken;
   const malformed = ["", "Bearer", "Bearer ", owner, `Basic ${owner}`, bearer(owner.slice(1)), `${bearer(owner)}0`];
@@ -29,22 +29,22 @@ export function nobodies(fixture: Fixture, target: Target): Cell[] {
   ].map((cell) => ({ ...cell, expected: "no token", target }));
 }
 
-/** What must come of it when somebody's token has these scopes; `next` if it has what it needs. */
+/** The expected outcome for a token with these scopes; `next` if they are sufficient. */
 const byScopes = (needed: readonly string[], held: readonly string[], next: Outcome): Outcome => {
   const missing = held.includes("*") ? [] : needed.filter((scope) => !gives(held, [scope]));
   return missing.length === 0 ? next : `lacks ${missing.join(" ")}`;
 };
 
-/** Whoever sends no token at all. What belongs to an account is never theirs. */
+/** The expected outcome without any token. Objects of an account are never accessible. */
 export const ofNobody = (access: ExpectedAccess, names: readonly string[]): Outcome =>
   access === "public" || (access.operatorsForAll === true && !namesAnObject(names)) ? "allowed" : "no token";
 
 type Needs = Exclude<ExpectedAccess, "public">;
 
-/** What must come of it when a restricted user holds this, on `it` or elsewhere. */
+/** The expected outcome for a restricted user with these grants, on `it` or elsewhere. */
 export function ofRestricted({ unrestrictedOnly, grant, object }: Needs, held: Held, it?: Entity): Outcome {
   if (unrestrictedOnly === true) return "forbidden";
-  // Writing gives reading.
+  // Write access includes read access.
   const globals = (held.grants ?? []).flatMap((each) => [each, each.replace("_write", "_read")]);
   if (grant !== undefined && !globals.includes(grant)) return "forbidden";
   if (object === undefined || object === "own" || object === "bearer") return "allowed";
@@ -57,7 +57,7 @@ const isSame = (one: Entity, other: Entity | undefined): boolean => one.type ===
 
 const kinds = ["compute", "database", "image"] as const;
 
-/** Every state of a restricted user's grants that an operation could ask about; `it` is what it is about. */
+/** Every state of a restricted user's grants that an operation could check; `it` is the operation's object. */
 const grantStates = (another: Entity, hasIt: boolean): ((it: Entity) => Held)[] => [
   () => ({}),
   ...everyGrant.map((grant) => () => ({ grants: [grant] })),
@@ -69,7 +69,7 @@ const grantStates = (another: Entity, hasIt: boolean): ((it: Entity) => Held)[] 
   ...(hasIt ? grantsOnIt : []),
 ];
 const grantsOnIt: ((it: Entity) => Held)[] = [
-  // Numbers are given out by kind: something else may have the same.
+  // Ids are unique per kind only: an object of another kind may have the same number.
   ...kinds.map(
     (type) =>
       (it: Entity): Held => ({ on: [{ type, id: it.id }, "read_write"] }),
@@ -81,7 +81,7 @@ const grantsOnIt: ((it: Entity) => Held)[] = [
 const describeHeld = ({ grants = [], on }: Held, it: Entity | undefined): string =>
   `restricted with [${grants.join(" ")}]${on === undefined ? "" : ` and ${on[1]} on ${isSame(on[0], it) ? "it" : `another ${on[0].type}`}`}`;
 
-/** Everything else is possible with an active database, and with a transfer of one's own. */
+/** All other operations are possible with an active database, and with a transfer of the caller's own. */
 const targetOptionsOf: Readonly<Record<string, TargetOptions>> = {
   resumeMysqlDatabase: { status: "suspended" },
   switchMysqlPrimary: { cluster: "healthy" },
@@ -94,7 +94,7 @@ export async function cellsOf(operation: Operation, access: ExpectedAccess, fixt
   const targetOptions = targetOptionsOf[operation.id] ?? {};
   const targets = new Map<number, Promise<Target>>();
   const own = access !== "public" && access.object === "own";
-  /** What a refusal leaves as it was, and reading too, can be asked for again. */
+  /** Whether the request can be repeated: it is refused or only reads. */
   const lasting = (person: Person): Promise<Target> => {
     const whose = own ? person.userId : 0;
     if (!targets.has(whose)) targets.set(whose, fixture.target(names, person, targetOptions));
@@ -108,7 +108,7 @@ export async function cellsOf(operation: Operation, access: ExpectedAccess, fixt
   const first = await lasting(fixture.owner);
   const cells = nobodies(fixture, first);
   cells.push({ who: "nobody", authorization: undefined, expected: ofNobody(access, names), target: first });
-  /** By a token of their own, and by one of an app that they let in: the two may do the same. */
+  /** With a personal token, and with the token of an app that the user authorized: both may do the same. */
   const add = async (
     who: string,
     person: Person,

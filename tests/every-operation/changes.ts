@@ -4,10 +4,10 @@ import { tablesOf } from "./record.ts";
 
 type Row = Record<string, unknown>;
 type Rows = Map<string, Row>;
-/** `shape`: which columns of which table changed. `rights`: what the row says of who may do what. */
+/** `shape`: which columns of which table changed. `rights`: the values that decide who may do what. */
 export type Change = { shape: string; rights: Row; row: Row };
 
-/** Every row there is, by its place. */
+/** Every row of every table, by its physical location. */
 export async function rowsOf(world: World): Promise<Rows> {
   const all: Rows = new Map();
   for (const name of await tablesOf(world)) {

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { deviations, type Field, type Fields, type Scalar } from "./expected-fields.ts";
 
-/** `at` is the object's name and the path in it, without the places in lists. */
+/** `at` is the object's name and the path in it, without list indexes. */
 export type Difference = { at: string; is: string };
 
 export type JsonSchema = {
@@ -18,7 +18,7 @@ export type JsonSchema = {
 };
 type Schemas = Readonly<Record<string, JsonSchema>>;
 
-/** Where a schema of the document differs from the interface. */
+/** The differences between a schema of the document and the interface. */
 export const differencesOfSchema = (schema: JsonSchema, reply: Field, schemas: Schemas): Difference[] =>
   schemaOfField(schema, reply, "reply", schemas);
 
@@ -93,7 +93,7 @@ const ifType = (schema: JsonSchema, type: string, at: string, then: () => Differ
 const resolve = (schema: JsonSchema, schemas: Schemas): JsonSchema =>
   schema.$ref === undefined ? schema : resolve(schemas[schema.$ref.split("/").at(-1) ?? ""] ?? {}, schemas);
 
-/** What a value may be besides null. */
+/** The types of a value besides null. */
 function alternativesOf(given: JsonSchema, schemas: Schemas): { alternatives: JsonSchema[]; nullable: boolean } {
   const schema = resolve(given, schemas);
   const all = (schema.anyOf ?? [schema]).flatMap((each): JsonSchema[] => {
@@ -110,13 +110,13 @@ const typeOf = ({ type, enum: values, const: value }: JsonSchema): string =>
 const jsonTypeOf = (type: Scalar): string =>
   type === "integer" || type === "number" || type === "boolean" ? type : "string";
 
-/** The document tells times by a pattern: by RFC 3339, which `format: date-time` means, they would have a zone. */
+/** The document describes times by a pattern: in RFC 3339, which `format: date-time` means, they would have a zone. */
 const isPatternOfTimes = ({ pattern }: JsonSchema): boolean =>
   pattern !== undefined &&
   new RegExp(pattern).test("2026-01-31T23:59:59") &&
   !new RegExp(pattern).test("2026-01-31T23:59:59Z");
 
-/** Where a reply differs from the interface. */
+/** The differences between a reply and the interface. */
 export const differencesOfReply = (value: unknown, reply: Field): Difference[] =>
   differencesOfValue(value, reply, "reply");
 
@@ -166,6 +166,6 @@ const isA: Record<Scalar, (value: unknown) => boolean> = {
 };
 
 const meant = new Set(deviations.flatMap(({ fields, is }) => fields.map((field) => `${field} ${is}`)));
-/** What is no deviation that the fixture lists. */
+/** The differences that the fixture does not list as deviations. */
 export const unlisted = (differences: readonly Difference[]): Difference[] =>
   differences.filter(({ at, is }) => !meant.has(`${at} ${is}`));

@@ -11,19 +11,19 @@ import { type Entity, newFixture, type Fixture, tokenKinds } from "./fixture.ts"
 
 type Visible = "account" | "compute" | "database" | "image" | "unrestricted";
 
-/** Whose business an event of somebody else's doing is, by hand. An action that is not here is a database's. */
+/** Who else sees an event of somebody's action, written by hand. An action that is not listed belongs to a database. */
 const business: Partial<Record<EventAction, Visible>> = {
   account_settings_update: "account",
   account_update: "account",
   credit_card_updated: "account",
-  // What becomes of a disk is its instance's.
+  // An event of a disk belongs to its instance.
   disk_imagize: "compute",
   image_delete: "image",
   image_update: "image",
   image_upload: "image",
   payment_method_add: "account",
   payment_submitted: "account",
-  // What leaves or comes is the business of those who may send and take it.
+  // Transfers are visible to those who may send and accept them.
   entity_transfer_accept: "unrestricted",
   entity_transfer_cancel: "unrestricted",
   entity_transfer_create: "unrestricted",
@@ -33,7 +33,7 @@ const business: Partial<Record<EventAction, Visible>> = {
   oauth_client_delete: "account",
   oauth_client_secret_reset: "account",
   oauth_client_update: "account",
-  // Where a person signs in, by what, and what they made for themselves.
+  // A user's sign-in, credentials and personal tokens.
   password_reset: "unrestricted",
   profile_update: "unrestricted",
   tfa_disabled: "unrestricted",
@@ -49,8 +49,8 @@ const business: Partial<Record<EventAction, Visible>> = {
 const businessOf = (action: EventAction): Visible => business[action] ?? "database";
 
 /**
- * Everything that a person can do through the tenants' interface, and that leaves an event which is no database's. What
- * it was done to, of what can be granted.
+ * Performs every action of the tenants' interface that emits an event which does not belong to a database. Returns the
+ * objects of those actions that grants can name.
  */
 async function doEverything(
   world: World,
@@ -94,7 +94,7 @@ async function captured(world: World, token: string, accountId: number): Promise
   return { type: "compute", id: computeId };
 }
 
-/** One that is withdrawn, and one of somebody else's that is accepted. */
+/** A transfer that is cancelled, and one from another account that is accepted. */
 async function transfers(world: World, token: string, accountId: number): Promise<void> {
   const offer = async (from: { post: World["anonymous"]["post"] }, whose: number): Promise<string> => {
     const body = { entities: { computes: [await newCompute(world, whose)] } };
@@ -106,7 +106,7 @@ async function transfers(world: World, token: string, accountId: number): Promis
 }
 const TRANSFERS = "/v4/account/service-transfers";
 
-/** What needs no grant. */
+/** Actions that need no grant. */
 async function doOwn(world: World, token: string): Promise<void> {
   const person = world.as(token);
   await person.put("/v4/profile", { timezone: "Europe/Berlin" });
@@ -121,7 +121,7 @@ async function doOwn(world: World, token: string): Promise<void> {
 
 type Seen = { id: number; action: EventAction };
 
-/** By the list, whose count must be true, and by each id. */
+/** By the list, whose count must be correct, and by each id. */
 async function seenBy(
   world: World,
   fixture: Fixture,
@@ -143,7 +143,7 @@ async function seenBy(
   return answers[0] ?? [];
 }
 
-test("every event is seen by those whose business it is, in lists, views and counts", async () => {
+test("every event is visible exactly to those who may see it, in lists, views and counts", async () => {
   await using world = await newWorld();
   await world.host();
   const fixture = await newFixture(world);
@@ -157,7 +157,7 @@ test("every event is seen by those whose business it is, in lists, views and cou
     .execute();
   const actions = done.map(({ action }) => action).toSorted();
   const of = (...which: Visible[]): EventAction[] => actions.filter((action) => which.includes(businessOf(action)));
-  // Chosen at the login host, or done by time: where these come about, tests of their own look at them.
+  // Made at the login host, or by the passing of time: tests of those parts cover them.
   const elsewhere: EventAction[] = ["password_reset", "entity_transfer_fail", "entity_transfer_stale"];
   const byPeople = EventAction.options.filter(
     (action) => businessOf(action) !== "database" && !elsewhere.includes(action),
@@ -175,14 +175,14 @@ test("every event is seen by those whose business it is, in lists, views and cou
     [await fixture.restricted({ on: [database, "read_only"] }), of("database")],
     [await fixture.restricted({ on: [compute, "read_only"] }), of("compute")],
     [await fixture.restricted({ on: [image, "read_only"] }), of("image")],
-    // Something else of the same number.
+    // An object of another kind with the same number.
     [await fixture.restricted({ on: [{ type: "image", id: compute.id }, "read_write"] }), []],
     [await fixture.restricted({ grants: everyGrant, on: [database, "read_write"] }), of("account", "database")],
   ];
   for (const [reader, sees] of expected) expect(await seenBy(world, fixture, reader, done)).toEqual(sees);
 });
 
-test("who is restricted sees what they did themselves, and other restricted users do not", async () => {
+test("a restricted user sees their own actions, and other restricted users do not", async () => {
   await using world = await newWorld();
   const fixture = await newFixture(world);
   const [one, other] = [await fixture.restricted(), await fixture.restricted({ grants: everyGrant })];

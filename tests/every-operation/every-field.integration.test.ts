@@ -21,11 +21,11 @@ beforeAll(async () => {
     await world.operator.post(`/admin/accounts/${accountId}/credits`, {
       ...{ summary: `Welcome ${Object.keys(change).length}`, credit: "100", ...change },
     });
-  // Something for every list.
+  // An item for every list.
   for (const { param } of Object.values(listed)) await fixture.target([param], fixture.owner);
   const { entity } = await fixture.target(["computeId"], fixture.owner);
   await newMaintenance(world, accountId, entity?.id ?? 0);
-  // In a region of its own: one that is out takes no new database.
+  // In a separate region: a region with an outage accepts no new database.
   await world.operator.post("/admin/regions", { id: "us-east", label: "Newark", country: "us" });
   await world.db
     .updateTable("computes")
@@ -45,7 +45,7 @@ const operationOf = (name: string): Operation => {
   return found;
 };
 
-/** Asks as somebody who may, with what is accepted, for something that is there. */
+/** Sends a valid request as a permitted user, for an existing object. */
 async function answerOf(name: string): Promise<{ status: number; text: string }> {
   const operation = operationOf(name);
   const path = name.split(" ")[1] ?? "";
@@ -83,7 +83,7 @@ test.each(every)("%s replies with the fields of the interface", async (name) => 
 
   expect(reply).toMatchObject({ status: 200 });
   const { data } = JSON.parse(reply.text) as { data?: unknown[] };
-  // An empty list would show nothing.
+  // An empty list would prove nothing.
   expect(data).not.toEqual([]);
   expect(fieldFaultsOf(operationOf(name), JSON.parse(reply.text))).toEqual([]);
   compared++;

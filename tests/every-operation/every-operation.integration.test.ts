@@ -22,7 +22,7 @@ const isRefused = ({ expected }: Cell): boolean => expected !== "allowed";
 
 let prometheus: Awaited<ReturnType<typeof startPrometheus>>;
 let world: World;
-/** Shared by all operations: making users and tokens takes longer than asking with them. */
+/** Shared by all operations: creating users and tokens takes longer than the requests. */
 let fixture: Fixture;
 beforeAll(async () => {
   prometheus = await startPrometheus(() => "");
@@ -43,7 +43,7 @@ async function faultsOf(operation: Operation, cells: Cell[], path: string): Prom
   const found: string[] = [];
   for (const { who, authorization, expected, target } of cells) {
     requestCount++;
-    // Whoever is let in with a body that will do cancels the stage's own account.
+    // A permitted user with a valid body would cancel the fixture's own account.
     const body = expected === "allowed" && operation.id !== "cancelAccount" ? "{}" : BAD_BODY;
     const reply = await sendRequest(world, operation, fillPath(path, target), authorization, body);
     const fault = faultOf(operation, reply, expected);
@@ -53,16 +53,18 @@ async function faultsOf(operation: Operation, cells: Cell[], path: string): Prom
   return found;
 }
 
-test("the fixture has a row for every operation, and none for another", () => {
+test("the fixture has exactly one row for every operation", () => {
   expect(Object.keys(expectedAccess).toSorted()).toEqual(byName.map(([name]) => name).toSorted());
 });
 
-test.each(byName)("%s: the table says what the fixture says", (name, operation) => {
+test.each(byName)("%s: the operation table agrees with the fixture", (name, operation) => {
   const expected = expectedOf(name);
   expect(accessInTable(operation, expected)).toEqual(expected);
 });
 
-/** An object that the table does not name, such as an event, is judged by its capability: only the cells can tell. */
+/**
+ * An object that the table does not name, such as an event, is checked by its capability: only the cells can show that.
+ */
 function accessInTable({ access, scopesIfSent }: Operation, expected: ExpectedAccess): ExpectedAccess {
   const judged = expected === "public" ? undefined : expected.object;
   if (access === "public")
@@ -79,7 +81,7 @@ function accessInTable({ access, scopesIfSent }: Operation, expected: ExpectedAc
   };
 }
 
-test.each(byName)("%s answers every principal as it must, and a refusal changes nothing", async (name, operation) => {
+test.each(byName)("%s answers every principal as expected, and a refusal changes nothing", async (name, operation) => {
   if (operation.id === "createPaymentMethodLink") await fixture.removeCards();
   const cells = await cellsOf(operation, expectedOf(name), fixture);
   const [refused, letIn] = [cells.filter(isRefused), cells.filter((cell) => !isRefused(cell))];
@@ -95,7 +97,7 @@ const otherPaths = byName.flatMap(([name, operation]) =>
     (path) => [`${operation.method} ${path}`, name, operation, path] as const,
   ),
 );
-test.each(otherPaths)("%s is no way around", async (_title, name, operation, path) => {
+test.each(otherPaths)("%s does not bypass authentication", async (_title, name, operation, path) => {
   const target = await fixture.shared(namesIn(path));
   const expected = ofNobody(expectedOf(name), namesIn(path));
   const cells = [...nobodies(fixture, target), { who: "nobody", authorization: undefined, expected, target }];
@@ -117,7 +119,7 @@ function withoutParams({ status, text, headers }: Reply, { params }: Target) {
   return { status, text: words, headers: others };
 }
 const onObjects = byName.filter(([name, { path }]) => namesAnObject(namesIn(path)) && expectedOf(name) !== "public");
-test.each(onObjects)("%s: what is another's cannot be told from what does not exist", async (name, operation) => {
+test.each(onObjects)("%s: another account's object is answered like a missing one", async (name, operation) => {
   const target = await fixture.shared(namesIn(operation.path));
   const object = objectOf(name);
   const strangers = [
@@ -132,14 +134,14 @@ test.each(onObjects)("%s: what is another's cannot be told from what does not ex
       const bearer = `Bearer ${await fixture.token(person, ["*"], kind)}`;
       const theirs = await sendRequest(world, operation, fillPath(operation.path, target), bearer);
       const none = await sendRequest(world, operation, fillPath(operation.path, absent(target)), bearer);
-      // A refusal says again what was asked for, and nothing else may differ.
+      // A refusal repeats the requested id, and nothing else may differ.
       expect(withoutParams(theirs, target)).toEqual(withoutParams(none, absent(target)));
     }
 });
 
 const lists = byName.filter(([name, { paged, path }]) => paged === true && !path.includes(":") && name in listed);
-test("every list of somebody's things is looked at", () => {
-  // A notification is told by its cause, availability is the same for all, and maintenance is looked at below.
+test("every list of an account's objects is checked", () => {
+  // Notifications depend on their cause, availability is the same for all, and maintenance is checked below.
   const others = ["availability", "maintenance", "notifications"].map((each) => `GET /v4/account/${each}`);
   const ofThings = byName.filter(
     ([name, { paged, path }]) => paged === true && !path.includes(":") && expectedOf(name) !== "public",
@@ -187,7 +189,7 @@ test("maintenance is shown to those who may view its compute instance", async ()
     [small.stranger, []],
     [await small.restricted(), []],
     [await small.restricted({ grants: everyGrant }), []],
-    // A grant on something else of the same number.
+    // A grant on an object of another kind with the same number.
     [await small.restricted({ on: [{ type: "database", id: one }, "read_write"] }), []],
     [await small.restricted({ on: [{ type: "compute", id: one }, "read_only"] }), [first]],
     [await small.restricted({ on: [{ type: "compute", id: other }, "read_write"] }), [second]],

@@ -32,7 +32,7 @@ test("every operation on a database has a row", () => {
   expect([...new Set(expectedStates.map(({ operation }) => operation))].toSorted()).toEqual(onDatabases.toSorted());
 });
 
-/** A database of an account of its own, made by the front door and then put into the status. */
+/** A database in a new account, created through the API and then put into the status. */
 async function databaseIn(status: Status, cluster?: ClusterKind) {
   const alice = await world.customer();
   const { id } = await activeDatabase(world, alice, host);
@@ -58,7 +58,7 @@ const recordOf = async (id: number) => ({
 
 type Cell = { expected: (typeof expectedStates)[number]; status: Status };
 
-/** Asks as the owner, and says what was recorded before. */
+/** Sends the request as the owner, and returns what was recorded before. */
 async function request({ expected: { operation, body, cluster }, status }: Cell) {
   const { alice, id, backupId } = await databaseIn(status, cluster);
   const [method = "", path = ""] = operation.split(" ");
@@ -85,12 +85,12 @@ const cells = expectedStates.flatMap((expected) =>
 );
 const isAllowed = ([, status, { expected }]: (typeof cells)[number]): boolean => expected.allowed.includes(status);
 
-test.each(cells.filter(isAllowed))("%s of a database that is %s is let in", async (_name, _status, cell) => {
+test.each(cells.filter(isAllowed))("%s of a database that is %s is accepted", async (_name, _status, cell) => {
   expect(await request(cell)).toMatchObject({ status: 200 });
 });
 
 test.each(cells.filter((cell) => !isAllowed(cell)))(
-  "%s of a database that is %s is refused with what would do, and changes nothing",
+  "%s of a database that is %s is refused with the allowed statuses, and changes nothing",
   async (_name, _status, cell) => {
     const { id, before, status, body } = await request(cell);
 

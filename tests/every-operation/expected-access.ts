@@ -1,22 +1,22 @@
 /**
  * Who may use which operation, written by hand from the interface and its decisions, never from the operation table:
- * the two are compared, so that a slip in either is found. An operation without a row fails the test.
+ * the two are compared, so that a mistake in either is found. An operation without a row fails the test.
  */
 export type ExpectedAccess =
   | "public"
   | {
-      /** What the token needs, all of them. */
+      /** The scopes that the token needs, all of them. */
       scopes: readonly string[];
-      /** Restricted users are refused, whatever they hold. */
+      /** Restricted users are refused, whatever their grants. */
       unrestrictedOnly?: true;
-      /** What a restricted user needs for the whole account. */
+      /** The grant for the whole account that a restricted user needs. */
       grant?: string;
       /**
-       * What a restricted user needs on the object in the path. `own`: it is the caller's, and nobody else's. `bearer`:
-       * the path holds a secret, and whoever has it may.
+       * What a restricted user needs on the object in the path. `own`: only the caller's own objects. `bearer`: the
+       * path contains a secret, and whoever has it may.
        */
       object?: "read_only" | "read_write" | "own" | "bearer";
-      /** What is the operator's needs no token; one that is sent is checked, and must carry the scopes. */
+      /** The operator's objects need no token; a token that is sent is checked, and must have the scopes. */
       operatorsForAll?: true;
     };
 
@@ -40,7 +40,7 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
     unrestrictedOnly: true,
     object: "read_write",
   },
-  // The password lets its holder write, so the user needs more than the scope says.
+  // Whoever has the password can write, so the user needs more than the scope says.
   "GET /v4/databases/mysql/instances/:instanceId/credentials": {
     scopes: ["databases:read_only"],
     object: "read_write",
@@ -105,7 +105,7 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
   "GET /v4/account/availability/:regionId": { scopes: ["account:read_only"], grant: "account_read" },
   "GET /v4/account/transfer": { scopes: ["account:read_only"], grant: "account_read" },
   "POST /v4/account/cancel": { scopes: ["account:read_write"], unrestrictedOnly: true },
-  // Any token; what is shown is what the user may view.
+  // Any token; the reply shows what the user may view.
   "GET /v4/account/maintenance": { scopes: [] },
 
   "GET /v4/account/invoices": { scopes: ["account:read_only"], grant: "account_read" },
@@ -121,7 +121,7 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
   "POST /v4/account/payment-methods/link": { scopes: ["account:read_write"], grant: "account_write" },
   "POST /v4/account/credit-card": { scopes: ["account:read_write"], grant: "account_write" },
   "GET /v4/account/payment-methods/:paymentMethodId": { scopes: ["account:read_only"], grant: "account_read" },
-  // The interface lists no more than this scope; the user must be one who may change the account.
+  // The interface names only this scope; the user must be permitted to change the account.
   "DELETE /v4/account/payment-methods/:paymentMethodId": { scopes: ["account:read_only"], grant: "account_write" },
   "POST /v4/account/payment-methods/:paymentMethodId/make-default": {
     scopes: ["account:read_write"],
@@ -144,12 +144,12 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
 
   "GET /v4/account/notifications": { scopes: ["account:read_only"], grant: "account_read" },
   "GET /v4/account/events": { scopes: ["events:read_only"] },
-  // An event is seen by whoever may view what it happened to; marking it is no change of the account.
+  // Whoever may view an object sees its events; marking an event does not change the account.
   "GET /v4/account/events/:eventId": { scopes: ["events:read_only"], object: "read_only" },
   "POST /v4/account/events/:eventId/read": { scopes: ["events:read_only"], object: "read_only" },
   "POST /v4/account/events/:eventId/seen": { scopes: ["events:read_only"], object: "read_only" },
 
-  // Who may do what is the business of those who may do everything.
+  // Only unrestricted users may manage permissions.
   "GET /v4/account/users": { scopes: ["account:read_only"], unrestrictedOnly: true },
   "POST /v4/account/users": { scopes: ["account:read_write"], unrestrictedOnly: true },
   "GET /v4/account/users/:username": { scopes: ["account:read_only"], unrestrictedOnly: true },
@@ -166,14 +166,14 @@ export const expectedAccess: Readonly<Record<string, ExpectedAccess>> = {
   "PUT /v4/account/oauth-clients/:clientId": { scopes: ["account:read_write"], grant: "account_write" },
   "DELETE /v4/account/oauth-clients/:clientId": { scopes: ["account:read_write"], grant: "account_write" },
   "POST /v4/account/oauth-clients/:clientId/reset-secret": { scopes: ["account:read_write"], grant: "account_write" },
-  // Whoever is asked to let an app in must see it, and is nobody yet.
+  // A user who is asked for consent must see the app before signing in.
   "GET /v4/account/oauth-clients/:clientId/thumbnail": "public",
   "PUT /v4/account/oauth-clients/:clientId/thumbnail": { scopes: ["account:read_write"], grant: "account_write" },
 
-  // Programs ask who they are before they know what they may do.
+  // Programs request their user's profile before they know their permissions.
   "GET /v4/profile": { scopes: [] },
   "GET /v4/profile/grants": { scopes: [] },
-  // The rest of a person's own is theirs without any grant, but not for every token of theirs.
+  // The rest of a user's profile needs no grant, but it needs a scope.
   "PUT /v4/profile": { scopes: ["account:read_write"] },
   "GET /v4/profile/preferences": { scopes: ["account:read_only"] },
   "PUT /v4/profile/preferences": { scopes: ["account:read_write"] },
@@ -210,17 +210,17 @@ const areas = [
   "vpc",
 ];
 
-/** Every scope that a token can carry, by its full name. */
+/** Every scope that a token can have, by its full name. */
 export const everyScope = areas.flatMap((area) => [`${area}:read_only`, `${area}:read_write`]);
 
-/** The scopes that give `needed`: itself, and writing gives reading. */
+/** The scopes that include `needed`: itself, and write includes read. */
 const givers = (needed: string): string[] =>
   needed.endsWith(":read_only") ? [needed, needed.replace(":read_only", ":read_write")] : [needed];
 
 export const gives = (held: readonly string[], needed: readonly string[]): boolean =>
   needed.every((scope) => givers(scope).some((giver) => held.includes(giver)));
 
-/** As much as a token can hold without having this one. */
+/** All scopes that a token can have without having this one. */
 export const everyScopeBut = (needed: string): string[] =>
   everyScope.filter((scope) => !givers(needed).includes(scope));
 

@@ -1,17 +1,17 @@
 /**
- * The objects of section 2 of the interface and what each operation of section 4 replies with, written by hand from the
- * interface, never from the contract: OpenAPI and real replies are compared with them. Where the two differ on purpose,
- * `deviations` says so; docs/where-the-interface-is-silent.md has a row for each.
+ * The objects of section 2 of the interface and the replies of the operations of section 4, written by hand from the
+ * interface, never from the contract: OpenAPI and real replies are compared with them. `deviations` lists intended
+ * differences; docs/where-the-interface-is-silent.md has a row for each.
  */
 export type Scalar = "string" | "integer" | "number" | "boolean" | "date-time" | "url" | "uuid" | "ip";
 export type Field = (
   | { is: readonly Scalar[] }
   /** A closed set of values. */
   | { values: readonly (string | number)[] }
-  /** A set of values that may grow; ours begin with `ours`. */
+  /** A set of values that may grow; our extensions begin with `ours`. */
   | { known: readonly string[]; ours: string }
   | { list: Field }
-  /** One that the interface names is called so wherever it stands. */
+  /** A named object of the interface has the same name everywhere. */
   | { fields: Fields; name?: string }
   /** An object whose keys are names of kinds. */
   | { byKind: Field }
@@ -74,7 +74,7 @@ const anyDatabase: Fields = {
   ),
   created: dateTime,
   updated: dateTime,
-  // The full set of frequencies is not shown.
+  // The interface does not show the full set of frequencies.
   updates: object({
     frequency: string,
     duration: integer,
@@ -192,7 +192,7 @@ export const objects = {
     status: oneOf("successful", "failed"),
     username: string,
   },
-  // Compute instances alone, whose ids are integers.
+  // Only compute instances, whose ids are integers.
   MaintenanceItem: {
     entity: object({ id: integer, ...named }),
     reason: string,
@@ -252,7 +252,7 @@ const pageOf = (name: ObjectName): Field =>
   object({ data: list(one(name)), page: integer, pages: integer, results: integer });
 const nothing = object({});
 
-/** Sections 4.1 to 4.7. Missing are the thumbnail, which is bytes, and what the interface does not show. */
+/** Sections 4.1 to 4.7. The thumbnail, which is bytes, and replies that the interface does not show are missing. */
 export const expectedReplies: Readonly<Record<string, Field>> = {
   "GET /v4/databases/engines": pageOf("DatabaseEngine"),
   "GET /v4/databases/engines/:engineId": one("DatabaseEngine"),
@@ -315,7 +315,7 @@ export type Deviation = {
   why: string;
 };
 
-/** Every difference that is meant. */
+/** Every intended difference. */
 export const deviations: readonly Deviation[] = [
   {
     fields: [

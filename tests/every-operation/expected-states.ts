@@ -3,7 +3,7 @@ import type { ClusterKind } from "./things.ts";
 /**
  * In which status a database operation is allowed, written by hand from the interface (its section on the status of a
  * managed database) and the decisions where it is silent; never from the table under test. An operation on a database
- * that has no row fails the test.
+ * without a row fails the test.
  */
 export const everyStatus = [
   "provisioning",
@@ -53,7 +53,7 @@ export const expectedStates: readonly ExpectedStates[] = [
     operation: `POST ${instance}/promote`,
     cluster: "without_primary",
     body: () => ({ accept_loss: true }),
-    // It does not wait for what is under way, unless that makes or stops its nodes.
+    // It does not wait for an operation in progress, unless that creates or stops the nodes.
     allowed: ["active", "degraded", "updating", "backing_up", "resuming"],
   },
   { operation: `GET ${instance}/failovers`, allowed: everyStatus },

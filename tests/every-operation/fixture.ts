@@ -17,22 +17,19 @@ import {
 } from "./things.ts";
 
 export type Permission = "read_only" | "read_write";
-/** Something that grants name. */
+/** An object that grants can name. */
 export type Entity = { type: EntityType; id: number };
 export type Target = { params: Record<string, string>; entity?: Entity };
-/**
- * What the thing that is named must be like. `offered`: a transfer of somebody else's, to accept. `cluster`: a database
- * of three nodes.
- */
+/** Properties of the target. `offered`: another account's transfer, to accept. `cluster`: a database of three nodes. */
 export type TargetOptions = { status?: DatabaseStatus; offered?: true; cluster?: ClusterKind };
-/** What a restricted user was given. */
+/** The grants of a restricted user. */
 export type Held = {
   grants?: readonly string[];
   on?: readonly [what: Entity, permission: Permission];
 };
 export type Fixture = Awaited<ReturnType<typeof newFixture>>;
 
-/** Who carries the token: the person, or an app that they let in. */
+/** Who holds the token: the user, or an app that the user authorized. */
 export const tokenKinds = ["personal token", "app's token"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 
@@ -41,12 +38,12 @@ const catalogue = { engineId: ENGINE, typeId: PLAN, regionId: REGION, metric: "c
 const paramOf: Record<EntityType, string> = { compute: "computeId", database: "instanceId", image: "imageId" };
 let users = 0;
 
-/** Whether a path names something that belongs to somebody. */
+/** Whether a path names an object that belongs to an account. */
 export const namesAnObject = (names: readonly string[]): boolean => names.some((name) => !(name in catalogue));
 
 /**
- * One account with its owner, a colleague who is not restricted, restricted users as cases need them, and a stranger
- * in an account of their own. Users and tokens are made once and shared by all cases.
+ * One account with its owner, an unrestricted colleague, restricted users as cases need them, and a stranger in another
+ * account. Users and tokens are created once and shared by all cases.
  */
 export async function newFixture(world: World) {
   const owner = await world.customer({ limits: LIMITS });
@@ -92,7 +89,7 @@ export async function newFixture(world: World) {
     .where("id", "=", revokedGrant.appGrantId)
     .execute();
 
-  /** Something for the parameters of a path to name: the person's own where it is a person's, else the account's. */
+  /** An object for the path parameters: the user's own if the kind belongs to users, else the account's. */
   const target = async (
     names: readonly string[],
     person: Person,
@@ -128,7 +125,7 @@ export async function newFixture(world: World) {
     const { id } = body;
     if (cluster !== undefined) await asCluster(world, id, cluster);
     const backup = names.includes("backupId") ? { backupId: await backupOf(world, id) } : {};
-    // The state in which everything is possible, so that a refusal is about the principal.
+    // The status in which every operation is possible, so that a refusal is about the principal.
     await world.db.updateTable("databases").set({ status }).where("id", "=", id).execute();
     const { id: eventId } = await world.db
       .selectFrom("events")
@@ -147,7 +144,7 @@ export async function newFixture(world: World) {
     colleague,
     stranger,
 
-    /** Tokens that were good once, or never. */
+    /** Tokens that are no longer valid, or never were. */
     dead: {
       "an unknown token": randomBytes(32).toString("hex"),
       "a revoked token": await changed(await personal(owner), { revoked_at: earlier }),
@@ -192,22 +189,22 @@ export async function newFixture(world: World) {
       }),
 
     target,
-    /** No more can be added while an account has many. */
+    /** Removes cards, because an account can have only a few. */
     removeCards: () =>
       world.db
         .updateTable("payment_methods")
         .set({ deleted_at: world.time.now, is_default: false })
         .where("account_id", "=", owner.accountId)
         .execute(),
-    /** One of the owner's of this kind, which no operation is about. */
+    /** An object of the owner's of this kind that no operation uses. */
     another: (type: EntityType): Promise<Target> => memoized(`another ${type}`, () => target([paramOf[type]], owner)),
-    /** One of the owner's, to look at. */
+    /** An object of the owner's, for reading. */
     shared: (names: readonly string[]): Promise<Target> =>
       memoized(`target ${names.join(" ")}`, () => target(names, owner)),
   };
 }
 
-/** An id as long as the one that exists, so that nothing but existence differs. */
+/** An id as long as the existing one, so that only existence differs. */
 export function absent({ params }: Target): Target {
   const other = (value: string): string => {
     if (/^\d+$/.test(value)) return String(BigInt(value) + 1_000_003n);
@@ -215,7 +212,7 @@ export function absent({ params }: Target): Target {
     const last = isUuid.test(value) ? (value.endsWith("0") ? "1" : "0") : "~";
     return value.slice(0, -1) + last;
   };
-  // What the catalogue has is no secret, and a wrong name of it is told.
+  // The catalogue is public, and a wrong name in it is reported.
   const isOpen = (name: string): boolean => Object.hasOwn(catalogue, name);
   const changed = Object.entries(params).map(([name, value]) => [name, isOpen(name) ? value : other(value)]);
   return { params: Object.fromEntries(changed) as Record<string, string> };

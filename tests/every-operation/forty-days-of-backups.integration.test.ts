@@ -65,13 +65,13 @@ test.each([
   ["an hour", 1],
   ["half a day", 12],
 ])(
-  "forty days in which a verification takes %s: seven backups, one of them verified, no midnight missing",
+  "forty days with verifications of %s: seven backups, one of them verified, no midnight missing",
   async (_, takes) => {
     expect(await fortyDays({ takes, finds: () => true })).toMatchObject({ ...kept, everyMidnightOfTheWeek: true });
   },
 );
 
-test("forty days of which verification fails for twelve: never eight backups, and the last verified one stays", async () => {
+test("twelve days of failing verification: never eight backups, and the last verified one stays", async () => {
   const host = { takes: 1, finds: (day: number) => day < 8 || day >= 20 };
   expect(await fortyDays(host)).toMatchObject({ ...kept, everyMidnightOfTheWeek: false });
 });

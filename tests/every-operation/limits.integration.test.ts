@@ -39,7 +39,7 @@ test.each(each("inside"))("%s: %s is accepted", async (_name, _shown, { send }: 
   expect(reply).toMatchObject({ status: 200 });
 });
 
-test.each(each("outside"))("%s: %s is refused, by its field", async (_name, _shown, { field, send }: Limit, value) => {
+test.each(each("outside"))("%s: %s is refused on its field", async (_name, _shown, { field, send }: Limit, value) => {
   const { status, body } = await send(await world.customer(), value);
   const { errors } = body as Errors;
 
@@ -47,7 +47,7 @@ test.each(each("outside"))("%s: %s is refused, by its field", async (_name, _sho
   expect(errors[0]?.reason).toMatch(new RegExp(`^${field} must be a valid value: .`));
 });
 
-/** A customer of a world of its own, whose clock can be moved. */
+/** A customer in a separate world, whose clock can be moved. */
 async function customerWithZip() {
   const own = await newWorld();
   const who = await own.customer();
@@ -58,7 +58,7 @@ const numberOf = (n: number): { card_number: string } => ({
   card_number: cardNumber(16, `4242${String(n).padStart(6, "0")}`),
 });
 
-test("active payment methods: the sixth is accepted, the seventh refused until one is removed", async () => {
+test("active payment methods: the sixth is accepted, the seventh is refused until one is removed", async () => {
   await using staging = await customerWithZip();
   const { who } = staging;
   for (let n = 1; n <= 6; n++) expect((await addCard(who, numberOf(n))).status).toBe(200);
@@ -73,7 +73,7 @@ test("active payment methods: the sixth is accepted, the seventh refused until o
   expect((await addCard(who, numberOf(8))).status).toBe(200);
 });
 
-test("payment methods added: the sixtieth of 24 hours is accepted, the next only when the first is a day old", async () => {
+test("payment methods added: at most sixty in 24 hours; the next only when the first is a day old", async () => {
   await using staging = await customerWithZip();
   const { own, who } = staging;
   const removeOthers = async (): Promise<void> => {
@@ -81,7 +81,7 @@ test("payment methods added: the sixtieth of 24 hours is accepted, the next only
     const { data } = (await who.get<{ data: { id: number; is_default: boolean }[] }>(path)).body;
     for (const { id, is_default } of data) if (!is_default) await who.delete(`${path}/${id}`);
   };
-  // By both operations together. The second makes its card the default, so the one before it can go.
+  // By both operations together. The second one makes its card the default, so the previous card can be removed.
   for (let n = 1; n <= 60; n++) {
     const body = { ...numberOf(n), cvv: "123", expiry_month: 12, expiry_year: 2049 };
     const reply = n % 2 === 0 ? await who.post("/v4/account/credit-card", body) : await addCard(who, numberOf(n));
@@ -98,7 +98,7 @@ test("payment methods added: the sixtieth of 24 hours is accepted, the next only
   expect((await addCard(who, numberOf(63))).status).toBe(200);
 });
 
-test("expiry: a card is good to the end of its month, and not a month longer", async () => {
+test("expiry: a card is valid until the end of its month", async () => {
   await using staging = await customerWithZip();
   const { own, who } = staging;
   own.time.now = new Date("2031-05-31T23:59:59Z");
@@ -149,7 +149,7 @@ test("transfer lifetime: accepted in the last second of 24 hours, and not after 
   expect((await giver.get(`/v4/account/service-transfers/${other.token}`)).body).toMatchObject({ status: "stale" });
 });
 
-/** A world whose images lie in a real store. */
+/** A world with a real image store. */
 async function imageWorld() {
   const parts = new AsyncDisposableStack();
   const store = parts.use(await startObjectStore());
@@ -162,7 +162,7 @@ type NotificationPage = { data: { status: string; message: string }[] };
 const lastEvent = async (who: { get: World["anonymous"]["get"] }) =>
   (await who.get<NotificationPage>("/v4/account/events")).body.data[0];
 
-// One more byte is refused without reading any; what is refused otherwise was read.
+// One more byte is refused without reading any data; other refusals happen after reading.
 test.each([
   [5_000_000_000, /gzip/],
   [5_000_000_001, /5000000001 bytes.*5000000000 bytes/],
@@ -179,7 +179,7 @@ test.each([
   expect((await alice.get(`/v4/images/private/${id}`)).body).toMatchObject({ status: "pending_upload", size: 0 });
 });
 
-test("image upload window: waited for to the last second of 24 hours, and gone with it", async () => {
+test("image upload window: the image waits for its data for 24 hours to the second, and is then gone", async () => {
   await using staging = await imageWorld();
   const { own } = staging;
   const alice = await own.customer();
@@ -196,7 +196,7 @@ test("image upload window: waited for to the last second of 24 hours, and gone w
   expect(await lastEvent(alice)).toMatchObject({ status: "failed", message: expect.stringContaining("24 hours") });
 });
 
-test("images list: twenty in a minute for a token and for an address, while other lists go on", async () => {
+test("images list: twenty a minute for a token and for an address, while other lists still work", async () => {
   await using valkey = await newValkey();
   const defaults = rateLimitsOf(readConfig({ DATABASE_URL: "postgres://nowhere" }));
   const log = createLog("test", "silent");

@@ -4,7 +4,7 @@ import { REGION, type Reply, type World } from "../../packages/control-plane/src
 
 type Customer = Awaited<ReturnType<World["customer"]>>;
 
-/** A bound on a value that is sent: the last values inside of it, and the first ones outside. */
+/** A bound on a value in a request: the last values inside of it, and the first ones outside. */
 export type Limit = {
   field: string;
   send: (who: Customer, value: never) => Promise<Reply>;
@@ -14,7 +14,7 @@ export type Limit = {
 
 const label = (length: number): string => randomBytes(512).toString("hex").slice(0, length);
 const letters = (length: number): string => "x".repeat(length);
-/** A word before the @ has at most 64 characters, and so has each of its domain. */
+/** The part before the @ has at most 64 characters, and so has each label of the domain. */
 const addressOf = (length: number): string => `${letters(60)}@${letters(length - 60 - "@.example".length)}.example`;
 
 const database =
@@ -35,7 +35,7 @@ const changedImage = (field: string) => async (who: Customer, value: never) => {
   return who.put(`/v4/images/${id}`, { [field]: value });
 };
 
-/** Digits that begin as a brand's numbers do, with the check digit that makes them one. */
+/** Digits with a brand's prefix and a valid check digit. */
 export function cardNumber(length: number, prefix: string): string {
   const digits = prefix.padEnd(length - 1, "0");
   const sum = digits
@@ -82,7 +82,7 @@ export const limits: Readonly<Record<string, Limit>> = {
     inside: [1, 3],
     outside: [0, 2, 4, "1"],
   },
-  // The interface gives no bound; ours is what hosts can be told.
+  // The interface gives no bound; ours is what hosts can handle.
   allow_list: {
     field: "allow_list",
     send: database("allow_list"),
@@ -90,7 +90,7 @@ export const limits: Readonly<Record<string, Limit>> = {
     outside: [sources(10_001)],
   },
 
-  // The shortest numbers of 14 digits are Diners Club's. The form allows 24, and no brand has more than 19.
+  // The shortest numbers of 14 digits are Diners Club's. The format allows 24, and no brand has more than 19.
   "card_number, 14 digits": {
     field: "data.card_number",
     send: card("card_number"),
@@ -192,7 +192,7 @@ export const limits: Readonly<Record<string, Limit>> = {
   "image description, of one that is there": {
     field: "description",
     send: changedImage("description"),
-    // Nothing, and what an SDK makes of it.
+    // Nothing, and what an SDK sends for it.
     inside: ["a", letters(65_000), null, ""],
     outside: [letters(65_001), 7],
   },

@@ -3,7 +3,7 @@ import { ofRestricted } from "./cells.ts";
 import type { ExpectedAccess } from "./expected-access.ts";
 import type { Fixture, Target } from "./fixture.ts";
 
-/** Which path shows one item of a list, and by which field of the item. */
+/** The path of one item of a list, and the field of the item that identifies it. */
 export const listed: Readonly<Record<string, { param: string; key: string; view: string }>> = {
   "GET /v4/databases/instances": {
     param: "instanceId",
@@ -40,7 +40,7 @@ export const listed: Readonly<Record<string, { param: string; key: string; view:
 
 export type Reader = { person: Person; held?: Parameters<typeof ofRestricted>[1] };
 
-/** Whether a reader's list has something of the owner's. */
+/** Whether a reader's list contains an object of the owner's. */
 export function sees(access: ExpectedAccess, fixture: Fixture, { person, held }: Reader, target: Target): boolean {
   if (access === "public") return true;
   if (person.accountId !== fixture.owner.accountId) return false;

@@ -30,11 +30,11 @@ export async function newInstance(world: World, accountId: number): Promise<{ co
   return { computeId, diskId: (await disk.executeTakeFirstOrThrow()).id };
 }
 
-/** An image that is available, as an import leaves it. */
+/** An available image, as an import leaves it. */
 export const newImage = (world: World, accountId: number): Promise<number> =>
   insertImage(world, { account_id: accountId, name: null, label: `image-${++made}`, created_by: "somebody" });
 
-/** One of the operator's. Its id. */
+/** An image of the operator's. Returns its id. */
 export async function newPublicImage(world: World): Promise<string> {
   const name = `distribution-${++made}`;
   await insertImage(world, { account_id: null, name, label: "A distribution", created_by: "operator" });

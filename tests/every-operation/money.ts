@@ -5,7 +5,7 @@ const CENT = 10_000;
 const DOLLAR = 1_000_000;
 let made = 0;
 
-/** A final invoice of a month of its own, with one line: what a month's end would leave. */
+/** A final invoice of a separate month, with one line, as a month end would leave it. */
 export async function newInvoice({ db, time }: World, accountId: number): Promise<number> {
   const from = new Date(Date.UTC(2010, ++made, 1));
   const until = new Date(Date.UTC(2010, made + 1, 1));
@@ -48,7 +48,7 @@ export async function newPaymentMethod({ db, time }: World, accountId: number): 
   return (await row.executeTakeFirstOrThrow()).id;
 }
 
-/** A payment, with the charge that it came of. */
+/** A payment, with its charge. */
 export async function newPayment(world: World, accountId: number): Promise<number> {
   const { db, time } = world;
   const method = await newPaymentMethod(world, accountId);

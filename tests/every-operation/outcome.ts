@@ -8,7 +8,7 @@ export type Reply = { status: number; text: string; headers: Record<string, unkn
 
 export type Outcome = "allowed" | "no token" | `lacks ${string}` | "forbidden" | "not found";
 
-/** Differs between any two replies, whatever they are about. */
+/** Headers that differ between any two replies. */
 const ofTheMoment = ["date", "x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
 export const fillPath = (path: string, { params }: Target): string =>
@@ -18,7 +18,7 @@ export const fillPath = (path: string, { params }: Target): string =>
     return encodeURIComponent(value);
   });
 
-/** What is sent to an operation that takes something. Whoever is told that it is no object, or no image, was let in. */
+/** A body for operations that take one. A caller who is told that it is no object, or no image, was admitted. */
 const bodyOf = ({ body, upload }: Operation, payload: string): { type: string; payload: string } | undefined =>
   upload !== undefined
     ? { type: upload.types[0] ?? "", payload: "no image" }
@@ -26,7 +26,7 @@ const bodyOf = ({ body, upload }: Operation, payload: string): { type: string; p
       ? undefined
       : { type: "application/json", payload };
 
-/** Judged after all that refuses a principal, so it must not be what a refusal is about. */
+/** Checked after every refusal of a principal, so it must not be the subject of one. */
 export const BAD_BODY = "[]";
 
 export async function sendRequest(
@@ -52,7 +52,7 @@ export async function sendRequest(
 
 const takesBody = ({ body, upload }: Operation): boolean => body !== undefined || upload !== undefined;
 
-/** What is wrong with a reply, if anything. */
+/** The fault of a reply, if there is one. */
 export function faultOf(operation: Operation, reply: Reply, expected: Outcome): string | undefined {
   const mismatch = `expected ${expected}, got ${reply.status} ${reply.text.slice(0, 200)}`;
   const letIn = reply.status === 200 || (reply.status === 400 && takesBody(operation));
@@ -65,7 +65,7 @@ export function faultOf(operation: Operation, reply: Reply, expected: Outcome): 
   return faults.length === 0 ? undefined : faults.join(", ");
 }
 
-/** Where the fields of a reply are not those of the interface. */
+/** Where the fields of a reply differ from the interface. */
 export function fieldFaultsOf({ method, path, former }: Operation, body: unknown): string[] {
   const expected = expectedReplies[`${method} ${path}`] ?? expectedReplies[`${method} ${former?.path}`];
   const faults = expected === undefined ? [] : unlisted(differencesOfReply(body, expected));

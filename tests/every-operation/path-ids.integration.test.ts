@@ -42,12 +42,12 @@ function isNumber(schema: unknown): boolean {
   return (schema as { safeParse(value: string): { data?: unknown } }).safeParse("7").data === 7;
 }
 
-test("the operations with a numeric id are these many", () => {
+test("the number of operations with a numeric id is known", () => {
   expect(withIds.length).toBeGreaterThan(30);
 });
 
 test.each(withIds.map((operation) => [`${operation.method} ${operation.path}`, operation] as const))(
-  "%s: an id is decimal digits, and in any other spelling it is not found",
+  "%s: an id is decimal digits, and any other spelling is not found",
   async (_, operation: Operation) => {
     const target = await fixture.target(namesIn(operation.path), fixture.owner);
     const authorization = `Bearer ${fixture.ownersToken}`;
@@ -60,7 +60,7 @@ test.each(withIds.map((operation) => [`${operation.method} ${operation.path}`, o
         expect([spelled, status]).toEqual([spelled, 404]);
       }
     }
-    // The control: as it should be spelled, it is there.
+    // The control: with the correct spelling it is found.
     if (operation.method !== "GET") return;
     const found = await sendRequest(world, operation, fillPath(operation.path, target), authorization);
     expect(found.status).not.toBe(404);

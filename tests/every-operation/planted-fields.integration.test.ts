@@ -16,7 +16,7 @@ const ID = 424_242_424_242;
 
 let world: World;
 let fixture: Fixture;
-/** What nobody may set, with values that would be somebody else's, or more than one has. */
+/** Fields that nobody may set, with values of another account or with more rights. */
 let planted: Readonly<Record<string, unknown>>;
 beforeAll(async () => {
   world = await newWorld();
@@ -24,7 +24,7 @@ beforeAll(async () => {
   fixture = await newFixture(world);
   const owner = { ...fixture.owner, ...world.as(fixture.ownersToken), token: fixture.ownersToken };
   await owner.put("/v4/account", ZIP);
-  // The first card makes more of an account than the next does.
+  // The first card of an account changes more than the next.
   await addCard(owner);
   const { accountId, userId } = fixture.stranger;
   planted = {
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** Into every object of the body, but never in the place of what the operation takes under that name. */
+/** Adds the fields to every object of the body, without replacing fields that the operation accepts. */
 function withPlanted(value: unknown, taken: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map((each) => withPlanted(each, taken));
   if (typeof value !== "object" || value === null) return value;
@@ -44,12 +44,12 @@ function withPlanted(value: unknown, taken: readonly string[]): unknown {
 
 const writable = operations.filter(({ body }) => body !== undefined);
 
-test("every writable body is here", () => {
+test("every operation with a body is listed", () => {
   expect(Object.keys(bodies).toSorted()).toEqual(writable.map(({ id }) => id).toSorted());
 });
 
 test.each(writable.map((operation) => [operation.id, operation] as const))(
-  "%s: what is planted in the body takes no effect",
+  "%s: planted fields in the body have no effect",
   async (id, operation) => {
     const { body, taken = [], afresh } = bodies[id] as NonNullable<(typeof bodies)[string]>;
     const send = async (plant: boolean) => {
@@ -68,7 +68,7 @@ test.each(writable.map((operation) => [operation.id, operation] as const))(
     const hostile = await send(true);
 
     expect([plain.status, hostile.status]).toEqual([200, 200]);
-    // The same columns of the same tables change, and what says how much one may do changes to the same.
+    // The same columns of the same tables change, and values that decide rights change to the same.
     expect(hostile.changes.map(({ shape }) => shape)).toEqual(plain.changes.map(({ shape }) => shape));
     expect(hostile.changes.map(({ rights }) => rights)).toEqual(plain.changes.map(({ rights }) => rights));
     const written = JSON.stringify(hostile.changes.map(({ row }) => ofOurs(row)));
@@ -81,7 +81,7 @@ test.each(writable.map((operation) => [operation.id, operation] as const))(
   },
 );
 
-/** Preferences are whatever their user wants to keep there. */
+/** Preferences accept any content. */
 const ofOurs = ({ preferences: _, ...row }: Record<string, unknown>): object => row;
 
 async function put({ method }: Operation, url: string, body: unknown, token: string): Promise<number> {
@@ -90,7 +90,7 @@ async function put({ method }: Operation, url: string, body: unknown, token: str
   return reply.statusCode;
 }
 
-/** A code of the seed that was just offered. */
+/** A code for the seed that was just offered. */
 async function codeOf(): Promise<string> {
   const offer = await world.as(fixture.ownersToken).post<{ secret: string }>("/v4/profile/tfa-enable");
   const totp = new TOTP({ secret: Secret.fromBase32(offer.body.secret) });

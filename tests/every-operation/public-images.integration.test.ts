@@ -18,13 +18,13 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** Everybody who has a token that may do everything. */
+/** Every user, with a token that has all scopes. */
 const everybody = async (): Promise<Fixture["owner"][]> => [
   ...[fixture.owner, fixture.colleague, fixture.stranger],
   ...[await fixture.restricted(), await fixture.restricted({ grants: everyGrant })],
 ];
 
-/** At both spellings of its path. */
+/** With both spellings of its path. */
 async function faultsOf(operation: Operation, authorization: string | undefined, expected: Outcome) {
   const encoded = fillPath(operation.path, target);
   const faults = [];
@@ -35,15 +35,15 @@ async function faultsOf(operation: Operation, authorization: string | undefined,
   return faults.filter((fault) => fault !== undefined);
 }
 
-test("a public image is viewed by everybody, and by nobody in particular", async () => {
+test("everybody can view a public image, with or without a token", async () => {
   expect(await faultsOf(viewImage, undefined, "allowed")).toEqual([]);
   for (const person of await everybody())
     for (const kind of tokenKinds)
       expect(await faultsOf(viewImage, `Bearer ${await fixture.token(person, ["*"], kind)}`, "allowed")).toEqual([]);
 });
 
-// A program that believes it is known must not be shown less than its own without being told.
-test("a token that is sent to look at public images is checked, and must carry the scope", async () => {
+// A program that believes it is signed in must not silently see less than its own images.
+test("a token that is sent for public images is checked, and must have the scope", async () => {
   const without = `Bearer ${await fixture.token(fixture.owner, everyScopeBut("images:read_only"))}`;
   for (const { authorization } of nobodies(fixture, target))
     expect(await faultsOf(viewImage, authorization, "no token")).toEqual([]);
@@ -66,7 +66,7 @@ test.each([updateImage, deleteImage])(
   },
 );
 
-test("without a token the list has the operator's images and nobody's else, with one also what its reader may view", async () => {
+test("without a token the list has only the operator's images, with one also what its reader may view", async () => {
   const mine = `private/${await newImage(world, fixture.owner.accountId)}`;
   const theirs = `private/${await newImage(world, fixture.stranger.accountId)}`;
   const open = target.params["imageId"] as string;
@@ -85,7 +85,7 @@ test("without a token the list has the operator's images and nobody's else, with
   expect(await by(await fixture.restricted({ grants: everyGrant }))).toEqual([open]);
 });
 
-/** What could be taken for an id, or reach something else. */
+/** What could be mistaken for an id, or reach another object. */
 const unusual = [
   ...["private/0", "private/-1", "private/1.0", "private/1e3", "private/0x1", "private/+1", "private/ 1", "private/1 "],
   ...["private/١", "private/１", "private/1\u0000", "private/9223372036854775808", `private/${"9".repeat(3000)}`],
@@ -101,7 +101,7 @@ const unusual = [
   ],
   ...["operator/'--", "operator/%", "private/1;private/2", "private/1?", "null/null", "undefined/undefined"],
 ];
-test("an id that cannot be one is not found, whoever asks", async () => {
+test("an impossible id is not found, for every caller", async () => {
   const owner = `Bearer ${fixture.ownersToken}`;
   const id = await newImage(world, fixture.owner.accountId);
   const spellings = [`private/0${id}`, `private/${id}.0`, `private/ ${id}`, `private/${id}/`, `PRIVATE/${id}`];
@@ -123,7 +123,7 @@ test("an id that cannot be one is not found, whoever asks", async () => {
   expect(await recordOf(world)).toEqual(before);
 });
 
-test("who sends no token cannot tell a private image that is there from one that is not", async () => {
+test("without a token an existing private image cannot be distinguished from a missing one", async () => {
   const id = await newImage(world, fixture.owner.accountId);
   const there = await sendRequest(world, viewImage, `/v4/images/private%2F${id}`, undefined);
   const none = await sendRequest(world, viewImage, `/v4/images/private%2F${id + 1_000_003}`, undefined);

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { World } from "../../packages/control-plane/src/testing/world.ts";
 
-/** Every table, partitions by themselves. */
+/** Every table, partitions separately. */
 export async function tablesOf({ db }: World): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select c.oid::regclass::text as name from pg_class c
@@ -9,7 +9,7 @@ export async function tablesOf({ db }: World): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Everything that a change would leave behind: how many rows each table has, and what they hold together. */
+/** Everything that a change would leave behind: the row count and a checksum of each table. */
 export async function recordOf(world: World): Promise<Record<string, string>> {
   const contents = (await tablesOf(world)).map(async (name) => {
     const { rows } = await sql<{ content: string }>`

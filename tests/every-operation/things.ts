@@ -5,7 +5,7 @@ import type { World } from "../../packages/control-plane/src/testing/world.ts";
 import { consent, newClient, type Person } from "./apps.ts";
 import { newCompute } from "./money.ts";
 
-/** The smallest image there is. */
+/** The smallest possible image. */
 export const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=",
   "base64",
@@ -39,7 +39,7 @@ export async function loginOf(world: World, { accountId, userId, username }: Per
   return (await row.executeTakeFirstOrThrow()).id;
 }
 
-/** A backup to restore from needs a node to restore into, and the world a host. */
+/** A restore needs a node as its target, so the world needs a host. */
 export async function backupOf(world: World, id: number): Promise<string> {
   await world.activities.setDesiredNodes((await world.lastOperation()).id);
   return String((await hasBackup(world, { id })).id);
@@ -49,7 +49,7 @@ let ports = 24_093;
 
 export type ClusterKind = "healthy" | "without_primary";
 
-/** Three healthy nodes, whatever it had; or two that follow nobody, because the one that leads them has failed. */
+/** Turns the database into three healthy nodes, or into two replicas whose primary has failed. */
 export async function asCluster({ db, time }: World, id: number, kind: ClusterKind = "healthy"): Promise<void> {
   const isHealthy = kind === "healthy";
   const { account_id } = await db
@@ -106,7 +106,7 @@ export async function newTransfer(world: World, from: { accountId: number; token
   return reply.body.token;
 }
 
-/** What its people, their apps, and an app of its own held, from before it was cancelled. */
+/** Tokens of the account's users, of their apps and of its own app, from before it was cancelled. */
 export async function closedAccount(world: World, client: string, another: Person) {
   const person = await world.customer();
   const { token: appsToken } = await consent(world, person, client, ["*"]);

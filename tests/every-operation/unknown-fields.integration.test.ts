@@ -18,7 +18,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 type Body = Record<string, unknown>;
 
-/** A request that would be accepted, of the owner's or of an account that it may end. */
+/** A valid request, by the owner or by an account that it may end. */
 async function prepare(operation: Operation): Promise<{ body: Body; send: (body: Body) => ReturnType<World["send"]> }> {
   const { body, afresh } = bodies[operation.id] as NonNullable<(typeof bodies)[string]>;
   const target = await fixture.target(namesIn(operation.path), fixture.owner);
@@ -39,7 +39,7 @@ async function prepare(operation: Operation): Promise<{ body: Body; send: (body:
 const withBody = operations.filter(({ body, id }) => body !== undefined && id !== "updatePreferences");
 const cases = withBody.map((operation) => [operation.id, operation] as const);
 
-test.each(cases)("%s refuses a slip for one of its fields, and changes nothing", async (_id, operation) => {
+test.each(cases)("%s refuses a misspelled field, and changes nothing", async (_id, operation) => {
   const { body, send } = await prepare(operation);
   const longest = Object.keys(operation.body?.shape ?? {}).toSorted((a, b) => b.length - a.length)[0] as string;
   const { [longest]: value = null, ...others } = body;
@@ -56,9 +56,9 @@ test.each(cases)("%s refuses a slip for one of its fields, and changes nothing",
   expect(await recordOf(world)).toEqual(before);
 });
 
-// Its body is a code that is good once.
+// Its body is a code that is valid once.
 const accepted = cases.filter(([id]) => id !== "confirmTfa");
-test.each(accepted)("%s ignores what it does not know, and names it", async (_id, operation) => {
+test.each(accepted)("%s ignores unknown fields, and names them", async (_id, operation) => {
   const { body, send } = await prepare(operation);
 
   const reply = await send({ ...body, unheard_of: 1, "a\nb": 1 });
@@ -69,7 +69,7 @@ test.each(accepted)("%s ignores what it does not know, and names it", async (_id
 const lacking = cases.flatMap(([id, operation]) =>
   (operation.notOffered ?? []).map((setting) => [setting, id, operation] as const),
 );
-test.each(lacking)("%s with a value is refused by %s, and without one it passes", async (setting, _id, operation) => {
+test.each(lacking)("%s with a value is refused by %s, and accepted without one", async (setting, _id, operation) => {
   const { body, send } = await prepare(operation);
 
   const reply = await send({ ...body, [setting]: ["something"] });
@@ -81,7 +81,7 @@ test.each(lacking)("%s with a value is refused by %s, and without one it passes"
   expect((await send({ ...body, [setting]: null })).statusCode).toBe(200);
 });
 
-test("who may not do it is told so, whatever the body has", async () => {
+test("a caller without permission gets 403, whatever the body", async () => {
   const restricted = await fixture.token(await fixture.restricted());
   const reply = await world.send({
     ...{ method: "POST", url: "/v4/account/payments" },

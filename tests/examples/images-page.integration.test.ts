@@ -11,7 +11,7 @@ import { newWorld, REGION } from "../../packages/control-plane/src/testing/world
 import { newInstance, newPublicImage } from "../every-operation/machines.ts";
 import { shell, shellBlocks } from "./shell.ts";
 
-test("images.md: everything is accepted, in the order of the page", async () => {
+test("images.md: every request is accepted, in the order of the page", async () => {
   await using store = await startObjectStore();
   const imageStores = createImageStores({ default: { regions: [], ...store.settings } }, 24);
   await using world = await newWorld({ imageStores });
@@ -29,7 +29,7 @@ test("images.md: everything is accepted, in the order of the page", async () => 
   let output = "";
   for (const { code } of shellBlocks("docs/tenants/images.md")) {
     output += await tenant.paste(code);
-    // What the service does in the meantime.
+    // What the service does meanwhile.
     if (code.includes("disk.img.gz")) await importAll(world);
   }
   imageStores.close();

@@ -1,4 +1,4 @@
-/** The pages for tenants about their account's money and machines. */
+/** The pages for tenants about billing and compute instances. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { shell, shellBlocks } from "./shell.ts";
 const BILLING = "docs/tenants/billing.md";
 const COMPUTES = "docs/tenants/compute-instances.md";
 
-test("billing.md: everything is accepted, in the order of the page, up to the end of the account", async () => {
+test("billing.md: every request is accepted, in the order of the page, up to the cancellation", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const baker = await world.customer();
@@ -28,7 +28,7 @@ test("billing.md: everything is accepted, in the order of the page, up to the en
   expect(await world.as(baker.token).get("/v4/account")).toMatchObject({ status: 401 });
 });
 
-test("compute-instances.md: everything is accepted, in the order of the page", async () => {
+test("compute-instances.md: every request is accepted, in the order of the page", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const [baker, other] = [await world.customer(), await world.customer()];
@@ -82,7 +82,7 @@ const fact = (sequence: number, at: string, plan: string) => ({
   ...{ state: "running" as const, plan, nodes: 1, region: "eu-central", label: "orders" },
 });
 
-/** What the page tells. */
+/** The values on the page. */
 const october: Parameters<typeof rate>[0] = {
   period: { from: new Date("2026-10-01T00:00:00Z"), until: new Date("2026-11-01T00:00:00Z") },
   billTo: { country: "DE", state: "", tax_id: "" },

@@ -8,7 +8,7 @@ import { type Block, blocksOf } from "../kit/fenced-blocks.ts";
 export type Variables = Record<string, string>;
 const run = promisify(execFile);
 
-/** Pastes into a shell of its own, which ends at the first request that is refused, and gives what it printed. */
+/** Runs the commands in a new shell, which ends at the first refused request, and returns what it printed. */
 export async function shell(variables: Variables) {
   const folder = await mkdtemp(join(tmpdir(), "moorage-tenants-"));
   const left: Variables = { ...variables };

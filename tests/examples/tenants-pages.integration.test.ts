@@ -1,4 +1,4 @@
-/** The shell examples of docs/tenants, taken out of their pages and pasted in their order. */
+/** The shell examples of docs/tenants, extracted from their pages and run in order. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Secret, TOTP } from "otpauth";
@@ -10,7 +10,7 @@ import { newWorld } from "../../packages/control-plane/src/testing/world.ts";
 import { blocksOf } from "../kit/fenced-blocks.ts";
 import { shell, shellBlocks, type Variables } from "./shell.ts";
 
-test("users-and-tokens.md: everything is accepted, in the order of the page", async () => {
+test("users-and-tokens.md: every request is accepted, in the order of the page", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const baker = await world.customer();
@@ -40,7 +40,7 @@ test("users-and-tokens.md: everything is accepted, in the order of the page", as
   ]);
 });
 
-test("oauth-apps.md: an app is registered, let in, gets tokens, refreshes them, and is shut out", async () => {
+test("oauth-apps.md: an app is registered, authorized, gets tokens, refreshes them, and is revoked", async () => {
   await using world = await newWorld();
   await using auth = await startAuth(world);
   using api = await served(world);

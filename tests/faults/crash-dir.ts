@@ -3,10 +3,10 @@ import { join } from "node:path";
 import type { Fault } from "@moorage/crash-points";
 import { env } from "../kit/stack-env.ts";
 
-/** The folder through which the running processes are told where to fail: see @moorage/crash-points. */
+/** The folder through which the running processes learn where to fail: see @moorage/crash-points. */
 const at = (name: string): string => join(env("MOORAGE_STACK_DIR"), "crash", name);
 
-/** Every step that the running processes have, as they announced them. */
+/** Every step that the running processes announced. */
 export const announcedSteps = (): string[] =>
   [
     ...new Set(
@@ -26,14 +26,14 @@ export function disarm(): void {
 
 export type Fired = Fault & { pid: number; at: string };
 
-/** Undefined while the step was not reached. The reading process has written it whole before it died. */
+/** Undefined until the step was reached. The process writes it completely before it dies. */
 export function fired(): Fired | undefined {
   if (!existsSync(at("fired"))) return undefined;
   const found = JSON.parse(readFileSync(at("fired"), "utf8")) as Partial<Fired>;
   return found.pid === undefined ? undefined : (found as Fired);
 }
 
-/** The steps that were really passed while `work` ran. */
+/** The steps that were passed while `work` ran. */
 export async function traced(work: () => Promise<unknown>): Promise<string[]> {
   writeFileSync(at("trace"), "");
   try {

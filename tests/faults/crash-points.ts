@@ -13,14 +13,17 @@ import { type Run, trial } from "./trial.ts";
 
 type Point = { flow: FlowName; step: string; mode: FaultMode };
 
-/** Steps of other flows. Each must have a test elsewhere: enrolment, renewal of certificates, the baseline, recovery, chores. */
+/**
+ * Steps of other flows. Each must be tested elsewhere: enrolment, renewal of certificates, the baseline, recovery,
+ * jobs.
+ */
 const OTHER_FLOWS = [
   "fleet.enrol",
   "fleet.renew",
   "fleet.digest",
   "agent.renew.certificate",
   "agent.renew.tls",
-  // Only of a server that runs while its agent is started.
+  // Only for a server that runs while its agent starts.
   "agent.baseline.bring",
   ...backgroundSteps,
 ];
@@ -30,7 +33,7 @@ const modesOf = (step: string, modes: readonly FaultMode[]): FaultMode[] =>
   modes.filter((mode) => !(mode === "repeat" && step.startsWith("api.")));
 
 const namesOf = (some: object): FlowName[] => Object.keys(some) as FlowName[];
-/** What is struck together, and the announced steps that are theirs. */
+/** Flows that are tested together, and the announced steps that belong to them. */
 const flowGroups = {
   databases: {
     names: namesOf(flows).filter((name) => !(name in imageFlows) && !(name in clusterFlows)),
@@ -41,15 +44,15 @@ const flowGroups = {
 };
 
 /**
- * Kills (or repeats, or lies about) every step that the flows of a life pass through. The steps come from the code: the
- * processes announce what they have, and a traced run shows which of them a flow passes.
+ * Kills (or repeats, or reports as timed out) every step that the flows pass through. The steps come from the code: the
+ * processes announce them, and a traced run shows which of them a flow passes.
  */
 export async function crashPoints(
   run: Run,
   options: {
     of: keyof typeof flowGroups;
     modes: FaultMode[];
-    /** In the name of each step that is struck. */
+    /** Only steps whose name contains this text. */
     step: string;
     sample?: number;
     seed: number;
@@ -74,7 +77,7 @@ export async function crashPoints(
       ? oncePerStep(all, options.seed)
       : sample(all, options.sample, options.seed);
   let firedCount = 0;
-  // What no other life passes comes first: a drill that is ended early has struck that.
+  // Steps that only this group passes come first, so that a drill that is stopped early has covered them.
   for (const point of chosen.toSorted((one, other) => Number(has(other.step)) - Number(has(one.step)))) {
     const ok = await trial(run, `${point.flow}: ${point.mode} ${point.step}`, () => strike(point));
     if (ok) firedCount++;
@@ -88,8 +91,8 @@ export const everyMode: FaultMode[] = ["kill-before", "kill-after", "repeat", "t
 const groupNames = Object.keys(flowGroups) as (keyof typeof flowGroups)[];
 
 /**
- * The short form: a tenth of all announced steps, another one with each commit. A step is struck by one fault in one of
- * the flows that are known to pass it, both in turns.
+ * The short form: a tenth of all announced steps, another tenth with each commit. A step gets one fault in one of the
+ * flows that are known to pass it; faults and flows rotate.
  */
 export async function strikePartOfCommit(run: Run, commit: number): Promise<void> {
   const announced = announcedSteps().filter((step) => !OTHER_FLOWS.includes(step));
@@ -121,7 +124,7 @@ export async function strikePartOfCommit(run: Run, commit: number): Promise<void
 const groupOf = (step: string): keyof typeof flowGroups =>
   groupNames.find((group) => flowGroups[group].has(step)) ?? "databases";
 
-/** Writes down which steps the flows with this in their name pass, for the short form. */
+/** Records which steps the flows with this text in their name pass, for the short form. */
 export async function traceFlows(run: Run, text: string): Promise<void> {
   for (const name of namesOf(flows).filter((each) => each.includes(text)))
     await trial(run, `trace of ${name}`, async () => {
@@ -132,7 +135,7 @@ export async function traceFlows(run: Run, text: string): Promise<void> {
 }
 
 type Passed = Partial<Record<FlowName, string[]>>;
-/** All drills of one run strike the same steps. */
+/** All drills of one run use the same steps. */
 const traces: Partial<Record<keyof typeof flowGroups, Promise<Passed>>> = {};
 
 async function tracedFlows(names: readonly FlowName[]): Promise<Passed> {
@@ -153,7 +156,7 @@ const pointsOf = (passed: Passed, modes: readonly FaultMode[]): Point[] =>
     steps.flatMap((step) => modesOf(step, modes).map((mode) => ({ flow, step, mode }))),
   );
 
-/** The flow must end as asked, and the process must really have been struck at its point. */
+/** The flow must end as requested, and the fault must really have hit the process at its point. */
 async function strike({ flow, step, mode }: Point): Promise<string> {
   const fixture = newFixture();
   const { prepare, run }: Flow = flows[flow];
@@ -184,7 +187,7 @@ async function allHealthy(): Promise<void> {
   for (const { name } of await services()) await waitHealthy(name, 60);
 }
 
-/** Many flows pass the same step: each step and mode is struck in one of them, another one with another seed. */
+/** Many flows pass the same step: each step and mode is tested in one of them, in another one with another seed. */
 function oncePerStep(points: readonly Point[], seed: number): Point[] {
   const groups = Map.groupBy(points, ({ step, mode }) => `${mode} ${step}`);
   return [...groups.values()].map((group, n) => group[(n + seed) % group.length] as Point);

@@ -4,7 +4,7 @@ import { tenant } from "../kit/tenant.ts";
 import { bring, everythingButHosts, labelled, removeAll } from "./outages.ts";
 import { type Run, trial } from "./trial.ts";
 
-/** No resolver of a client caches, so every connection asks the name server anew. */
+/** The clients' resolvers do not cache, so every connection queries the DNS server. */
 export const dnsAlone = (run: Run, seconds: number): Promise<boolean> =>
   trial(
     run,

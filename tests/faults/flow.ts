@@ -4,32 +4,32 @@ import { until } from "../kit/until.ts";
 import type { ImageFixture } from "./image-flows.ts";
 import type { Offer } from "./transfer-flow.ts";
 
-/** What a trial works on. `databases` and `image` are deleted at its end. */
+/** The objects of a trial. `databases` and `image` are deleted at its end. */
 export type Fixture = {
   alice: Tenant;
   label: string;
   databases: number[];
   offer?: Offer;
   image?: ImageFixture;
-  /** Takes away what the trial laid somewhere itself. */
+  /** Removes what the trial created elsewhere. */
   afterwards?: () => Promise<unknown>;
 };
 
 export const newFixture = (): Fixture => ({ alice: tenant(), label: `fault-${Date.now()}`, databases: [] });
 
-/** A piece of the life of a database or an image that can be struck at each of its steps. */
+/** A part of the lifecycle of a database or an image; a fault can be injected at each of its steps. */
 export type Flow = {
-  /** Made without faults. */
+  /** Runs without faults. */
   prepare: (fixture: Fixture) => Promise<void>;
-  /** The request, asked until it is accepted, its end, and whether what is left is whole. */
+  /** Repeats the request until it is accepted, waits for its end, and checks that the result is complete. */
   run: (fixture: Fixture) => Promise<void>;
-  /** Of the steps that were seen: others may be passed at any time by work that is not this flow's. */
+  /** Which of the traced steps belong to this flow: background work may pass others at any time. */
   owns: (step: string) => boolean;
 };
 
 export const idOf = ({ databases }: Fixture): number => databases[0] as number;
 
-/** Asked again as long as no event tells that it was accepted; then until that event has ended. */
+/** Repeats the request until an event shows that it was accepted; then waits until that event has ended. */
 export async function surely(
   { alice }: Fixture,
   id: number,
@@ -62,7 +62,7 @@ export async function finished(
 }
 
 const isProvision = (step: string): boolean => step.startsWith("agent.provision.");
-/** What goes on by itself, whatever a tenant does. Each has tests of its own. */
+/** Background work that does not depend on tenants' requests. Each has separate tests. */
 export const backgroundSteps = [
   "worker.daily-point",
   "worker.patchInWindow",
@@ -76,17 +76,17 @@ export const backgroundSteps = [
   "worker.finish-purge",
   "worker.judge-alert",
   "worker.endStaleTransfer",
-  // Of a cancelled account.
+  // For a cancelled account.
   ...["api.cancelAccount", "api.stopClosedDatabase"],
   ...["stopClosedDatabase", "deleteClosedDatabase", "endClosedData", "endClosedImages"].map((name) => `worker.${name}`),
-  // By the drill of a month's end.
+  // Tested by the month-end drill.
   ...["cut-month", "start-run", "invoiceRun", "invoice-batch", "finish-run"].map((name) => `worker.${name}`),
   ...["ask", "settle", "event", "autopay", "forget"].map((name) => `charge.${name}`),
-  // Only when a restore was given up.
+  // Only after a restore was given up.
   "worker.setPreviousTimeline",
   "fleet.verified",
   ...["engine", "volume", "fetch", "replay", "check", "scrub", "report"].map((name) => `agent.verify.${name}`),
-  // Of the nightly copy alone, and of logs that have been in the archive for hours.
+  // Only for the nightly copy, and for logs that have been in the archive for hours.
   "agent.copy.begin",
   "agent.ship.purge",
   "agent.disk.close",
@@ -95,7 +95,7 @@ export const backgroundSteps = [
 ];
 const isBackground = (step: string): boolean =>
   /^agent\.(copy|ship|verify|discard)\./.test(step) || backgroundSteps.includes(step);
-/** Steps of the request, the workflow, the relay and the gateway; and those that the host takes for this flow. */
+/** Steps of the request, the workflow, the relay and the gateway, and the steps of the host for this flow. */
 export const owning =
   (...tables: string[]) =>
   (step: string): boolean =>

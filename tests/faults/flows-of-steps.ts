@@ -2,15 +2,15 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Which flows pass which steps, as `pnpm test:faults --only trace` last saw it on a running stack: to trace all flows
- * takes longer than the whole short form.
+ * Which flows pass which steps, as last recorded by `pnpm test:faults --only trace` on a running stack: tracing all
+ * flows takes longer than the whole short form.
  */
 const file = join(import.meta.dirname, "flows-of-steps.json");
 
 export const readFlowsOfSteps = (): Record<string, string[]> =>
   JSON.parse(readFileSync(file, "utf8")) as Record<string, string[]>;
 
-/** All that this flow passes, in place of what was known of it. */
+/** Replaces what was recorded for this flow. */
 export function writeFlowsOfSteps(flow: string, steps: readonly string[]): void {
   const before = Object.entries(readFlowsOfSteps()).map(([step, flows]) => ({
     step,

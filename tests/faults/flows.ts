@@ -18,7 +18,7 @@ const aDatabase = async ({ alice, label, databases }: Fixture, more: object = {}
 const rowsOf = async (alice: Tenant, id: number): Promise<string> =>
   sql(await reach(alice, id), "select group_concat(note order by id) from shop.notes");
 
-/** With a row that must still be there afterwards. */
+/** Contains a row that must still be there afterwards. */
 async function withARow(fixture: Fixture): Promise<void> {
   const id = await aDatabase(fixture);
   await sql(

@@ -12,12 +12,12 @@ import { until } from "../kit/until.ts";
 import type { Flow, Fixture } from "./flow.ts";
 import { ownAccount } from "./transfer-flow.ts";
 
-/** Small: what is struck are the steps, not the bytes. */
+/** Small: the trials test the steps, not the data. */
 const MB = 17;
-/** Long enough under way to be deleted in the middle. */
+/** Large enough to be deleted while it is being imported. */
 const LONG_MB = 400;
 
-/** What becomes an image in a trial: its number once there is one, and the disk that it is of. */
+/** The image of a trial: its number once it exists, and the disk that it is made from. */
 export type ImageFixture = {
   id: number;
   address: string;
@@ -39,13 +39,13 @@ async function anAvailableOne(fixture: Fixture): Promise<ImageFixture> {
   return of(fixture);
 }
 
-/** Available in every store, and its making told of once. */
+/** Available in every store, with exactly one event for its creation. */
 async function untilHeld({ alice }: Fixture, id: number, action: "image_upload" | "disk_imagize" = "image_upload") {
   await imagesOf(alice).untilAvailable(id, 300);
   const event = await imagesOf(alice).untilMade(id, action);
   if (event.status !== "finished") throw new Error(`${action} is ${event.status}: ${event.message}`);
   await until(`image ${id} lies in every store`, 120, async () => {
-    // Who copied it may have died, or a store was away: two minutes, which are made seconds.
+    // If the copying worker died or a store was down, the retry comes after two minutes; shortened to seconds.
     await query(
       "update image_copies set next_try_at = least(next_try_at, now() + interval '5 seconds') where image_id = $1",
       [id],
@@ -59,13 +59,13 @@ async function untilFailed(fixture: Fixture, action: "image_upload" | "disk_imag
   if (status !== "failed" || !why.test(message ?? "")) throw new Error(`${action} is ${status}: ${message}`);
 }
 
-/** Waits of hours are made short in the rows, never in the code. */
+/** Waits of hours are shortened in the rows, never in the code. */
 const dueNow = (id: number): Promise<unknown> =>
   query("update images set remove_at = now() - interval '1 second' where id = $1", [id]);
 
 /**
- * Nothing of a deleted image is in any store, and nothing can come any more. Its address is made old first, as a day
- * would, and it is not waited for a store that was away a moment ago.
+ * No store has anything of a deleted image, and no upload can arrive any more. The upload URL is made to expire first,
+ * as after a day, and the retry delay for a store that was down is skipped.
  */
 export async function untilCleared(id: number): Promise<void> {
   await query("update images set upload_until = upload_until - interval '2 days' where id = $1", [id]);
@@ -75,7 +75,7 @@ export async function untilCleared(id: number): Promise<void> {
   });
 }
 
-/** A disk of the inventory on the first host, which its agent may read. */
+/** A registered disk on the first host, which its agent may read. */
 async function aDiskOnAHost(fixture: Fixture, exists = true): Promise<ImageFixture> {
   const image = of(fixture);
   const device = join(disksOf(hostOf(1)), `${fixture.label}.raw`);
@@ -99,14 +99,14 @@ async function capture(fixture: Fixture): Promise<number> {
   return image.id;
 }
 
-/** Its data are there, and are being read. */
+/** The data have arrived and are being read. */
 export const importStarts = (fixture: Fixture): Promise<unknown> =>
   until("its import begins", 120, async () => {
     const { id } = of(fixture);
     return (await query("select 1 from images where id = $1 and operation_id is not null", [id])).length === 1;
   });
 
-/** Its host is at it, or was. */
+/** The host has started the capture, or finished it. */
 export const captureStarts = (fixture: Fixture): Promise<unknown> =>
   until("its host begins", 120, async () => {
     const { id } = of(fixture);
@@ -117,7 +117,7 @@ export const captureStarts = (fixture: Fixture): Promise<unknown> =>
     return image?.waits === false;
   });
 
-/** Nothing of it stays: neither in rows that are shown, nor in a store. */
+/** Leaves nothing of the image, neither in visible rows nor in a store. */
 export async function removeImage({ alice, image }: Fixture): Promise<void> {
   if (image === undefined || image.id === 0) return;
   await imagesOf(alice).deleteSurely(image.id);
@@ -129,7 +129,7 @@ export const isImageStep = (step: string): boolean =>
   /^(api|worker)\..*(Image|Capture|Upload)|^fleet\.(captures|image-uploads)$|^agent\.capture\./.test(step);
 const owns: Flow["owns"] = (step) => isImageStep(step) || step.startsWith("relay.");
 
-/** Under way for long enough that something can happen to it. */
+/** The import takes long enough for a fault to happen during it. */
 export const longUpload: Flow = {
   prepare: async (fixture) => {
     of(fixture).disk = aDisk(LONG_MB);
@@ -213,7 +213,7 @@ export const imageFlows = {
       await put(address, packed(disk));
       await importStarts(fixture);
       await imagesOf(fixture.alice).deleteSurely(id);
-      // Which of them was first is not ours to say; it is told once, and nothing of it stays.
+      // Either of them may win; there is one event, and nothing is left in the stores.
       await imagesOf(fixture.alice).untilMade(id, "image_upload");
       await untilCleared(id);
     },
@@ -247,7 +247,7 @@ export const imageFlows = {
       await imagesOf(fixture.alice).untilMade(id, "disk_imagize");
       await untilCleared(id);
     },
-    // Whether its host still says anything is left to chance.
+    // Whether the host still reports anything is left to chance.
     owns: (step) => owns(step) && !/signal|manifest/.test(step),
   },
   "image-automatic": {
@@ -259,7 +259,7 @@ export const imageFlows = {
         query<{ id: number }>("select id from images where type = 'automatic' and label like $1 || '%'", [
           fixture.label,
         ]);
-      // The answer may be lost with the process; a second removal is told that there is none.
+      // The answer may be lost with the process; a second removal is answered that there is none.
       await until("the instance is removed", 60, async () => {
         if ((await made()).length > 0) return true;
         await operator(path, {});
@@ -278,7 +278,7 @@ export const imageFlows = {
   "image-sweep": {
     prepare: async (fixture) => {
       const { id, address } = await anAvailableOne(fixture);
-      // What a dead worker leaves, and a tenant who uploads once more by the same address.
+      // Leftovers of a dead worker, and a second upload by the tenant to the same URL.
       for (const store of stores().all) await store.put(`images/${id}/${randomUUID()}/chunk-000000`, "a dead try");
       await put(address, packed(aForeignDisk()));
     },

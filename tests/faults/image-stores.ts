@@ -14,13 +14,16 @@ import { type Run, trial } from "./trial.ts";
 
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
-/** The store that the drills' images are made in, and the one that they are copied to. */
+/** The store in which the drills' images are created, and the one that they are copied to. */
 const HOME = "s3";
 const OTHER = "s3-west";
 
 type Extent = { seconds: number; seeds: number; few: boolean };
 
-/** Each harm is done while an image is made; whatever the store does, the image comes, whole, or says why not. */
+/**
+ * Each fault happens while an image is created; whatever the store does, the image becomes available complete, or fails
+ * with a reason.
+ */
 export async function imageStores(run: Run, { seconds, seeds, few }: Extent): Promise<void> {
   await trial(run, `image store away for ${seconds} s while an upload is imported: it becomes available`, () =>
     whileImporting(() => away(HOME, seconds)),
@@ -57,7 +60,7 @@ async function away(service: string, seconds: number): Promise<void> {
   await waitHealthy(service, 60);
 }
 
-/** It takes connections and answers none of them. */
+/** The store accepts connections and answers none of them. */
 async function silent(service: string, seconds: number): Promise<void> {
   const pid = pidOf(service);
   if (pid === undefined) throw new Error(`${service} is not running.`);
@@ -65,7 +68,7 @@ async function silent(service: string, seconds: number): Promise<void> {
   await pause(seconds).finally(() => process.kill(pid, "SIGCONT"));
 }
 
-/** The flow, with the harm done beside it. */
+/** Runs the flow and the fault at the same time. */
 async function through({ prepare, run }: Flow, harm: (fixture: Fixture) => Promise<unknown>): Promise<void> {
   const fixture = newFixture();
   await prepare(fixture);
@@ -80,7 +83,7 @@ const whileImporting = (harm: () => Promise<unknown>): Promise<void> =>
     await harm();
   });
 
-/** One request in four goes wrong, of those between the worker and the stores; those of tenants and hosts do not. */
+/** One in four requests between the worker and the stores fails; those of tenants and hosts do not. */
 async function badNetwork(seed: number): Promise<string> {
   const random = createRandom(seed);
   const anyFault = (method: string): StoreFault | undefined => {
@@ -97,7 +100,7 @@ async function badNetwork(seed: number): Promise<string> {
   await stop(["worker"]);
   try {
     await using _ = startWorker(network.file);
-    // A small one: a byte that was changed costs a whole try, and there are so many bytes in a large one.
+    // A small image: a flipped byte costs a whole try, and a large image has more bytes to flip.
     await through(imageFlows["image-upload"], async () => {});
   } finally {
     await start(["worker"]);
@@ -111,7 +114,7 @@ type StoresFile = Record<
   { url: string; region: string; access_key: string; secret_key: string; bucket: string }
 >;
 
-/** The stack's own file of stores, with a bad network before each of them. */
+/** The stack's list of stores, with a faulty network in front of each. */
 async function faultyStores(plan: (method: string) => StoreFault | undefined) {
   const folder = mkdtempSync(join(tmpdir(), "moorage-stores-"));
   const stores = JSON.parse(readFileSync(configFile.imageStores, "utf8")) as StoresFile;
@@ -131,7 +134,7 @@ async function faultyStores(plan: (method: string) => StoreFault | undefined) {
   };
 }
 
-/** In place of the stack's, with another file of stores. */
+/** Replaces the stack's worker by one with another list of stores. */
 function startWorker(storesFile: string) {
   const log = inStack("log", "drill-worker", "current");
   mkdirSync(dirname(log), { recursive: true });

@@ -6,8 +6,8 @@ import { repo } from "../../tools/stack/paths.ts";
 export type Result = { trial: string; ok: boolean; ms: number; note?: string };
 
 /**
- * Results, one line each, appended as they happen to a file of this commit: a run that was cut goes on where it
- * stopped, and a trial that passed on this very code is not run again.
+ * Results, one line each, appended to a file of this commit: an interrupted run continues where it stopped, and a trial
+ * that passed on this code is not run again.
  */
 export function openLedger() {
   const git = (...args: string[]): string => execFileSync("git", args, { cwd: repo, encoding: "utf8" }).trim();
@@ -19,12 +19,12 @@ export function openLedger() {
   const passed = new Set(results.map(({ trial }) => trial));
   return {
     hasPassed: (trial: string): boolean => passed.has(trial),
-    /** What passed trials noted, in this run and in those before it on this commit. */
+    /** The notes of passed trials, of this run and of earlier ones on this commit. */
     notesOf: (start: string): string[] =>
       results.filter(({ trial }) => trial.startsWith(start)).flatMap(({ note }) => note ?? []),
     append(result: Result): void {
       if (result.ok) results.push(result);
-      // On changed code a result says nothing about the commit.
+      // With uncommitted changes a result says nothing about the commit.
       if (dirty) return;
       mkdirSync(folder, { recursive: true });
       appendFileSync(file, `${JSON.stringify(result)}\n`);

@@ -12,7 +12,9 @@ export type MonthEnd = { accounts: number; accountsEach: number; kills: number; 
 
 const PATIENCE_MS = 180_000;
 
-/** Where it hurts most: between a commit and the word of it. In this order each is still to come when it is armed. */
+/**
+ * The worst moments: between a commit and its acknowledgement. In this order each is still to come when it is armed.
+ */
 const points: readonly Fault[] = [
   { step: "worker.cut-month", mode: "kill-after" },
   { step: "worker.invoice-batch", mode: "kill-after" },
@@ -45,7 +47,7 @@ export const monthEnd = (run: Run, { accounts, accountsEach, kills, seed }: Mont
     }),
   );
 
-/** The process ends itself at the point. */
+/** The process kills itself at the point. */
 async function killAt(programs: WorkerPrograms, fault: Fault): Promise<void> {
   const { ended } = await programs.start(fault);
   let dead = false;
@@ -53,7 +55,9 @@ async function killAt(programs: WorkerPrograms, fault: Fault): Promise<void> {
   await until(`${fault.mode} ${fault.step} fires`, 120, async () => dead);
 }
 
-/** At some moment of the work: after a share of what is left, so that there is work for those kills that follow. */
+/**
+ * At some moment of the work: after a share of what is left, so that the following kills still hit work in progress.
+ */
 async function killAmid(
   programs: WorkerPrograms,
   pool: pg.Pool,
@@ -76,7 +80,7 @@ async function killAmid(
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** The same seed gives the same moments, as far as that can be. */
+/** The same seed gives the same moments, as far as possible. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

@@ -14,7 +14,7 @@ import { type Run, trial } from "./trial.ts";
 
 const command = promisify(execFile);
 const CONTROL_PLANE = ["api", "auth", "worker", "fleet"];
-/** Everything that is not data plane: a database owes it nothing. Names are data plane, with a server of their own. */
+/** Everything that is not data plane: databases do not depend on it. DNS is data plane, with a server of its own. */
 export const everythingButHosts = async (): Promise<string[]> =>
   (await services())
     .filter(({ kind, name }) => (kind === "part" && name !== "dns") || kind === "control-plane")
@@ -83,7 +83,7 @@ export const temporalLost = (run: Run): Promise<boolean> =>
     return `${open.length} operations were open, ${again.length} were started anew`;
   });
 
-/** The control plane's database as it was when the copy was taken; hosts remember what came after. */
+/** Restores the control plane's database to the time of the copy; hosts remember what came after. */
 export const setBack = (run: Run): Promise<boolean> =>
   trial(
     run,
@@ -112,7 +112,7 @@ export const setBack = (run: Run): Promise<boolean> =>
       const refusal = await alice.create(labelled("refused", 1));
       if (refusal.status !== 503)
         throw new Error(`a create answered ${refusal.status} on a control plane that was set back`);
-      // Two more polls of every host: time enough to do harm.
+      // Two more polls of every host: enough time to do harm.
       const noticed = new Date();
       await until(
         "every host has polled again, twice",
@@ -225,7 +225,7 @@ export const hostRestarted = (run: Run): Promise<boolean> =>
     },
   );
 
-/** The services of a host. What they started outlives them. */
+/** The services of a host. Processes that they started outlive them. */
 const servicesOf = async (host: number): Promise<string[]> =>
   (await services()).map(({ name }) => name).filter((name) => new RegExp(`^[a-z]+-${host}$`).test(name));
 
@@ -237,8 +237,8 @@ async function powerCycle(host: number): Promise<void> {
 export const powerOn = async (host: number): Promise<void> => bring(await servicesOf(host));
 
 /**
- * As a power cut leaves a host: its disk, and nothing else of its nodes. Ends only what runs in the host's namespaces.
- * Returns when its processes were killed.
+ * Simulates a power cut of a host: only its disk remains. Kills only processes in the host's namespaces. Returns the
+ * time at which they were killed.
  */
 export async function powerCut(host: number): Promise<number> {
   await stop(await servicesOf(host));

@@ -1,13 +1,20 @@
 /**
  * Fault drills against the running stack (`pnpm stack up --hosts 3`).
  *   pnpm test:faults                  all of them, every step
- *   pnpm test:faults --only NAME      crash-points | repeats | steps (with --ci) | temporal-stopped | temporal-lost | set-back | control-plane-down | dns-alone | host-restarted | stack-down-up | month-end | images | image-stores
- *                                     of databases of three: cluster-steps | primary-lost | asynch-control | forced-promotion | partitions | control-plane-away | switchovers | window | all-lost | restarts | restore-degraded (the whole of it with seven hosts) | node-lost (the whole of it with four hosts) | accept-loss (with five) | soak (30 minutes)
- *   pnpm test:faults --every-pair     each step in every flow that passes it, which takes hours; else in one, by --seed
- *   pnpm test:faults --step TEXT      only the steps that have this in their name
+ *   pnpm test:faults --only NAME      crash-points | repeats | steps (with --ci) | temporal-stopped | temporal-lost |
+ *                                     set-back | control-plane-down | dns-alone | host-restarted | stack-down-up |
+ *                                     month-end | images | image-stores
+ *                                     databases with three nodes: cluster-steps | primary-lost | asynch-control |
+ *                                     forced-promotion | partitions | control-plane-away | switchovers | window |
+ *                                     all-lost | restarts | restore-degraded (complete with seven hosts) |
+ *                                     node-lost (complete with four hosts) | accept-loss (with five) |
+ *                                     soak (30 minutes)
+ *   pnpm test:faults --every-pair     each step in every flow that passes it (hours); otherwise in one, by --seed
+ *   pnpm test:faults --step TEXT      only the steps whose name contains TEXT
  *   pnpm test:faults --trials N       a sample of N points of each kind, chosen by --seed
- *   pnpm test:faults --ci             the short form: of all steps the tenth that is this commit's turn
- *   pnpm test:faults --only trace     writes which flows pass which steps to flows-of-steps.json, which the short form reads; with --step only the flows that have this in their name
+ *   pnpm test:faults --ci             the short form: the tenth of all steps that belongs to this commit
+ *   pnpm test:faults --only trace     writes which flows pass which steps to flows-of-steps.json, for the short form;
+ *                                     with --step TEXT only for the flows whose name contains TEXT
  */
 import { parseArgs } from "node:util";
 import { printSlowest } from "../../tools/slowest.ts";
@@ -74,7 +81,7 @@ const everywhere: Drills = {
         : { accounts: 10_000, accountsEach: 250, kills: 20, seed },
     ),
 };
-/** They share a database of three nodes. */
+/** These drills share a database of three nodes. */
 const ofThree: Drills = {
   "primary-lost": () =>
     primaryLost(run, values.ci ? { fresh: 4, of: 4 } : { fresh: Number(values.trials ?? 60), of: 200 }),

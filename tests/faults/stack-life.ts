@@ -12,10 +12,10 @@ import { until } from "../kit/until.ts";
 import { type Run, trial } from "./trial.ts";
 
 const command = promisify(execFile);
-/** Ten times what it takes. */
+/** Ten times the usual duration. */
 const UP_LIMIT_SECONDS = 200;
 
-/** The stack's own promise: nothing of it is left after `down`, and `up` brings every database back. */
+/** The stack leaves nothing behind after `down`, and `up` brings every database back. */
 export const stackDownAndUp = (run: Run): Promise<boolean> =>
   trial(run, "`stack down` leaves nothing running, and `stack up` brings the databases back from disk", async () => {
     const alice = tenant();
@@ -45,7 +45,7 @@ async function stack(...args: string[]): Promise<number> {
   return (performance.now() - started) / 1000;
 }
 
-/** Looked for in the kernel, not in what the stack remembers. Other stacks may be up. */
+/** Checked in the kernel, not in the stack's own records. Other stacks may be up. */
 async function leftovers(ownNodes: ReadonlySet<string>): Promise<string[]> {
   const lines = async (program: string, ...args: string[]): Promise<string[]> =>
     (await command(program, args)).stdout.split("\n");

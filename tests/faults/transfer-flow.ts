@@ -27,7 +27,7 @@ export const ownAccount = async (): Promise<number> => {
   return Number(row?.account_id);
 };
 
-/** The same account each time, with a new token: each may accept two in a minute. */
+/** The same account each time, with a new token: a token may accept two transfers in a minute. */
 async function aReceiver(): Promise<Pick<Offer, "receiver" | "receiverAccount">> {
   const email = "receiver@drills.example";
   const { id } = await operator<{ id: number }>("/admin/accounts", {
@@ -41,13 +41,13 @@ async function aReceiver(): Promise<Pick<Offer, "receiver" | "receiverAccount">>
   return { receiver: tenant(issued.token), receiverAccount: id };
 }
 
-/** Asked again as long as it is pending; then until it is handed over, once. */
+/** Repeats the request while the transfer is pending; then waits until the instance has been handed over, once. */
 export async function acceptSurely({ compute, token, receiver, receiverAccount }: Offer): Promise<void> {
   const path = `${TRANSFERS}/${token}`;
   const status = async () => (await receiver.call<EntityTransfer>("GET", path)).body.status;
   await until("the transfer is accepted", 60, async () => {
     if ((await status()) !== "pending") return true;
-    // Whatever the answer: an acceptance whose answer was lost is seen by its status.
+    // Whatever the answer: an acceptance whose answer was lost shows in the status.
     await receiver.call("POST", `${path}/accept`).catch(() => undefined);
     return false;
   });

@@ -8,7 +8,7 @@ import { warningsSince } from "./warnings.ts";
 export type Tally = { passed: number; failed: number; again: number };
 export type Run = { ledger: Ledger; tally: Tally; times: Took[] };
 
-/** One trial: does its harm, then everything must be as if nothing had happened. */
+/** One trial: injects its fault; then everything must be as if it had not happened. */
 export async function trial(run: Run, name: string, work: () => Promise<string | undefined | void>): Promise<boolean> {
   if (run.ledger.hasPassed(name)) {
     run.tally.again++;
@@ -39,7 +39,7 @@ export async function trial(run: Run, name: string, work: () => Promise<string |
   }
 }
 
-/** Rows and hosts agree, and nothing is under way. */
+/** Rows and hosts agree, and no operation is in progress. */
 async function untilConsistent(): Promise<void> {
   await until("no backup is being tried out", VERIFIED_WITHIN, async () => {
     const running = await Promise.all((await livingHosts()).map(throwAwayContainers));
@@ -54,7 +54,7 @@ async function untilConsistent(): Promise<void> {
     throw new Error(broken.map((wrong) => wrong.slice(0, LONGEST_FAULT)).join("; "));
   });
 }
-/** Seconds. A backup is tried out with all the logs since, which a trial under load has filled. */
+/** Seconds. A test restore replays all logs since the copy, which a trial under load has filled. */
 const VERIFIED_WITHIN = 600;
-/** One folder that is left behind has hundreds of files in it. */
+/** A single folder that is left behind contains hundreds of files. */
 const LONGEST_FAULT = 500;

@@ -4,7 +4,7 @@ import { inStack } from "../../tools/stack/paths.ts";
 const WARN = 40;
 const KEPT = 4;
 
-/** What our processes warned of since then, the last few lines of each: a failed trial shows them beside its name. */
+/** The warnings of our processes since then, the last few lines of each: printed beside the name of a failed trial. */
 export function warningsSince(since: number): string[] {
   return readdirSync(inStack("log")).flatMap((service) =>
     readFileSync(inStack("log", service, "current"), "utf8")

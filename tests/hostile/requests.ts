@@ -4,7 +4,7 @@ import type { Random } from "../../packages/control-plane/src/testing/random.ts"
 /** What is sent, byte for byte, in this order; `pauseMs` between the pieces. */
 export type HostileRequest = { pieces: Buffer[]; pauseMs?: number; endless?: true };
 
-/** What must never be seen in a log. */
+/** Texts that must never appear in a log. */
 export type Secrets = { token: string; password: string };
 
 type Maker = (operation: Operation, random: Random, secrets: Secrets) => HostileRequest;
@@ -38,7 +38,7 @@ const fields = [
   "scopes",
 ];
 
-/** Each takes a request that could be meant well and makes one thing of it bad. */
+/** Each takes a valid request and breaks one thing in it. */
 export const hostile: Record<string, Maker> = {
   "huge numbers": (operation, random, secrets) =>
     withJson(
@@ -113,7 +113,7 @@ export const hostile: Record<string, Maker> = {
 
 const headOf = ({ token }: Secrets): string => `host: api.test\r\nauthorization: Bearer ${token}`;
 
-/** Ids of nothing, or of nobody's: a request that does something would change what the next ones meet. */
+/** Ids that do not exist: a request with an effect would change the conditions for the next ones. */
 function lineOf({ method, path }: Operation, random: Random): string {
   const filled = path.replace(/:\w+/g, () => random.oneOf(ids));
   const query = random.chance(0.3)

@@ -1,9 +1,9 @@
 /**
- * Requests that mean harm, against an API process of its own beside the running stack (`pnpm stack up`).
+ * Hostile requests, against a separate API process beside the running stack (`pnpm stack up`).
  *   pnpm test:hostile             10,000 for each part of the interface
  *   pnpm test:hostile --ci        300
- *   pnpm test:hostile --seed N    other ones
- * No answer may be a 5xx, the process may not grow, and nothing secret may be in its log.
+ *   pnpm test:hostile --seed N    another random selection
+ * No answer may be a 5xx, the process must not grow, and its log must not contain a secret.
  */
 import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -24,7 +24,7 @@ const { values } = parseArgs({
 });
 const [perPart, seed] = [values.ci ? 300 : 10_000, Number(values.seed)];
 const SENDERS = 64;
-/** What the process may have grown by since it was warm. */
+/** How much the process may have grown since it was warm. */
 const MOST_GROWTH = 1.2;
 
 const { check, note, tally, times } = newChecks();
@@ -35,7 +35,7 @@ try {
   await using api = await startApi(unlimited, log);
   const { token } = await accountOf(`hostile-${Date.now()}`, api.url);
   const secrets: Secrets = { token, password: `Canary-${crypto.randomUUID()}` };
-  // It asks for nothing in its body: the account would be gone, and all else be refused for that.
+  // Needs no body: the account would be gone, and all further requests refused for that reason.
   const meant = operations.filter(({ id }) => id !== "cancelAccount");
   const parts = Map.groupBy(meant, ({ tag }) => tag);
 
@@ -83,7 +83,7 @@ process.exitCode = tally.failed === 0 ? 0 : 1;
 
 type Sent = { kind: string; of: string; answer: Answer; endless: boolean };
 
-/** All kinds in turn, each on an operation by chance; many connections at once. */
+/** All kinds in turn, each on a random operation; many connections at once. */
 async function sendAll(
   port: number,
   of: readonly Operation[],
@@ -116,7 +116,7 @@ function countsOf(answers: readonly Answer[]): string {
     .join(", ");
 }
 
-/** The least of a few seconds: what is yet to be collected is nobody's growth. */
+/** The minimum over a few seconds: memory that is still to be collected is not growth. */
 async function settledMb(pid: number): Promise<number> {
   let least = Infinity;
   for (let second = 0; second < 5; second++) {

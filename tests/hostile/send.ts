@@ -2,18 +2,18 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HostileRequest } from "./requests.ts";
 
-/** A status; `closed`: the connection ended without one; `silent`: none came in time. */
+/** A status; `closed`: the connection ended without one; `silent`: none arrived in time. */
 export type Answer = number | "closed" | "silent";
 
 const answerWithinMs = 60_000;
-/** A body that never ends is given up by us; the server would wait longer. */
+/** We give up on a body that never ends; the server would wait longer. */
 const endlessMs = 1000;
 
-/** One connection that is used again while the server keeps it: most of what is sent here makes it close. */
+/** A connection that is reused while the server keeps it open: most of what is sent here makes the server close it. */
 export function createSender(port: number) {
   let socket: Socket | undefined;
 
-  /** Reset, not closed: tens of thousands of ended connections would wait for a minute each. */
+  /** Reset, not closed: tens of thousands of closed connections would wait for a minute each. */
   const drop = (): void => {
     socket?.resetAndDestroy();
     socket = undefined;
@@ -22,7 +22,7 @@ export function createSender(port: number) {
   async function send({ pieces, pauseMs, endless }: HostileRequest): Promise<Answer> {
     const own = (socket ??= open(port));
     const answered = readAnswer(own, endless === true ? endlessMs : answerWithinMs);
-    // Answered before its end, a request leaves a connection on which the next one would be the rest of its body.
+    // If the server answers before the request's end, it would read the next request as the rest of the body.
     let isWhole = false;
     const keeps = answered.then(({ keep }) => keep && isWhole);
     for (const [index, piece] of pieces.entries()) {
@@ -43,7 +43,7 @@ function open(port: number): Socket {
   return socket;
 }
 
-/** The first answer; whether the connection is good for another request after it. */
+/** The first answer, and whether the connection can be reused after it. */
 function readAnswer(socket: Socket, withinMs: number): Promise<{ answer: Answer; keep: boolean }> {
   return new Promise((resolve) => {
     let text = "";

@@ -3,7 +3,7 @@ import { freePort } from "../../packages/control-plane/src/testing/free-port.ts"
 import { apiCommand, controlPlaneEnv } from "../../tools/stack/services.ts";
 import { until } from "./until.ts";
 
-/** One more API process beside the stack's, with settings of its own; `log` is an open file. */
+/** Another API process beside the stack's, with separate settings; `log` is an open file. */
 export async function startApi(settings: Record<string, string> = {}, log: number | "ignore" = "ignore") {
   const [port, adminPort, admissionPort] = [await freePort(), await freePort(), await freePort()];
   const [program, ...args] = apiCommand() as [string, ...string[]];
@@ -21,7 +21,7 @@ export async function startApi(settings: Record<string, string> = {}, log: numbe
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const url = `http://127.0.0.1:${port}`;
   await until(`an API process answers on ${port}`, 30, async () => {
-    // One that was left there by others would answer in its place.
+    // A process that was left there would answer in its place.
     if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`);
     return (await fetch(`${url}/health`)).ok;
   });

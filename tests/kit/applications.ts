@@ -12,7 +12,7 @@ const PATIENCE_MS = 240_000;
 const source = (...parts: string[]): string => join(repo, "tests/applications", ...parts);
 const python = inParts("python", "applications", "bin", "python");
 
-/** Programs of one framework each, in `tests/applications`. Each prints `ok <step>` after each of its steps. */
+/** One program per framework, in `tests/applications`. Each prints `ok <step>` after each of its steps. */
 export const applications: Record<string, string[]> = {
   Django: [python, source("django", "application.py")],
   "SQLAlchemy and Alembic": [python, source("alembic", "application.py")],
@@ -23,7 +23,7 @@ export const applications: Record<string, string[]> = {
 };
 export const steps = ["ok migrate", "ok write", "ok read", "ok migrate again"];
 
-/** Java reads no PEM file. */
+/** Java does not read PEM files. */
 async function trustStoreOf(ca: string): Promise<string> {
   const store = join(await mkdtemp(join(tmpdir(), "moorage-trust-")), "trust.p12");
   const kind = ["-storetype", "PKCS12", "-storepass", "changeit"];
@@ -31,7 +31,7 @@ async function trustStoreOf(ca: string): Promise<string> {
   return store;
 }
 
-/** Runs an application from a tenant's machine, in a schema of its own, and gives the lines that it printed. */
+/** Runs an application on a tenant's machine, in a separate schema, and returns the lines that it printed. */
 export async function runApplication(machine: ClientMachine, door: Door, name: string): Promise<string[]> {
   const schema = `app_${name.toLowerCase().replaceAll(/\W+/g, "_")}`;
   await runStatement(machine, door, `create database ${schema}`);

@@ -7,7 +7,7 @@ import { env } from "./stack-env.ts";
 
 const screenshots = inStack("screenshots");
 
-/** Chromium as Debian has it, with a profile that is thrown away, which talks to nobody on its own. */
+/** Debian's Chromium with a temporary profile and without background connections. */
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath: "/usr/bin/chromium",
@@ -17,7 +17,7 @@ export const openBrowser = (): Promise<Browser> =>
     ],
   });
 
-/** A browser of its own, with no cookie. What breaks the page's own rules (CSP), or its script, fails the test. */
+/** A new browser without cookies. A violation of the page's CSP, or an error in its script, fails the test. */
 export async function newVisitor(browser: Browser, options: BrowserContextOptions = {}) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
@@ -38,7 +38,7 @@ export async function newVisitor(browser: Browser, options: BrowserContextOption
 
 export const authUrl = (path: string): string => new URL(path, env("MOORAGE_AUTH_URL")).href;
 
-/** Notes the cookies that keep somebody signed in. Returns their number. */
+/** Records the session cookies for the secret scan. Returns their number. */
 export async function noteSession(context: BrowserContext): Promise<number> {
   const cookies = (await context.cookies(authUrl("/"))).filter(({ value }) => value.length >= 20);
   for (const { value } of cookies) canary("session cookie", value);
@@ -60,7 +60,7 @@ const appearances = (["light", "dark"] as const).flatMap((colorScheme) =>
   [360, 1280].map((width) => ({ colorScheme, width })),
 );
 
-/** What is wrong with a page for people who see, hear or hold it differently: by day and night, phone and desk. */
+/** Accessibility violations of a page: light and dark, phone and desktop. */
 export async function faultsOf(page: Page, name: string): Promise<string[]> {
   mkdirSync(screenshots, { recursive: true });
   const faults: string[] = [];
@@ -68,7 +68,7 @@ export async function faultsOf(page: Page, name: string): Promise<string[]> {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await page.setViewportSize({ width, height: 800 });
     await page.screenshot({ path: `${screenshots}/${name}-${colorScheme}-${width}.png`, fullPage: true });
-    // Our pages have no frames: without looking for them it takes half the time.
+    // Our pages have no frames: skipping the search for them halves the time.
     const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
     const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
     const isWider = await page.evaluate<boolean>("document.documentElement.scrollWidth > window.innerWidth");

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { inStack } from "../../tools/stack/paths.ts";
 
-/** What a run must have used before a scan for its secrets says anything. */
+/** The kinds of secrets that a run must have used before a scan for them is meaningful. */
 export const kindsOfSecret = [
   "personal token",
   "access token",
@@ -21,7 +21,7 @@ export type KindOfSecret = (typeof kindsOfSecret)[number];
 
 const file = inStack("canaries.jsonl");
 
-/** Notes a secret of this run, which the scanner looks for everywhere when all is over. Gives it back. */
+/** Records a secret of this run, which the scanner searches for at the end. Returns it. */
 export function canary(kind: KindOfSecret, secret: string): string {
   if (secret.length < 8) throw new Error(`A ${kind} of ${secret.length} characters cannot be told from other text.`);
   appendFileSync(file, `${JSON.stringify({ kind, secret })}\n`, { mode: 0o600 });

@@ -1,4 +1,4 @@
-/** What `--only` asks for, or everything. A name that there is not ends the program, and tells those that there are. */
+/** The names that `--only` selects, or all. An unknown name ends the program with a list of the valid ones. */
 export function chosen<T>(what: string, all: Readonly<Record<string, T>>, only: string | undefined): [string, T][] {
   const found = Object.entries(all).filter(([name]) => only === undefined || only === name);
   if (found.length > 0) return found;

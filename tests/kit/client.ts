@@ -10,7 +10,7 @@ import type { Tenant } from "./tenant.ts";
 
 const run = promisify(execFile);
 
-/** Somewhere on the network that is no host: a tenant's own machine. */
+/** A machine of a tenant: on the network, but not a host. */
 export type ClientMachine = { namespace: string; address: string; address6: string };
 
 export const clientA = (): ClientMachine => clientMachineOf("A");
@@ -21,7 +21,7 @@ const clientMachineOf = (which: "A" | "B"): ClientMachine => ({
   address6: env(`MOORAGE_CLIENT_${which}_ADDR6`),
 });
 
-/** What a tenant is told of its database, kept, so that it can be used when the control plane is gone. */
+/** How a tenant reaches a database; stored, so that it can be used when the control plane is down. */
 export type Door = {
   name: string;
   privateName: string;
@@ -41,13 +41,13 @@ export async function doorOf(owner: Tenant, id: number): Promise<Door> {
   return { name: hosts.primary, privateName: hosts.secondary, port, ca, ...(await owner.credentials(id)) };
 }
 
-/** With the resolver of the place: `nsenter` would keep the machine's. */
+/** With the resolver of that namespace: `nsenter` would keep the machine's. */
 export const inside = ({ namespace }: Pick<ClientMachine, "namespace">, ...command: string[]): string[] => [
   ...["netns", "exec", namespace],
   ...command,
 ];
 
-/** One statement by the real client, which must be sure of whom it reached. Rows as lines, columns by tabs. */
+/** One statement with the real client, which verifies the server. Rows as lines, columns separated by tabs. */
 export async function runStatement(
   machine: ClientMachine,
   door: Door,
@@ -81,7 +81,7 @@ export const lookUp = async (machine: ClientMachine, name: string, type: "A" | "
   return stdout.split("\n").filter(Boolean).sort();
 };
 
-/** A program that goes on in a place and says something on each line; `lines` grows as it does. */
+/** A program that keeps running in a namespace and prints lines; `lines` grows as it does. */
 export function start(machine: Pick<ClientMachine, "namespace">, name: string, input: object) {
   const child = spawn("ip", inside(machine, node, program(name), JSON.stringify(input)), {
     stdio: ["ignore", "pipe", "inherit"],
@@ -99,15 +99,15 @@ export function start(machine: Pick<ClientMachine, "namespace">, name: string, i
   };
 }
 
-/** A connection that is open and idle. Its program ends when the connection does, and says when that was. */
+/** An open, idle connection. Its program ends when the connection does, and prints when that was. */
 export const hold = (machine: ClientMachine, door: Door) => start(machine, "hold", door);
 
 export type Attempt = { at: number; open: boolean };
 
-/** Knocks twenty times a second, and says of each knock when it began and whether it was let in. */
+/** Tries to connect twenty times a second, and reports when each try began and whether it was admitted. */
 export function watch(machine: ClientMachine, host: string, port: number) {
   const watching = start(machine, "watch", { host, port });
-  // A knock that was let in is heard of sooner than one before it that was not.
+  // An admitted try is reported sooner than an earlier one that was not.
   const attempts = (): Attempt[] =>
     watching.lines.map((line) => JSON.parse(line) as Attempt).sort((one, other) => one.at - other.at);
   return { ...watching, attempts };
@@ -115,7 +115,7 @@ export function watch(machine: ClientMachine, host: string, port: number) {
 
 export type Connections = { made: number; failed: string[] };
 
-/** A new connection each second, by name. */
+/** A new connection each second, by hostname. */
 export async function connectEachSecond(machine: ClientMachine, door: Door, seconds: number): Promise<Connections> {
   await using connecting = start(machine, "connect-each-second", { ...door, seconds });
   await connecting.ended;

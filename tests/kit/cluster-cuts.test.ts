@@ -14,6 +14,6 @@ test.each([
     ],
     undefined,
   ],
-])("who goes on when %s", (_, drops, expected) => {
+])("which hosts continue when %s", (_, drops, expected) => {
   expect(sureMajority(drops, [1, 2, 3])).toEqual(expected);
 });

@@ -4,11 +4,11 @@ import { cableOf } from "../../tools/stack/network.ts";
 import { run, runWithInput } from "../../tools/stack/run.ts";
 import type { Member } from "./cluster.ts";
 
-/** The number of a host, or the control plane with all its parts. */
+/** The number of a host; 0 is the control plane with all its parts. */
 export const CONTROL_PLANE = 0;
 export type Party = number;
 
-/** One direction of a link that loses everything. */
+/** One direction of a link, in which every packet is lost. */
 export type Drop = { from: Party; to: Party };
 
 export const bothWays = (one: Party, other: Party): Drop[] => [
@@ -24,7 +24,7 @@ const addressesOf = (party: Party): { four: string[]; six: string } => {
   return { four: [address, privateAddress], six: address6 };
 };
 
-/** At a host: what comes from these is dropped before anything looks at it, and what the host itself sends to those. */
+/** Rules of a host: drops packets from these parties before any other rule, and the host's own packets to those. */
 function tableText(from: readonly Party[], to: readonly Party[]): string {
   const rules = (side: "saddr" | "daddr", parties: readonly Party[]): string =>
     parties
@@ -42,7 +42,7 @@ ${rules("daddr", to)}  }
 `;
 }
 
-/** Takes away what an earlier trial left, and is no error without it. */
+/** Removes what an earlier trial left; it is no error if there is nothing. */
 const none = (table: string): string => `table ${table}\ndelete table ${table}\n`;
 const NONE = none(TABLE);
 
@@ -50,8 +50,8 @@ const load = (host: number, text: string): Promise<void> =>
   runWithInput("ip", ["netns", "exec", hostOf(host).namespace, "nft", "-f", "-"], text);
 
 /**
- * Cuts these directions, in a table of its own in the hosts' namespaces. A direction is cut where it arrives; one to the
- * control plane where it leaves, because nothing outside of the hosts is touched.
+ * Cuts these directions, with a separate table in the hosts' namespaces. A direction is cut where it arrives; one to
+ * the control plane where it leaves, because only hosts are changed.
  */
 export async function cut(drops: readonly Drop[], hosts: readonly number[]) {
   const heal = async (): Promise<void> => void (await Promise.all(hosts.map((host) => load(host, NONE))));
@@ -69,12 +69,12 @@ export async function cut(drops: readonly Drop[], hosts: readonly number[]) {
 }
 
 const SLOW_TABLE = "inet drill_slow";
-/** Of both others together: a few transactions in a second. */
+/** For both other members together: a few transactions per second. */
 const SLOW = "1 kbytes/second";
 
 /**
- * As a link that is full: of what a member's server sends to the other hosts more than a little is dropped, and TCP sends
- * it again. Its own gate leads clients to it as before, and hosts hear each other.
+ * Simulates a full link: packets of a member's server to the other hosts beyond a low rate are dropped, and TCP sends
+ * them again. Its own proxy still forwards clients to it, and the hosts still reach each other.
  */
 export async function slowDown({ host, peerPort }: Member, others: readonly Member[]) {
   const heal = (): Promise<void> => load(host, none(SLOW_TABLE));
@@ -92,13 +92,14 @@ export async function slowDown({ host, peerPort }: Member, others: readonly Memb
   return { at: Date.now(), [Symbol.asyncDispose]: heal };
 }
 
-/** Pulls a host's cable out, or puts it in again. */
+/** Unplugs or plugs in a host's cable. */
 export const setCable = (host: number, state: "down" | "up"): Promise<string> =>
   run("ip", ["link", "set", "dev", cableOf(hostOf(host)), state]);
 
 /**
- * The hosts that can go on, if that is clear: all of them, or two that hear each other while the third hears neither and
- * is heard by neither. What the engine makes of anything else is its own; it must only lose nothing.
+ * The hosts that must continue, if that is certain: all of them, or two that reach each other while the third is cut
+ * off from both in both directions. In all other cases the engine decides; the only requirement is that nothing is
+ * lost.
  */
 export function sureMajority(drops: readonly Drop[], hosts: readonly number[]): number[] | undefined {
   const between = drops.filter(({ from, to }) => hosts.includes(from) && hosts.includes(to));

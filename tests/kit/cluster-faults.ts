@@ -2,7 +2,7 @@ import type { Member } from "./cluster.ts";
 import { setCable } from "./cluster-cuts.ts";
 import { inspect } from "./host.ts";
 
-/** What can happen to a member. `strike` returns when it was done; `heal` leaves its host as it was before. */
+/** What can happen to a member. `strike` returns when it has happened; `heal` restores the host. */
 export type Fault = {
   name: string;
   strike: (victim: Member) => Promise<number>;
@@ -11,7 +11,7 @@ export type Fault = {
 
 export async function serverOf({ host, node }: Pick<Member, "host" | "node">): Promise<number> {
   const { Pid } = (await inspect(host, node)).State;
-  // To a signal, 0 is the whole group of whoever sends it.
+  // For `kill`, 0 means the sender's whole process group.
   if (!(Pid > 1)) throw new Error(`The server of node ${node} does not run.`);
   return Pid;
 }
@@ -29,7 +29,7 @@ export const killed: Fault = {
   heal: async () => {},
 };
 
-/** Its agent may have ended it meanwhile: then there is another, which does not mind. */
+/** The agent may have restarted the server meanwhile: SIGCONT does nothing to the new process. */
 export const frozen: Fault = {
   name: "its server frozen",
   strike: (victim) => signal(victim, "SIGSTOP"),

@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import { longestGap, percentile, timeToRecover, totalGap } from "./cluster-gaps.ts";
 
-test("the outage is the longest gap, not a write that was acknowledged a moment after the fault", () => {
+test("the outage is the longest gap, not a write that was acknowledged just after the fault", () => {
   const accepted = [0, 100, 205, 7300, 7310];
   expect(timeToRecover(accepted, 200)).toBe(7100);
   expect(longestGap(accepted, 200)).toBe(7095);
 });
 
-test("writes that are never accepted again are an outage without an end", () => {
+test("if writes are never accepted again, the outage has no end", () => {
   expect(timeToRecover([0, 100], 200)).toBe(Number.POSITIVE_INFINITY);
 });
 
-test("what is ordinary between two writes is no gap, and gaps before are another's", () => {
+test("the usual time between two writes is no gap, and earlier gaps are not counted", () => {
   expect(totalGap([0, 900, 1000, 1100, 1500, 3500, 4100], 1000)).toBe(2600);
 });
 

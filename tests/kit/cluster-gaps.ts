@@ -1,9 +1,9 @@
-/** Time without an accepted write. Times are those of one clock, in milliseconds. */
+/** Time without an accepted write. Times are of one clock, in milliseconds. */
 export type Gap = { from: number; to: number };
 
 const lengthOf = ({ from, to }: Gap): number => to - from;
 
-/** Every time between two accepted writes that is longer than `least`, of those that end after `since`. */
+/** Every interval between two accepted writes that is longer than `least` and ends after `since`. */
 export function gaps(accepted: readonly number[], since: number, least: number): Gap[] {
   const sorted = [...accepted].sort((one, other) => one - other);
   return sorted
@@ -13,8 +13,8 @@ export function gaps(accepted: readonly number[], since: number, least: number):
 }
 
 /**
- * From a fault to the next accepted write. Writes that were on their way are acknowledged for a moment after a fault: the
- * longest gap that ends after it is the outage.
+ * From a fault to the next accepted write. Writes in flight are acknowledged for a moment after a fault: the longest
+ * gap that ends after the fault is the outage.
  */
 export function timeToRecover(accepted: readonly number[], fault: number): number {
   const longest = longestOf(gaps(accepted, fault, 0));
@@ -26,12 +26,12 @@ export const longestGap = (accepted: readonly number[], since: number): number =
   return longest === undefined ? Number.POSITIVE_INFINITY : lengthOf(longest);
 };
 
-/** Shorter ones are the ordinary time between two writes. */
+/** Shorter intervals are the usual time between two writes. */
 const ORDINARY_MS = 500;
 export const totalGap = (accepted: readonly number[], since: number): number =>
   gaps(accepted, since, ORDINARY_MS).reduce((sum, gap) => sum + lengthOf(gap), 0);
 
-/** Where they are, for whoever has to find out why. */
+/** When they happened, for whoever has to find out why. */
 export const formatGaps = (accepted: readonly number[], since: number): string =>
   gaps(accepted, since, ORDINARY_MS)
     .map((gap) => `${seconds(lengthOf(gap))} at ${seconds(gap.from - since)}`)
@@ -39,7 +39,7 @@ export const formatGaps = (accepted: readonly number[], since: number): string =
 
 const longestOf = (found: readonly Gap[]): Gap | undefined => found.toSorted((a, b) => lengthOf(b) - lengthOf(a))[0];
 
-/** Of the nearest rank. */
+/** Nearest-rank method. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((one, other) => one - other);
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? Number.NaN;

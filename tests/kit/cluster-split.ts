@@ -1,10 +1,10 @@
 import { type AcceptedProbe, acceptedProbes, type Probe } from "./cluster-writers.ts";
 
 /**
- * What is wrong with the writes that members took directly: two of them in one view, two of which neither found the other
- * written, one in a view that another had followed, or one by a member that is in no group. That two were acknowledged at
- * the same time is not wrong: a primary that is not one any more may hear late of a write that its successor has. Without a
- * fault a primary changes within a view, so this is for runs in which nobody asked for another one.
+ * Finds split brains in the writes that members accepted directly: two members in one view, two writes of which neither
+ * found the other, one in a view that another had followed, or one by a member outside of any group. Two simultaneous
+ * acknowledgements are no error: a former primary may learn late of a write that its successor has. Without a fault the
+ * primary changes within a view, so this is for runs without requested switchovers.
  */
 export function splits(probes: readonly Probe[]): string[] {
   const accepted = acceptedProbes(probes).toSorted((one, other) => one.ended - other.ended);
@@ -33,7 +33,7 @@ export function splits(probes: readonly Probe[]): string[] {
   return [...new Set(alone), ...shared, ...apart, ...resumed];
 }
 
-/** Where it is not known what one found, time tells. */
+/** If it is not known what one of them found, their times decide. */
 const saw = (one: AcceptedProbe, other: AcceptedProbe): boolean =>
   one.seen === undefined ? one.began >= other.ended : (one.seen[other.prober] ?? 0) >= other.n;
 

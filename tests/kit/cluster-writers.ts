@@ -5,9 +5,9 @@ import { env } from "./stack-env.ts";
 import { until } from "./until.ts";
 
 const WRITERS = 8;
-/** Enough to see a gap of a fiftieth of a second, and little enough for a small machine. */
+/** Enough to detect a gap of 20 ms, and little enough for a small machine. */
 const PAUSE_MS = 10;
-/** Probers have numbers beyond those of all writers. */
+/** Probers have higher numbers than all writers. */
 const FIRST_PROBER = 1000;
 
 export type Write = { writer: number; n: number };
@@ -16,13 +16,13 @@ export type Accepted = Write & { at: number };
 const SCHEMA = `create database if not exists drill;
   create table if not exists drill.writes (run bigint, writer int, n int, view_id varchar(100), seen json, primary key (run, writer, n))`;
 
-/** The number of a run, by which its rows are told from others'. */
+/** The number of a run, which identifies its rows. */
 export async function newRun({ door }: Cluster): Promise<number> {
   await runStatement(clientA(), door, SCHEMA);
   return Date.now();
 }
 
-/** Eight writers in the place of client A: four by name, four by one gate after the other. */
+/** Eight writers in the namespace of client A: four by hostname, four through one proxy after the other. */
 export async function startWriters({ door, members }: Cluster, run: number, pauseMs = PAUSE_MS) {
   const proxies = members.map(({ address }) => address);
   const program = start(clientA(), "write-by-many", { ...door, proxies, run, writers: WRITERS, pauseMs });
@@ -35,7 +35,7 @@ export async function startWriters({ door, members }: Cluster, run: number, paus
     accepted: (): Accepted[] => lines("+"),
     times: (): number[] => lines("+").map(({ at }) => at),
     unsure: (): number => lines("-").length,
-    /** A row that was acknowledged after this moment. */
+    /** Waits for a row that was acknowledged after this moment. */
     untilAcceptedAfter: (at: number, seconds: number): Promise<unknown> =>
       until(`a write is accepted after ${new Date(at).toISOString()}`, seconds, async () => (lastTime() ?? 0) > at),
     [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
@@ -64,13 +64,13 @@ export type Probe = {
 };
 export type AcceptedProbe = Probe & { ended: number; view: string };
 
-/** Tries to write to each member directly, from its own host, which no cut between hosts keeps from it. */
+/** Writes to each member directly, from its own host, where no cut between hosts has an effect. */
 export function startProbers({ door, members }: Cluster, run: number) {
   const probers = members.map((member) => keepProbing(member));
   const probes = (): Probe[] => probers.flatMap(({ lines }) => lines.map((line) => JSON.parse(line) as Probe));
   return {
     probes,
-    /** The primary accepted, and the others refused: who is not reached would be taken for one that refuses. */
+    /** The primary accepted and the others refused: an unreachable member would look like one that refuses. */
     untilAllAnswer: () =>
       until("every member answers its prober", 30, async () => {
         const refused = new Set(probes().flatMap((probe) => (probe.refused === true ? [probe.prober] : [])));
@@ -81,7 +81,7 @@ export function startProbers({ door, members }: Cluster, run: number) {
     },
   };
 
-  /** It dies with its host, and goes on with it. */
+  /** Ends with its host, and continues when the host is back. */
   function keepProbing({ host, nodeAddress, peerPort, ordinal, replication }: Member) {
     const lines: string[] = [];
     let ended = false;
@@ -116,7 +116,7 @@ export const acceptedProbes = (probes: readonly Probe[]): AcceptedProbe[] =>
 
 export type Read = { proxy: string; at: number; server: string; session: number };
 
-/** Reads through every gate, ten times a second each. */
+/** Reads through every proxy, ten times a second each. */
 export function startReaders({ door, members }: Cluster, proxyPort = door.port) {
   const proxies = members.map(({ address }) => address);
   const program = start(clientA(), "read-proxies", { ...door, proxies, proxyPort });
@@ -126,7 +126,7 @@ export function startReaders({ door, members }: Cluster, proxyPort = door.port) 
   };
 }
 
-/** Sessions that leave a server no idle processor until then. */
+/** Sessions that keep all processors of a server busy until then. */
 export const startBurners = ({ door }: Cluster, proxyPort: number, sessions: number, endsAt: number) =>
   start({ namespace: env("MOORAGE_CLIENT_A") }, "burn", { ...door, proxyPort, sessions, until: endsAt });
 
@@ -138,6 +138,6 @@ export function without(some: readonly Write[], others: readonly Write[]): Write
   return some.filter(({ writer, n }) => !found.has(`${writer} ${n}`));
 }
 
-/** Of what was acknowledged, what a member does not have. */
+/** The acknowledged writes that a member does not have. */
 export const missingAt = async (member: Member, run: number, acknowledged: readonly Write[]): Promise<Write[]> =>
   without(acknowledged, await writesAt(member, run));

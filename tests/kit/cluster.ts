@@ -9,7 +9,7 @@ import { query } from "./records.ts";
 import type { Tenant } from "./tenant.ts";
 import { until } from "./until.ts";
 
-/** A node of three, and how it is reached: by clients at `address`, by its peers, and by its own host. */
+/** A node of a cluster, and its addresses: for clients `address`, and those for its peers and its own host. */
 export type Member = {
   node: string;
   ordinal: number;
@@ -22,10 +22,10 @@ export type Member = {
 };
 export type Replication = "semi_synch" | "asynch";
 
-/** Kept, so that it can be used when the control plane is gone. */
+/** Stored, so that it can be used when the control plane is down. */
 export type Cluster = { id: number; door: Door; members: Member[]; primary: Member };
 
-/** The least memory that a node of three may have. */
+/** The smallest type that a cluster may have. */
 export const THREE_NODES = { cluster_size: 3, type: "m1-medium" };
 
 export async function membersOf(id: number): Promise<Member[]> {
@@ -54,7 +54,7 @@ export async function makeCluster(alice: Tenant, label: string, more: object = {
 
 export const socketOf = ({ host, node }: Member): string => join(hostDir(host), "nodes", node, "run", "mysqld.sock");
 
-/** Rows that a member's server gives to its own root. */
+/** Rows read from a member's server as its root user. */
 export const rowsAt = <Row extends object>(member: Member, text: string, values: unknown[] = []): Promise<Row[]> =>
   withRoot(socketOf(member), async (connection) => {
     const [rows] = await connection.query<(Row & RowDataPacket)[]>({ sql: text, values, timeout: 60_000 });
@@ -62,8 +62,8 @@ export const rowsAt = <Row extends object>(member: Member, text: string, values:
   });
 
 /**
- * What a member's own server says of its group, or of whom it follows. A cut one says what was: only what two of them say
- * counts. `online` is of a group: a leader alone knows its followers.
+ * What a member's server reports about its group or its source. A member that is cut off reports stale data: only what
+ * two of them report counts. `online` exists only in a group: a primary alone does not know its replicas.
  */
 export type OwnView = { view: string; primary: string; online?: number };
 
@@ -83,7 +83,7 @@ async function viewOfGroup(member: Member): Promise<OwnView | undefined> {
   return { view: primary.view ?? "", primary: primary.host, online: online.length };
 }
 
-/** Open for writes, and it leads; or it receives from one and applies. */
+/** It is writable and the primary; or it receives from a source and applies. */
 async function viewOfFollowing(member: Member): Promise<OwnView | undefined> {
   const [own] = await rowsAt<{ closed: 0 | 1; source: string | null; receiving: string | null; applying: string }>(
     member,
@@ -98,7 +98,10 @@ async function viewOfFollowing(member: Member): Promise<OwnView | undefined> {
   return follows && own.source ? { view: "", primary: own.source } : undefined;
 }
 
-/** The primary that at least two of these say, in one view. Asked of the servers, not of gates or the control plane. */
+/**
+ * The primary that at least two members report in the same view. Read from the servers, not from proxies or the control
+ * plane.
+ */
 export async function agreedPrimary(members: readonly Member[]): Promise<Member | undefined> {
   const views = (await Promise.all(members.map(ownView))).filter((view) => view !== undefined);
   const [most] = Object.values(Object.groupBy(views, ({ view, primary }) => `${view} ${primary}`))
@@ -108,7 +111,7 @@ export async function agreedPrimary(members: readonly Member[]): Promise<Member 
   return members.find(({ peerAddress }) => peerAddress === most[0]?.primary);
 }
 
-/** Three members in one view with one primary, and every gate leads to it. */
+/** Three members in one view with one primary, and every proxy forwards to it. */
 async function healthyPrimary(members: readonly Member[], door: Door): Promise<Member | false> {
   const views = await Promise.all(members.map(ownView));
   const texts = views.map((view) => JSON.stringify(view));
@@ -119,11 +122,11 @@ async function healthyPrimary(members: readonly Member[], door: Door): Promise<M
   return primary ?? false;
 }
 
-/** The server that a gate leads to, by its uuid. */
+/** The uuid of the server that a proxy forwards to. */
 export const serverBehindProxy = (door: Door, address: string): Promise<string> =>
   runStatement(clientA(), door, "select @@server_uuid", { host: address, tls: ["--ssl-mode=REQUIRED"], seconds: 5 });
 
-/** Looks at all of it anew, because members may have been replaced. `active` is asked of the control plane too. */
+/** Reads everything again, because members may have been replaced. The control plane must report `active` too. */
 export async function untilHealthy(alice: Tenant, id: number, seconds: number): Promise<Cluster> {
   const door = await doorOf(alice, id);
   let members = await membersOf(id);
@@ -138,11 +141,14 @@ export async function untilHealthy(alice: Tenant, id: number, seconds: number): 
 export const othersThan = (member: Member, members: readonly Member[]): Member[] =>
   members.filter(({ node }) => node !== member.node);
 
-/** The node that is wanted to lead an asynchronous cluster. */
+/** The node that should be the primary of an asynchronous cluster. */
 export const desiredPrimaryOf = async (id: number): Promise<string | undefined> =>
   (await query<{ node_id: string }>("select node_id from primary_terms where database_id = $1", [id]))[0]?.node_id;
 
-/** Another leads in place of one that cannot be asked. First without accepting a loss, which is refused, and says what would be lost. */
+/**
+ * Promotes a replica while the primary is unreachable. The first request does not accept a loss; it is refused, and the
+ * answer says what would be lost.
+ */
 export async function promotedByTenant(alice: Tenant, id: number, old: Member): Promise<void> {
   await until("the leader was silent for so long that its tenant may give it up", 120, async () => {
     const { status, body } = await alice.act(id, "promote", {});
@@ -154,16 +160,16 @@ export async function promotedByTenant(alice: Tenant, id: number, old: Member): 
   if (status !== 200) throw new Error(`the promotion answered ${status}: ${JSON.stringify(body)}`);
 }
 
-/** Changes of the primary as the tenant is told of them, the newest first. */
+/** Changes of the primary as the tenant sees them, the newest first. */
 export async function receiptsOf(alice: Tenant, id: number): Promise<DatabaseFailover[]> {
   const path = `/v4/databases/mysql/instances/${id}/failovers`;
   return (await alice.call<{ data: DatabaseFailover[] }>("GET", path)).body.data;
 }
 
-/** What the tenant is told of a change of the primary after this moment, once it is known what was lost; the newest of them. */
+/** The newest change of the primary after this moment as the tenant sees it, once its loss is known. */
 export const untilReceipt = (alice: Tenant, id: number, after: number): Promise<DatabaseFailover> =>
   until(`a change of the primary of ${id} is told`, 60, async () => {
-    // It has whole seconds.
+    // Event times are whole seconds.
     const newest = (await receiptsOf(alice, id)).find(({ created }) => Date.parse(`${created}Z`) >= after - 1000);
     return newest?.transactions_lost !== null && newest;
   });

@@ -9,7 +9,7 @@ import { inParts, repo } from "../../tools/stack/paths.ts";
 const run = promisify(execFile);
 const program = join(repo, "tests/images/build-debian-disk");
 
-/** A disk that boots, and the same as a tenant packs it. Made once for each state of the program that makes it. */
+/** A bootable disk, raw and as a tenant compresses it. Built once for each version of the program that builds it. */
 export async function debianDisk(): Promise<{ raw: string; packed: string }> {
   const digest = createHash("sha256")
     .update(await readFile(program))

@@ -10,7 +10,7 @@ import type { Block } from "./fenced-blocks.ts";
 const run = promisify(execFile);
 const PATIENCE_MS = 60_000;
 
-/** How a tenant runs a block of each language, and what has to lie beside it. */
+/** How a tenant runs a block of each language, and the files that it needs. */
 type Language = { file: string; command: string[]; prepare?: (folder: string) => Promise<unknown> };
 const languages: Record<string, Language> = {
   sh: {
@@ -37,17 +37,17 @@ async function buildGo(folder: string): Promise<void> {
 
 export type Outcome = { ended: "well" | "badly"; output: string };
 
-/** A block of a document as a program of its own, in a folder of its own; gone at the end. */
+/** A block of a document as a program in a temporary folder. */
 export async function exampleOf({ language, code }: Block) {
   const { file, command, prepare } = languages[language] ?? unknown(language);
   const folder = await mkdtemp(join(tmpdir(), "moorage-example-"));
   await writeFile(join(folder, file), code);
   await prepare?.(folder);
 
-  /** `hosts`: what names lead to there, before any server is asked. */
+  /** `hosts`: fixed addresses of hostnames, which take precedence over DNS. */
   async function runAt(machine: ClientMachine, settings: Record<string, string>, hosts = ""): Promise<Outcome> {
     await writeFile(join(folder, "hosts"), hosts);
-    // `ip netns exec` makes a mount namespace too, so this hides the machine's file from the example alone.
+    // `ip netns exec` creates a mount namespace too, so this hides the machine's file from the example alone.
     const there = inside(machine, "sh", "-c", 'mount --bind hosts /etc/hosts && exec "$@"', "sh", ...command);
     const env = { HOME: folder, PATH: [folder, process.env["PATH"]].join(delimiter), ...settings };
     return run("ip", there, { cwd: folder, env, timeout: PATIENCE_MS }).then(

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fencedBlocks } from "./fenced-blocks.ts";
 
-test("a block has its language, its code as it stands, and the nearest heading; a comment in it is no heading", () => {
+test("a block has its language, its unchanged code and the nearest heading; a comment in it is no heading", () => {
   const document = [
     ...["# Title", "text", "## First", "```sh", "# a comment", "", "echo 1", "```"],
     ...["between", "```php", "<?php", "```", "## Second", "```go", "", "```", ""],

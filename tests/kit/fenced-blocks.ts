@@ -4,7 +4,7 @@ import { repo } from "../../tools/stack/paths.ts";
 
 export type Block = { heading: string; language: string; code: string };
 
-/** The code of a document of the repository, in its order, each under the heading that it stands below. */
+/** The code blocks of a document in the repository, in order, each with the heading that it is under. */
 export const blocksOf = (path: string): Block[] => fencedBlocks(readFileSync(join(repo, path), "utf8"));
 
 export function fencedBlocks(markdown: string): Block[] {

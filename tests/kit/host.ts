@@ -7,7 +7,7 @@ import { env } from "./stack-env.ts";
 
 const run = promisify(execFile);
 
-/** What is really on a simulated host, asked of podman, the kernel and its disk, not of its agent. */
+/** What really exists on a simulated host, read from podman, the kernel and its disk, not from its agent. */
 export const hostDir = (n: number): string => join(env("MOORAGE_STACK_DIR"), "hosts", String(n));
 export const hostNumbers = (): number[] =>
   Array.from({ length: Number(env("MOORAGE_HOSTS")) }, (_, index) => index + 1);
@@ -21,7 +21,7 @@ async function podman<T>(n: number, path: string): Promise<T> {
 
 type Listed = { Names: string[]; Labels: Record<string, string>; State: string };
 const listed = (n: number): Promise<Listed[]> => podman<Listed[]>(n, "/containers/json?all=true");
-/** Servers on data that are being made or tried, which come and go by themselves. */
+/** Temporary servers of restores and verifications. */
 const isThrowAway = ({ Names }: Listed): boolean => Names.some((name) => /moorage-(restore|verify)/.test(name));
 
 export async function containers(n: number): Promise<Container[]> {
@@ -38,7 +38,7 @@ export type Inspected = {
   HostConfig: { ReadonlyRootfs: boolean; Memory: number; NanoCpus: number };
 };
 
-/** The container of a node, as podman has it. */
+/** The container of a node, as podman reports it. */
 export const inspect = async (n: number, node: string): Promise<Inspected> => {
   const filter = encodeURIComponent(JSON.stringify({ label: [`moorage.node=${node}`] }));
   const [found] = await podman<{ Id: string }[]>(n, `/containers/json?all=true&filters=${filter}`);
@@ -50,7 +50,7 @@ const NODE_ID = 36;
 const filesIn = (n: number, folder: string): Promise<string[]> => readdir(join(hostDir(n), folder)).catch(() => []);
 export const volumes = async (n: number): Promise<string[]> =>
   (await filesIn(n, "volumes")).map((name) => name.slice(0, NODE_ID));
-/** What copies and restores work in. The empty folder of a node is not of one. */
+/** Working folders of copies and restores. A node's empty folder does not count. */
 export async function scratch(n: number): Promise<string[]> {
   const folders = await Promise.all(
     ["scratch", "restore", "verify"].map((name) =>
@@ -63,14 +63,14 @@ export const specs = async (n: number): Promise<string[]> =>
   (await filesIn(n, "specs")).map((name) => name.replace(/\.json$/, ""));
 export const trash = (n: number): Promise<string[]> => filesIn(n, "trash");
 
-/** Of all hosts: what was deleted stays there for days, and hundreds of trials would fill the disk. */
+/** Empties the trash of all hosts: deleted volumes stay there for days, and hundreds of trials would fill the disk. */
 export async function emptyTrash(): Promise<void> {
   for (const n of hostNumbers())
     for (const name of await trash(n)) await rm(join(hostDir(n), "trash", name), { recursive: true, force: true });
 }
 export const nodeFolders = (n: number): Promise<string[]> => filesIn(n, "nodes");
 
-/** Of all stacks and tests of the machine. */
+/** Of all stacks and tests on the machine. */
 export const nodeNamespaces = async (): Promise<string[]> =>
   (await readdir("/run/netns").catch(() => [])).filter((name) => name.startsWith("moor-n-"));
 
@@ -81,7 +81,7 @@ export async function mounts(n: number): Promise<string[]> {
     .filter((target) => target.startsWith(join(hostDir(n), "nodes")) && target.endsWith("/volume"));
 }
 
-/** What the agent wrote, the databases' own volumes and podman's store left out. */
+/** Files that the agent wrote, without the databases' volumes and podman's store. */
 export async function filesWith(n: number, text: string): Promise<string[]> {
   const { stdout } = await run("grep", [
     "-rlF",
@@ -97,7 +97,7 @@ export async function filesWith(n: number, text: string): Promise<string[]> {
   return stdout.split("\n").filter(Boolean);
 }
 
-/** Who the kernel lets in, as ranges, by the port of each gate. */
+/** The sources that the kernel admits, as ranges, by node port. */
 export async function firewallSources(n: number): Promise<Map<number, string[]>> {
   const { stdout } = await run("ip", [
     "netns",
@@ -124,7 +124,7 @@ const rangeOf = (element: Element): string =>
     ? `${element}/${element.includes(":") ? 128 : 32}`
     : `${element.prefix.addr}/${element.prefix.len}`;
 
-/** What is really used on a node's volume, in GB. */
+/** The space that is used on a node's volume, in GB. */
 export async function du(n: number, node: string): Promise<number> {
   const { stdout } = await run("du", ["-sm", join(hostDir(n), "nodes", node, "volume")]);
   return Number(stdout.split("\t")[0]) / 1024;

@@ -14,10 +14,12 @@ let opened: ImageStores | undefined;
 
 export const numberOf = ({ id }: Pick<Image, "id">): number => Number(id.replace("private/", ""));
 
-/** What a tenant does with images, by HTTP alone. */
+/** What a tenant does with images, through HTTP only. */
 export function imagesOf(alice: Tenant) {
   const view = (id: number) => alice.call<Image>("GET", `/v4/images/private/${id}`);
-  /** Asked again by its key until there is an answer: a client that got none has no other way to the address. */
+  /**
+   * Repeats the request with its key until it is answered: a client without an answer has no other way to get the URL.
+   */
   const surely = async <Body>(what: string, path: string, body: object): Promise<Body> => {
     const key = randomUUID();
     return until(`${what} is accepted`, 60, async () => {
@@ -60,7 +62,10 @@ export function imagesOf(alice: Tenant) {
       }),
     untilGone: (id: number, seconds = 120): Promise<boolean> =>
       until(`image ${id} is gone`, seconds, async () => (await view(id)).status === 404),
-    /** The one event of its making, once it has ended. A worker that dies while it settles is waited for, a minute. */
+    /**
+     * The single event of the image's creation, once it has ended. Waits up to a minute for a worker that dies while it
+     * settles.
+     */
     untilMade: (id: number, action: "image_upload" | "disk_imagize", seconds = 240): Promise<Event> =>
       until(`${action} of image ${id} has ended`, seconds, async () => {
         const found = await events(id, action);
@@ -87,7 +92,7 @@ export async function put(address: string, data: Uint8Array<ArrayBuffer>): Promi
   if (!reply.ok) throw new Error(`The store answered ${reply.status}: ${(await reply.text()).slice(0, 200)}`);
 }
 
-/** What the image is of, told by its row: the bytes themselves are compared by `brokenImages`. */
+/** Checks the source of the image by its row: `brokenImages` compares the data. */
 export async function requireRaw(id: number, disk: Uint8Array): Promise<void> {
   const [row] = await query<{ raw: string }>("select encode(raw_sha256, 'hex') as raw from images where id = $1", [id]);
   if (row?.raw !== createHash("sha256").update(disk).digest("hex")) throw new Error(`image ${id} is of another disk`);

@@ -19,7 +19,7 @@ import { query } from "./records.ts";
 import { env } from "./stack-env.ts";
 import { storedObjects } from "./stored-objects.ts";
 
-/** Everything that is wrong right now, in words; empty when rows and hosts agree and nothing is left half done. */
+/** Every broken invariant, in words; empty when rows and hosts agree and nothing is half done. */
 export async function brokenInvariants(): Promise<string[]> {
   return [
     ...(await brokenRows()),
@@ -71,7 +71,9 @@ async function brokenRows(): Promise<string[]> {
   return broken;
 }
 
-/** A node that rests keeps its mount and its namespace until its host loses its power, and has them again when it is resumed. */
+/**
+ * A suspended node keeps its mount and its namespace until its host loses power, and gets them back when it is resumed.
+ */
 async function brokenHosts(): Promise<string[]> {
   const nodes = await query<{ id: string; host: string; powered: boolean }>(
     "select nodes.id, hosts.name as host, powered from nodes join hosts on hosts.id = host_id join databases on databases.id = database_id where released_at is null",
@@ -117,17 +119,17 @@ async function brokenHosts(): Promise<string[]> {
   return broken;
 }
 
-/** A host that was called dead answers nobody, and what its disk may have left is not waited for. */
+/** Hosts that are not marked dead. A dead host does not answer, and leftovers on its disk are ignored. */
 export async function livingHosts(): Promise<number[]> {
   const dead = await query<{ name: string }>("select name from hosts where state = 'dead'");
   return hostNumbers().filter((n) => dead.every(({ name }) => name !== `host-${n}`));
 }
 
-/** Of every node that this stack ever had. Other stacks, and agents under test, have theirs beside them. */
+/** The namespaces of every node that this stack ever had. Other stacks and agents under test have namespaces too. */
 export const ownNamespaces = async (): Promise<Set<string>> =>
   new Set((await query<{ id: string }>("select id from nodes")).map(({ id }) => namespaceOf(id)));
 
-/** Asked of each host's kernel. Lists with a range inside of another are not compared here. */
+/** Read from each host's kernel. Lists in which one range contains another are not compared here. */
 export async function brokenFirewalls(): Promise<string[]> {
   const rows = await query<{ host: string; port: number; allow_list: string[] }>(
     "select hosts.name as host, nodes.port, allow_list from nodes join hosts on hosts.id = host_id join databases on databases.id = database_id where released_at is null and powered union all select hosts.name, nodes.port + 8192, allow_list from nodes join hosts on hosts.id = host_id join databases on databases.id = database_id where released_at is null and powered and cluster_size > 1",
@@ -148,7 +150,7 @@ export async function brokenFirewalls(): Promise<string[]> {
   return broken;
 }
 
-/** Asked of the name server itself. */
+/** Read from the DNS server itself. */
 async function brokenNames(): Promise<string[]> {
   const rows = await query<{ id: number }>(
     "select id from databases where dns_published_at is not null and deleted_at is null",
@@ -167,8 +169,8 @@ async function brokenNames(): Promise<string[]> {
 }
 
 /**
- * Asked of the object store itself: what rows tell of is there, and nothing lies there of a database that has no archive.
- * A copy that was cut off by the end of its database goes with the archive.
+ * Read from the object store itself: every object that a row names exists, and there is no object of a database without
+ * an archive. A copy that was interrupted by the deletion of its database is removed with the archive.
  */
 async function brokenObjects(): Promise<string[]> {
   const copies = await query<{ place: string; parts: number }>(

@@ -4,7 +4,7 @@ import PostalMime, { type Email } from "postal-mime";
 import { env } from "./stack-env.ts";
 import { until } from "./until.ts";
 
-/** The letters that reached an address, in the order of their arrival. */
+/** The mails to an address, in the order of their arrival. */
 async function mailsTo(address: string): Promise<Email[]> {
   const folder = env("MOORAGE_MAIL_DIR");
   const names = (await readdir(folder)).filter((name) => name.endsWith(".eml") && !name.startsWith("."));

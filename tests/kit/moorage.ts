@@ -5,7 +5,9 @@ import { node, repo } from "../../tools/stack/paths.ts";
 import { hostNumbers } from "./host.ts";
 import { stackEnv } from "./stack-env.ts";
 
-/** A host deletes five databases in ten minutes by itself; the drills need the operator's signature for more. */
+/**
+ * A host deletes at most five databases in ten minutes on its own; the drills need the operator's signature for more.
+ */
 export async function allowDeletions(count: number): Promise<void> {
   for (const n of hostNumbers())
     await moorage("host", "allow-deletions", `host-${n}`, "--count", String(count), "--minutes", "240");

@@ -1,6 +1,6 @@
 import { env } from "./stack-env.ts";
 
-/** What the operator's command line calls. */
+/** The interface that the operator's command line calls. */
 export async function operator<Body = object>(path: string, body: object): Promise<Body> {
   const reply = await fetch(new URL(path, env("MOORAGE_ADMIN_URL")), {
     method: "POST",

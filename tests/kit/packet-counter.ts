@@ -4,7 +4,9 @@ import type { ClientMachine } from "./client.ts";
 
 const run = promisify(execFile);
 
-/** Counts in a node's own namespace, before anything there decides, what came from a place: what the node saw of it. */
+/**
+ * Counts the packets from a client in the node's namespace, before any rule there: the packets that reached the node.
+ */
 export async function countPackets(node: string, from: ClientMachine) {
   const table = `seen_${from.namespace.replaceAll("-", "_")}`;
   const inside = [`--net=/run/netns/moor-n-${node.slice(0, 8)}`, "--", "nft"];

@@ -8,11 +8,11 @@ import { until } from "./until.ts";
 
 const limits = { databases: 1, nodes: 1, memory_mb: 1024, disk_mb: 10_240 };
 
-/** Every way to write a text down looks different for this one. */
+/** A text that looks different in every encoding. */
 export const newPassword = (): string =>
   canary("password", `ebb & flood/${randomBytes(9).toString("base64url")} = tide+ä`);
 
-/** Somebody with an account of their own, a password and a token, as an operator and they themselves make it. */
+/** A user with a separate account, a password and a token, created as an operator and the user would. */
 export async function newPerson(name: string) {
   const username = `${name}-${randomBytes(4).toString("hex")}`;
   const email = `${username}@people.test`;
@@ -29,12 +29,12 @@ export async function newPerson(name: string) {
 }
 export type Person = Awaited<ReturnType<typeof newPerson>>;
 
-/** An authenticator app that was given this seed. Each code is good once, so the next one is waited for. */
+/** An authenticator app with this seed. Each code is valid once, so it waits for the next one. */
 export function authenticatorOf(seed: string) {
   const totp = new TOTP({ secret: canary("TOTP seed", seed) });
   let used = 0;
   return {
-    // A step ahead is within what a server must bear: clocks differ.
+    // A server must accept one step ahead, because clocks differ.
     nextCode: (): Promise<string> =>
       until("there is a code that was not used yet", 40, async () => {
         const step = Math.max(used + 1, totp.counter());
@@ -45,7 +45,7 @@ export function authenticatorOf(seed: string) {
   };
 }
 
-/** Turns two-factor sign-in on by API. */
+/** Enables two-factor sign-in through the API. */
 export async function addAuthenticator({ api }: Person) {
   const offered = await api.call<{ secret: string }>("POST", "/v4/profile/tfa-enable");
   const { nextCode } = authenticatorOf(offered.body.secret);

@@ -3,12 +3,12 @@ import type { Tenant } from "./tenant.ts";
 
 const EVERY_MS = 100;
 
-/** What was seen of one event: the figures in the order in which they were shown, each once. */
+/** The progress values of one event, in the order in which they appeared, each once. */
 export type Watched = { action: string; status: Event["status"]; percents: number[]; samples: number };
 
 /**
- * Looks at the newest events ten times a second, as a tenant would, until it is stopped. `faults`: figures that fell, and
- * 100 for what has not finished.
+ * Reads the newest events ten times a second, as a tenant would, until it is stopped. `faults`: values that fell, and
+ * 100 for an operation that has not finished.
  */
 export function watchProgress(alice: Tenant) {
   const seen = new Map<number, Watched>();
@@ -34,7 +34,7 @@ export function watchProgress(alice: Tenant) {
   const watching = (async () => {
     while (going) {
       const next = new Promise((resolve) => setTimeout(resolve, EVERY_MS));
-      // A busy server, or one that a test stops, is looked at again.
+      // Retries if the server is busy or stopped by a test.
       await sample().catch(() => {});
       await next;
     }

@@ -3,7 +3,7 @@ import { env } from "./stack-env.ts";
 
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
-/** The control plane's own rows, read beside it. */
+/** The control plane's rows, read directly. */
 export async function query<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
   const client = new pg.Client({ connectionString: env("DATABASE_URL") });
   await client.connect();

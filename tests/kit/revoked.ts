@@ -1,9 +1,9 @@
 import { until } from "./until.ts";
 
-/** An API process remembers a token for 5 s. One that it refuses sooner than that was taken from it by a message. */
+/** An API process caches a token for 5 s. A refusal within that time proves that it was notified of the revocation. */
 const REMEMBERED_MS = 5000;
 
-/** Since the token was revoked: every process refuses it, and none of them because it forgot it by itself. */
+/** After the revocation every process refuses the token, before its cache entry would have expired. */
 export async function refusedByMessage(what: string, isRefused: () => Promise<boolean>): Promise<void> {
   const revoked = Date.now();
   await until(what, 60, isRefused);

@@ -12,7 +12,9 @@ import { env } from "./stack-env.ts";
 const run = promisify(execFile);
 const folder = join(enginesDir, "mysql", "images");
 
-/** Another node image of the same engine version, as a patch brings it: one file more. Made once, kept by its SHA-256. */
+/**
+ * Another node image of the same engine version, as for a patch: it has one more file. Built once, kept by its SHA-256.
+ */
 async function secondImage(): Promise<string> {
   await mkdir(folder, { recursive: true });
   const [made] = (await readdir(folder)).filter((name) => /^[0-9a-f]{64}\.tar\.zst$/.test(name));
@@ -38,7 +40,7 @@ async function secondImage(): Promise<string> {
 export const imageOf = async (id: number): Promise<string> =>
   (await query<{ image: string }>("select image from databases where id = $1", [id]))[0]?.image ?? "";
 
-/** Of the two images of the drills, the one that the database does not have. */
+/** The one of the drills' two images that the database does not have. */
 export async function otherImage(id: number): Promise<string> {
   const second = await secondImage();
   return (await imageOf(id)) === second ? env("MOORAGE_IMAGE") : second;

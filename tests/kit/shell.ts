@@ -7,10 +7,10 @@ import { until } from "./until.ts";
 
 type Given = { input?: string; env?: Record<string, string> };
 type Ended = { code: number | null; stdout: string; stderr: string };
-/** A command that runs: what it has told so far, and how it ends. */
+/** A running command: its output so far, and how it ends. */
 export type Running = { stderr: () => string; ended: Promise<Ended> };
 
-/** A person's shell: a home of its own, no screen, no settings of the stack, and `bin/moorage`. */
+/** A person's shell: a separate home, no display, no settings of the stack, and `bin/moorage`. */
 export function newShell() {
   const home = mkdtempSync(join(tmpdir(), "moorage-shell-"));
   const start = (args: readonly string[], { input = "", env = {} }: Given = {}): Running => {
@@ -34,7 +34,7 @@ export function newShell() {
     home,
     start,
     run: (...args: string[]): Promise<Ended> => start(args).ended,
-    /** For `BROWSER`: it opens nothing, and notes where it was sent. */
+    /** For `BROWSER`: opens nothing, and records the URL. */
     browser() {
       const [program, file] = [join(home, "browser"), join(home, "opened")];
       rmSync(file, { force: true });

@@ -8,7 +8,7 @@ import type { Tenant } from "./tenant.ts";
 
 const run = promisify(execFile);
 
-/** Everything a client needs to reach a database, kept, so that it can be used when the control plane is gone. */
+/** Everything a client needs to reach a database; stored, so that it can be used when the control plane is down. */
 export type Reach = {
   host: number;
   namespace: string;
@@ -18,7 +18,9 @@ export type Reach = {
   password: string;
 };
 
-/** From client A, whose address is on every list that `tenant` sends, through the gate of the database's host. */
+/**
+ * From client A, whose address is on every allow list that `tenant` sends, through the firewall of the database's host.
+ */
 export async function reach(owner: Tenant, databaseId: number): Promise<Reach> {
   const [found] = await nodesOf(databaseId);
   if (found === undefined) throw new Error(`Database ${databaseId} has no node.`);
@@ -34,7 +36,7 @@ export async function reach(owner: Tenant, databaseId: number): Promise<Reach> {
 
 const inNamespace = (at: Reach): string[] => [`--net=/run/netns/${at.namespace}`];
 
-/** One statement by the real client, as the tenant's admin. Rows as lines, columns by tabs. */
+/** One statement with the real client, as the tenant's admin. Rows as lines, columns separated by tabs. */
 export async function sql(at: Reach, statement: string): Promise<string> {
   const client = [
     env("MOORAGE_MYSQL"),
@@ -57,7 +59,7 @@ export async function sql(at: Reach, statement: string): Promise<string> {
 
 export type Load = { statements: number; failed: number; seconds: number };
 
-/** Writes and reads by one connection for so long, and counts. */
+/** Writes and reads with one connection for this long, and counts. */
 export async function load(at: Reach, seconds: number): Promise<Load> {
   const program = [nodeProgram, join(repo, "tests/kit/statement-load.ts"), JSON.stringify({ ...at, seconds })];
   const { stdout } = await run("nsenter", [...inNamespace(at), ...program], { timeout: (seconds + 60) * 1000 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { envFile } from "../../tools/stack/env-file.ts";
 
-/** What `pnpm stack up` wrote for its clients. MOORAGE_STACK names the stack. */
+/** The variables that `pnpm stack up` wrote for its clients. MOORAGE_STACK names the stack. */
 export const stackEnv = (): Record<string, string> => readEnvFile(envFile);
 
 export function readEnvFile(file: string): Record<string, string> {

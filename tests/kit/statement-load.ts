@@ -1,4 +1,4 @@
-/** Runs inside a client's namespace: inserts and reads back, one statement after the other, and prints how many. */
+/** Runs in a client's namespace: inserts and reads back, one statement after the other, and prints how many. */
 import { createConnection } from "mysql2/promise";
 import type { Load, Reach } from "./sql.ts";
 

@@ -1,7 +1,7 @@
 import { ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { env } from "./stack-env.ts";
 
-/** Every object of the archive, asked of the store itself. */
+/** Every object of the archive, read from the store itself. */
 export async function storedObjects(): Promise<string[]> {
   const client = new S3Client({
     endpoint: env("S3_URL"),

@@ -4,7 +4,7 @@ import { until } from "./until.ts";
 
 export type Reply<Body> = { status: number; body: Body };
 
-/** A tenant who speaks HTTP to the front, as `curl` would. */
+/** A tenant who sends HTTP requests to the front, as `curl` would. */
 export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
   const call = async <Body>(
     method: string,
@@ -20,7 +20,7 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
     });
     return { status: reply.status, body: (reply.status === 204 ? undefined : await reply.json()) as Body };
   };
-  /** A file in place of JSON. */
+  /** A file instead of JSON. */
   const send = (method: string, path: string, file?: { type: string; bytes: Uint8Array<ArrayBuffer> }) =>
     fetch(new URL(path, url), {
       method,
@@ -74,13 +74,13 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
         (await own.events(id)).find((event) => event.action === action && event.status === "finished"),
       ),
 
-    /** The newest event of this kind, once it has ended in one way or the other. */
+    /** The newest event of this kind, once it has finished or failed. */
     untilEnded: (id: number, action: Event["action"], seconds = 60): Promise<Event> =>
       until(`event ${action} of ${id} has ended`, seconds, async () => {
         const newest = (await own.events(id)).find((event) => event.action === action);
         return newest !== undefined && newest.status !== "started" && newest;
       }),
-    /** Asks, and waits for the event that tells of its end; throws if that is a failure. */
+    /** Sends the request and waits until its event has ended; throws if it failed. */
     actAndWait: async (
       id: number,
       what: string,
@@ -100,7 +100,7 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
       return ended;
     },
 
-    /** As a client does that got no answer: looks before it asks again, so that it never makes two. */
+    /** Like a client that got no answer: checks before it repeats the request, so that it never creates two. */
     createSurely: (label: string, seconds = 60, more: object = {}): Promise<MysqlDatabase> =>
       until(`create of ${label} is accepted`, seconds, async () => {
         const found = (await own.list()).find((database) => database.label === label);
@@ -108,13 +108,13 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
         const { status, body } = await own.create(label, undefined, more);
         return status === 200 && body;
       }),
-    /** Asks for the list, and returns when its hosts have it. */
+    /** Sets the allow list, and returns when the hosts have applied it. */
     admit: async (id: number, sources: readonly string[]): Promise<void> => {
       const { status, body } = await own.update(id, { allow_list: sources });
       if (status !== 200) throw new Error(`The list was refused: ${status} ${JSON.stringify(body).slice(0, 200)}`);
       await own.untilStatus(id, "active");
     },
-    /** As a client does that got no answer: a list that is there already is not sent again. */
+    /** Like a client that got no answer: a list that is already set is not sent again. */
     updateSurely: (id: number, allow_list: readonly string[], seconds = 60): Promise<unknown> =>
       until(`update of ${id} is accepted`, seconds, async () => {
         const { status, body } = await own.view(id);

@@ -24,8 +24,8 @@ export type Tokens = {
 type Answer<Body> = { status: number; body: Body };
 
 /**
- * A third party's web app: it sends people to our authorization server, takes them back and asks for tokens. It knows
- * nothing of us but our addresses, its client's id and its secret.
+ * A third party's web app: it sends users to our authorization server, takes them back and requests tokens. It knows
+ * only our addresses, its client id and its secret.
  */
 export async function startThirdPartyApp(owner: Person, options: AppOptions) {
   const server = createServer((request, reply) => void serve(new URL(request.url ?? "/", "http://app"), reply));
@@ -102,7 +102,7 @@ export async function startThirdPartyApp(owner: Person, options: AppOptions) {
   };
 }
 
-/** With an icon in it, so that no browser asks for one when the app is gone already. */
+/** With an icon in it, so that no browser requests one when the app is already gone. */
 const pageOf = (title: string): string =>
   `<!doctype html><html lang="en"><title>${title}</title><link rel="icon" href="data:,"><h1>${title}</h1>`;
 
@@ -114,7 +114,7 @@ async function register({ api }: Person, { label, isPublic }: AppOptions, redire
   return { id: body.id, secret: canary("client secret", body.secret), redirect_uri };
 }
 
-/** A picture as its owner has it: not square, and smaller than what is shown. */
+/** A thumbnail as its owner has it: not square, and smaller than what is shown. */
 const picture =
   "iVBORw0KGgoAAAANSUhEUgAAAGAAAABACAMAAADS6oI8AAAABlBMVEUPXG7wtFAsLeB4AAAACXBIWXMAAAPoAAAD6AG1e1JrAAAALklEQVRYw+3NQQ0AAAgEoLN/aSv4cm5CARKA42pIIBAIBAKBQCAQCASCDwHAkgbkpQZBYMoQbQAAAABJRU5ErkJggg==";
 

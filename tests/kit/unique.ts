@@ -1,2 +1,2 @@
-/** A name that no run before had. */
+/** A name that no earlier run used. */
 export const unique = (name: string): string => `${name}-${Date.now().toString(36)}`;

@@ -1,8 +1,8 @@
 const POLL_MS = 100;
-/** Less would tell a busy machine from a quiet one, and nothing else. */
+/** A shorter time would only show that a machine is busy. */
 const LEAST_SECONDS = 600;
 
-/** Waits for a condition, never for a time. Errors of the question count as "not yet". */
+/** Waits for a condition, never for a time. Errors of the check count as "not yet". */
 export async function until<T>(
   what: string,
   seconds: number,

@@ -19,7 +19,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** Somebody with a database that is active, one that is suspended and one of three nodes. */
+/** A user with an active database, a suspended one and one of three nodes. */
 async function newFixture() {
   const hosts = [await world.host(), await world.host(), await world.host()] as const;
   const owner = await world.customer();
@@ -41,7 +41,7 @@ async function newFixture() {
   return { ids, tokens: { owner, reader, restricted, expired, revoked } };
 }
 
-/** `:active` is the id of the database that is. */
+/** `:active` is the id of the active database. */
 const filled = (text: string): string =>
   text.replaceAll(/"?:(active|suspended|cluster)"?/g, (_, name: "active") => String(fixture.ids[name]));
 
@@ -56,7 +56,7 @@ async function make({ method = "GET", path, body, headers = {}, by = "owner" }: 
   return { status: reply.statusCode, errors: reply.json<{ errors?: Fault[] }>().errors ?? [] };
 }
 
-test("there are sixty of them", () => {
+test("there are sixty mistakes", () => {
   expect([mistakes.length, new Set(mistakes.map(({ what }) => what)).size]).toEqual([60, 60]);
 });
 

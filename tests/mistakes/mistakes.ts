@@ -1,9 +1,9 @@
-/** One thing that people get wrong, and what the answer must have in it: the problem, and something that is valid. */
+/** A common mistake, and what the answer must contain: the problem, and something that is valid. */
 export type Mistake = {
   what: string;
   method?: "GET" | "POST" | "PUT" | "DELETE" | "PATCH";
   path: string;
-  /** An object is sent as JSON; a text as it is. */
+  /** An object is sent as JSON, a text unchanged. */
   body?: object | string;
   headers?: Record<string, string>;
   /** Whose token is sent. */
@@ -34,7 +34,7 @@ const list = (what: string, query: string, rest: Pick<Mistake, "field" | "names"
 const filter = (what: string, text: string, names: readonly string[]): Mistake =>
   list(what, "", { headers: { "x-filter": text }, field: "X-Filter", names });
 
-/** `:active`, `:suspended` and `:cluster` in a path are databases that are there. */
+/** `:active`, `:suspended` and `:cluster` in a path are existing databases. */
 export const mistakes: readonly Mistake[] = [
   {
     what: "no token",

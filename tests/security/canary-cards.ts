@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { canaryOf } from "./card-forms.ts";
 import type { Canary } from "./search.ts";
 
-/** What becomes of a card: the seventh and eighth digit tell the fake provider (see fake-cards.ts). */
+/** The fate of a card: its seventh and eighth digit control the fake provider (see fake-cards.ts). */
 export type Fate = "kept" | "declined" | "line broken" | "no answer" | "malformed" | "misdirected";
 const digits: Record<Fate, string> = {
   kept: "10",
@@ -12,7 +12,7 @@ const digits: Record<Fate, string> = {
   malformed: "20",
   misdirected: "30",
 };
-/** Of ten cards of an account. At most six are kept by it. */
+/** The fates of ten cards of an account. An account keeps at most six. */
 const fates: readonly Fate[] = [
   ...(["kept", "kept", "kept", "declined", "declined"] as const),
   ...(["line broken", "no answer", "malformed", "malformed", "misdirected"] as const),
@@ -42,7 +42,7 @@ export function newCards(count: number): CanaryCard[] {
   });
 }
 
-/** Each once: a code that is found is then of one card. */
+/** Each code is used once, so that a code that is found identifies its card. */
 function newCodes(): string[] {
   const codes = Array.from({ length: 1000 }, (_, n) => pad(n, 3));
   for (let left = codes.length; left > 1; ) {

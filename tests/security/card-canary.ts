@@ -1,7 +1,7 @@
 /**
- * Sends cards to the stack in every way that ends well or badly, and then looks for them, in every form, in all that it
- * keeps: databases and their files, histories, objects, logs, letters, traces, and the memory of those processes that
- * must never see one. First it puts a card of its own into each place, and must find it.
+ * Sends cards to the stack in every way that succeeds or fails, and then searches for them, in every form, in all that
+ * it stores: databases and their files, histories, objects, logs, mails, traces, and the memory of the processes that
+ * must never see one. To prove that the search works, it first plants a card in each place, and must find it.
  *
  *   node tests/security/card-canary.ts [--cards 1000]      on a stack that is up
  */
@@ -20,7 +20,7 @@ import { sendCards } from "./send-cards.ts";
 import { psql, type Store } from "./stores.ts";
 
 const { values } = parseArgs({ options: { cards: { type: "string", default: "1000" } } });
-/** They send traces of every request while the cards are on their way. */
+/** They send traces of every request while the cards are sent. */
 const traced = ["api", "worker", "cards"];
 const neverSee = ["api", "worker", "auth", "fleet", "postgres", "temporal", "valkey"];
 
@@ -43,7 +43,7 @@ async function searchIn(pieces: AsyncIterable<Buffer> | Iterable<Buffer>, newSea
   return { hits: search.hits(), bytes: search.bytes() };
 }
 
-/** In every way in which it is looked for, as far as a text can hold them. */
+/** In every form that is searched for, as far as a text can hold it. */
 const waysOf = ({ card: { card_number: number, cvv } }: CanaryCard): Record<string, string> => ({
   "number, plain": number,
   // In hexadecimal, as a dump shows it.
@@ -59,7 +59,7 @@ const sha256 = (text: string): Buffer => createHash("sha256").update(text).diges
 
 async function isSeen(store: Store): Promise<boolean> {
   const planted = newCards(1)[0] as CanaryCard;
-  // One that no other card has, nor begins with.
+  // A number that no other card has or begins with.
   planted.card.cvv = `x${randomInt(1e9)}`;
   const ways = waysOf(planted);
   const takeAway = await store.plant(Object.values(ways).join(" , "));
@@ -89,7 +89,7 @@ const pidNamed = (name: string): number => {
 using traces = await startTraceSink();
 const cards = newCards(Number(values.cards));
 const every = searchFor(cards);
-// What was sent to the wrong place has come there, and was left unread.
+// Cards that were sent to the wrong place arrived there, and were not read.
 const wellDirected = searchFor(cards.filter(({ fate }) => fate !== "misdirected"));
 await withTraces(traces.url);
 try {
@@ -107,7 +107,7 @@ try {
   );
   if (Number(keys) === 0) throw new Error("No Idempotency-Key was kept: that table shows nothing.");
 
-  // Where cards may be seen, they are: the memory of others is read in the same way.
+  // Cards are found where they may be, which shows that the search of the other processes' memory works.
   const { hits: inCards } = await searchIn(memoryOf(pidNamed("cards")), wellDirected);
   for (const name of neverSee) {
     const { hits, bytes } = await searchIn(memoryOf(pidNamed(name)), wellDirected);

@@ -41,7 +41,7 @@ test.each<[string, Buffer | string]>([
   expect(hitsIn(haystack)).not.toEqual([]);
 });
 
-test("what may be kept of a card is not it, nor is another card", () => {
+test("what may be kept of a card is not reported, nor is another card", () => {
   for (const innocent of ["Visa 1486 12/2049", "453957******1486", "4539578763621487", sha256("1486").toString("hex")])
     expect(hitsIn(innocent)).toEqual([]);
 });

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { type Form, formsOf } from "./forms.ts";
 
-/** A card as a canary: its number and its code. A code of three digits by itself is found everywhere by chance. */
+/** A card as a canary: its number and its code. A code of three digits alone is found everywhere by chance. */
 export const canaryOf = (number: string, cvv: string): string => `${number} ${cvv}`;
 
-/** Every form in which a card is looked for. A hash counts: there are few enough numbers to try them all. */
+/** Every form in which a card is searched for. A hash counts: there are few enough numbers to try them all. */
 export function cardFormsOf(canary: string): Form[] {
   const [number = "", cvv = ""] = canary.split(" ");
   const groups = number.match(/.{1,4}/g) ?? [];

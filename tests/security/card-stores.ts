@@ -1,4 +1,4 @@
-/** All that could keep a card: what the stack keeps, as its parts show it and as it lies on the disk. */
+/** Everything that could hold a card: what the stack stores, as its parts show it and as it is on the disk. */
 import { DeleteObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
@@ -11,7 +11,7 @@ export async function everyCardStore(traces: Store): Promise<Store[]> {
   return [...(await everyStore()), postgresFiles, temporalHistories, objects, otherFiles, mails, traces];
 }
 
-/** Tables, indexes and the write-ahead log: also what was deleted, as long as nothing was written over it. */
+/** Tables, indexes and the write-ahead log: also deleted data, as long as they were not overwritten. */
 const postgresFiles: Store = {
   name: "files of postgres and WAL",
   async *stream() {
@@ -27,7 +27,7 @@ const postgresFiles: Store = {
 
 const workflows = `http://${loopback(ports.temporalHttp)}/api/v1/namespaces/moorage/workflows`;
 
-/** As Temporal tells them; in its database they are in bytes. */
+/** As Temporal returns them; in its database they are binary. */
 const temporalHistories: Store = {
   name: "histories of temporal",
   async *stream() {
@@ -42,7 +42,7 @@ const temporalHistories: Store = {
     const id = `planted-${randomUUID()}`;
     const taskQueue = { name: "nobody-works-here" };
     await temporal(`/${id}`, { workflowType: { name: "planted" }, taskQueue, input: [text] });
-    // Temporal lists it a moment after it took it.
+    // Temporal lists a workflow a moment after it accepted it.
     const query = encodeURIComponent(`WorkflowId = '${id}'`);
     await until(`${id} is listed`, 30, async () => ((await listed(`query=${query}`)).executions ?? []).length > 0);
     return () => temporal(`/${id}/terminate`, {});
@@ -87,7 +87,7 @@ const objects: Store = {
   },
 };
 
-/** The fake provider's own among them. */
+/** Including the fake provider's own. */
 const otherFiles: Store = {
   name: "other files of the stack",
   stream: () =>
@@ -106,7 +106,7 @@ const mails: Store = {
   plant: (text) => plantFile(mailDir, text),
 };
 
-/** Stands for a collector of traces, and keeps every byte. */
+/** A fake trace collector, which keeps every byte. */
 export async function startTraceSink() {
   const messages: Buffer[] = [];
   const server = createServer((request, reply) => {

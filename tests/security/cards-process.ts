@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** What it knows, and what it would leave behind if it crashed. */
+/** The environment of the process, and what a crash of it would leave behind. */
 export function requireSilentProcess(pid: number): void {
   const of = (file: string): string => readFileSync(`/proc/${pid}/${file}`, "utf8");
   const [, soft, hard] = /^Max core file size +(\S+) +(\S+)/m.exec(of("limits")) ?? [];

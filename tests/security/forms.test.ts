@@ -39,30 +39,30 @@ test.each([
   ["a token in upper case", TOKEN.toUpperCase(), TOKEN],
   ["bytes of a token behind others", around(2, Buffer.from(TOKEN, "hex")).toString("base64url"), TOKEN],
   ["bytes of a seed in hex", Buffer.from("12345678901234567890").toString("hex"), SEED],
-])("what a secret is a writing of is found: %s", (_how, haystack, secret) => {
+])("the bytes that a secret encodes are found: %s", (_how, haystack, secret) => {
   expect(hitsIn(haystack, secret)).not.toEqual([]);
 });
 
-test("a hash of a secret, its beginning and another secret are not it", () => {
+test("a hash of a secret, its beginning and another secret are not reported", () => {
   const hash = createHash("sha256").update(TOKEN).digest("hex");
   for (const innocent of [hash, TOKEN.slice(0, 16), TOKEN.replace("ff", "fe"), "dry dock & ebb"])
     expect([...hitsIn(innocent, TOKEN), ...hitsIn(innocent, PASSWORD)]).toEqual([]);
 });
 
-test("a secret that lies across two pieces of a stream is found", () => {
+test("a secret that spans two chunks of a stream is found", () => {
   const search = createSearch([{ kind: "token", secret: TOKEN }]);
   const haystack = Buffer.from(`${"x".repeat(100)}${TOKEN}${"y".repeat(100)}`);
   for (const byte of haystack) search.read(Buffer.from([byte]));
   expect(search.hits()).toMatchObject([{ kind: "token", how: "plain" }]);
 });
 
-test("each of many secrets is found, wherever it stands", () => {
+test("each of many secrets is found, at any position", () => {
   const secrets = Array.from({ length: 200 }, (_, n) => createHash("sha256").update(`${n}`).digest("hex"));
   const search = createSearch(secrets.map((secret, n) => ({ kind: `token ${n}`, secret })));
   search.read(Buffer.from(secrets.join("")));
   const plain = search.hits().filter(({ how }) => how === "plain");
   expect(new Set(plain.map(({ kind }) => kind)).size).toBe(200);
-  // What is printed of a hit tells nothing.
+  // The printed text of a hit reveals nothing.
   for (const { near } of search.hits())
     expect(secrets.some((secret) => near.includes(secret.slice(0, 16)))).toBe(false);
 });

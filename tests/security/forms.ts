@@ -1,12 +1,12 @@
-/** A way to write a secret down in which it could still be read by whoever finds it. */
+/** An encoding of a secret from which it can be recovered. */
 export type Form = { how: string; text: string; encoding?: BufferEncoding };
 
-/** Shorter pieces of base64 are found in other texts by chance: this is nine bytes. */
+/** Shorter pieces of base64 occur in other texts by chance: this is nine bytes. */
 const SHORTEST = 12;
 
 /**
- * Every form in which a secret is looked for. Those that are the same text are one. What a database shows of a column
- * of bytes is hexadecimal, so each form is looked for in that writing too.
+ * Every form in which a secret is searched for, without duplicates. A database shows binary columns in hexadecimal, so
+ * each form is searched for in that encoding too.
  */
 export function formsOf(secret: string): Form[] {
   const written = [...plainForms(secret), ...bytesOf(secret).flatMap(({ how, bytes }) => encodedForms(how, bytes))];
@@ -44,8 +44,8 @@ function encodedForms(how: string, bytes: Buffer): Form[] {
 }
 
 /**
- * Base64 of these bytes within longer ones, behind so many others: without the characters that neighbours share. Piece
- * by piece, since programs break it into lines.
+ * Base64 of these bytes inside of longer data, at this offset: without the characters that neighbours share. In pieces,
+ * because programs break it into lines.
  */
 function base64At(how: string, bytes: Buffer, offset: number): Form[] {
   const whole = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64url");
@@ -65,7 +65,7 @@ function piecesOf(text: string): string[] {
 
 const isLongEnough = ({ length }: string): boolean => length >= SHORTEST;
 
-/** A token or a seed is a writing of bytes itself: they open the same door in any other. */
+/** A token or a seed is itself an encoding of bytes, which are just as secret in any other encoding. */
 function bytesOf(secret: string): { how: string; bytes: Buffer }[] {
   const readings: { how: string; bytes: Buffer }[] = [{ how: "the text", bytes: Buffer.from(secret, "utf8") }];
   if (/^(?:[0-9a-f]{2}){8,}$/i.test(secret)) readings.push({ how: "its bytes", bytes: Buffer.from(secret, "hex") });

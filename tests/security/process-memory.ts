@@ -3,7 +3,7 @@ import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 const PAGE = 4096;
 const MOST_PAGES = 4096;
 
-/** All that a process can read and write in its memory, piece by piece. */
+/** All readable and writable memory of a process, in pieces. */
 export function* memoryOf(pid: number): Iterable<Buffer> {
   const memory = openSync(`/proc/${pid}/mem`, "r");
   const pages = openSync(`/proc/${pid}/pagemap`, "r");
@@ -41,7 +41,7 @@ function* usedPages(pagemap: number, from: number, to: number): Iterable<{ at: n
   }
 }
 
-/** A range may be gone by now. */
+/** The range may no longer exist. */
 function readAt(file: number, position: number, length: number): Buffer {
   const piece = Buffer.alloc(length);
   try {

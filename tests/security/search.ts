@@ -7,19 +7,19 @@ export type Hit = { kind: string; how: string; near: string };
 type Needle = { kind: string; how: string; bytes: Buffer };
 
 const NEAR = 60;
-/** Of how many hits it is told where they are: to say it without another secret takes long. */
+/** For how many hits the location is printed: printing it without another secret takes long. */
 const MOST_LISTED = 20;
-/** Every needle is at least as long; its first bytes are its key. */
+/** Every needle is at least this long; its first bytes are its key. */
 const KEY_BYTES = 8;
 const KEY_BITS = 26;
 
 /**
- * Looks for canaries, in every form, in a stream of bytes. There are tens of thousands of forms: at each place the next
- * eight bytes are looked up in a table, and only where they begin a form is anything compared.
+ * Searches a stream of bytes for canaries in every form. There are tens of thousands of forms: at each position the
+ * next eight bytes are looked up in a table, and only if they begin a form is anything compared.
  */
 export const createSearch = (canaries: readonly Canary[]) => prepareSearch(canaries)();
 
-/** For many streams: the table is made once. */
+/** For many streams: the table is built once. */
 export function prepareSearch(canaries: readonly Canary[], forms: (secret: string) => Form[] = formsOf) {
   const needles = canaries.flatMap(({ kind, secret }) =>
     forms(secret).map(
@@ -79,7 +79,7 @@ function matches(bytes: Buffer, table: Table): Match[] {
   return found;
 }
 
-/** The next place where a form may begin. Two windows of four bytes each are moved on by one byte at a time. */
+/** The next position where a form may begin. Two windows of four bytes each advance by one byte at a time. */
 function nextKey(bytes: Buffer, { mayStart }: Table, from: number): number {
   const last = bytes.length - KEY_BYTES;
   if (from > last) return -1;
@@ -93,7 +93,7 @@ function nextKey(bytes: Buffer, { mayStart }: Table, from: number): number {
   }
 }
 
-/** What stands before a hit, so that it can be found again; without whatever secret stands there too. */
+/** The text before a hit, so that it can be found again; without any other secret in it. */
 function placeOf(before: Buffer, needles: readonly Needle[]): string {
   const text = before.toString("latin1");
   const clean = needles.reduce((rest, { bytes }) => rest.replaceAll(bytes.toString("latin1"), "…"), text);

@@ -1,6 +1,6 @@
 /**
- * Looks for every secret that the tests used in all that the stack keeps: dumps of its databases, Valkey, every log.
- * First it puts a text of its own into each of them and must find it: a scanner that reads nothing finds nothing.
+ * Searches for every secret that the tests used in everything that the stack stores: dumps of its databases, Valkey,
+ * every log. To prove that the search works, it first plants a text in each of them, and must find it.
  *
  *   node tests/security/secret-scan.ts      after `pnpm test:system`
  */
@@ -10,7 +10,7 @@ import { stackEnv } from "../kit/stack-env.ts";
 import { type Canary, createSearch, type Hit } from "./search.ts";
 import { everyStore, type Store } from "./stores.ts";
 
-/** What the stack's own users and operator prove themselves with. */
+/** The credentials of the stack's own users and operator. */
 const ofTheStack = ["MOORAGE_TOKEN", "MOORAGE_RESTRICTED_TOKEN", "MOORAGE_OTHER_TOKEN", "MOORAGE_PASSWORD"];
 
 function gatherCanaries(): Canary[] {
@@ -30,7 +30,7 @@ async function scan(store: Store, canaries: readonly Canary[]): Promise<{ hits: 
   return { hits: search.hits(), bytes: search.bytes() };
 }
 
-/** Planted as it is and once more in base64, so that both ways of looking are seen to work in this store. */
+/** Planted as it is and once more in base64, to show that both ways of searching work in this store. */
 async function findsPlanted(store: Store): Promise<boolean> {
   const secret = `planted "${randomBytes(12).toString("hex")}" & left`;
   const inside = Buffer.from(`a${secret}z`).toString("base64");

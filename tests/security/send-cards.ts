@@ -13,7 +13,7 @@ type Request = { url: string; method?: string; type?: string; body: string };
 const METHODS = "/v4/account/payment-methods";
 const CREDIT_CARD = "/v4/account/credit-card";
 
-/** What is answered to each fate, so that it is seen to have happened. */
+/** The expected answer for each fate, which proves that it happened. */
 const answers: Record<Fate, readonly number[]> = {
   kept: [200],
   declined: [400],
@@ -23,7 +23,7 @@ const answers: Record<Fate, readonly number[]> = {
   misdirected: [404, 405],
 };
 
-/** By both operations in turn, every second one with an Idempotency-Key. Returns how many had each fate. */
+/** With both operations in turn, every second one with an Idempotency-Key. Returns how many had each fate. */
 export async function sendCards(cards: readonly CanaryCard[]): Promise<Map<Fate, number>> {
   const tokens = await tokensFor(Math.ceil(cards.length / CARDS_OF_AN_ACCOUNT));
   const counts = new Map<Fate, number>();
@@ -62,7 +62,7 @@ function requestOf({ n, fate, card }: CanaryCard): Request {
   return good;
 }
 
-/** What clients get wrong, and what only a hostile one does. The number is in each of them. */
+/** Mistakes of clients, and requests that only a hostile client sends. Each contains the number. */
 function malformed(good: Request, card: CanaryCard["card"], n: number): Request {
   const body = (changed: unknown): Request => ({ url: good.url, body: JSON.stringify(changed) });
   const { card_number: number, cvv } = card;
@@ -90,7 +90,7 @@ function malformed(good: Request, card: CanaryCard["card"], n: number): Request 
   return (ways[n % ways.length] as () => Request)();
 }
 
-/** What comes to a process that takes no cards, or by a method that is none. */
+/** Requests to a process that takes no cards, or with an invalid method. */
 function misdirected(body: string, n: number): Request {
   const front = env("MOORAGE_URL");
   const api = `http://${loopback(ports.api)}`;

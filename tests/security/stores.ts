@@ -1,4 +1,4 @@
-/** Everything that the stack keeps and that is not meant to hold a secret in clear, as streams of bytes. */
+/** Everything that the stack stores and that must not hold a secret in clear, as streams of bytes. */
 import { execFile, spawn } from "node:child_process";
 import { createReadStream, globSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -11,7 +11,7 @@ const run = promisify(execFile);
 export type Store = {
   name: string;
   stream(): AsyncIterable<Buffer>;
-  /** Puts a text there, as a fault of ours would; what it gives back takes it away again. */
+  /** Puts a text there, as a fault of ours would; the returned function removes it. */
   plant(text: string): Promise<() => Promise<unknown>>;
 };
 
@@ -39,7 +39,7 @@ const databaseStore = (name: string): Store => ({
   },
 });
 
-/** Each key with all that it holds, whatever its type. */
+/** Each key with all its content, whatever its type. */
 const everyKey = `
 local read = { string = {'get'}, hash = {'hgetall'}, set = {'smembers'}, list = {'lrange', 0, -1},
   zset = {'zrange', 0, -1}, stream = {'xrange', '-', '+'} }
@@ -62,7 +62,7 @@ const valkeyStore: Store = {
   },
 };
 
-/** Every file in it, also those that appear meanwhile or go. */
+/** Every file in it, including those that appear or disappear meanwhile. */
 export async function* filesIn(...folders: string[]): AsyncIterable<Buffer> {
   for (const folder of folders)
     for (const file of globSync(join(folder, "**"), { exclude: [] }).filter(isFile)) {
@@ -79,7 +79,7 @@ const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false
 
 const logs = inStack("log");
 
-/** All files beside it count: logs are rotated. */
+/** Includes all files beside it: logs are rotated. */
 const logStore = (service: string): Store => ({
   name: `log ${service}`,
   stream: () => filesIn(join(logs, service)),

@@ -18,7 +18,7 @@ type Charge = { account: string; cents: number };
 const chargesOf = async (euuid: string): Promise<Charge[]> =>
   ((await (await fetch(`${paymentsUrl}/fake/charges`)).json()) as Charge[]).filter(({ account }) => account === euuid);
 
-test("an account that is cancelled is paid, stopped and kept; a card that is declined leaves it as it was", async () => {
+test("a cancelled account is charged, stopped and kept; a declined card leaves the account unchanged", async () => {
   const leaver = await newPerson("leaver");
   const { api } = leaver;
   const { body: account } = await api.call<{ euuid: string }>("GET", "/v4/account");
@@ -34,7 +34,7 @@ test("an account that is cancelled is paid, stopped and kept; a card that is dec
     expect(await api.call("POST", "/v4/account/payment-methods", body)).toMatchObject({ status: 200 });
   };
 
-  // Enough to be charged: a provider takes no few cents.
+  // Enough to be charged: a provider charges no amount of a few cents.
   const [{ id } = { id: 0 }] = await query<{ id: number }>("select id from accounts where euuid = $1", [account.euuid]);
   await moorage("invoice", "adjust", String(id), "--amount", "5", "--label", "Migration");
 
@@ -57,14 +57,14 @@ test("an account that is cancelled is paid, stopped and kept; a card that is dec
   const [invoice] = await query<{ total_micros: number }>("select total_micros from invoices where account_id = $1", [
     id,
   ]);
-  // The hour of the database, too.
+  // Includes the database's hour.
   expect(invoice?.total_micros).toBeGreaterThan(5_000_000);
   expect(await chargesOf(account.euuid)).toMatchObject([{ cents: (invoice?.total_micros ?? 0) / 10_000 }]);
   const shown = await moorage("account", "show", String(id));
   expect(shown).toContain("the story is over");
   expect(shown).toContain("owes:               $0.00");
 
-  // Kept: the operator opens it again, and everything is there.
+  // The data are kept: the operator reopens the account, and everything is there.
   await until("the database is suspended", 120, async () => {
     const [row] = await query<{ status: string }>("select status from databases where id = $1", [database.id]);
     return row?.status === "suspended";

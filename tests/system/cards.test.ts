@@ -23,7 +23,7 @@ async function newTenant() {
   return { ...own, token };
 }
 
-/** As it is: `fetch` would tidy the path up. */
+/** Sent unchanged: `fetch` would normalise the path. */
 async function send(token: string, path: string, body: object, at: Partial<{ port: number; method: string }> = {}) {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; allow: string | undefined }>();
   const text = JSON.stringify(body);
@@ -31,7 +31,7 @@ async function send(token: string, path: string, body: object, at: Partial<{ por
     ...{ host: "127.0.0.1", port: at.port ?? ports.front, method: at.method ?? "POST", path },
     headers: {
       ...{ authorization: `Bearer ${token}`, "content-type": "application/json" },
-      // Node frames no body of a GET or OPTIONS by itself: its bytes would begin the next request.
+      // Node does not frame the body of a GET or OPTIONS: its bytes would begin the next request.
       "content-length": Buffer.byteLength(text),
     },
   });
@@ -44,7 +44,7 @@ async function send(token: string, path: string, body: object, at: Partial<{ por
   return promise;
 }
 
-test("a card comes to `cards` in every spelling of its path; elsewhere there is no such path", async () => {
+test("a card reaches `cards` with every spelling of its path; elsewhere there is no such path", async () => {
   const alice = await newTenant();
   const spellings = [
     ["/v4/account/payment-methods", 200],
@@ -68,7 +68,7 @@ test("a card comes to `cards` in every spelling of its path; elsewhere there is 
     expect((await send(alice.token, path, card, { port: ports.api })).status).toBe(404);
 });
 
-test("what reads goes to `api`; another method is 405 and told what the path has", async () => {
+test("reads go to `api`; another method is 405 and names the methods of the path", async () => {
   const alice = await newTenant();
   const methods = "/v4/account/payment-methods";
 
@@ -87,7 +87,7 @@ test("what reads goes to `api`; another method is 405 and told what the path has
   });
 });
 
-test("a card is added and charged, and a word that is not the provider's is refused", async () => {
+test("a card is added and charged, and a forged webhook is refused", async () => {
   const alice = await newTenant();
 
   expect(await alice.call("POST", "/v4/account/payment-methods", asMethod)).toEqual({ status: 200, body: {} });
@@ -97,12 +97,12 @@ test("a card is added and charged, and a word that is not the provider's is refu
   expect(await alice.call("GET", "/v4/account")).toMatchObject({
     body: { balance: -25.5, credit_card: { last_four: "4242", expiry: "12/2049" } },
   });
-  // Its signature is judged: the path is open to all.
+  // The signature is checked: the path is open to everybody.
   const forged = await fetch(`${env("MOORAGE_URL")}/webhooks/stripe`, { method: "POST", body: "{}" });
   expect(forged.status).toBe(400);
 });
 
-test("the desk serves nobody who lacks its key", async () => {
+test("card admission refuses requests without its key", async () => {
   const alice = await newTenant();
 
   for (const path of ["/v4/account/credit-card", "/cards/settle", "/v4/account/payments"])

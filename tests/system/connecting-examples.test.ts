@@ -1,4 +1,4 @@
-/** The examples of docs/tenants/connecting.md, taken out of it and run where a tenant would run them. */
+/** The examples of docs/tenants/connecting.md, extracted from it and run where a tenant would run them. */
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -28,10 +28,10 @@ const connecting = blocks.filter((block) => !aboutTheApi.includes(block) && bloc
 let id: number;
 let door: Door;
 let folder: string;
-/** What the document's own commands found out: `DB_HOST` and the others. */
+/** The variables that the document's own commands set: `DB_HOST` and the others. */
 let settings: Record<string, string>;
 
-/** In one shell, as a tenant pastes them. Gives what they printed, and the variables that they left. */
+/** In one shell, as a tenant pastes them. Returns what they printed, and the variables that they set. */
 async function paste(commands: readonly Block[]) {
   const script = `${commands.map(({ code }) => code).join("")}env -0 >variables\n`;
   const { stdout } = await run("bash", ["-euo", "pipefail", "-c", script], {
@@ -62,7 +62,7 @@ afterAll(async () => {
   await alice.untilEvent(id, "database_delete", 120);
 });
 
-test("the commands that find out host, port, user, password and authority find the true ones", async () => {
+test("the commands set the correct host, port, user, password and certificate authority", async () => {
   const { DB_CA = "", ...rest } = settings;
   expect(rest).toEqual({
     ...{ DB_HOST: door.name, DB_PORT: `${door.port}` },
@@ -71,7 +71,7 @@ test("the commands that find out host, port, user, password and authority find t
   expect(await readFile(DB_CA, "utf8")).toBe(await readFile(door.ca, "utf8"));
 });
 
-test("there is an example for each way that is promised", () => {
+test("every promised way to connect has an example", () => {
   expect(connecting.map(({ heading, language }) => `${heading}: ${language}`)).toEqual([
     "Shell: sh",
     "Node.js: js",
@@ -82,12 +82,12 @@ test("there is an example for each way that is promised", () => {
   ]);
 });
 
-test.each(connecting)("$heading: connects by name; refuses another name and another authority", async (block) => {
+test.each(connecting)("$heading: connects by hostname; refuses another hostname or authority", async (block) => {
   await using example = await exampleOf(block);
   const version = env("MOORAGE_ENGINE").replace("mysql/", "");
   expect(await example.runAt(a, settings)).toEqual({ ended: "well", output: expect.stringContaining(version) });
 
-  // Reached by it, the same server would serve: only the name in its certificate says that it is not the one meant.
+  // The same server would answer under this hostname too: only the name in the certificate differs.
   const [address] = await lookUp(a, door.name, "A");
   const otherName = door.name.replace(/^db-\d+/, "db-0");
   const byOtherName = await example.runAt(a, { ...settings, DB_HOST: otherName }, `${address} ${otherName}\n`);

@@ -1,4 +1,4 @@
-/** What docs/tenants/importing-your-data.md promises of a dump, between databases of one and of three nodes. */
+/** What docs/tenants/importing-your-data.md promises about a dump, between databases of one and of three nodes. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,7 +16,9 @@ const run = promisify(execFile);
 const alice = tenant();
 const a = clientA();
 
-/** One of everything that mysqldump writes, by three definers: the admin, an application, and one that is gone later. */
+/**
+ * One of everything that mysqldump writes, by three definers: the admin, an application, and one that is dropped later.
+ */
 const SHOP = `
 create database shop;
 use shop;

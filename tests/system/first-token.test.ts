@@ -1,4 +1,4 @@
-/** From the mail of an invitation to `SELECT 1`, in a browser and a shell. */
+/** From the invitation mail to `SELECT 1`, in a browser and a shell. */
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { PersonalToken } from "@moorage/contract";
@@ -38,7 +38,7 @@ const selectOne = (shell: Shell, label: string) =>
     ...["--", "-N", "-e", "SELECT 1"],
   );
 
-/** Who opens the mail, and chooses a password as it asks for. */
+/** Opens the mail, and chooses a password with its link. */
 async function invite(page: Page) {
   const username = `nia-${randomBytes(4).toString("hex")}`;
   const email = `${username}@people.test`;
@@ -55,7 +55,7 @@ async function invite(page: Page) {
   return { username, password };
 }
 
-/** The token that the shell keeps, for the scanner of secrets, and to look at it from outside. */
+/** The token that the shell stores, for the secret scan, and to check it from outside. */
 async function keptToken(shell: Shell): Promise<string> {
   const file = JSON.parse(await readFile(`${shell.home}/.config/moorage/profiles.json`, "utf8")) as {
     profiles: Record<string, { token: string }>;
@@ -63,7 +63,7 @@ async function keptToken(shell: Shell): Promise<string> {
   return canary("personal token", Object.values(file.profiles)[0]?.token ?? "");
 }
 
-test("from the invitation mail to SELECT 1 with the browser; logout ends it", async () => {
+test("from the invitation mail to SELECT 1 with the browser; logout revokes the token", async () => {
   await using visitor = await newVisitor(browser);
   const { page } = visitor;
   using shell = newShell();
@@ -97,7 +97,7 @@ test("from the invitation mail to SELECT 1 with the browser; logout ends it", as
   );
   expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^status +active$/m) });
   expect(await selectOne(shell, label)).toMatchObject({ code: 0, stdout: "1\n" });
-  // Many at once: what is kept is good for all of them.
+  // Many at once: all of them can use the stored token.
   const many = await Promise.all(Array.from({ length: 4 }, () => shell.run("db", "list")));
   expect(many.map((each) => each.code)).toEqual([0, 0, 0, 0]);
 
@@ -110,7 +110,7 @@ test("from the invitation mail to SELECT 1 with the browser; logout ends it", as
   expect((await shell.run("db", "list")).stderr).toContain("moorage login --url");
   expect(visitor.complaints).toEqual([]);
 
-  // Where there is no screen: the code is typed elsewhere, here without scripts.
+  // Without a display: the code is entered elsewhere, here without scripts.
   await using phone = await newVisitor(browser, { javaScriptEnabled: false });
   const device = shell.start(["login", "--device", "--url", api()]);
   await phone.page.goto(authUrl("/device"));
@@ -126,7 +126,7 @@ test("from the invitation mail to SELECT 1 with the browser; logout ends it", as
   expect(await selectOne(shell, label)).toMatchObject({ code: 0, stdout: "1\n" });
 }, 600_000);
 
-test("a token from the security page opens the API until it is revoked there; every page is for everybody", async () => {
+test("a token from the security page works until it is revoked there; every page is accessible", async () => {
   await using visitor = await newVisitor(browser);
   const { page } = visitor;
   using shell = newShell();
@@ -164,7 +164,7 @@ test("a token from the security page opens the API until it is revoked there; ev
   expect(visitor.complaints).toEqual([]);
 });
 
-test("pages of the device code are for everybody, and a wrong code is told", async () => {
+test("the pages for the device code are accessible, and a wrong code is reported", async () => {
   await using visitor = await newVisitor(browser);
   const { page } = visitor;
   await page.goto(authUrl("/device"));

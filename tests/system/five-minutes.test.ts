@@ -36,7 +36,7 @@ afterAll(removeOrders);
 
 test("the README's commands lead from a running stack to SELECT 1 in five minutes", async () => {
   const blocks = blocksOf("README.md").filter(({ heading }) => heading === "Five minutes to a database");
-  // The document shows the stack without a name.
+  // The document shows the unnamed stack.
   const script = blocks
     .map(({ code }) => code)
     .join("")
@@ -52,7 +52,7 @@ test("the README's commands lead from a running stack to SELECT 1 in five minute
 
   expect(stdout).toMatch(/^label +orders$/m);
   expect(stdout).toMatch(/^status +active$/m);
-  // Its column is named so too.
+  // The column has this name too.
   expect(stdout).toMatch(/\n1\n1\n/);
   expect(stdout).toContain('"label": "orders"');
 });

@@ -20,13 +20,14 @@ beforeAll(async () => {
 const SOME_ROWS = `insert into shop.pages (page) with recursive n (i) as (select 1 union all select i + 1 from n where i < 80)
   select repeat(sha2(concat(i, rand()), 512), 512) from n`;
 
-test("a volume that a writer fills is told of, takes no more writes before it is full, and takes them again after a resize", async () => {
+test("a full volume is reported, read-only before it is full, and writable after a resize", async () => {
   const { id } = await alice.createSurely(unique("full"), 60, { type: SMALL });
   await alice.untilStatus(id, "active", 120);
   const at = await reach(alice, id);
   await sql(at, "create database shop; create table shop.pages (id int auto_increment primary key, page mediumtext)");
 
-  // While binary logs can be shipped and purged it takes writes again after a moment: full is when that ends.
+  // While binary logs can be archived and purged the volume becomes writable again after a moment: full is when that
+  // ends.
   let [acknowledged, refusedSince] = [0, 0];
   const refusal = await until("the database takes no more writes for 20 s", 400, async () => {
     try {

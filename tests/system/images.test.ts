@@ -22,13 +22,13 @@ const run = promisify(execFile);
 const alice = tenant();
 const images = imagesOf(alice);
 const MB = 1024 ** 2;
-/** A first run makes the disk, which takes some minutes. */
+/** The first run builds the disk, which takes some minutes. */
 const MAKING_MS = 1_200_000;
 const PATIENCE_S = 600;
 
 let disk: Awaited<ReturnType<typeof debianDisk>>;
 let work: string;
-/** The disk of a machine on the host: the same bytes, so that one file tells whether both came whole. */
+/** The disk of a machine on the host: the same bytes, so that one file verifies both. */
 let onHost: { id: number; path: string };
 let uploaded: number;
 let captured: number;
@@ -62,7 +62,7 @@ async function linkTo(image: number, ...options: string[]): Promise<string> {
   return url;
 }
 
-/** As whoever deploys it: by the address that the operator gives out, on a host. */
+/** As whoever deploys it: from a host, with the URL that the operator creates. */
 async function download(image: number, ...options: string[]): Promise<string> {
   const url = await linkTo(image, ...options);
   const file = join(work, `${image}.download`);
@@ -79,7 +79,7 @@ const difference = (file: string): Promise<string> =>
     ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,
   );
 
-/** All that the API's process ever read and wrote, of files and of sockets. */
+/** All bytes that the API process ever read and wrote, of files and of sockets. */
 async function bytesThroughApi(): Promise<number> {
   const counts = await readFile(`/proc/${pidOf("api")}/io`, "utf8");
   return ["rchar", "wchar"].reduce(
@@ -88,7 +88,7 @@ async function bytesThroughApi(): Promise<number> {
   );
 }
 
-/** Asked of the rows: whoever asks the API again and again makes the very bytes that are counted. */
+/** Read from the rows: polling the API would add to the bytes that are counted. */
 const untilEnded = (id: number): Promise<unknown> =>
   until(`image ${id} is made`, PATIENCE_S, async () => {
     const [row] = await query<{ ended: boolean }>(
@@ -105,7 +105,7 @@ const viewMade = async (id: number, action: "image_upload" | "disk_imagize"): Pr
 };
 
 test(
-  "a Debian disk is uploaded by curl as a user does it, and comes back byte for byte in both formats",
+  "a Debian disk uploaded with curl comes back byte for byte in both formats",
   async () => {
     const { body } = await alice.call<ImageUpload>("POST", "/v4/images/upload", {
       ...{ label: "Debian", description: "boots", region: env("MOORAGE_REGION"), cloud_init: true },
@@ -136,7 +136,7 @@ test(
 );
 
 test(
-  "the disk of a machine is captured by its host, tells its progress, and comes back byte for byte",
+  "a machine's disk is captured by its host with progress, and comes back byte for byte",
   async () => {
     const through = await bytesThroughApi();
     const { status, body } = await alice.call<Image>("POST", "/v4/images", { disk_id: onHost.id });
@@ -177,7 +177,7 @@ test(
 );
 
 test(
-  "a deleted image is gone from every store, and its address leads nowhere",
+  "a deleted image is gone from every store, and its URL no longer works",
   async () => {
     const url = await linkTo(uploaded);
     expect((await fetch(url, { method: "HEAD" })).status).toBe(200);

@@ -1,4 +1,4 @@
-/** The shell examples of docs/tenants/importing-your-data.md and sql-privileges-and-limits.md, pasted in their order. */
+/** The shell examples of docs/tenants/importing-your-data.md and sql-privileges-and-limits.md, run in order. */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ async function paste(code: string): Promise<string> {
   });
   return stdout;
 }
-/** The image's, which a test finds where it is; a tenant has them installed. */
+/** From the node image; a tenant has them installed. */
 const program = (name: string): string => {
   const image = join(enginesDir, "mysql", "rootfs", "usr");
   return `#!/bin/sh
@@ -46,7 +46,7 @@ const optionFile = ({ name, port, username, password, ca }: Door): string =>
 const at = (server: "source" | "target", sql: string): Promise<string> =>
   paste(`mysql --defaults-file=${server}.cnf -N <<'END'\n${sql}\nEND`);
 
-/** What a shop has that was made elsewhere, with all that a dump can carry. */
+/** A schema from another server, with everything that a dump can contain. */
 const shop = `
 CREATE DATABASE shop; USE shop;
 CREATE USER 'app'@'%' IDENTIFIED BY 'app'; GRANT ALL ON shop.* TO 'app'@'%';
@@ -82,10 +82,10 @@ afterAll(async () => {
   for (const id of ids) await alice.untilEvent(id, "database_delete", 120);
 });
 
-test("a database is brought into another one with everything that it has, and is the same there", async () => {
+test("a database is imported into another one completely and unchanged", async () => {
   for (const { code } of shellBlocks(importing)) {
     if (code.includes("dump.sql")) {
-      // A dump as it is made without that option.
+      // A dump made without that option.
       await at("target", "DROP DATABASE shop");
       await paste("mysqldump --defaults-file=source.cnf --routines --events --databases shop >dump.sql 2>warnings");
     }
@@ -100,7 +100,7 @@ test("a database is brought into another one with everything that it has, and is
   expect(await at("target", made)).toBe(await at("source", made));
 });
 
-test("what the page on privileges promises holds", async () => {
+test("what the page on privileges promises is true", async () => {
   const sleeper = paste(
     `sed -e 's/^user=.*/user=app/' -e 's/^password=.*/password=app/' target.cnf >app.cnf; mysql --defaults-file=app.cnf -e 'SELECT SLEEP(60); SELECT SLEEP(60)'`,
   ).catch((error: unknown) => String(error));

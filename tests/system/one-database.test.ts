@@ -18,7 +18,7 @@ const alice = tenant();
 
 beforeAll(() => allowDeletions(500));
 
-test("a database goes from provisioning to active with progress, takes SQL, and leaves nothing but its trash", async () => {
+test("a database goes from provisioning to active with progress, accepts SQL, and leaves only its trash", async () => {
   const label = unique("story");
   const created = await alice.create(label);
   expect(created).toMatchObject({ status: 200, body: { label, status: "provisioning", port: null } });
@@ -53,7 +53,7 @@ test("a database goes from provisioning to active with progress, takes SQL, and 
   expect((await trash(at.host)).filter((name) => name.endsWith(node?.id ?? ""))).toHaveLength(1);
 });
 
-test("20 creates at once all become active, spread over the hosts, and all go again", async () => {
+test("20 creates at once all become active, spread over the hosts, and all are deleted again", async () => {
   const labels = Array.from({ length: 20 }, (_, n) => unique(`burst-${n}`));
   const created = await Promise.all(labels.map((label) => alice.create(label)));
   expect(created.map(({ status }) => status)).toEqual(labels.map(() => 200));
@@ -67,7 +67,7 @@ test("20 creates at once all become active, spread over the hosts, and all go ag
   expect(await brokenInvariants()).toEqual([]);
 });
 
-describe("a database that is active", () => {
+describe("an active database", () => {
   let id: number;
   let at: Awaited<ReturnType<typeof reach>>;
   let node: string;
@@ -82,7 +82,7 @@ describe("a database that is active", () => {
     await alice.untilEvent(id, "database_delete");
   });
 
-  test("a node runs unprivileged, on a read-only root, within the memory, processor and disk of its plan", async () => {
+  test("a node runs unprivileged, on a read-only root, within the memory, CPU and disk of its plan", async () => {
     const container = await inspect(at.host, node);
 
     expect(container.HostConfig).toMatchObject({ ReadonlyRootfs: true, Memory: 1024 ** 3, NanoCpus: 1e9 });
@@ -94,7 +94,7 @@ describe("a database that is active", () => {
     expect(await readFile(`/proc/${container.State.Pid}/mounts`, "utf8")).toMatch(/^overlay \/ overlay ro,/m);
 
     const volume = await statfs(join(hostDir(at.host), "nodes", node, "volume"));
-    // A twentieth is in reserve, so that a server never has to wait on a full disk; it takes no writes beyond the plan.
+    // A twentieth is reserved, so that a server never blocks on a full disk; it accepts no writes beyond the plan.
     expect((volume.blocks * volume.bsize) / 1024 ** 3).toBeLessThanOrEqual(10.5);
     const image = await stat(join(hostDir(at.host), "volumes", `${node}.img`));
     expect(image.blocks * 512).toBeLessThan(image.size);
@@ -102,7 +102,7 @@ describe("a database that is active", () => {
     await expect(sql(at, "set global max_connections = 1")).rejects.toThrow(/Access denied/);
   });
 
-  test("no file that the agent keeps on the host holds the password", async () => {
+  test("no file that the agent keeps on the host contains the password", async () => {
     expect(await sql(at, "select current_user()")).toBe("dbadmin@%");
     expect(await filesWith(at.host, at.username)).not.toEqual([]);
     expect(await filesWith(at.host, at.password)).toEqual([]);
@@ -117,7 +117,7 @@ describe("a database that is active", () => {
     expect(await running).toMatchObject({ failed: 0 });
   });
 
-  test("mysqld killed by hand is back with its rows", async () => {
+  test("a mysqld killed by hand is restarted with its rows", async () => {
     await sql(
       at,
       "create database shop; create table shop.cakes (id int primary key); insert into shop.cakes values (5)",
@@ -127,7 +127,7 @@ describe("a database that is active", () => {
     expect(row).toBe("5");
   });
 
-  test("another account does not see it: refused as if it did not exist, but for the id that was asked for", async () => {
+  test("another account gets the same refusal as for a database that does not exist, except for the id", async () => {
     const mallory = tenant(env("MOORAGE_OTHER_TOKEN"));
     const withoutId = (reply: unknown, requestedId: number) =>
       JSON.stringify(reply).replaceAll(new RegExp(`\\b${requestedId}\\b`, "g"), "ID");

@@ -15,7 +15,7 @@ const few = { MOORAGE_RATE_LIMITS: "1", MOORAGE_RATE_SINGLE: "10/60" };
 
 beforeAll(() => allowDeletions(100));
 
-test("the same create sent 50 times at once with one key makes one database, and 50 equal answers", async () => {
+test("the same create sent 50 times at once with one key makes one database and gets 50 equal answers", async () => {
   const [label, key] = [unique("once"), randomUUID()];
   const replies = await Promise.all(Array.from({ length: 50 }, () => alice.create(label, key)));
   expect(new Set(replies.map((reply) => JSON.stringify(reply))).size).toBe(1);
@@ -28,7 +28,7 @@ test("the same create sent 50 times at once with one key makes one database, and
   await remove(replies[0]?.body.id ?? 0);
 });
 
-test("a create whose answer was lost with its process is answered, not done again, when it is repeated", async () => {
+test("a repeated create whose answer was lost with its process is answered, not executed again", async () => {
   const [label, key] = [unique("lost"), randomUUID()];
   arm({ step: "api.createMysqlDatabase", mode: "kill-after" });
   await expect(
@@ -49,7 +49,7 @@ test("a create whose answer was lost with its process is answered, not done agai
   await remove(repeated.body.id);
 });
 
-test("two processes share the limits, and a forged address does not get around them", async () => {
+test("two processes share the limits, and a forged address does not bypass them", async () => {
   await using first = await startApi(few);
   await using second = await startApi(few);
   const [token] = await newToken("limits");
@@ -57,7 +57,7 @@ test("two processes share the limits, and a forged address does not get around t
   const statuses = [];
   for (let n = 0; n < 10; n++) statuses.push(await statusAt(first.url));
   expect(statuses).not.toContain(429);
-  // GCRA gives a little back while we ask.
+  // GCRA gives a little back meanwhile.
   const refused = [await statusAt(second.url), await statusAt(second.url), await statusAt(second.url)];
   expect(refused).toContain(429);
 
@@ -69,7 +69,7 @@ test("two processes share the limits, and a forged address does not get around t
   expect(forged).toContain(429);
 });
 
-test("two processes are told of a token that the operator revokes", async () => {
+test("two processes learn of a token that the operator revokes", async () => {
   await using second = await startApi();
   const [token, id] = await newToken("revoked");
   const apis = [tenant(token), tenant(token, second.url)];
@@ -81,7 +81,7 @@ test("two processes are told of a token that the operator revokes", async () => 
   });
 });
 
-/** A token of the stack's own user, made by the operator. */
+/** A token of the stack's own user, created by the operator. */
 async function newToken(label: string): Promise<[string, string[]]> {
   const [user] = await query<{ account_id: number; username: string }>(
     "select account_id, username from users where username = 'baker'",

@@ -7,7 +7,7 @@ import { tenant } from "../kit/tenant.ts";
 import { unique } from "../kit/unique.ts";
 
 const alice = tenant();
-/** How many operations are begun at least; each life of a database is a dozen. */
+/** The minimum number of operations to start; each lifecycle of a database has a dozen. */
 const operationCount = Number(process.env["MOORAGE_PROGRESS_OPERATIONS"] ?? 15);
 const atOnce = operationCount > 50 ? 3 : 1;
 const PATIENCE = 900;
@@ -74,12 +74,12 @@ async function lifecycleOfThree(): Promise<void> {
   await deleted(id);
 }
 
-test("the progress of operations never falls, whatever they are and how many there are at once", async () => {
+test("the progress of operations never falls, whatever they are and however many run at once", async () => {
   const watch = watchProgress(alice);
   const lane = async (lifecycle: () => Promise<void>): Promise<void> => {
     do {
       await lifecycle();
-      // A run that is ended early has said how far it came.
+      // A run that is ended early has printed its progress.
       console.log(`progress: ${started} operations so far, ${watch.faults.length} faults`);
     } while (started < operationCount);
   };

@@ -24,7 +24,7 @@ import { until } from "../kit/until.ts";
 const alice = tenant();
 const [a, b] = [clientA(), clientB()];
 
-/** A database of its own, and the way to it; gone at the end, with everything that led there. */
+/** A new database and how to reach it; deleted at the end with its DNS records and firewall rules. */
 async function database(allow_list: string[]) {
   const { id } = await alice.createSurely(unique("reach"), 60, { allow_list });
   await alice.untilStatus(id, "active", 120);
@@ -47,7 +47,7 @@ async function database(allow_list: string[]) {
   };
 }
 
-/** For all that change nothing of it: it lets A in by IPv4. */
+/** For all tests that do not change it: it admits A over IPv4. */
 let listed: Awaited<ReturnType<typeof database>>;
 beforeAll(async () => {
   await allowDeletions(100);
@@ -55,7 +55,7 @@ beforeAll(async () => {
 });
 afterAll(() => listed[Symbol.asyncDispose]());
 
-/** All at once: the wait for an answer that does not come is two seconds each. */
+/** All at once: waiting for a missing answer takes two seconds each. */
 const knockAll = (machines: readonly ClientMachine[], addresses: readonly string[], port: number): Promise<Knock[]> =>
   Promise.all(machines.flatMap((machine) => addresses.map((address) => knock(machine, address, port))));
 
@@ -65,7 +65,7 @@ const errorOf = (work: Promise<string>): Promise<string> =>
     (error: Error & { stderr?: string }) => error.stderr ?? String(error),
   );
 
-test("a listed address reaches it by name and is sure of it; from an unlisted one the node sees no packet", async () => {
+test("a listed address connects with verification; the node sees no packet from an unlisted one", async () => {
   const { door, host, node } = listed;
 
   expect(await runStatement(a, door, "select substring_index(user(), '@', -1)")).toBe(a.address);
@@ -85,21 +85,21 @@ test("a listed address reaches it by name and is sure of it; from an unlisted on
   expect(await fromA.seen()).toBeGreaterThan(0);
 });
 
-// Its resolver gives it the IPv6 address first: a gate that is silent there would cost every such client its patience.
-test("a client that has IPv6, and only its IPv4 address on the list, is connected by name without waiting for IPv6", async () => {
+// Its resolver returns the IPv6 address first: a firewall that drops silently there would delay every such client.
+test("a client with IPv6 of which only the IPv4 address is listed connects without waiting for IPv6", async () => {
   expect(await lookUp(a, listed.door.name, "AAAA")).toEqual([listed.host.address6]);
   const started = Date.now();
   await runStatement(a, listed.door, "select 1");
-  // A kernel that hears nothing tries for two minutes.
+  // A kernel that gets no answer retries for two minutes.
   expect(Date.now() - started).toBeLessThan(30_000);
 });
 
-test("a node's own address cannot be reached past its gate, listed or not", async () => {
+test("a node's own address cannot be reached around the firewall, listed or not", async () => {
   const [node] = await nodesOf(listed.id);
   expect(await knockAll([a, b], [node?.desired.network.address ?? ""], 3306)).not.toContain("open");
 });
 
-test("an empty list keeps everybody out, and 0.0.0.0/0 lets everybody in by IPv4 and IPv6", async () => {
+test("an empty list admits nobody, and 0.0.0.0/0 admits everybody over IPv4 and IPv6", async () => {
   await using own = await database([]);
   const { door, host, id } = own;
   const addresses = [host.address, host.address6, host.private_address];
@@ -113,7 +113,7 @@ test("an empty list keeps everybody out, and 0.0.0.0/0 lets everybody in by IPv4
   expect(await knockAll([a], addresses, door.port)).not.toContain("open");
 });
 
-test("an IPv6 address on the list is let in, and its neighbour is not", async () => {
+test("a listed IPv6 address is admitted, and its neighbour is not", async () => {
   await using own = await database([`${a.address6}/128`]);
   const { door, host } = own;
   expect(await lookUp(a, door.name, "AAAA")).toEqual([host.address6]);
@@ -122,7 +122,7 @@ test("an IPv6 address on the list is let in, and its neighbour is not", async ()
   expect(await knock(a, host.address, door.port)).not.toBe("open");
 });
 
-test("an address that is taken off the list loses its open connection; the others keep theirs", async () => {
+test("an address that is removed from the list loses its open connection; the others keep theirs", async () => {
   await using own = await database([a.address, b.address]);
   await using leaving = hold(a, own.door);
   await using staying = hold(b, own.door);
@@ -149,7 +149,7 @@ test("plain text is refused", async () => {
   ).toMatch(/insecure transport/i);
 });
 
-test("the private name leads to the private address, and obeys the list too", async () => {
+test("the private hostname resolves to the private address, and the allow list applies there too", async () => {
   const { door, host } = listed;
   expect(await lookUp(a, door.name, "A")).toEqual([host.address]);
   expect(await lookUp(a, door.privateName, "A")).toEqual([host.private_address]);
@@ -158,7 +158,7 @@ test("the private name leads to the private address, and obeys the list too", as
   expect(await errorOf(runStatement(b, door, "select 1", { host: door.privateName }))).toMatch(/ERROR 2003/);
 });
 
-test("after the delete its names are gone, and nothing is left of it", async () => {
+test("after the delete its DNS records are gone, and nothing is left of it", async () => {
   let door: Door;
   {
     await using own = await database([a.address]);
@@ -179,7 +179,7 @@ test("the calls of a Terraform create, refresh and update succeed in their order
     expect(status).toBe(200);
     return body.data;
   };
-  /** It waits for an event that was not there before its call. */
+  /** It waits for an event that did not exist before its call. */
   const finished = async (id: number, action: string, known: readonly Event[]): Promise<Event> =>
     until(`a new ${action} is finished`, 60, async () =>
       (await events(id, action)).find(
@@ -249,7 +249,7 @@ test("a list of 10,000 entries is enforced as soon as its event is finished", as
     const sent = Date.now();
     await alice.admit(own.id, [...others, lets ? a.address : b.address]);
     const settled = Date.now();
-    // The knocks that began before now have all been heard by then.
+    // By then all tries that began before now have been reported.
     await until("later knocks are heard", 10, async () => (watching.attempts().at(-1)?.at ?? 0) > settled + 500);
     const since = watching.attempts().filter(({ at }) => at >= sent);
     const enforced = since.at(since.findLastIndex(({ open }) => open !== lets) + 1)?.at ?? Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** How people sign in, in a real browser, and what each page is like for them. */
+/** How people sign in with a real browser, and whether each page is accessible. */
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Login } from "@moorage/contract";
@@ -22,7 +22,7 @@ const heading = (page: Page): Promise<string | null> => page.getByRole("heading"
 const press = (page: Page, name: string): Promise<void> => page.getByRole("button", { name, exact: true }).click();
 const isAtHome = (page: Page): Promise<void> => page.getByRole("heading", { name: "Sign-in and security" }).waitFor();
 
-test("a person signs in, turns two-factor sign-in on, and signs in with a scratch code; every page is for everybody", async () => {
+test("two-factor sign-in is enabled and a scratch code signs in; every page is accessible", async () => {
   const alice = await newPerson("alice");
   await using visitor = await newVisitor(browser);
   const { page } = visitor;
@@ -39,7 +39,7 @@ test("a person signs in, turns two-factor sign-in on, and signs in with a scratc
 
   await press(page, "Turn it on");
   await page.getByLabel("Code").waitFor();
-  // The picture is there, not only its words.
+  // The image is displayed, not only its alternative text.
   const width = await page
     .locator("img.qr")
     .evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth);
@@ -121,7 +121,7 @@ test("a passkey is added on a device and signs in without a name, a password or 
   expect(visitor.complaints).toEqual([]);
 });
 
-test("a forgotten password is replaced by a link in a letter, which works once and ends every session", async () => {
+test("a forgotten password is replaced with a mailed link, which works once and ends every session", async () => {
   const alice = await newPerson("alice");
   await using before = await newVisitor(browser);
   await signIn(before.page, alice);
@@ -156,7 +156,7 @@ test("a forgotten password is replaced by a link in a letter, which works once a
   expect(visitor.complaints).toEqual([]);
 });
 
-test("without scripts a person asks for a link, chooses a password, signs in with a code and changes the password", async () => {
+test("without scripts a person can reset a password, sign in with a code and change the password", async () => {
   const alice = await newPerson("alice");
   const { nextCode } = await addAuthenticator(alice);
   await using visitor = await newVisitor(browser, { javaScriptEnabled: false });
@@ -181,7 +181,7 @@ test("without scripts a person asks for a link, chooses a password, signs in wit
   expect(await heading(page)).toBe("Sign in");
 });
 
-test("who tries too often is told when to come back, and pages that are not there say so", async () => {
+test("after too many tries the page says when to come back, and missing pages say so", async () => {
   const alice = await newPerson("alice");
   await using visitor = await newVisitor(browser);
   const { page } = visitor;
@@ -202,7 +202,7 @@ test("who tries too often is told when to come back, and pages that are not ther
   expect(await faultsOf(page, "expired")).toEqual([]);
 });
 
-test("a page is neither framed nor guessed at, and names no script or style but its own", async () => {
+test("a page can be neither framed nor sniffed, and names no script or style but its own", async () => {
   const reply = await fetch(authUrl("/forgot"));
   const policy = reply.headers.get("content-security-policy") ?? "";
   expect(policy).toContain("default-src 'none'");
@@ -215,7 +215,7 @@ test("a page is neither framed nor guessed at, and names no script or style but 
   });
 });
 
-test("while nobody is behind the front, people get a page, and its log keeps their link to itself", async () => {
+test("while `auth` is down, people get an error page, and the front's log does not contain their link", async () => {
   const secret = canary("password link", randomBytes(32).toString("hex"));
   await stop(["auth"]);
   try {

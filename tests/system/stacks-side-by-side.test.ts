@@ -23,7 +23,7 @@ afterAll(async () => {
   if (own !== undefined) await alice.deleteSurely(own);
 });
 
-test("a second stack serves databases beside this one, and its end leaves nothing of it and all of this one", async () => {
+test("a second stack runs beside this one, and its removal leaves nothing behind", async () => {
   await besideStack("up", "--hosts", "1");
   const env = readEnvFile(join(DIR, "env"));
   const of = (name: string): string => env[name] ?? "";

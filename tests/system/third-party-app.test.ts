@@ -1,4 +1,4 @@
-/** A third party's app, from its registration to its end, with a person in a browser between them. */
+/** A third party's app, from its registration to its removal, with a user in a browser. */
 import type { AuthorizedApp } from "@moorage/contract";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -30,7 +30,7 @@ const every = [false, true].flatMap((isPublic) =>
   ),
 );
 
-test("an app is let in with a second factor, works within its scope, and is dead once it is revoked", async () => {
+test("an app is authorized with a second factor, works within its scope, and ends when revoked", async () => {
   const alice = await newPerson("alice");
   const authenticator = await addAuthenticator(alice);
   await using third = await startThirdPartyApp(alice, app());
@@ -53,7 +53,7 @@ test("an app is let in with a second factor, works within its scope, and is dead
   expect(shown).toContain("View your databases");
   expect(shown).toContain("View your events");
   expect(shown).not.toContain("View and change");
-  // Drawn, not only named: the page may load pictures from the API alone.
+  // Displayed, not only named: the page may load images from the API only.
   const thumbnail = page.locator("main img");
   expect(await thumbnail.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth)).toBe(128);
   expect(await faultsOf(page, "consent")).toEqual([]);
@@ -102,7 +102,7 @@ test.each(every)("an app gets tokens: public $isPublic, $encoding, grant_type $s
   expect((await api.call("GET", "/v4/databases/mysql/instances")).status).toBe(200);
   expect((await third.refresh()).status).toBe(200);
   expect(visitor.complaints).toEqual([]);
-  // The code again: a thief has it, so everything that came of it ends.
+  // The code again: it may be stolen, so all tokens from it are revoked.
   const { access_token = "" } = third.got.tokens ?? {};
   expect(await third.exchange(third.got.code ?? "")).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
   await until(
@@ -112,7 +112,7 @@ test.each(every)("an app gets tokens: public $isPublic, $encoding, grant_type $s
   );
 });
 
-test("a person who refuses is led back to the app, which is told so and gets nothing", async () => {
+test("a person who declines is redirected to the app, which gets an error and no token", async () => {
   const { alice, visitor } = await signedIn();
   await using third = await startThirdPartyApp(alice, app({ scope: "*" }));
   const { page } = visitor;
@@ -128,7 +128,7 @@ test("a person who refuses is led back to the app, which is told so and gets not
   expect(visitor.complaints).toEqual([]);
 });
 
-test("an app revokes its own token, and both of its tokens are dead", async () => {
+test("an app revokes its own token, and both of its tokens are refused", async () => {
   const { alice, visitor } = await signedIn();
   await using third = await startThirdPartyApp(alice, app());
   await visitor.page.goto(`${third.url}/begin`);
@@ -146,7 +146,7 @@ test("an app revokes its own token, and both of its tokens are dead", async () =
   expect((await third.revoke("0".repeat(64))).status).toBe(200);
 });
 
-test("every API process is told of what ends an app", async () => {
+test("every API process learns of what ends an app", async () => {
   const { alice, visitor } = await signedIn();
   await using another = await startApi();
   const urls = [env("MOORAGE_URL"), another.url];
@@ -172,7 +172,7 @@ test("every API process is told of what ends an app", async () => {
   }
 });
 
-test("an address that is not the client's own is a page that says so, and leads nowhere", async () => {
+test("a redirect URI that is not the client's own gets an error page without a redirect", async () => {
   const { alice, visitor } = await signedIn();
   await using third = await startThirdPartyApp(alice, app());
   const { page } = visitor;
@@ -187,7 +187,7 @@ test("an address that is not the client's own is a page that says so, and leads 
   expect(await faultsOf(page, "wrong-redirect")).toEqual([]);
 });
 
-/** One person, signed in once: what an app does is then told apart from how they signed in. */
+/** One user, signed in once, so that the test of the app does not depend on how they signed in. */
 let kept: Promise<{ alice: Awaited<ReturnType<typeof newPerson>>; visitor: Awaited<ReturnType<typeof newVisitor>> }>;
 function signedIn() {
   kept ??= (async () => {

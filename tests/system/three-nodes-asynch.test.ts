@@ -21,7 +21,7 @@ import { until } from "../kit/until.ts";
 
 const alice = tenant();
 const ASYNCH = { replication_type: "asynch", encrypted: true };
-/** One of three whose nodes follow each other asynchronously; the tests are parts of its life, in this order. */
+/** An asynchronous cluster; the tests are parts of its lifecycle, in this order. */
 let cluster: Cluster;
 let gone = false;
 
@@ -41,7 +41,7 @@ const gtidAt = async (member: Member): Promise<string | undefined> =>
 const failovers = async (): Promise<Event[]> =>
   (await alice.events(cluster.id)).filter(({ action }) => action === "database_failover");
 
-test("it is written by name and read from its followers by another port", async () => {
+test("it is written by hostname and read from its replicas at another port", async () => {
   const { read_only_port, replication_type } = (await alice.view(cluster.id)).body;
   expect(replication_type).toBe("asynch");
 
@@ -55,7 +55,7 @@ test("it is written by name and read from its followers by another port", async 
   await expect(sql("insert into shop.notes (note) values ('astray')", readers)).rejects.toThrow(/read-only/);
 });
 
-test("nobody is promoted while its leader is heard: a switchover is what loses nothing", async () => {
+test("no replica is promoted while the primary is reachable: a switchover loses nothing", async () => {
   for (const body of [{}, { accept_loss: true }])
     expect(await alice.act(cluster.id, "promote", body)).toMatchObject({
       status: 400,
@@ -63,7 +63,7 @@ test("nobody is promoted while its leader is heard: a switchover is what loses n
     });
 });
 
-test("a switchover on request loses nothing of what is written meanwhile", async () => {
+test("a switchover on request loses none of the concurrent writes", async () => {
   const run = await newRun(cluster);
   await using writers = await startWriters(cluster, run);
   const at = Date.now();
@@ -78,7 +78,7 @@ test("a switchover on request loses nothing of what is written meanwhile", async
   expect(await untilReceipt(alice, cluster.id, at)).toMatchObject({ planned: true, transactions_lost: 0 });
 });
 
-test("in place of a killed leader a follower is promoted, and the receipt tells what was lost", async () => {
+test("a replica is promoted in place of a killed primary, and the receipt reports what was lost", async () => {
   const { id, primary } = cluster;
   const before = (await failovers()).length;
   await until("its followers have everything", 30, async () => {
@@ -103,7 +103,7 @@ test("in place of a killed leader a follower is promoted, and the receipt tells 
   expect(news[0]?.message).toMatch(/Transactions lost: 0\./);
 });
 
-test("a backup is restored at every member, and a fork of it is a database of three of its own", async () => {
+test("a backup is restored on every member, and a fork of it is a separate cluster", async () => {
   const { id } = cluster;
   await alice.actAndWait(id, "backups", "database_backup_create", { label: "before", target: "secondary" }, 300);
   await sql("insert into shop.notes (note) values ('after the backup')");

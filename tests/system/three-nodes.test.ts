@@ -28,7 +28,7 @@ const alice = tenant();
 const [a, b] = [clientA(), clientB()];
 const LONG = 900_000;
 
-/** The tests are parts of its life, in this order. */
+/** The tests are parts of one cluster's lifecycle, in this order. */
 let cluster: Cluster;
 let gone = false;
 
@@ -57,7 +57,7 @@ const SHOP =
   "create database shop; create table shop.notes (id int auto_increment primary key, note text); insert into shop.notes (note) values ('first')";
 const NOTES = "select group_concat(note order by id) as notes from shop.notes";
 
-test("three nodes on three hosts are one database: written by name, read from its secondaries by another port", async () => {
+test("three nodes are one database: written by hostname, read from its replicas at another port", async () => {
   const { id, door, members } = cluster;
   const view = (await alice.view(id)).body;
   expect(view).toMatchObject({ status: "active", cluster_size: 3, replication_type: "semi_synch" });
@@ -85,7 +85,7 @@ test("three nodes on three hosts are one database: written by name, read from it
   ).toBe("my_row_id");
 });
 
-test("a killed primary is followed by another, and an event tells how long that took and what was lost", async () => {
+test("a killed primary is replaced, and an event reports how long that took and what was lost", async () => {
   const { id, door, primary } = cluster;
   const before = await serverOf(cluster);
 
@@ -113,7 +113,7 @@ test("a killed primary is followed by another, and an event tells how long that 
   });
 });
 
-test("with one member away it is degraded and goes on, and active again when that is back", async () => {
+test("with one member down it is degraded and continues, and is active again when the member is back", async () => {
   const { id, door, primary, members } = cluster;
   const [secondary] = othersThan(primary, members);
   if (secondary === undefined) throw new Error("It has no secondary.");
@@ -140,7 +140,7 @@ test("with one member away it is degraded and goes on, and active again when tha
   expect((await alice.notifications()).every(({ entity }) => entity?.id !== id)).toBe(true);
 });
 
-test("an allow list is in force at all gates, for both ports", async () => {
+test("an allow list is in force at all proxies, for both ports", async () => {
   const { id, door, members } = cluster;
   const { read_only_port } = (await alice.view(id)).body;
   const ports = [door.port, read_only_port ?? 0];
@@ -158,7 +158,7 @@ test("an allow list is in force at all gates, for both ports", async () => {
 });
 
 test(
-  "it is suspended and resumed, switched over, backed up, restored and deleted, and nothing is left",
+  "it is suspended, resumed, switched over, backed up, restored and deleted, and nothing is left",
   async () => {
     const { id, door, primary } = cluster;
     const notes = "first,second,third";
@@ -201,7 +201,7 @@ test(
   LONG,
 );
 
-test("three nodes that would be too small, or replicate in no way, are refused with what would do", async () => {
+test("three nodes that are too small, or not replicated, are refused with the valid values", async () => {
   const refused = async (change: object) => {
     const { status, body } = await alice.create(unique("refused"), undefined, { ...THREE_NODES, ...change });
     return [status, JSON.stringify(body)];

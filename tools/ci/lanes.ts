@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-/** A program and its settings. `nice` lets programs of other lanes go first. */
+/** A program and its settings. `nice` gives programs of other lanes priority. */
 export type Stage = { name: string; command: string[]; env?: Record<string, string>; nice?: number };
 
 const node = process.execPath;
@@ -13,7 +13,7 @@ export const stackCommand = (name: string, ...args: string[]): string[] =>
 const INTEGRATION_SHARDS = 2;
 const shards = Array.from({ length: INTEGRATION_SHARDS }, (_, index) => index + 1);
 
-/** These need the processors for most of their time, and nobody times them: the servers of the stacks go first. */
+/** These stages use the CPU most of the time and measure no durations, so the servers of the stacks get priority. */
 const withoutStack: Stage[] = [
   { name: "check", command: program("tools/check.ts") },
   { name: "unit", command: vitest("unit") },
@@ -24,28 +24,28 @@ const withoutStack: Stage[] = [
   { name: "schema", command: program("tools/previous-tests-on-new-schema.ts") },
 ].map((stage) => ({ ...stage, nice: 19 }));
 
-/** Stages of a lane run one after the other, between `up` and `down` of its stack if it has one. */
+/** The stages of a lane run one after the other, between `up` and `down` of its stack if it has one. */
 export type Lane = { stack?: string; stages: Stage[] };
 
 /**
- * Lanes run at the same time. Suites on a stack mostly wait for it, so two of them and the tests that need no stack
- * share two processors. Names of stacks are short because paths of sockets below them are limited.
+ * Lanes run in parallel. Suites on a stack mostly wait, so two of them and the tests without a stack share two
+ * processors. Stack names are short because the paths of sockets below them are limited.
  */
 export const lanes: Lane[] = [
   { stages: withoutStack },
   {
     stack: "a",
     stages: [
-      // The tenant's story by itself is of 1,024 MB.
+      // The lifecycle test uses 1,024 MB by default.
       { name: "system", command: vitest("system"), env: { MOORAGE_LIFECYCLE_MB: "256" } },
-      // What the system tests used is looked for on their stack.
+      // Searches the stack of the system tests for the secrets that they used.
       { name: "secrets", command: program("tests/security/secret-scan.ts") },
     ],
   },
   { stack: "b", stages: [{ name: "faults", command: program("tests/faults/run.ts", "--ci") }] },
 ];
 
-/** On the stack that has nothing else to do, the longest first. */
+/** These run on whichever stack is free first, the longest first. */
 export const onAnyStack: Stage[] = [
   { name: "conformance", command: program("tests/conformance/run.ts", "--ci") },
   { name: "cards", command: program("tests/security/card-canary.ts", "--cards", "100") },

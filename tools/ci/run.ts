@@ -1,6 +1,6 @@
 /**
- * Runs all lanes of lanes.ts. What a stage prints goes to a file and is shown whole when the stage ends. The first stage
- * that fails ends the others; all stacks are taken down in any case.
+ * Runs all lanes of lanes.ts. The output of a stage goes to a file and is printed when the stage ends. The first stage
+ * that fails stops the others; all stacks are taken down in any case.
  *
  *   node tools/ci/run.ts [--begun MS] [--only NAME,NAME]     after bin/setup; --begun: when it was started
  */
@@ -69,7 +69,7 @@ function endAll(): void {
   for (const child of running) child.end();
 }
 
-/** What a run that was killed left, before; what this one left, after. */
+/** Removes the stacks that a killed run left behind, and at the end those of this run. */
 async function wipeStacks(name: string): Promise<void> {
   await Promise.all(
     lanes.map(async ({ stack }) => {
@@ -97,7 +97,7 @@ function printTimes(passed: boolean): void {
 const startedAt = Date.now();
 if (values.begun !== undefined) rows.push({ name: "setup", seconds: since(begun), cpu: cpuOfChildren(), state: "ok" });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, endAll);
-// Nobody reads any more.
+// Nobody reads the output any more.
 process.stdout.on("error", endAll);
 
 await wipeStacks("wipe-before");

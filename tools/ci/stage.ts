@@ -6,11 +6,11 @@ import type { Stage } from "./lanes.ts";
 
 export type Running = ReturnType<typeof startStage>;
 
-/** A runner of tests removes on SIGTERM what its tests made; after this time its group is killed. */
+/** On SIGTERM a test runner removes what its tests created; after this time its process group is killed. */
 const PATIENCE_MS = 90_000;
 const path = [join(process.cwd(), "node_modules", ".bin"), process.env["PATH"]].join(delimiter);
 
-/** Children are counted when they end, each by itself. */
+/** The kernel adds a child's CPU time to its parent's counters when the child ends. */
 let counted = cpuOfChildren();
 function cpuSinceLastEnd(): number {
   const before = counted;
@@ -18,7 +18,7 @@ function cpuSinceLastEnd(): number {
   return counted - before;
 }
 
-/** In a process group of its own, so that nothing of it is left when it is ended. */
+/** Runs in its own process group, so that ending the group leaves no process behind. */
 export function startStage({ command, env, nice = 0 }: Stage, log: string, stack = "") {
   const file = openSync(log, "a");
   const child = spawn("nice", ["-n", String(nice), ...command], {
@@ -38,7 +38,7 @@ export function startStage({ command, env, nice = 0 }: Stage, log: string, stack
     try {
       process.kill(-(child.pid as number), "SIGKILL");
     } catch {
-      // Nothing of it is left.
+      // The whole group has ended.
     }
   };
   return {

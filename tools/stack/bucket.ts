@@ -2,7 +2,7 @@ import { imageBucket, imageStores, s3Bucket, s3Keys, s3Url } from "./addresses.t
 import { run } from "./run.ts";
 import { sha256Hex } from "./keys.ts";
 
-/** Where the past of databases is kept, and images. An operator makes theirs with their store's own tools. */
+/** Creates the buckets for archives and images. An operator creates theirs with the store's own tools. */
 export async function ensureBuckets(): Promise<void> {
   await ensureBucket(s3Url, s3Bucket);
   for (const { url } of Object.values(imageStores)) await ensureBucket(url, imageBucket);
@@ -14,6 +14,6 @@ async function ensureBucket(url: string, bucket: string): Promise<void> {
     ...["--aws-sigv4", "aws:amz:us-east-1:s3", "--user", `${s3Keys.access}:${s3Keys.secret}`],
     ...["--header", `x-amz-content-sha256: ${sha256Hex("")}`, `${url}/${bucket}`],
   ]);
-  // 409: it is there already.
+  // 409: the bucket exists already.
   if (status !== "200" && status !== "409") throw new Error(`The bucket ${bucket} was refused with ${status}.`);
 }

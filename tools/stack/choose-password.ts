@@ -1,4 +1,4 @@
-/** Follows a password link as a browser without scripts does, and chooses a password by it. */
+/** Follows a password link like a browser without scripts, and chooses a password. */
 export async function choosePassword(link: string, password: string): Promise<void> {
   const { origin } = new URL(link);
   const opened = await fetch(link, { redirect: "manual" });

@@ -5,26 +5,26 @@ import { withLock } from "./lock.ts";
 import { inStack, machineDir, stackDir, stackName } from "./paths.ts";
 
 /**
- * Stacks run side by side, of this checkout and of others, each in a slot of the machine. The stack without a name has
- * slot 0, with the ports and names that the documents show; a named one takes the first slot that is free. The claim of
- * a slot keeps two stacks from using it, and the `down` of one from removing what belongs to the other.
+ * Stacks of this and other checkouts run side by side, each in a slot of the machine. The unnamed stack has slot 0,
+ * with the ports and names that the documents show; a named stack takes the first free slot. The claim on a slot
+ * prevents two stacks from using it, and the `down` of one from removing what belongs to another.
  */
 const mostNamed = 15;
 export const slotDir = (slot: number): string => join(machineDir, String(slot));
 const claimFile = (slot: number): string => join(slotDir(slot), "stack");
 
-/** A named stack keeps its slot until it is wiped: its database and its certificates hold addresses of the slot. */
+/** A named stack keeps its slot until it is wiped: its database and certificates contain addresses of the slot. */
 export const slotFile = inStack("slot");
 
 const textOf = (file: string): string | undefined => (existsSync(file) ? readFileSync(file, "utf8").trim() : undefined);
 
-/** The claim of a stack whose directory is gone counts for nothing. */
+/** A claim is void when the stack's directory no longer exists. */
 function ownerOf(slot: number): string | undefined {
   const owner = textOf(claimFile(slot));
   return owner !== undefined && existsSync(owner) ? owner : undefined;
 }
 
-/** Made before anything else and removed after everything else: without it there is nothing of ours to remove. */
+/** Created before everything else and removed after everything else: without a claim there is nothing to remove. */
 export const isClaimed = (slot: number): boolean => textOf(claimFile(slot)) === stackDir;
 
 export const claimSlot = (): Promise<void> =>
@@ -51,7 +51,10 @@ function freeSlot(): number {
   throw new Error(`All slots are taken; wipe a stack that is not needed:\n${numbers.map(ownerOf).join("\n")}`);
 }
 
-/** Everything of the slot but, for a stack that stays on disk, the claim: no other may get its addresses meanwhile. */
+/**
+ * Removes everything of the slot. A stack that stays on disk keeps its claim, so that no other stack gets its
+ * addresses.
+ */
 export async function releaseSlot(slot: number, wipe: boolean): Promise<void> {
   if (wipe || stackName === "") return rm(slotDir(slot), { recursive: true, force: true });
   for (const name of await readdir(slotDir(slot)))

@@ -25,8 +25,8 @@ export async function writeConfigFiles(): Promise<void> {
 }
 
 /**
- * What the front says itself, in the form of the API's own errors. Bytes that are not HTTP at all get HAProxy's
- * built-in page: no setting reaches it.
+ * Answers that the front makes itself, in the format of the API's errors. Bytes that are not HTTP at all get HAProxy's
+ * built-in page, which cannot be configured.
  */
 const refusals: Record<number, string> = {
   400: "Bad request",
@@ -54,7 +54,7 @@ const cardPaths = (): string => {
   return `^/v4(beta)?(${paths.join("|")})/?$`;
 };
 
-/** People meet these in a browser. */
+/** Error pages for people who use a browser. */
 const refusalPages = (): string =>
   refusalLines(
     "text/html",
@@ -156,7 +156,7 @@ dcRedirectionPolicy: { policy: noop }
 dynamicConfigClient: { filepath: "${configFile.temporalDynamic}", pollInterval: 60s }
 `;
 
-// More partitions than work to share out add seconds of waiting at the tail.
+// More partitions than there is work for add seconds of latency.
 const temporalDynamic = `matching.numTaskqueueReadPartitions: [{ value: 1 }]
 matching.numTaskqueueWritePartitions: [{ value: 1 }]
 `;
@@ -173,12 +173,12 @@ const imageStoresFile = (): string =>
     2,
   );
 
-/** Of what the stores could tell, all that is asked for. */
+/** The upload notifications that the stores send; all other kinds are off. */
 const storeEvents = JSON.stringify({ "s3:ObjectCreated:Put": true, "s3:ObjectCreated:CompleteMultipartUpload": true });
 
 export const dnsDatabase = inStack("data", "dns", "pdns.sqlite3");
 
-// Caches off: a changed record shows at once.
+// Caches are off, so that a changed record is visible at once.
 const dns = (): string => `launch=gsqlite3
 gsqlite3-database=${dnsDatabase}
 local-address=${bridgeAddress}:53,${loopback(ports.dns)}
@@ -199,8 +199,8 @@ security-poll-suffix=
 default-soa-content=ns1.${zone}. hostmaster.@ 0 10800 3600 604800 5
 `;
 
-// The figures of databases name their database themselves: `honor_labels` keeps what they say. They are asked for more
-// often than hosts send them, so that a plot lags by little.
+// `honor_labels` keeps the `database` label that the exported metrics already have. The scrape interval is shorter than
+// the hosts' report interval, so that plots lag little.
 const prometheus = (): string => `global: { scrape_interval: 15s, scrape_timeout: 4s }
 scrape_configs:
   - job_name: databases

@@ -19,7 +19,7 @@ export async function ensureWorkflowBundle(): Promise<void> {
   await runLogged("bundle-workflows", [workflowBundle]);
 }
 
-/** Its words go to a log file, like those of the services. */
+/** Its output goes to a log file, like that of the services. */
 async function runLogged(name: string, args: readonly string[]): Promise<void> {
   const log = logFile(name);
   await mkdir(dirname(log), { recursive: true });

@@ -1,4 +1,4 @@
-/** Starting and stopping single services of a stack that is up: for people, and for tests that break things. */
+/** Starts and stops single services of a running stack: for people, and for tests that inject faults. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { engineFact } from "./image-store.ts";
@@ -24,7 +24,7 @@ export async function start(names: readonly string[]): Promise<void> {
   if (names.length > 0) await run("sv", ["up", ...names.map(serviceDir)]);
 }
 
-/** Returns when the processes have ended, by force after fifteen seconds. They stay down until `start`. */
+/** Returns when the processes have ended, killed after fifteen seconds if necessary. They stay down until `start`. */
 export async function stop(names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   await attempt("sv", ["-w", "15", "force-stop", ...names.map(serviceDir)]);
@@ -32,14 +32,14 @@ export async function stop(names: readonly string[]): Promise<void> {
   if (left.length > 0) throw new Error(`Still running after a stop: ${left.join(", ")}.`);
 }
 
-/** As in a power cut of that process; the supervisor starts it again. */
+/** Kills the process with SIGKILL; the supervisor restarts it. */
 export function kill(name: string): void {
   const pid = pidOf(name);
   if (pid === undefined) throw new Error(`${name} is not running.`);
   process.kill(pid, "SIGKILL");
 }
 
-/** The file outlives a crash of the machine, and its number may then be a stranger's. */
+/** The pid file survives a crash of the machine; its number may then belong to an unrelated process. */
 export function pidOf(name: string): number | undefined {
   try {
     const pid = Number(readFileSync(join(serviceDir(name), "supervise/pid"), "utf8"));
@@ -60,13 +60,13 @@ export async function waitHealthy(name: string, seconds = 120): Promise<void> {
   if (!ready) throw new Error(`${name} is not healthy after ${seconds} s; its log: ${logFile(name)}`);
 }
 
-/** Started from something that changed since. */
+/** Whether a source file changed after the service was started. */
 export function isStale(service: Service): boolean {
   const startedAt = newest(join(serviceDir(service.name), "supervise/pid"));
   return [join(serviceDir(service.name), "run"), ...service.sources].some((source) => newest(source) > startedAt);
 }
 
-/** The latest change of a file, or of any file in a folder that is not a test. */
+/** The latest modification of a file, or of any file in a folder that is not a test. */
 export function newest(path: string): number {
   const info = statSync(path, { throwIfNoEntry: false });
   if (info === undefined) return 0;

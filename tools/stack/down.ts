@@ -13,7 +13,10 @@ import { hosts } from "./services.ts";
 import { slot, volatileDir } from "./slot.ts";
 import { endSupervisor, ours } from "./supervisor.ts";
 
-/** Ends and removes all that runs; what is on disk stays, unless it is to be wiped. Each step tolerates its absence. */
+/**
+ * Stops and removes everything that runs; data on disk stay unless they are to be wiped. Every step tolerates that its
+ * target is missing.
+ */
 export async function down(wipe: boolean): Promise<void> {
   const started = Date.now();
   const known = existsSync(inStack("hosts")) ? hosts() : hostsUpTo(0);
@@ -30,7 +33,10 @@ export async function down(wipe: boolean): Promise<void> {
   console.log(`Down in ${((Date.now() - started) / 1000).toFixed(1)} s; ${wipe ? "nothing is kept" : "data is kept"}.`);
 }
 
-/** Agents first: they would bring back what is being removed. Postgres last: the others still write to it. */
+/**
+ * Agents stop first, because they would restore what is being removed; Postgres last, because the others still write to
+ * it.
+ */
 async function stopServices(): Promise<void> {
   const all = existsSync(inStack("services")) ? readdirSync(inStack("services")) : [];
   const running = all.filter((name) => pidOf(name) !== undefined);
@@ -39,12 +45,12 @@ async function stopServices(): Promise<void> {
   const podmans = running.filter((name) => name.startsWith("podman-"));
   const early = new Set([...agents, ...podmans, ...last]);
   for (const group of [agents, running.filter((name) => !early.has(name)), podmans, last]) {
-    // Without its supervisor a process is not stopped by sv, and a living agent would undo the next steps.
+    // Without its supervisor sv cannot stop a process, and a running agent would undo the next steps.
     await stop(group).catch(() => group.filter((name) => pidOf(name) !== undefined).forEach(kill));
   }
 }
 
-/** Returns what would not go. */
+/** Returns what could not be removed. */
 async function releaseMachine(known: readonly Host[], wipe: boolean): Promise<string[]> {
   await unmountAll();
   const left = [
@@ -57,7 +63,7 @@ async function releaseMachine(known: readonly Host[], wipe: boolean): Promise<st
   return left;
 }
 
-/** Deepest first, so that what is mounted on something goes before it. */
+/** Deepest first, so that nested mounts are unmounted before their parents. */
 async function unmountAll(): Promise<void> {
   for (const mountPoint of await mountsOfOurs()) await attempt("umount", [mountPoint]);
   for (const mountPoint of await mountsOfOurs()) await attempt("umount", ["--lazy", mountPoint]);
@@ -77,8 +83,9 @@ async function mountsOfOurs(): Promise<string[]> {
 type LoopDevice = { name: string; "back-file": string | null; autoclear: boolean };
 
 /**
- * Without those that were detached and go by themselves: a mount namespace of another stack or test that began while the
- * device was mounted here still has a copy of the mount, and the kernel frees the device when that namespace ends.
+ * Ignores devices that were detached and free themselves: a mount namespace of another stack or test that was created
+ * while the device was mounted here still has a copy of the mount. The kernel frees the device when that namespace
+ * ends.
  */
 async function loopDevicesOfOurs(): Promise<string[]> {
   const text = await run("losetup", ["--json", "--list", "--output", "NAME,BACK-FILE,AUTOCLEAR"]);

@@ -27,7 +27,7 @@ import type { Compute } from "./seed-compute.ts";
 
 export const envFile = inStack("env");
 
-/** Everything that a person or a test needs to talk to the stack. */
+/** Everything that a person or a test needs to use the stack. */
 export const stackEnv = (seed: Seed & { compute: Compute }, hostCount: number): Record<string, string> => ({
   MOORAGE_URL: publicUrl,
   MOORAGE_AUTH_URL: authUrl,

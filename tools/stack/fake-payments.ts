@@ -1,6 +1,6 @@
 /**
- * The stack's payment provider, which is none: see packages/control-plane/src/testing/fake-payment-provider.ts. What it
- * remembers outlives it in a file, in which there is no card number.
+ * Runs the stack's fake payment provider: packages/control-plane/src/testing/fake-payment-provider.ts. Its state is
+ * kept in a file, which contains no card number.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createFakeLedger } from "../../packages/control-plane/src/testing/fake-payment-ledger.ts";

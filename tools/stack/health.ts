@@ -8,7 +8,7 @@ export type Probe = () => Promise<boolean>;
 
 const patienceMs = 2000;
 
-/** Healthy when a GET is answered with a status in the list (undefined: any answer below 500). */
+/** Healthy when a GET is answered with one of these statuses (undefined: any status below 500). */
 export const answers =
   (url: string, status?: number): Probe =>
   () => {
@@ -26,7 +26,7 @@ export const answers =
     return promise;
   };
 
-/** Healthy when a connection is taken and, where something is said, the answer contains what is expected. */
+/** Healthy when a connection is accepted and, if a text is sent, the answer contains the expected text. */
 export const converses =
   (to: { host: string; port: number } | { path: string }, say = "", expect = ""): Probe =>
   () => {

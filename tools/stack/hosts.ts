@@ -3,26 +3,26 @@ import { inStack } from "./paths.ts";
 import { slot, volatileDir } from "./slot.ts";
 import { join } from "node:path";
 
-/** A simulated database host: a network namespace with a podman and an agent of its own. */
+/** A simulated database host: a network namespace with its own podman and agent. */
 export type Host = {
   number: number;
   name: string;
   namespace: string;
   address: string;
   address6: string;
-  /** Where its gates are reached from the private network, which is the same bridge here. */
+  /** The host's address on the private network, which is the same bridge here. */
   privateAddress: string;
   nodeNetwork: string;
   dir: string;
   podmanSocket: string;
 };
 
-/** More would need node networks of the next slot. */
+/** More hosts would need node networks of the next slot. */
 export const mostHosts = slot === 0 ? 200 : 100;
 
 /**
- * Node networks are consecutive /20 of 10.128.0.0/9. The second byte counts upwards from 128; two hundred hosts take 13
- * of it, and the hundred of a named stack take 7.
+ * Node networks are consecutive /20 of 10.128.0.0/9. The second byte counts up from 128; two hundred hosts take 13 of
+ * its values, and the hundred hosts of a named stack take 7.
  */
 function nodeNetwork(number: number): string {
   const first = slot === 0 ? 128 : 141 + 7 * (slot - 1);
@@ -44,7 +44,7 @@ export const hostOf = (number: number): Host => ({
 
 export const hostsUpTo = (count: number): Host[] => Array.from({ length: count }, (_, index) => hostOf(index + 1));
 
-/** Where the disks of its compute instances are: files, and the only ones that its agent may capture. */
+/** The disk files of the host's compute instances, the only files that its agent may capture. */
 export const disksOf = (host: Host): string => join(host.dir, "disks");
 
 export const runFolderOf = (host: Host): string => join(volatileDir, host.name);

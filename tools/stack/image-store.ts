@@ -19,8 +19,8 @@ export async function engineFact(file: string): Promise<string> {
 export const imageStore = (image: string): string => inParts("image-stores", image.slice(0, 16));
 
 /**
- * One image store for the machine, read by every host's podman as an additional store: 360 MB are unpacked once, not
- * once per host and stack. It is complete only when its stamp is there.
+ * One image store for the machine, which every host's podman reads as an additional store: 360 MB are unpacked once
+ * instead of once per host and stack. The store is complete only if its stamp file exists.
  */
 export async function ensureImageStore(image: string): Promise<void> {
   if (!existsSync(stampOf(image))) await withLock("image-store", () => importImage(image));
@@ -29,7 +29,7 @@ export async function ensureImageStore(image: string): Promise<void> {
 const stampOf = (image: string): string => join(imageStore(image), "complete");
 
 async function importImage(image: string): Promise<void> {
-  // Another stack may have made it while this one waited.
+  // Another stack may have created it while this one waited.
   if (existsSync(stampOf(image))) return;
   const store = imageStore(image);
   await rm(store, { recursive: true, force: true });

@@ -17,7 +17,7 @@ export const keyFile = {
   imageServer: inStack("image-server-key"),
 };
 
-/** Made once and kept: hosts trust the CA, and records are sealed with the keys. */
+/** Created once and kept: hosts trust the CA, and records are sealed with the keys. */
 export async function ensureKeys(): Promise<void> {
   if (!existsSync(keyFile.tls)) await makeTls();
   if (!existsSync(keyFile.databaseCa))
@@ -46,7 +46,7 @@ const writeSecret = (path: string, text: string): Promise<void> => writeFile(pat
 type Openssl = (...args: string[]) => Promise<string>;
 const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "3650"];
 
-/** The folder appears with all that belongs into it, or not at all. */
+/** The folder appears with its complete content or not at all. */
 async function makeAtomically(folder: string, make: (openssl: Openssl) => Promise<unknown>): Promise<void> {
   const making = `${folder}.new`;
   await mkdir(making, { recursive: true, mode: 0o700 });
@@ -60,7 +60,7 @@ const makeCa = (openssl: Openssl, signs: string): Promise<string> =>
     ...["-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign,cRLSign"],
   );
 
-/** A CA that signs hosts' certificates, and the fleet gateway's own certificate from it. */
+/** A CA that signs hosts' certificates, and a certificate from it for the fleet gateway. */
 const makeTls = (): Promise<void> =>
   makeAtomically(keyFile.tls, async (openssl) => {
     await makeCa(openssl, "hosts");

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { machineDir } from "./paths.ts";
 
 /**
- * For what all stacks and checkouts of the machine share. `flock` holds the lock for as long as its standard input is
- * open, so a process that is killed leaves none behind.
+ * A lock for what all stacks and checkouts of the machine share. `flock` holds the lock while its standard input is
+ * open, so a killed process leaves no lock behind.
  */
 export async function withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
   await mkdir(machineDir, { recursive: true });

@@ -1,4 +1,4 @@
-/** The stack's mail server: takes every letter and keeps it as a file. It sends nothing on. */
+/** The stack's mail server: stores every mail as a file and forwards none. */
 import { randomBytes } from "node:crypto";
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { SMTPServer } from "smtp-server";
 
 const { MAIL_DIR: folder = "", MAIL_PORT: port = "" } = process.env;
 
-/** Its name sorts by time. It appears whole: tests read the folder while letters arrive. */
+/** The file name sorts by time. The file appears complete, because tests read the folder while mails arrive. */
 async function keep(message: Readable): Promise<void> {
   const name = `${new Date().toISOString().replaceAll(":", "-")}-${randomBytes(3).toString("hex")}.eml`;
   const partial = join(folder, `.${name}`);

@@ -9,13 +9,13 @@ import { attempt, run, runWithInput } from "./run.ts";
 
 const closedFirewall = join(repo, "packages/agent/boot/firewall-closed.nft");
 
-/** `cable` is the end on the bridge. */
+/** `cable` is the end of the link that is on the bridge. */
 type Endpoint = {
   namespace: string;
   address: string;
   address6: string;
   cable: string;
-  /** Only of a host, which has a gate. */
+  /** Only for hosts, which have a firewall. */
   host?: { privateAddress: string; nodeNetwork: string };
 };
 
@@ -35,7 +35,7 @@ const hostEndpoint = (host: Host): Endpoint => ({
 const isThere = (link: string): boolean => existsSync(`/sys/class/net/${link}`);
 const namespaces = (): Promise<string[]> => readdir("/run/netns").catch(() => []);
 
-/** States the whole network again: every line may be repeated, so a half-made one is completed. */
+/** Creates the whole network. Every command can be repeated, so a network that was created in part is completed. */
 export async function ensureNetwork(hosts: readonly Host[]): Promise<void> {
   if (!isThere(bridge)) await run("ip", ["link", "add", bridge, "type", "bridge"]);
   const endpoints = [...clientEndpoints, ...hosts.map(hostEndpoint)];
@@ -59,7 +59,7 @@ async function ensureEndpoint(endpoint: Endpoint, exists: boolean): Promise<void
   const { namespace, address, address6, cable, host } = endpoint;
   if (!exists) await run("ip", ["netns", "add", namespace]);
   const inside = (...command: string[]): Promise<string> => run("ip", ["netns", "exec", namespace, ...command]);
-  // Before its link is up, as the boot unit of a real host does; the agent's own table is left alone.
+  // Loaded before the link is up, as the boot unit of a real host does. It leaves the agent's own table alone.
   if (host !== undefined && !(await inside("nft", "list", "tables")).includes("table inet moorage\n"))
     await inside("nft", "-f", closedFirewall);
   if (!isThere(cable)) {
@@ -69,9 +69,9 @@ async function ensureEndpoint(endpoint: Endpoint, exists: boolean): Promise<void
   await ip(
     [
       `addr replace ${address}/16 dev eth0`,
-      // The same prefix: whoever comes by it has one address, so one entry of an allow list is about them.
+      // The same prefix as the bridge: a client on it has one address, so one entry of an allow list covers it.
       ...(host === undefined ? [] : [`addr replace ${host.privateAddress}/16 dev eth0`]),
-      // Without the wait for duplicates, it serves at once.
+      // Without duplicate address detection the address is usable at once.
       `addr replace ${address6}/64 dev eth0 nodad`,
       "link set lo up",
       "link set eth0 up",
@@ -95,16 +95,16 @@ async function writeResolver(namespace: string): Promise<void> {
 }
 
 /**
- * Removes the stack's namespaces by name and returns what would not go; other namespaces on the machine, such as those
- * of an agent under test, are not ours. The rules of a host live in its namespace and go with it; the root namespace
- * has none of ours.
+ * Removes the stack's namespaces by name and returns those that could not be removed. Other namespaces on the machine,
+ * such as those of an agent under test, are left alone. A host's firewall rules are removed with its namespace; the
+ * root namespace has none of them.
  */
 export async function removeNetwork(hosts: readonly Host[]): Promise<string[]> {
   const endpoints = [...clientEndpoints, ...hosts.map(hostEndpoint)];
   const spaces = [...(await nodeNamespaces(hosts)), ...endpoints.map((endpoint) => endpoint.namespace)];
   const existing = await namespaces();
   for (const space of spaces.filter((name) => existing.includes(name))) await attempt("ip", ["netns", "del", space]);
-  // A pair goes with its namespace, unless a crash left one end alone.
+  // A link is removed with its namespace, unless a crash left one end alone.
   const links = [...endpoints.map((endpoint) => endpoint.cable), bridge];
   for (const link of links.filter(isThere)) await attempt("ip", ["link", "del", link]);
   for (const { namespace } of clientEndpoints) await rm(resolverFolder(namespace), { recursive: true, force: true });

@@ -4,7 +4,7 @@ import { type Host, runFolderOf } from "./hosts.ts";
 import { imageStore, podmanEnv } from "./image-store.ts";
 import { attempt } from "./run.ts";
 
-/** All of it on the command line: conmon starts podman again at a container's end with these very options. */
+/** All options are on the command line: conmon starts podman with the same options when a container ends. */
 export const podmanOptions = (host: Host, image: string): string[] => [
   "--root",
   join(host.dir, "podman", "root"),

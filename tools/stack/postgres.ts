@@ -10,8 +10,8 @@ const program = (name: string): string => inParts("postgres", "current", "bin", 
 const nobody = 65534;
 
 /**
- * Postgres refuses root. Its programs and data may lie in a folder that only root may enter (a home), so the one
- * privilege that it keeps is to pass through folders; the secure bit lets access(2) know of it too.
+ * Postgres refuses to run as root. Its programs and data may be in a folder that only root may enter (a home), so the
+ * process keeps a single privilege, to traverse folders; the secure bit makes access(2) respect it too.
  */
 const asNobody = [
   "setpriv",
@@ -54,7 +54,7 @@ export async function ensureCluster(): Promise<void> {
   await chmod(dataDir, 0o700);
   const [setpriv = "", ...privileges] = asNobody;
   const locale = ["-E", "UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
-  // No sync at the end: the first start writes everything again before anyone relies on it.
+  // No sync at the end: the first start writes everything again before anything depends on it.
   const args = [...privileges, program("initdb"), "-D", dataDir, "-U", "postgres", "-A", "trust", ...locale, "-N"];
   await run(setpriv, args, { cwd: "/" });
 }
@@ -70,14 +70,14 @@ export const psql = (database: string, ...statements: string[]): Promise<string>
 
 export const isReady = async (): Promise<boolean> => (await psql("postgres", "select 1")).trim() === "1";
 
-/** The system of record's role and database. CREATEDB, since tests clone databases from a template. */
+/** The role and database of the system of record. CREATEDB, because tests clone databases from a template. */
 export async function ensureDatabase(): Promise<void> {
   const role = await psql("postgres", "select 1 from pg_roles where rolname = 'moorage'");
   if (role === "") await psql("postgres", "create role moorage login createdb");
   if (!(await databaseExists("moorage"))) await psql("postgres", "create database moorage owner moorage");
 }
 
-/** The image server may read what images there are and where they lie, and nothing else. After the migrations. */
+/** The image server's role can only read the image tables. Run after the migrations. */
 export async function ensureImageServerRole(): Promise<void> {
   const role = await psql("postgres", `select 1 from pg_roles where rolname = '${imageServerRole}'`);
   if (role === "") await psql("postgres", `create role ${imageServerRole} login`);

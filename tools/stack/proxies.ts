@@ -4,7 +4,7 @@ import type { Host } from "./hosts.ts";
 import { isOurs } from "./supervisor.ts";
 import { waitUntil } from "./wait-until.ts";
 
-/** The gates of three-node databases: processes that outlive the agent which started them. */
+/** The proxies of three-node databases: processes that outlive the agent that started them. */
 export function proxyPids({ dir }: Host): number[] {
   try {
     return readdirSync(join(dir, "proxies")).flatMap((name) => {
@@ -16,7 +16,7 @@ export function proxyPids({ dir }: Host): number[] {
   }
 }
 
-/** Only when its agent is down: it would start them again. */
+/** Only while the host's agent is down: the agent would restart the proxies. */
 export async function endProxies(hosts: readonly Host[]): Promise<void> {
   const running = (): number[] => hosts.flatMap(proxyPids);
   for (const pid of running()) process.kill(pid, "SIGKILL");

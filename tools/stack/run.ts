@@ -5,7 +5,7 @@ const exec = promisify(execFile);
 
 type Options = { env?: Record<string, string>; cwd?: string };
 
-/** Runs a program to its end and returns what it printed; its own words are in the error if it fails. */
+/** Runs a program to its end and returns its output; if it fails, the error contains its messages. */
 export async function run(program: string, args: readonly string[], options: Options = {}): Promise<string> {
   try {
     const { stdout } = await exec(program, [...args], {
@@ -20,7 +20,7 @@ export async function run(program: string, args: readonly string[], options: Opt
   }
 }
 
-/** For cleaning up after a crash half way: what is gone already is no fault. */
+/** For cleaning up after a crash: something that is already gone is no error. */
 export const attempt = (program: string, args: readonly string[], options: Options = {}): Promise<string> =>
   run(program, args, options).catch(() => "");
 

@@ -6,13 +6,13 @@ import { disksOf, type Host } from "./hosts.ts";
 import { run } from "./run.ts";
 import { admin, bakeryAccount } from "./seed.ts";
 
-/** A machine that runs elsewhere, and its disk, which is a file on a host. */
+/** A registered machine, and its disk, which is a file on a host. */
 export type Compute = { id: number; disk: number; swap: number; device: string };
 
 const DISK_MB = 64;
 const SWAP_MB = 16;
 
-/** As an operator registers what they run: the agent of its host can capture it, once it is told to. */
+/** Registers the machine as an operator would, so that the agent of its host can capture the disk. */
 export async function seedCompute(host: Host): Promise<Compute> {
   const device = join(disksOf(host), "web-root.img");
   const swap = join(disksOf(host), "web-swap.img");
@@ -39,7 +39,7 @@ async function makeEmpty(path: string, mb: number): Promise<void> {
   await truncate(path, mb * 1024 ** 2);
 }
 
-/** A file system without a partition table, as the disks of virtual machines often are. It appears when it is whole. */
+/** A file system without a partition table, as virtual disks often have. The file appears only when it is complete. */
 async function makeDisk(path: string): Promise<void> {
   const folder = await mkdtemp(`${path}.files-`);
   await mkdir(join(folder, "etc"));

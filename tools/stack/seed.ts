@@ -10,7 +10,7 @@ import { inStack } from "./paths.ts";
 import { engineFact } from "./image-store.ts";
 import { waitUntil } from "./wait-until.ts";
 
-/** Tokens are shown once, when they are made, and passwords never, so the stack keeps them. */
+/** Tokens are shown once and passwords never, so the stack stores them. */
 export type Seed = {
   plan: string;
   engine: string;
@@ -27,7 +27,7 @@ const limits = { databases: 100, nodes: 150, memory_mb: 204_800, disk_mb: 2_048_
 const suspended = { suspended_hourly: "0.0015", suspended_monthly: "1" };
 const priceOf = (hourly: string, monthly: string) => ({ hourly, monthly, ...suspended });
 
-/** Two places with rules of their own: one tax for a whole country, and one of a state. */
+/** Two places with different taxes: one for a whole country, and one for a state. */
 const taxes = [
   { country: "DE", name: "VAT", percent: "19", waived_by_tax_id: true },
   { country: "US", state: "NY", name: "Sales tax", percent: "8.875" },
@@ -37,7 +37,7 @@ const addresses = {
   other: { address_1: "1 Pier", city: "New York", country: "US", state: "NY", zip: "10004" },
 };
 
-/** The operator's own way in: every call may be repeated, since things are found again by their natural key. */
+/** Calls the operator's interface. Every call can be repeated, because objects are found by their natural key. */
 export async function admin<T>(method: "GET" | "POST", path: string, body?: unknown): Promise<T> {
   const headers = { authorization: `Bearer ${operatorToken()}`, "content-type": "application/json" };
   const reply = await fetch(`${adminUrl}${path}`, {
@@ -77,7 +77,7 @@ export async function seedCatalogue(): Promise<Seed> {
   };
 }
 
-/** A rate that is there already is not set anew: it would begin now. */
+/** An existing rate is not set again, because it would then take effect now. */
 async function seedTaxes(): Promise<void> {
   const { data } = await admin<{ data: { country: string; name: string }[] }>("GET", "/admin/taxes");
   for (const tax of taxes)
@@ -85,7 +85,7 @@ async function seedTaxes(): Promise<void> {
       await admin("POST", "/admin/taxes", tax);
 }
 
-/** As its owner does it. Without a zip no card can be added. */
+/** Sets the billing address as the owner would. Without a zip no card can be added. */
 async function setAddress(token: string, address: object): Promise<void> {
   const reply = await fetch(`${publicUrl}/v4/account`, {
     method: "PUT",
@@ -95,7 +95,7 @@ async function setAddress(token: string, address: object): Promise<void> {
   if (!reply.ok) throw new Error(`PUT /v4/account was answered ${reply.status}: ${await reply.text()}`);
 }
 
-/** As an operator and the user do it: a link, and a password chosen by it. */
+/** Sets a password as an operator and a user would: a link, and a password chosen with it. */
 async function seedPassword(): Promise<string> {
   const bakery = await bakeryAccount();
   const made = await admin<{ link: string }>("POST", `/admin/accounts/${bakery}/users/${OWNER}/password-link`, {});
@@ -114,7 +114,7 @@ async function seedAccounts(): Promise<Seed["tokens"]> {
   };
 }
 
-/** Whose unrestricted user the stack's own token is of. */
+/** The account to whose unrestricted user the stack's own token belongs. */
 export const bakeryAccount = (): Promise<number> => account("Harbour Bakery", "owner@bakery.test");
 
 async function account(company: string, email: string): Promise<number> {
@@ -133,7 +133,7 @@ async function userToken(accountId: number, username: string, email: string, res
 export const keepSeed = (seed: Seed): Promise<void> =>
   writeFile(seedFile, `${JSON.stringify(seed, undefined, 2)}\n`, { mode: 0o600 });
 
-/** Of an older stack, some of it may be missing. */
+/** Adds what a stack that was seeded by older code may lack. */
 function readSeed(): Partial<Seed> | undefined {
   try {
     return JSON.parse(readFileSync(seedFile, "utf8")) as Partial<Seed>;
@@ -142,7 +142,7 @@ function readSeed(): Partial<Seed> | undefined {
   }
 }
 
-/** Makes the host known; until it is enrolled, the reply carries the one-time token that its agent enrols with. */
+/** Registers the host; until the host is enrolled, the reply contains the one-time token for its agent. */
 export async function seedHost(host: Host): Promise<void> {
   const reply = await admin<{ id: number; enrol_token?: string | null }>("POST", "/admin/hosts", {
     ...{ name: host.name, region, failure_domain: `rack-${host.number}` },

@@ -38,17 +38,17 @@ export type Service = {
   command: string[];
   env: Record<string, string>;
   address: string;
-  /** Undefined: healthy when its process runs. */
+  /** Undefined: healthy while its process runs. */
   healthy?: Probe;
-  /** Files and folders it was started from; when one is newer, `up` starts it again. */
+  /** Files and folders that it runs from; if one of them is newer, `up` restarts the service. */
   sources: string[];
   /** Removed before each start. */
   staleFile?: string;
-  /** Ends it quickly and cleanly, where that is not SIGTERM. */
+  /** The signal that ends it quickly and cleanly, if that is not SIGTERM. */
   stopSignal?: "INT";
 };
 
-/** Hosts once made stay: their folders are the list. */
+/** Hosts persist: their folders are the list. */
 export function hosts(): Host[] {
   const numbers = readdirSync(inStack("hosts"), { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && /^\d+$/.test(entry.name))
@@ -68,7 +68,7 @@ const mailSink = stackProgram("mail-sink");
 const fakePayments = stackProgram("fake-payments");
 const fakeSource = (name: string): string => join(packageSource("control-plane"), "testing", `fake-${name}.ts`);
 
-/** Any S3 would do. To this one a folder is a bucket. */
+/** Any S3-compatible store would do. This one keeps each bucket as a folder. */
 const objectStore = (name: string, port: number): Service => ({
   name,
   kind: "part",
@@ -94,7 +94,7 @@ const parts: Service[] = [
     address: loopback(ports.postgres),
     healthy: isReady,
     sources: [],
-    stopSignal: "INT", // SIGTERM waits for clients to leave
+    stopSignal: "INT", // SIGTERM waits for clients to disconnect
   },
   {
     name: "valkey",
@@ -181,7 +181,7 @@ export const controlPlaneSources = ["control-plane", "contract", "crash-points",
 export const workflowBundle = inStack("workflow-bundle.js");
 export const controlPlaneProgram = (name: string): string => join(packageSource("control-plane"), "bin", `${name}.ts`);
 
-/** As an operator starts it (docs/operating): else its heap grows by what the machine has, and not by what it needs. */
+/** As an operator starts it (docs/operating): otherwise the heap limit follows the memory of the machine. */
 export const apiCommand = (): string[] => [node, "--max-old-space-size=512", controlPlaneProgram("api")];
 
 export const controlPlaneEnv = (): Record<string, string> => ({
@@ -190,9 +190,9 @@ export const controlPlaneEnv = (): Record<string, string> => ({
   TEMPORAL_NAMESPACE: "moorage",
   VALKEY_URL: `redis://${loopback(ports.valkey)}`,
   MOORAGE_TRUSTED_PROXIES: "127.0.0.1",
-  // Drills ask all the time; the limits themselves are tested with settings of their own.
+  // Drills send many requests; the limits themselves are tested with separate settings.
   MOORAGE_RATE_LIMITS: "100",
-  // A machine that also runs the tests is late without being overloaded by requests.
+  // On a machine that also runs the tests, event loop lag does not mean that there are too many requests.
   MOORAGE_MAX_LAG_MS: "30000",
   MOORAGE_CELL: "1",
   MOORAGE_ZONE: zone,
@@ -236,7 +236,9 @@ const stripe = {
   MOORAGE_STRIPE_URL: paymentsUrl,
 };
 
-/** All that it is told: it reaches the desk and the provider, and nothing else. */
+/**
+ * The whole environment of `cards`: it reaches the card admission listener and the payment provider, and nothing else.
+ */
 const cardsEnv = (): Record<string, string> => ({
   MOORAGE_TRUSTED_PROXIES: "127.0.0.1",
   MOORAGE_MAX_LAG_MS: "30000",
@@ -259,7 +261,7 @@ const cards = (): Service => ({
   sources: controlPlaneSources,
 });
 
-/** It reads rows and chunks, and has no other key than the one that addresses are signed with. */
+/** The image server reads rows and chunks; its only key is the one that signs URLs. */
 const imageServer = (): Service => ({
   name: "image-server",
   kind: "control-plane",
@@ -341,7 +343,7 @@ const agent = (host: Host): Service => ({
   sources: ["agent", "contract", "crash-points", "disk-image"].map(packageSource),
 });
 
-/** Before others: it has little to do, and a second for it. */
+/** Real-time priority: it needs little CPU, but what it knows of a member expires within seconds. */
 const gatekeeper = (host: Host): Service => ({
   name: `gatekeeper-${host.number}`,
   kind: "agent",

@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { slotDir, slotFile } from "./claim.ts";
 import { stackName } from "./paths.ts";
 
-/** The slot of this stack (see claim.ts). Ports, addresses, links and namespaces follow from it. */
+/** The slot of this stack (see claim.ts). Ports, addresses, links and namespaces are derived from it. */
 export const slot = stackName === "" ? 0 : keptSlot();
 
-/** What must not outlive a reboot: podman tells a reboot by the loss of this folder. */
+/** Files that must not survive a reboot: podman detects a reboot by the loss of this folder. */
 export const volatileDir = slotDir(slot);
 
 function keptSlot(): number {

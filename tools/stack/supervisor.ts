@@ -8,12 +8,12 @@ import type { Service } from "./services.ts";
 import { waitUntil } from "./wait-until.ts";
 import { writeIfChanged } from "./write-if-changed.ts";
 
-/** runit: one `runsv` per service starts it again whenever it ends, and keeps its log with `svlogd`. */
+/** runit: one `runsv` per service restarts it whenever it ends, and `svlogd` writes its log. */
 const servicesDir = inStack("services");
 export const serviceDir = (name: string): string => join(servicesDir, name);
 export const logFile = (name: string): string => inStack("log", name, "current");
 
-/** Every process under the supervisor inherits it, so that `down` can tell ours after any crash. */
+/** Every process under the supervisor inherits this variable, so that `down` can identify ours after any crash. */
 const mark = `MOORAGE_STACK_PROCESS=${stackDir}`;
 
 const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
@@ -35,7 +35,7 @@ export async function writeServiceDir(service: Service): Promise<void> {
     const control = `#!/bin/sh\nexec kill -${service.stopSignal} "$(cat supervise/pid)"\n`;
     await writeIfChanged(join(dir, "control", "t"), control, 0o755);
   }
-  // Started by `up`, in order, when what it needs is ready.
+  // `up` starts it, in order, when its dependencies are ready.
   await writeIfChanged(join(dir, "down"), "");
 }
 
@@ -45,14 +45,14 @@ export async function ensureSupervisor(names: readonly string[]): Promise<void> 
     const env = { PATH, HOME, NODE_COMPILE_CACHE, MOORAGE_STACK_PROCESS: stackDir };
     spawn("runsvdir", ["-P", servicesDir], { detached: true, stdio: "ignore", env, cwd: "/" }).unref();
   }
-  // A new folder is seen at runsvdir's next look, every five seconds. A fifo may be left from a crash: sv asks for real.
+  // runsvdir finds a new folder within five seconds. A fifo may be left from a crash, so sv is used to check.
   const ready = await waitUntil(15, async () => (await run("sv", ["status", ...names.map(serviceDir)])) !== "");
   if (!ready) throw new Error(`runsvdir does not supervise ${servicesDir}.`);
 }
 
 const supervisorPids = (): number[] => ours().filter((pid) => commandLine(pid).startsWith("runsvdir\0"));
 
-/** SIGHUP: runsvdir ends, and tells each runsv to stop its service and end. What is left after that is killed. */
+/** On SIGHUP runsvdir ends and makes each runsv stop its service and end. Remaining processes are killed. */
 export async function endSupervisor(): Promise<void> {
   for (const pid of supervisorPids()) signal(pid, "SIGHUP");
   const allEnded = (): Promise<boolean> => waitUntil(8, async () => ours().length === 0);
@@ -63,8 +63,8 @@ export async function endSupervisor(): Promise<void> {
 }
 
 /**
- * Processes of this stack: by the inherited mark; servers that write their title over it (Postgres, Valkey) by the
- * data folder that they work in; monitors of containers by their command line.
+ * Processes of this stack: identified by the inherited variable; servers that overwrite it with their title (Postgres,
+ * Valkey) by their data folder; monitors of containers by their command line.
  */
 export const ours = (): number[] =>
   readdirSync("/proc")
@@ -86,7 +86,7 @@ function worksInData(pid: number): boolean {
   }
 }
 
-/** A person's shell may stand in that folder. The fields after the name: state, parent, group, session, terminal. */
+/** A person's shell may be in that folder. The fields after the name: state, parent, group, session, terminal. */
 const hasTerminal = (pid: number): boolean => readProc(pid, "stat").split(") ").at(-1)?.split(" ")[4] !== "0";
 
 const commandLine = (pid: number): string => readProc(pid, "cmdline");
@@ -103,6 +103,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It ended by itself.
+    // It has already ended.
   }
 }

@@ -18,7 +18,7 @@ import { hosts, objectFolders, type Service } from "./services.ts";
 import { ensureSupervisor, logFile, writeServiceDir } from "./supervisor.ts";
 import { temporalSchema } from "./temporal-schema.ts";
 
-/** Everything is stated again; what is there already is left as it is, so `up` may follow any state. */
+/** Applies the whole configuration; what exists already is left as it is, so `up` works from any state. */
 export async function up(hostCount: number | undefined): Promise<void> {
   const started = Date.now();
   await makeFolders(hostCount);
@@ -36,7 +36,7 @@ export async function up(hostCount: number | undefined): Promise<void> {
   console.log(`Up in ${seconds(started)}.\n${howToUse(seed)}`);
 }
 
-/** As in the agent's configuration: the path of a node's socket has 59 characters more, and 107 at most. */
+/** As in the agent's configuration: the path of a node's socket is 59 characters longer, and may have at most 107. */
 const longestHostDir = 48;
 
 async function makeFolders(hostCount: number | undefined): Promise<void> {
@@ -85,7 +85,7 @@ async function startControlPlane(own: readonly Service[]): Promise<void> {
   for (const { name } of own) await timed(name, waitHealthy(name));
 }
 
-/** Starts what is not running, and starts again what runs from an older state of the files. */
+/** Starts what is not running, and restarts what runs from older files. */
 async function startFresh(some: readonly Service[]): Promise<void> {
   const stale = some.filter((service) => pidOf(service.name) !== undefined && isStale(service));
   await stop(stale.map((service) => service.name));
@@ -99,7 +99,7 @@ async function seedAll(): Promise<Seed & { compute: Compute }> {
   return { ...seed, compute: await seedCompute(hostOf(1)) };
 }
 
-/** A machine that is busy with other stacks takes several times as long as a quiet one. */
+/** A machine that is busy with other stacks takes several times as long as an idle one. */
 const patienceSeconds = 120;
 
 async function startAgents(agents: readonly Service[]): Promise<void> {

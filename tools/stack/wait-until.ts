@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Asks again until the answer is yes; says whether it came in time. An error counts as no. */
+/** Repeats the check until it succeeds, and returns whether it did in time. An error counts as no. */
 export async function waitUntil(seconds: number, check: () => Promise<boolean>, everyMs = 50): Promise<boolean> {
   const end = Date.now() + seconds * 1000;
   for (;;) {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** A file's time then says when its content last changed, which tells what must be started again. */
+/** The file's time is then the time of its last change, which shows what must be restarted. */
 export async function writeIfChanged(path: string, text: string, mode = 0o644): Promise<void> {
   if (textOf(path) === text) return;
   await mkdir(dirname(path), { recursive: true });

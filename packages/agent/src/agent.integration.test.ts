@@ -54,7 +54,7 @@ const answersAgain = (node: number) =>
     ),
   );
 
-/** The agent has written everything of the newest revision to its disk. */
+/** The agent has written the newest revision to its disk. */
 const taken = () =>
   until("the revision to be taken", () => {
     const record = JSON.parse(readFileSync(join(host.state, "host.json"), "utf8")) as { revision: number };
@@ -75,7 +75,7 @@ afterAll(async () => {
 });
 
 describe("an agent on a real host", () => {
-  test("a wanted node comes up and answers SQL from outside, with the tenant's password", async () => {
+  test("a desired node starts and answers SQL from outside with the tenant's password", async () => {
     gateway.setDesired(spec({}));
     await reached(first, "running", 1);
     const rows = await query(1, "SELECT @@server_id AS id, @@gtid_executed AS gtids, CURRENT_USER() AS me");
@@ -85,8 +85,8 @@ describe("an agent on a real host", () => {
     await query(1, "CREATE DATABASE shop; CREATE TABLE shop.t (a INT); INSERT INTO shop.t VALUES (42)");
   });
 
-  // The gateway's certificates last a day here.
-  test("a certificate with less than a month left is renewed, and the host goes on with it", async () => {
+  // Certificates of this gateway last one day.
+  test("a host certificate with less than a month left is renewed and used", async () => {
     await vi.waitFor(() => expect(gateway.requestedPaths).toContain("/v1/renew"), { timeout: 120_000 });
     const renewed = gateway.requestedPaths.lastIndexOf("/v1/renew");
     await vi.waitFor(() => expect(gateway.requestedPaths.slice(renewed)).toContain("/v1/desired"), {
@@ -94,13 +94,13 @@ describe("an agent on a real host", () => {
     });
   });
 
-  test("a killed server comes back with its data", async () => {
+  test("a killed server is restarted with its data", async () => {
     host.podman("kill", "--signal", "KILL", `moorage-${first}`);
     await answersAgain(1);
     expect(await query(1, "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
   });
 
-  test("a node that is no longer listed, an older generation and a control plane set back change nothing", async () => {
+  test("a missing node, an older generation and a control plane that was set back change nothing", async () => {
     gateway.setDesired();
     await taken();
     gateway.setDesired(spec({ generation: 1, epoch: 0, tombstone: { operation: 1 } }));
@@ -114,14 +114,14 @@ describe("an agent on a real host", () => {
     expect(await query(1, "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
   });
 
-  test("a spec with a field that the agent does not know is unsupported, and the node goes on as it was", async () => {
+  test("a spec with an unknown field is reported as unsupported, and the node keeps running as before", async () => {
     gateway.setDesired({ ...spec({ generation: 2 }), tombstone: { operation: 1 }, turbo: true });
     await reached(first, "unsupported", 2);
     expect(gateway.latest(first)?.message).toContain("turbo");
     expect(await query(1, "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
   });
 
-  test("a digest tells every node with its spec", async () => {
+  test("a digest reports every node with its spec", async () => {
     gateway.desired.digest = true;
     await until("the digest", () => gateway.messages.some((message) => message.digest === 1));
     gateway.desired.digest = false;
@@ -129,7 +129,7 @@ describe("an agent on a real host", () => {
     expect(digest?.nodes.find((node) => node.node === first)?.spec?.generation).toBe(1);
   });
 
-  test("without any gateway, a host that lost container, namespace and mount brings the node back from its disk", async () => {
+  test("without a gateway, a host restores container, namespace and mount of a node from its disk", async () => {
     await host.stopAgent();
     await gateway.close();
     host.podman("rm", "--force", "--time", "0", `moorage-${first}`);
@@ -141,12 +141,12 @@ describe("an agent on a real host", () => {
     expect(await query(1, "SELECT a FROM shop.t")).toEqual([{ a: 42 }]);
     const messagesBefore = gateway.messages.length;
     await gateway.open();
-    // The newer spec that it cannot read was not forgotten with the restart either.
+    // The restart did not lose the newer spec that the agent cannot read either.
     await until("a complete report", () => gateway.messages.slice(messagesBefore).some((message) => message.complete));
     expect(gateway.latest(first)).toMatchObject({ state: "unsupported", generation: 2 });
   });
 
-  test("a tombstone leaves nothing but the trash, and is answered again when it is repeated", async () => {
+  test("a tombstone leaves only the trash, and a repeated one is answered again", async () => {
     gateway.setDesired(spec({ generation: 3, tombstone: { operation: 5 } }));
     await reached(first, "gone", 3);
     expect(host.podman("ps", "--all", "--quiet")).toBe("");
@@ -165,7 +165,7 @@ describe("an agent on a real host", () => {
     expect(readdirSync(join(host.state, "specs"))).toEqual([]);
   });
 
-  test("one deletion more than a host does by itself is held until the operator's signed allowance comes", async () => {
+  test("a deletion beyond the host's limit is held until the operator's signed allowance arrives", async () => {
     const second = randomUUID();
     host.known(second);
     const network = networkOf(2);
@@ -188,7 +188,7 @@ describe("an agent on a real host", () => {
     await reached(second, "gone", 2);
   });
 
-  test("a node whose engine is not on the host is given up, with a sentence that says what to do", async () => {
+  test("a node whose engine is not on the host fails with a message that says what to do", async () => {
     const third = randomUUID();
     host.known(third);
     gateway.setDesired(spec({ node: third, engine: { ...builtEngine, prepared: "0".repeat(64) } }));

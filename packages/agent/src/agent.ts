@@ -60,13 +60,13 @@ export const agentVersion = "0.1.0";
 
 const purgeEveryMs = 3_600_000;
 const firstReconcileMs = 3000;
-/** Of a gateway that is there. */
+/** How long a reachable gateway may take to answer. */
 const answerWithinMs = 2000;
 const connectedSoonMs = 50;
-/** Nightly copies, the trying of restores, captures: the host has tenants. */
+/** Nightly copies, verification restores, captures: one at a time, because tenants use the same disks. */
 const heavyAtOnce = 1;
 
-/** Brings the host's nodes back from its own disk first; then, and for as long as it runs, talks to the gateway. */
+/** Starts the host's nodes from its own disk first; then, for as long as it runs, polls the gateway. */
 export async function startAgent(config: Config, log: Logger, clock = () => new Date()): Promise<Agent> {
   const tables = [
     provisionSteps,
@@ -138,7 +138,7 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
   };
   const gatewayAnswers = async () => {
     const timeout = AbortSignal.timeout(answerWithinMs);
-    // One that was just started is not connected yet, which says nothing about the gateway.
+    // An agent that has just started is not connected yet; that does not make the gateway unreachable.
     while (gateway === undefined && !timeout.aborted) await sleep(connectedSoonMs);
     return Promise.try(() => connected().samples({ protocol: PROTOCOL, nodes: [] }, timeout)).then(
       () => true,
@@ -228,12 +228,12 @@ export async function startAgent(config: Config, log: Logger, clock = () => new 
     const connect = async (as: Identity): Promise<void> => {
       const before = gateway;
       gateway = connectGateway(config.fleetUrl, await readFile(config.fleetCa, "utf8"), as);
-      // What is under way over the old connection is lost with it, and asked again over the new one.
+      // Requests in flight on the old connection fail and are repeated on the new one.
       await before?.close();
     };
     await connect(identity);
     void keepRenewing({ identity, gateway: connected, use: connect, paths: host, clock, log }, stop.signal);
-    // A node that is as it should be is known to be so in a moment: the first report need not call it unknown.
+    // A healthy node is recognised within moments, so the first report need not call it unknown.
     await Promise.race([reconciler.idle(), sleep(firstReconcileMs, undefined, { signal: stop.signal })]);
     void reporter.start();
     const boot = await bootId();

@@ -5,24 +5,24 @@ import type { NodeContext } from "./node-context.ts";
 import { readNodeRecord } from "./node-state.ts";
 import type { Step, StepTable } from "./run-steps.ts";
 
-/** By node: the start of the server that this agent told the settings, and of the one that it found at its baseline. */
+/** By node: the server start to which this agent applied the settings, and the one that it found at its baseline. */
 const configuredStarts = new Map<string, string>();
 const found = new Map<string, string>();
 
-/** The server has today's settings and, if it is the one to write them, today's rights, procedures and time zones. */
+/** The server has this release's settings and, if it takes writes, its rights, procedures and time zones. */
 export async function hasBaseline(context: NodeContext): Promise<boolean> {
   const { spec, paths } = context;
   try {
     const start = await serverStart(paths.socket);
     if (configuredStarts.get(spec.node) !== start) return false;
-    // A member may get the writes at any time; a single node has had them all along.
+    // A member may become the primary at any time; a single node has always been its own.
     if (spec.cluster === undefined && found.get(spec.node) === start) return true;
     if ((await takesWrites(context)) && (await baselineOf(paths.socket)) < (await desiredBaseline(context)))
       return false;
     found.set(spec.node, start);
     return true;
   } catch {
-    return true; // a server that does not answer has nothing to be told
+    return true; // an unreachable server cannot be configured
   }
 }
 
@@ -38,7 +38,7 @@ async function bringBaseline(context: NodeContext): Promise<void> {
   log.info({ before, desired }, "rights, procedures and time zones were brought to the baseline");
 }
 
-/** Before a new node takes its tenant. One that took it before does so again even if this fails, and is tried later. */
+/** Runs before a new node admits its tenant. A node that did so before serves even if this fails; retried later. */
 export const baselineStep: Step = {
   name: "baseline",
   percent: 95,
@@ -52,7 +52,7 @@ export const baselineStep: Step = {
   },
 };
 
-/** For a node that serves, and goes on serving meanwhile. */
+/** For a running node, which keeps serving meanwhile. */
 export const baselineSteps: StepTable = {
   name: "baseline",
   steps: [{ name: "bring", percent: 100, run: bringBaseline }],

@@ -1,4 +1,4 @@
 import { readFile } from "node:fs/promises";
 
-/** Another one each time the machine is started. */
+/** Changes with each boot of the machine. */
 export const bootId = async (): Promise<string> => (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();

@@ -9,7 +9,7 @@ export async function newPrivateKey(): Promise<string> {
   return x509.PemConverter.encode(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY");
 }
 
-/** It proves that we hold the key. The names in the certificate are the gateway's to choose. */
+/** Proves that we hold the key. The gateway chooses the names in the certificate. */
 export async function requestFor(pem: string): Promise<string> {
   const secret = createPrivateKey(pem);
   const pkcs8 = new Uint8Array(secret.export({ type: "pkcs8", format: "der" }));

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { gatekeeperPorts } from "./gatekeeper/config.ts";
 
-// A unix socket's path has 107 characters at most; the longest of ours is <dir>/nodes/<uuid>/run/mysqld.sock.
+// The path of a unix socket has at most 107 characters; our longest is <dir>/nodes/<uuid>/run/mysqld.sock.
 const longestDirectory = 107 - join("/nodes", "0".repeat(36), "run/mysqld.sock").length;
 const Count = z.coerce.number().int().nonnegative();
 
@@ -37,9 +37,9 @@ export type Config = {
   deletionsPerWindow: number;
   deletionWindowMs: number;
   trashMs: number;
-  /** Below which disks may be read, to be kept as images. */
+  /** Disks below these folders may be read and captured as images. */
   diskFolders: string[];
-  /** Where this host's gatekeeper is asked, on loopback. */
+  /** The loopback port of this host's gatekeeper. */
   gatekeeperCheckPort: number;
   logLevel: string;
 };

@@ -12,13 +12,13 @@ export type ContainerInput = {
   host: HostPaths;
   paths: NodePaths;
   network: NodeNetwork;
-  /** Part of the hash: a container in a namespace that is no longer the node's is made anew. */
+  /** Part of the hash: a container in a namespace that is no longer the node's is recreated. */
   networkId: number;
   configText: string;
   limits: Limits;
 };
 
-/** The whole container, with a hash of all that matters in the label `moorage.spec`. */
+/** All options of the container, with a hash of what matters in the label `moorage.spec`. */
 export function desiredContainer(input: ContainerInput): { options: ContainerCreateOptions; hash: string } {
   const { spec, host, paths, network, networkId, configText, limits } = input;
   const options: ContainerCreateOptions = {
@@ -43,14 +43,14 @@ export function desiredContainer(input: ContainerInput): { options: ContainerCre
         `${paths.volume}:/volume:rw`,
         `${paths.run}:/run/mysqld:rw`,
         `${paths.config}:/etc/mysql/my.cnf:ro`,
-        // The folder, not the file: a renewed certificate takes the old one's place by a rename.
+        // The folder, not the file: a renewed certificate replaces the old one by a rename.
         ...(spec.tls === undefined ? [] : [`${paths.tls}:/etc/mysql/tls:ro`]),
-        // What the agent mounts below it later, for a copy of the server's data, shows inside.
+        // rslave: what the agent mounts below it later, for a copy of the server's data, is visible inside.
         ...(spec.archive === undefined ? [] : [`${paths.scratch}:/scratch:rw,rslave`]),
         ...(spec.database.encrypted ? [...keyringBinds(host, paths), temporaryBind(paths.temporary)] : []),
       ],
       LogConfig: { Type: "k8s-file", Config: { "max-size": "10mb" } },
-      // The agent restarts a node: it alone knows that volume and network are in place.
+      // The agent restarts a node: only the agent knows that volume and network are in place.
       RestartPolicy: { Name: "no" },
     },
   };

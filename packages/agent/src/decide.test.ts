@@ -69,24 +69,24 @@ test.each(provisioned)("%s", (_, change, because) => {
   );
 });
 
-test("a password older than the applied one is not asked for again", () => {
+test("a password older than the applied one is not requested again", () => {
   expect(decide(testSpec(), { ...right, credentials: 2 })).toEqual({ kind: "nothing" });
 });
 
-test("a certificate that ends soon is renewed while the node serves", () => {
+test("a certificate that expires soon is renewed while the node serves", () => {
   expect(decide(testSpec(), { ...right, certificate: "ending" })).toEqual({ kind: "renew" });
 });
 
-test("a new list alone touches nothing but the gate", () => {
+test("a new allow list changes only the firewall", () => {
   expect(decide(testSpec(), { ...right, firewall: false })).toEqual({ kind: "firewall" });
 });
 
-test("a member that is not in its group as it should be is brought there, and nothing else of it is touched", () => {
+test("a running member that is out of its group gets only the group steps", () => {
   expect(decide(testSpec(), { ...right, takesPart: false, firewall: false })).toEqual({ kind: "group" });
   expect(decide(testSpec(), { ...right, takesPart: false, container: "stopped" })).toMatchObject({ kind: "provision" });
 });
 
-test("a timeline without a way back goes only once the wanted one serves", () => {
+test("a discarded timeline is removed only once the desired one serves", () => {
   expect(decide(testSpec(), { ...right, discarded: true })).toEqual({ kind: "discard" });
   expect(decide(testSpec(), { ...right, discarded: true, container: "stopped" })).toMatchObject({ kind: "provision" });
 });
@@ -99,7 +99,7 @@ const resting: [string, Partial<Facts>, "power-off" | "rest"][] = [
   ["came back from a power cut", { container: "stopped", volume: false, data: false, network: false }, "rest"],
   ["has an old password", { container: "stopped", credentials: 0 }, "rest"],
 ];
-test.each(resting)("a node without power that %s", (_, change, kind) => {
+test.each(resting)("a powered-off node that %s", (_, change, kind) => {
   expect(decide(testSpec({ power: "off" }), { ...right, ...change })).toEqual({ kind });
 });
 

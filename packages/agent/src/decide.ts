@@ -4,26 +4,26 @@ import type { Facts } from "./gather.ts";
 export type Decision =
   | { kind: "nothing" }
   | { kind: "provision"; because: string[] }
-  /** Its server is as it should be, and not in its group as it should be. */
+  /** The server is as desired, but its place in the group is not. */
   | { kind: "group" }
-  /** It serves, but not those that it should, or others too. */
+  /** The node serves, but its firewall differs from the allow list. */
   | { kind: "firewall" }
-  /** It serves, without what this release of ours brings to every server. */
+  /** The node serves without the baseline of this release. */
   | { kind: "baseline" }
-  /** It serves, and its certificate ends soon. */
+  /** The node serves, and its certificate expires soon. */
   | { kind: "renew" }
-  /** It serves, and there is no way back to its earlier timelines any more. */
+  /** The node serves, and its earlier timelines are no longer kept. */
   | { kind: "discard" }
-  /** It is to rest, and does not yet. */
+  /** The node should be powered off and still runs. */
   | { kind: "power-off" }
   | { kind: "rest" }
   | { kind: "bury"; guarded: boolean };
 
-/** From what is wanted and what is there to what to do: pure, so that the whole table can be tested. */
+/** Compares desired and observed state and returns the action: pure, so that the whole table can be tested. */
 export function decide(spec: Pick<NodeSpec, "tombstone" | "credentials" | "power">, facts: Facts): Decision {
-  // A node of which there is nothing costs nobody anything: its end needs nobody's permission.
+  // A node that has neither volume nor container costs nobody anything: its removal needs no permission.
   if (spec.tombstone) return { kind: "bury", guarded: facts.image || facts.container !== "absent" };
-  // What else of it is not as it should be can wait until it is wanted again.
+  // Everything else can be repaired when the node is powered on again.
   if (spec.power === "off") return { kind: facts.container === "running" || !facts.firewall ? "power-off" : "rest" };
   const because: string[] = [];
   if (facts.otherVolume) because.push("the volume of another timeline is mounted");
@@ -45,7 +45,7 @@ export function decide(spec: Pick<NodeSpec, "tombstone" | "credentials" | "power
   if (because.length === 0 && !facts.firewall) return { kind: "firewall" };
   if (because.length === 0 && !facts.baseline) return { kind: "baseline" };
   if (because.length === 0 && facts.certificate === "ending") return { kind: "renew" };
-  // Only once the wanted timeline serves: until then the others are all that there is.
+  // Only once the desired timeline serves: until then the other timelines hold the only data.
   if (because.length === 0 && facts.discarded) return { kind: "discard" };
   return because.length === 0 ? { kind: "nothing" } : { kind: "provision", because };
 }

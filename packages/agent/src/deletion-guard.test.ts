@@ -58,16 +58,16 @@ test.each(cases)("%s", (_, deletions, allowance, kind) => {
   expect(judge(deletions, allowance).kind).toBe(kind);
 });
 
-test("an interrupted deletion goes on, whatever the window says", () => {
+test("an interrupted deletion continues even if the window is full", () => {
   expect(judge(started(6, 10), undefined, nodeOf(3)).kind).toBe("started");
 });
 
-test("a held deletion knows when the window has room", () => {
+test("a held deletion is retried when the window has room", () => {
   const deletions = [...started(1, 500), ...started(5, 10).slice(1)];
   expect(judge(deletions)).toEqual({ kind: "held", retryAt: new Date(now.getTime() + 100_000) });
 });
 
-test("what an allowance in hand has paid for is never forgotten, so it cannot be spent twice", () => {
+test("deletions of a valid allowance are never forgotten, so it cannot be used twice", () => {
   const old = { node: nodeOf(1), at: ago(100_000), allowance: signedText(allow()) };
   expect(rememberDeletions([old, ...started(1, 100_000)], now, allow())).toEqual([old]);
 });

@@ -5,7 +5,7 @@ import { z } from "zod";
 export const Deletion = z.object({
   node: z.uuid(),
   at: z.string(),
-  /** The signed text of the allowance that paid for it (a signature has many spellings); else the window paid. */
+  /** The signed text of the allowance that was used (a signature has many encodings); absent: the window was used. */
   allowance: z.string().optional(),
 });
 export type Deletion = z.output<typeof Deletion>;
@@ -13,7 +13,7 @@ export type Deletion = z.output<typeof Deletion>;
 export type GuardInput = {
   node: string;
   now: Date;
-  /** Every deletion that was started and is still remembered. */
+  /** Every deletion that was started and is still recorded. */
   deletions: readonly Deletion[];
   perWindow: number;
   windowMs: number;
@@ -23,10 +23,10 @@ export type GuardInput = {
 };
 export type Verdict = { kind: "started" } | { kind: "admit"; deletion: Deletion } | { kind: "held"; retryAt: Date };
 
-/** A control plane gone mad deletes a few nodes of a host and then waits for a person. */
+/** A misbehaving control plane can delete a few nodes of a host; after that a person has to allow more. */
 export function guardDeletion(input: GuardInput): Verdict {
   const { node, now, deletions, perWindow, windowMs, allowance } = input;
-  // Counted before it began, so an interrupted deletion goes on.
+  // It was counted before it started, so an interrupted deletion continues.
   if (deletions.some((deletion) => deletion.node === node)) return { kind: "started" };
 
   const inWindow = deletions
@@ -56,7 +56,7 @@ function isGood(allowance: DeletionAllowance, { host, now, deletions, operatorKe
 
 const rememberedMs = 24 * 3_600_000;
 
-/** Old entries go, except those that an allowance still in hand has paid for: it must not be spent twice. */
+/** Drops old entries, except those of an allowance that is still valid: it must not be used twice. */
 export const rememberDeletions = (
   deletions: readonly Deletion[],
   now: Date,

@@ -1,7 +1,7 @@
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** After this returns, the file is whole and on the disk; after a crash at any point it is the old one or the new one. */
+/** On return the file is complete and on the disk; after a crash at any point it is either the old or the new one. */
 export async function writeDurably(path: string, text: string | Buffer, mode = 0o600, owner?: number): Promise<void> {
   const temporary = `${path}.tmp`;
   const file = await open(temporary, "w", mode);

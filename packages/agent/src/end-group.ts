@@ -1,11 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 
-/** Ends a process that leads a group of its own (`detached`), and all that it has begun. */
+/** Kills a process that was started `detached`, with its whole process group. */
 export function endGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return;
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // it ended by itself, just now
+    // it just ended by itself
   }
 }

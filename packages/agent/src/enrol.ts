@@ -12,7 +12,7 @@ import { networkDelayMs } from "./retry-delay.ts";
 
 export type EnrolDeps = { config: Config; paths: HostPaths; record: HostRecordFile; log: Logger; signal: AbortSignal };
 
-/** The host's certificate: from its disk, or by the one-time token. The key never leaves the host. */
+/** Reads the host's certificate from disk, or requests it with the one-time token. The key never leaves the host. */
 export async function enrol(deps: EnrolDeps): Promise<Identity> {
   const { paths, signal, log } = deps;
   for (let attempt = 0; ; attempt++) {
@@ -32,13 +32,13 @@ export async function enrol(deps: EnrolDeps): Promise<Identity> {
 async function requestCertificate({ config, paths, record, log, signal }: EnrolDeps): Promise<Identity> {
   if (config.enrolTokenFile === undefined) throw new Error("There is no certificate and no MOORAGE_ENROL_TOKEN_FILE.");
   const token = (await readFile(config.enrolTokenFile, "utf8")).trim();
-  // The same key on every try: a gateway that signed it but was not heard may answer the same again.
+  // The same key on every attempt: if the gateway signed and its answer was lost, it may answer the same again.
   const key = (await readIfThere(paths.key)) ?? (await makeKey(paths.key));
   const gateway = connectGateway(config.fleetUrl, await readFile(config.fleetCa, "utf8"));
   try {
     const reply = await gateway.enrol({ protocol: PROTOCOL, token, csr: await requestFor(key) }, signal);
     await record.update((before) => ({ ...before, host: reply.host }));
-    // Last: the certificate's presence says that the host is enrolled.
+    // Last: a host with a certificate counts as enrolled.
     await writeDurably(paths.certificate, reply.certificate);
     log.info({ host: reply.host }, "enrolled");
     return { key, cert: reply.certificate };

@@ -35,14 +35,14 @@ export class GatewayRefused extends Error {
   override readonly name = "GatewayRefused";
 }
 
-/** It could not be asked, or could not answer: that says nothing about the question. */
+/** The gateway was unreachable or could not answer: the request may or may not have been valid. */
 export class GatewayAway extends Error {
   override readonly name = "GatewayAway";
 }
 
 /** The calls of the agent protocol, over mutual TLS; without an identity only `enrol` is served. */
 export function connectGateway(url: string, ca: string, identity?: Identity) {
-  // The gateway holds a poll for 10 s; what takes three times as long is lost.
+  // The gateway holds a poll for 10 s; a call that takes three times as long counts as lost.
   const dispatcher = new Agent({
     connect: { ca, ...identity, timeout: 5000 },
     headersTimeout: 30_000,

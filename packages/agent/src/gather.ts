@@ -19,32 +19,32 @@ import { exists } from "./volume.ts";
 
 export type SeenContainer = { id: string; running: boolean; hash: string | undefined };
 
-/** What is there of a node, whoever made it. */
+/** The observed state of a node, whoever created it. */
 export type Facts = {
-  /** There is a volume of the node on the host, of whichever timeline. */
+  /** The host has a volume of the node, of any timeline. */
   image: boolean;
-  /** The volume of the wanted timeline is mounted; or that of another one is. */
+  /** The volume of the desired timeline is mounted; `otherVolume`: that of another timeline is. */
   volume: boolean;
   otherVolume: boolean;
-  /** There are volumes of timelines to which there is no way back. */
+  /** The host has volumes of timelines that are no longer kept. */
   discarded: boolean;
   data: boolean;
   network: boolean;
   container: "absent" | "stopped" | "running";
-  /** The container is the one that the spec asks for. */
+  /** The container is the one that the spec describes. */
   current: boolean;
   credentials: number;
   certificate: CertificateState;
   keyring: KeyringState;
-  /** The mounted file system has the size of the plan. */
+  /** The mounted file system has the size that the plan requires. */
   grown: boolean;
-  /** Where the temporary files of an encrypted node go is mounted. */
+  /** The volume for temporary files of an encrypted node is mounted. */
   temporary: boolean;
-  /** Whoever the spec lists can reach the node, and nobody else. */
+  /** Exactly the sources that the spec lists can reach the node. */
   firewall: boolean;
-  /** It is in its group, with nothing left to do there; or it has none. */
+  /** The member is in its group and nothing is left to do; always true for a single node. */
   takesPart: boolean;
-  /** Its server has the settings, rights and procedures of this release. */
+  /** The server has the settings, rights and procedures of this release. */
   baseline: boolean;
 };
 
@@ -84,7 +84,7 @@ export async function gather(context: NodeContext, seen: SeenContainer | undefin
   };
 }
 
-/** A member's came with its data. */
+/** A member received its credentials with its data. */
 const credentials = ({ spec, paths }: NodeContext): Promise<number> =>
   spec.cluster === undefined ? appliedCredentials(paths) : credentialsOf(paths.socket, spec).catch(() => 0);
 
@@ -93,7 +93,7 @@ export async function configOf({ paths, spec }: NodeContext): Promise<string | u
   return fixed === undefined ? undefined : configFile(fixed, spec);
 }
 
-/** Undefined until there are a volume with data and a network: the container's hash depends on both. */
+/** Undefined until the volume has data and the network exists: the container's hash depends on both. */
 export async function containerOf(context: NodeContext) {
   const { spec, host, paths, network, podman } = context;
   const [configText, id] = [await configOf(context), await networkId(network)];

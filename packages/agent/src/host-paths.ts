@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Where everything of a host is. Nothing else builds these paths. */
+/** All paths of a host. Nothing else builds them. */
 export const hostPaths = (dir: string) => ({
   key: join(dir, "host.key"),
   certificate: join(dir, "host.pem"),
@@ -14,23 +14,23 @@ export const hostPaths = (dir: string) => ({
   nodes: join(dir, "nodes"),
   trash: join(dir, "trash"),
   keyringComponent: join(dir, "keyring-component"),
-  /** Where a node's next data are made, and where its restore points are tried. Nothing here is anybody's data yet. */
+  /** Where restores build a node's next data, and where restore points are verified. No tenant uses these data yet. */
   restore: join(dir, "restore"),
   verify: join(dir, "verify"),
-  /** What the gatekeeper and the agent tell each other, and where the gatekeeper last led to. */
+  /** Files that the gatekeeper and the agent exchange, and the last primary that the gatekeeper forwarded to. */
   gatekeeper: {
     clusters: join(dir, "gatekeeper", "clusters"),
     changes: join(dir, "gatekeeper", "changes"),
     lastPrimary: join(dir, "gatekeeper", "last-primary"),
   },
-  /** A folder for each gate of a cluster. */
+  /** A folder for each proxy of a cluster. */
   proxies: join(dir, "proxies"),
-  /** Copies on their way to the archive. Nothing here is worth keeping. */
+  /** Copies on their way to the archive. Can be deleted at any time. */
   scratch: join(dir, "scratch"),
 });
 export type HostPaths = ReturnType<typeof hostPaths>;
 
-/** Each timeline of a node has a volume of its own, by its ordinal. One of them is mounted at `volume`. */
+/** Each timeline of a node has a volume of its own, named by its ordinal. One of them is mounted at `volume`. */
 export const volumeFile = (host: HostPaths, node: string, ordinal: number): string =>
   join(host.volumes, ordinal === 0 ? `${node}.img` : `${node}.${ordinal}.img`);
 
@@ -47,17 +47,17 @@ export const nodePaths = (host: HostPaths, node: string, ordinal = 0) => ({
   tls: join(host.nodes, node, "tls"),
   certificate: join(host.nodes, node, "tls", "server.pem"),
   authorities: join(host.nodes, node, "tls", "ca.pem"),
-  /** A folder for each timeline, with one file `keyring` in it: the keys of an encrypted volume, never on the volume. */
+  /** A folder for each timeline with one file, `keyring`: the keys of an encrypted volume, never on the volume. */
   keyring: join(host.nodes, node, "keyring", `${ordinal}`),
-  /** Of an encrypted node: an image, and where it is mounted. */
+  /** For the temporary files of an encrypted node: an image and its mount point. */
   temporary: {
     image: join(host.nodes, node, "temporary.img"),
     folder: join(host.nodes, node, "temporary"),
   },
-  /** What the server executes before it lets anybody in. */
+  /** Executed by the server before it accepts connections. */
   startUp: join(host.nodes, node, "run", "start-up.sql"),
   state: join(host.nodes, node, "state.json"),
-  /** Of a member: the password by which it replicates from the others. */
+  /** The password with which a member replicates from the others. */
   groupPassword: join(host.nodes, node, "group-password"),
   scratch: join(host.scratch, node),
 });

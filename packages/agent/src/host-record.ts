@@ -12,7 +12,7 @@ const HostRecord = z.object({
 });
 export type HostRecord = z.output<typeof HostRecord>;
 
-/** `host.json`: what the agent itself must not forget. Changes are written one after the other. */
+/** `host.json`: what the agent itself has to remember. Changes are written one after the other. */
 export async function openHostRecord(path: string) {
   let record = HostRecord.parse(JSON.parse((await readIfThere(path)) ?? "{}"));
   let last: Promise<unknown> = Promise.resolve();

@@ -1,9 +1,9 @@
 import { type Cluster, type Member, type NodeSpec, peerPortOf } from "@moorage/contract/agent";
 
-/** A node of a database of three, as its own host sees it. */
+/** A node of a cluster of three, as seen by its own host. */
 export type OwnMember = { cluster: Cluster; own: Member; others: Member[]; peerPort: number };
 
-/** Undefined: it is a database of one node, or another took its place and it is to go. */
+/** Undefined for a single node, and for a member that was replaced and is to be removed. */
 export function ownMember({
   node,
   cluster,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runCommand } from "./run-command.ts";
 
-/** Asks the kernel, without a process: is something mounted exactly here? */
+/** Reads from the kernel, without a process, whether something is mounted exactly here. */
 export async function isMountPoint(path: string): Promise<boolean> {
   const table = await readFile("/proc/self/mountinfo", "utf8");
   return table.split("\n").some((line) => line.split(" ")[4] === path.replaceAll(" ", "\\040"));
@@ -11,7 +11,7 @@ export async function isMountPoint(path: string): Promise<boolean> {
 
 const tryAgainMs = 200;
 
-/** Everything that is mounted here is taken away. `withinMs`: who still uses it is waited for that long. */
+/** Unmounts everything at this path. `withinMs`: how long to wait for processes that still use it. */
 export async function unmount(folder: string, withinMs = 0): Promise<void> {
   const until = performance.now() + withinMs;
   while (await isMountPoint(folder)) {
@@ -24,10 +24,10 @@ export async function unmount(folder: string, withinMs = 0): Promise<void> {
   }
 }
 
-/** The file whose file system is mounted exactly here, if it is one in a file. */
+/** The image file that is mounted exactly here, if the mount is a loop device. */
 export async function mountedFile(path: string): Promise<string | undefined> {
   const table = await readFile("/proc/self/mountinfo", "utf8");
-  // The last one lies on top, if there are several.
+  // With several mounts on one path, the last one is visible.
   const line = table.split("\n").findLast((each) => each.split(" ")[4] === path.replaceAll(" ", "\\040"));
   const device = line?.split(" ")[2];
   if (device === undefined) return undefined;
@@ -35,7 +35,7 @@ export async function mountedFile(path: string): Promise<string | undefined> {
   return backing?.trim();
 }
 
-/** The loop devices on a file: none, or one, or more after a crash between attaching and mounting. */
+/** The loop devices on a file: none, one, or more after a crash between attaching and mounting. */
 export async function loopDevicesOf(file: string): Promise<string[]> {
   const devices = (await readdir("/sys/block")).filter((name) => name.startsWith("loop"));
   const backing = await Promise.all(

@@ -6,8 +6,8 @@ import { isMountPoint } from "./mounts.ts";
 import { runCommand } from "./run-command.ts";
 
 /**
- * A node has a network namespace of its own, joined to its host's by a veth pair and one route for each family. The
- * namespace outlives the container, so the address answers (with a reset) while mysqld is down, instead of vanishing.
+ * Each node has its own network namespace, connected to the host's by a veth pair and one route per address family. The
+ * namespace outlives the container: while mysqld is down, the address answers with a reset instead of vanishing.
  */
 export type NodeNetwork = {
   namespace: string;
@@ -15,7 +15,7 @@ export type NodeNetwork = {
   link: string;
   address: string;
   address6: string;
-  /** Of a member: its host's address, by which it calls itself. It is the node's own too, so that it reaches itself. */
+  /** The address of a member's host, by which the cluster knows it. The node has it too, so that it reaches itself. */
   hostAddress?: string;
 };
 
@@ -31,14 +31,14 @@ export function nodeNetwork(node: string, address: string, hostAddress?: string)
   };
 }
 
-/** Known on its host only, where a gate leads to it: so it may be derived, and the same on every host. */
+/** Used only on the node's host, to forward connections to it: so it can be derived, and be the same on every host. */
 export const address6Of = (address: string): string => ipaddr.IPv6.parse(`fd6d:6f6f:7261:6765::${address}`).toString();
 
-// The node's way out; each veth's host end has these addresses.
+// The node's default gateway; the host end of each veth has these addresses.
 const gateway = "169.254.1.1";
 const gateway6 = "fe80::1";
 
-/** Says of every node's address that there is no way to it. Asked for packets that no gate has let in. */
+/** Routing table that marks every node's address unreachable. Used for packets that no firewall rule has admitted. */
 const closedTable = 20_000;
 
 export async function makeNetwork(network: NodeNetwork): Promise<void> {
@@ -47,7 +47,7 @@ export async function makeNetwork(network: NodeNetwork): Promise<void> {
   const first = [`route replace unreachable ${address}/32 table ${closedTable}`];
   if (six) first.push(`route replace unreachable ${address6}/128 table ${closedTable}`);
   if (!(await isMountPoint(path))) {
-    await rm(path, { force: true }); // a name without a namespace, left by a crash
+    await rm(path, { force: true }); // a mount point without a namespace, left by a crash
     first.push(`netns add ${namespace}`);
   }
   if (!(await linkIsThere(link))) first.push(`link add ${link} type veth peer name eth0 netns ${namespace}`);
@@ -68,7 +68,7 @@ export async function makeNetwork(network: NodeNetwork): Promise<void> {
     ]),
   );
   if (six) await runCommand("ip", ["route", "replace", `${address6}/128`, "dev", link]);
-  // Last, because networkId takes it as the sign that all before it is there.
+  // Last: networkId takes this route as the sign that everything before it exists.
   await runCommand("ip", ["route", "replace", `${address}/32`, "dev", link]);
 }
 
@@ -77,12 +77,12 @@ export async function removeNetwork({ namespace, path, link, address, address6 }
   if (await isMountPoint(path)) await runCommand("ip", ["netns", "delete", namespace]);
   await rm(path, { force: true });
   const closed = [`${address}/32`, ...(hasIpv6() ? [`${address6}/128`] : [])].map((to) => `${to} table ${closedTable}`);
-  // Made first, if it was not there: taking away what is not there is an error.
+  // Created first in case it is missing: deleting a missing route is an error.
   const away = closed.flatMap((route) => [`route replace unreachable ${route}`, `route delete unreachable ${route}`]);
   await runCommand("ip", ["-batch", "-"], lines(away));
 }
 
-/** The namespace's own number, when namespace, link and route are all there. Reads only; no process. */
+/** The inode of the namespace if namespace, link and route all exist. Reads only, starts no process. */
 export async function networkId({ path, link, address, address6 }: NodeNetwork): Promise<number | undefined> {
   if (!(await isMountPoint(path)) || !(await routeIsThere(link, address))) return undefined;
   if (hasIpv6() && !(await route6IsThere(link, address6))) return undefined;
@@ -90,15 +90,15 @@ export async function networkId({ path, link, address, address6 }: NodeNetwork):
 }
 
 /**
- * Whether any process lives in the namespace. Asked of the kernel: podman goes on believing in a process that died
- * together with its monitor.
+ * Whether any process runs in the namespace. Read from the kernel: podman still lists a process that died together
+ * with its monitor.
  */
 export async function isInhabited({ path }: NodeNetwork): Promise<boolean> {
   const namespace = await namespaceAt(path);
   return namespace !== undefined && readdirSync("/proc").some((entry) => namespaceOf(entry) === namespace);
 }
 
-/** A process of each namespace, by one look at all processes. */
+/** One process of each namespace, from a single scan of all processes. */
 export async function inhabitants(networks: readonly NodeNetwork[]): Promise<(number | undefined)[]> {
   const pids = new Map(readdirSync("/proc").map((entry) => [namespaceOf(entry), Number(entry)]));
   const namespaces = await Promise.all(networks.map(({ path }) => namespaceAt(path)));
@@ -116,13 +116,13 @@ function namespaceOf(entry: string): string | undefined {
   try {
     return readlinkSync(`/proc/${entry}/ns/net`);
   } catch {
-    return undefined; // it ended meanwhile
+    return undefined; // the process has ended
   }
 }
 
 /**
- * Packets to nodes pass through the host's namespace; /proc/sys/net is the one that this process is in. Only those that
- * a gate has let in find the way: should somebody flush the whole ruleset, there is no way to any node left.
+ * Packets to nodes pass through the host's namespace; /proc/sys/net is that of this process's namespace. Only packets
+ * that a firewall rule admitted are routed: if somebody flushes the whole ruleset, no node is reachable.
  */
 export async function allowForwarding(): Promise<void> {
   await mkdir("/run/netns", { recursive: true });
@@ -132,7 +132,7 @@ export async function allowForwarding(): Promise<void> {
   }
   await writeFile("/proc/sys/net/ipv4/ip_forward", "1");
   if (!hasIpv6()) return;
-  // A host that forwards no longer listens to its routers, unless it is told to do both.
+  // A forwarding host ignores router advertisements unless accept_ra is 2.
   for (const name of await readdir(ipv6Settings)) {
     const setting = `${ipv6Settings}/${name}/accept_ra`;
     if ((await readFile(setting, "utf8")).trim() === "1") await writeFile(setting, "2");

@@ -34,7 +34,7 @@ const running = (generation: number) =>
     return report?.state === "running" && report.generation === generation;
   });
 
-/** As a client that trusts the installation's authority and believes to speak with `as`; "plain": without TLS. */
+/** A client that trusts the installation's authority and expects the server to be `as`; "plain": without TLS. */
 const open = (as: string): Promise<Connection> =>
   createConnection({
     host: as,
@@ -68,7 +68,7 @@ afterAll(async () => {
   await host?.close();
 });
 
-test("a client that trusts the authority and knows the name connects; a wrong name and plain text are refused", async () => {
+test("a client with the right authority and name connects; a wrong name and plain text are refused", async () => {
   const renewal = Promise.withResolvers<void>();
   gateway.certificateTerms.push({ days: 1 }, { days: 90, after: renewal.promise });
   gateway.setDesired(spec());
@@ -80,7 +80,7 @@ test("a client that trusts the authority and knows the name connects; a wrong na
   await expect(open("db-2-mysql-primary.moorage.test")).rejects.toThrow(/altnames|does not match/i);
   await expect(open("plain")).rejects.toThrow(/secure transport/i);
 
-  // Renewal: its certificate lasts a day, so the next look asks for another, and is held until now.
+  // Renewal: the certificate lasts one day, so the next check requests another, which is held back until now.
   const [before, container] = [serialOf(old), containerId()];
   renewal.resolve();
   await until("the new certificate to be served", async () => (await servedSerial()) !== before);
@@ -88,12 +88,12 @@ test("a client that trusts the authority and knows the name connects; a wrong na
   expect(serialOf(old)).toBe(before);
   expect(containerId()).toBe(container);
   expect(certificateRequests()).toBe(2);
-  // It served all the while, and nobody was told otherwise.
+  // It served all the time, and no report said otherwise.
   expect(gateway.reports.findLast(({ state }) => state === "working")?.step).not.toMatch(/certificate|tls/);
   await old.end();
 });
 
-test("key and certificate are one file, which only the node's own user reads, and the key was never sent", async () => {
+test("key and certificate are one file that only the node's user can read, and the key is never sent", async () => {
   const path = join(host.state, "nodes", node, "tls", "server.pem");
   expect(statSync(path)).toMatchObject({ uid: spec().uid, gid: spec().uid });
   expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -102,10 +102,10 @@ test("key and certificate are one file, which only the node's own user reads, an
   expect(new X509Certificate(text).subjectAltName).toBe(tls.names.map((each) => `DNS:${each}`).join(", "));
 });
 
-// The server would serve the old one until its next restart, perhaps months later.
-test("a new version is a new certificate; an agent that dies before the server was told of one, tells it when it is back", async () => {
+// Otherwise the server would use the old one until its next restart, perhaps months later.
+test("a higher version replaces the certificate, and a restarted agent loads one that was not loaded yet", async () => {
   const [first, container] = [await servedSerial(), containerId()];
-  await host.stopAgent(); // it asked a moment ago, and would take its time before it asks again
+  await host.stopAgent(); // it requested one a moment ago, and would wait before the next request
   writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: "agent.renew.certificate", mode: "kill-after" }));
   gateway.certificateTerms.push({ days: 1 });
   host.startAgent(environment);
@@ -121,9 +121,9 @@ test("a new version is a new certificate; an agent that dies before the server w
   expect(containerId()).toBe(container);
 });
 
-test("without a gateway, a node that lost its container comes back with the certificate that it has", async () => {
+test("without a gateway, a node that lost its container restarts with the certificate that it has", async () => {
   const before = await servedSerial();
-  // A new version is wanted, and the gateway goes away before it has answered.
+  // A new version is desired, and the gateway becomes unreachable before it has answered.
   const requestsBefore = certificateRequests();
   gateway.certificateTerms.push({ days: 90, after: new Promise(() => {}) });
   gateway.setDesired(spec({ generation: 3, tls: { ...tls, version: 3 } }));
@@ -140,7 +140,7 @@ test("without a gateway, a node that lost its container comes back with the cert
   expect(await served()).not.toBe(before);
 });
 
-test("when the tenant did not ask for TLS alone, plain text is accepted, and TLS too", async () => {
+test("plain text and TLS are accepted when the tenant does not require TLS", async () => {
   gateway.setDesired(
     spec({ generation: 4, tls: { ...tls, version: 3 }, database: { ...spec().database, ssl_connection: false } }),
   );

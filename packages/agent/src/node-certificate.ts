@@ -9,11 +9,11 @@ import type { NodeContext } from "./node-context.ts";
 import { readNodeRecord, updateNodeRecord } from "./node-state.ts";
 import { isRenewalDue } from "./renew.ts";
 
-/** The certificate that a node's clients see. */
+/** State of the certificate that the node presents to clients. */
 export type CertificateState =
   | "absent"
   | "outdated" // for other names, or of an earlier version
-  | "unused" // on the disk, but the server was not told of it
+  | "unused" // on the disk, but not loaded by the server
   | "ending" // in use, with less than a month left
   | "right";
 
@@ -28,24 +28,24 @@ export async function certificateState({ paths, spec, clock }: NodeContext): Pro
   return isRenewalDue(found.certificate, clock()) ? "ending" : "right";
 }
 
-/** A new key each time; it never leaves the host. */
+/** Creates a new key each time; it never leaves the host. */
 export async function makeCertificate({ paths, spec, certificateFor }: NodeContext): Promise<void> {
   if (spec.tls === undefined) return;
   const key = await newPrivateKey();
   const { certificate, ca } = await certificateFor(spec.node, await requestFor(key));
   const signed = new X509Certificate(certificate);
-  // What a server could not load, or clients would refuse, must not take the place of what works.
+  // A certificate that the server cannot load or that clients refuse must not replace a working one.
   if (!signed.checkPrivateKey(createPrivateKey(key)) || !isFor(signed, spec.tls))
     throw new Error("The gateway answered with a certificate that is not for this node's key and names.");
   await mkdir(paths.tls, { recursive: true, mode: 0o700 });
   await chown(paths.tls, spec.uid, spec.uid);
   await writeDurably(paths.authorities, ca, 0o600, spec.uid);
-  // One file for both: a server that starts at any moment finds a key and the certificate that goes with it.
+  // One file for both: a server that starts at any moment finds a key and its matching certificate.
   await writeDurably(paths.certificate, `${key.trimEnd()}\n${certificate}`, 0o600, spec.uid);
   await updateNodeRecord(paths, { certificate: { version: spec.tls.version } });
 }
 
-/** Of a server that answers. Sessions go on with what they began with; nothing is restarted. */
+/** For a server that answers. Existing sessions keep the old certificate; nothing is restarted. */
 export async function useCertificate(context: NodeContext): Promise<void> {
   const { paths, spec } = context;
   if ((await certificateState(context)) === "outdated") await makeCertificate(context);
@@ -62,7 +62,7 @@ async function readCertificate(paths: NodePaths) {
     const fingerprint = createHash("sha256").update(text).digest("hex");
     return { certificate: new X509Certificate(text), fingerprint };
   } catch {
-    return undefined; // made anew, like one that is missing
+    return undefined; // replaced, like a missing one
   }
 }
 

@@ -18,35 +18,35 @@ export type NodeDeps = {
   firewall: Firewall;
   proxies: Proxies;
   enginesDir: string;
-  /** Asks the gateway; it fails while there is none. */
+  /** Requested from the gateway; fails while it is unreachable. */
   adminPassword: (node: string) => Promise<string>;
-  /** Of the members' own account. Asks the gateway, like `adminPassword`. */
+  /** The password of the members' own account. Requested from the gateway, like `adminPassword`. */
   groupPassword: (node: string) => Promise<string>;
-  /** Whether the gateway can be told something now. */
+  /** Whether the gateway is reachable now. */
   gatewayAnswers: () => Promise<boolean>;
-  /** Addresses for objects of a node's timeline; asks the gateway. */
+  /** Upload addresses for objects of a node's timeline, requested from the gateway. */
   uploads: UploadDeps["uploads"];
-  /** What the gatekeeper knows of a member's cluster; undefined while it does not answer. */
+  /** The gatekeeper's view of a member's cluster; undefined while the gatekeeper does not answer. */
   viewsOf: (node: string) => Promise<ClusterViews | undefined>;
-  /** Asks the gateway, like `adminPassword`. */
+  /** Requested from the gateway, like `adminPassword`. */
   certificateFor: (node: string, csr: string) => Promise<{ certificate: string; ca: string }>;
-  /** The encryption keys that the control plane knows of a node; undefined if it knows none. */
+  /** The control plane's copy of a node's encryption keys; undefined if it has none. */
   keyringOf: (node: string) => Promise<Buffer | undefined>;
   sendKeyring: (node: string, keyring: Buffer) => Promise<void>;
-  /** How to make a node's wanted data, or its newest restore point, from the object store. */
+  /** How to build a node's desired data, or its newest restore point, from the object store. */
   recipeFor: (node: string, purpose: RecipeRequest["purpose"]) => Promise<Recipe>;
-  /** Everything that was committed until now goes to the archive. Undefined while there is none. */
+  /** Archives everything that was committed until now. Undefined while there is no archive. */
   shipNow?: (node: string, signal: AbortSignal) => Promise<void>;
   clock: () => Date;
   log: Logger;
 };
 
-/** All that a step may use, for one run of one node. */
+/** Everything that a step may use during one run for one node. */
 export type NodeContext = NodeDeps & {
   spec: NodeSpec;
   paths: NodePaths;
   network: NodeNetwork;
-  /** True when this run should end at the next chance: there is a newer spec, or the agent is closing. */
+  /** True when this run should end after its current step: there is a newer spec, or the agent is closing. */
   superseded: () => boolean;
 };
 

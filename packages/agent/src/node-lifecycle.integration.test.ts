@@ -84,7 +84,7 @@ const runningContainers = () => host.podman("ps", "--quiet").trim();
 const failuresAt = (step: string) => host.log().split(`"message":"${step}: `).length;
 const isMounted = () => existsSync(join(host.state, "nodes", node, "volume", "data"));
 
-test("without power nothing runs and nobody gets in, and the volume stays", async () => {
+test("a powered-off node runs nothing, admits nobody and keeps its volume", async () => {
   await apply({ power: "off" }, "stopped");
   expect(runningContainers()).toBe("");
   expect(host.nft("list table inet moorage")).not.toContain(`db_${port}`);
@@ -92,16 +92,16 @@ test("without power nothing runs and nobody gets in, and the volume stays", asyn
   expect(readdirSync(join(host.state, "volumes"))).toEqual([`${node}.img`]);
 });
 
-test("a server that was started although it has no power is stopped again", async () => {
+test("a powered-off server that was started by hand is stopped again", async () => {
   const startedAt = () => host.podman("inspect", "--format", "{{.State.StartedAt}}", container).trim();
   const before = startedAt();
   host.podman("start", container);
-  // The agent may be quicker than a look at what runs.
+  // The agent may be quicker than a listing of what runs.
   expect(startedAt()).not.toBe(before);
   await until("its end", () => runningContainers() === "");
 });
 
-test("a host that comes back from a power cut leaves the node without power", async () => {
+test("a host that reboots leaves a powered-off node stopped", async () => {
   await host.reboot(() => {});
   host.startAgent(environment);
   const messagesBefore = gateway.messages.length;
@@ -111,12 +111,12 @@ test("a host that comes back from a power cut leaves the node without power", as
   expect(isMounted()).toBe(false);
 });
 
-test("with power again, it serves its data", async () => {
+test("a node that is powered on again serves its data", async () => {
   await apply({});
   expect(await rows()).toEqual([{ a: 42 }]);
 });
 
-test("an agent that dies at any step of taking the power ends it when it is back", async () => {
+test("an agent that dies at any step of a power-off completes it after its restart", async () => {
   for (const step of stepNames(powerOffSteps)) {
     writeFileSync(join(host.crash, "armed"), JSON.stringify({ step, mode: "kill-after" }));
     setDesired({ power: "off" });
@@ -129,7 +129,7 @@ test("an agent that dies at any step of taking the power ends it when it is back
   expect(await rows()).toEqual([{ a: 42 }]);
 });
 
-test("the image is replaced, with a short downtime, and the data stay", async () => {
+test("the image is replaced with a short downtime, and the data stay", async () => {
   const started = performance.now();
   setDesired({ engine: { ...builtEngine, image: images.patched } });
   await until("the old server's end", async () => !(await answers()));
@@ -143,13 +143,13 @@ test("the image is replaced, with a short downtime, and the data stay", async ()
   expect(await rows()).toEqual([{ a: 42 }]);
 });
 
-test("an image that is not on the host is refused at once, and the node serves on with the one it has", async () => {
+test("an image that is not on the host is refused at once, and the node keeps serving with the old one", async () => {
   await apply({ engine: { ...builtEngine, image: "f".repeat(64) } }, "failed");
   expect(gateway.latest(node)?.message).toContain("Install that version of the engine");
   expect(await rows()).toEqual([{ a: 42 }]);
 });
 
-test("an image that does not start is called failed for as long as it is wanted; the old one then serves again", async () => {
+test("an image that does not start is reported as failed while desired; the old one then serves again", async () => {
   const before = gateway.reports.length;
   await apply({ engine: { ...builtEngine, image: images.empty } }, "failed");
   const firstFailed = gateway.reports.slice(before).findIndex(({ state }) => state === "failed") + before;
@@ -161,7 +161,7 @@ test("an image that does not start is called failed for as long as it is wanted;
   expect(await rows()).toEqual([{ a: 42 }]);
 });
 
-test("a server that cannot start although nothing was changed is worked on, and never called failed", async () => {
+test("a server that cannot start without a change is retried and never reported as failed", async () => {
   const file = join(host.state, "nodes", node, "volume", "data", "ibdata1");
   const before = gateway.reports.length;
   const known = failuresAt("ready");
@@ -173,14 +173,14 @@ test("a server that cannot start although nothing was changed is worked on, and 
   expect(gateway.reports.slice(before).map(({ state }) => state)).not.toContain("failed");
 });
 
-test("a server that was started by a run that failed is not called running before it answers", async () => {
+test("a server started by a failed run is not reported as running before it answers", async () => {
   const fired = join(host.crash, "fired");
   rmSync(fired, { force: true });
   writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: "agent.provision.start", mode: "timeout" }));
   setDesired({ resources: { memory_mb: 768, vcpus: 0.5, disk_mb: 2048 } });
   await until("the start", () => existsSync(fired));
   let server = 0;
-  // To a signal, 0 is the whole group of whoever sends it.
+  // To kill(1), 0 means the whole process group of the sender.
   await until("its process", () => {
     server = Number(host.podman("inspect", container, "--format", "{{.State.Pid}}"));
     return server > 1;
@@ -195,7 +195,7 @@ test("a server that was started by a run that failed is not called running befor
   expect(await rows()).toEqual([{ a: 42 }]);
 });
 
-test("a larger plan brings memory, processors, buffer pool and connections", async () => {
+test("a larger plan raises memory, processors, buffer pool and connections", async () => {
   const engine = { ...builtEngine, image: images.patched };
   await apply({ engine, resources: { memory_mb: 1024, vcpus: 0.5, disk_mb: 2048 } });
   expect(await query("SELECT @@innodb_buffer_pool_size / 1048576 AS pool, @@max_connections AS connections")).toEqual([
@@ -206,7 +206,7 @@ test("a larger plan brings memory, processors, buffer pool and connections", asy
   expect(await rows()).toEqual([{ a: 42 }]);
 });
 
-test("every figure of a running node is told, and counters count", async () => {
+test("every metric of a running node is sent, and counters rise", async () => {
   const latest = () => gateway.samples.findLast((sample) => sample.node === node)?.values;
   const first = gateway.samples.length;
   await until("a sample", () => gateway.samples.length > first);
@@ -228,7 +228,7 @@ test("every figure of a running node is told, and counters count", async () => {
     expect((latest()?.[counter] ?? 0) - (values?.[counter] ?? 0)).toBeGreaterThan(growth);
 });
 
-test("a node without power goes by a tombstone like any other", async () => {
+test("a powered-off node is removed by a tombstone like any other", async () => {
   await apply({ power: "off" }, "stopped");
   await apply({ power: "off", tombstone: { operation: 5 } }, "gone");
   expect(host.podman("ps", "--all", "--quiet")).toBe("");

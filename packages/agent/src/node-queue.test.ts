@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createNodeQueue } from "./node-queue.ts";
 
-test("no more than the limit run at once, none twice at once, and a wake during a run is not lost", async () => {
+test("at most `limit` nodes run at once, each once at a time, and a wake during a run is not lost", async () => {
   const active = new Set<string>();
   const runs: string[] = [];
   let most = 0;

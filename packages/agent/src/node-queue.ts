@@ -1,4 +1,4 @@
-/** Runs `work` for the nodes that were woken: at most `limit` at a time, and never twice at once for one node. */
+/** Runs `work` for the nodes that were woken: at most `limit` at a time, and one run at a time for each node. */
 export function createNodeQueue(limit: number, work: (node: string) => Promise<void>) {
   const waiting = new Set<string>();
   const active = new Map<string, Promise<void>>();
@@ -34,9 +34,9 @@ export function createNodeQueue(limit: number, work: (node: string) => Promise<v
       clearTimeout(timers.get(node));
       timers.set(node, setTimeout(wake, Math.min(ms, 2 ** 31 - 1), node));
     },
-    /** In hand, or waiting for its time: looking at it again would cut its waiting short. */
+    /** Being worked on, or waiting for a retry: waking it now would cut the delay short. */
     isBusy: (node: string): boolean => active.has(node) || waiting.has(node) || timers.has(node),
-    /** When nobody works on the node any more. */
+    /** Resolves when no run of the node is active. */
     settled: (node: string): Promise<void> => active.get(node)?.catch(() => {}) ?? Promise.resolve(),
     idle: (): Promise<void> =>
       waiting.size === 0 && active.size === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve)),

@@ -5,49 +5,49 @@ import { readIfThere, writeDurably } from "./durable-file.ts";
 import type { NodePaths } from "./host-paths.ts";
 import { LastVerification } from "./restore/due-verification.ts";
 
-/** What a member did once, by the ids of its spec. Written before it is done, except `renewed`. */
+/** One-time orders that a member has used, by their ids in the spec. Recorded before the act (`recloned` after it). */
 const UsedIds = z.object({
   bootstrapped: z.uuid().optional(),
-  /** The start of the server that was to begin: see `server-start.ts`. */
+  /** The start of the server that was to bootstrap: see `server-start.ts`. */
   bootstrapped_by: z.string().optional(),
   recloning: z.uuid().optional(),
   recloned: z.uuid().optional(),
   made_primary: z.uuid().optional(),
-  /** Of an asynchronous cluster: the term in which it was opened last, and, until it is stopped, the boot. */
+  /** Asynchronous cluster: the last term in which the member was opened and, until it is stopped, the boot id. */
   opened: z.object({ term: z.int(), boot: z.string().optional() }).optional(),
-  /** The last term that it led in and whose end was told: it does not lead in it again. */
+  /** The last term in which it was primary and that was reported as ended: it does not become primary in it again. */
   fenced: z.int().optional(),
-  /** The term whose leader it was found to have nothing beyond, and follows since. */
+  /** The term whose primary it follows, after it was found to have no errant transactions. */
   followed: z.int().optional(),
 });
 export type UsedIds = z.output<typeof UsedIds>;
 
-/** What was done to a node and cannot be seen from outside. */
+/** What was done to a node and cannot be observed from outside. */
 const NodeRecord = z.object({
-  /** Of the first timeline. */
+  /** For the first timeline. */
   credentials_version: z.int().default(0),
-  /** By ordinal. Each timeline has accounts of its own, as old as its data until the password is set again. */
+  /** By ordinal. Each timeline has its own accounts, as old as its data until the password is set again. */
   timelines: z
     .record(
       z.string(),
       z.object({
         id: z.uuid().optional(),
         credentials_version: z.int().optional(),
-        /** SHA-256 of the encryption keys that the control plane has a copy of. */
+        /** SHA-256 of the encryption keys of which the control plane has a copy. */
         keyring_sent: z.string().optional(),
-        /** Of its newest restore point. */
+        /** Verification of its newest restore point. */
         verified: LastVerification.optional(),
-        /** Of a member: the group that its data were made ready for. */
+        /** For a member: the group that its data were prepared for. */
         group: z.uuid().optional(),
         used: UsedIds.optional(),
-        /** The transactions that it alone had (`errant`) and what of them is in the object store. */
+        /** The transactions that only this member had (`errant`), and what of them is in the object store. */
         errant_transactions: z.object({ errant: z.string(), saved: SavedErrantTransactions }).optional(),
       }),
     )
     .default({}),
-  /** `used` is the fingerprint of what the server was told to load last. */
+  /** `used` is the fingerprint of the certificate that the server loaded last. */
   certificate: z.object({ version: z.int(), used: z.string().optional() }).optional(),
-  /** The last spec that the node was as wanted by. */
+  /** The last spec that the node reached. */
   reached: z.object({ epoch: z.int(), generation: z.int() }).optional(),
   archive: ArchiveState.optional(),
 });
@@ -58,7 +58,7 @@ export const readNodeRecord = async (paths: NodePaths): Promise<NodeRecord> =>
 
 const lastWrites = new Map<string, Promise<void>>();
 
-/** One after the other: a run of the node, its archive and the making of its next data may all have something to say. */
+/** Writes one after the other: a run of the node, its archive and a restore may all update the record. */
 export function updateNodeRecord(
   paths: NodePaths,
   change: Partial<NodeRecord> | ((before: NodeRecord) => Partial<NodeRecord>),
@@ -93,7 +93,7 @@ export const recordUsed = (paths: NodePaths, used: UsedIds): Promise<void> =>
     return { timelines: { ...timelines, [paths.ordinal]: { ...own, used: { ...own?.used, ...used } } } };
   });
 
-/** Before a server is stopped: whatever timeline it lives on, it does not end by itself. */
+/** Before a server is stopped: on whichever timeline it runs, this stop must not look like a crash. */
 export async function forgetOpening(paths: NodePaths): Promise<void> {
   const isOpened = ({ used }: Timeline): boolean => used?.opened?.boot !== undefined;
   const closed = (timeline: Timeline): Timeline => {
@@ -108,7 +108,7 @@ export async function forgetOpening(paths: NodePaths): Promise<void> {
   }));
 }
 
-/** The control plane keeps the keys that it was told last: a timeline that is wanted again has to tell its own again. */
+/** The control plane keeps only the keys that it received last: a timeline that is desired again resends its own. */
 export const recordKeyringSent = (paths: NodePaths, fingerprint: string): Promise<void> =>
   updateNodeRecord(paths, ({ timelines }) => {
     const others = Object.entries(timelines).map(([ordinal, { keyring_sent: _, ...rest }]) => [ordinal, rest] as const);

@@ -6,7 +6,7 @@ import Docker from "dockerode";
 
 export type Podman = {
   client: Docker;
-  /** Imports an image at most once at a time, however many nodes wait for it. */
+  /** Imports an image only once at a time, however many nodes wait for it. */
   ensureImage: (image: string, archive: string, sha256: string) => Promise<void>;
   limits: Limits;
 };
@@ -16,7 +16,7 @@ export const specLabel = "moorage.spec";
 export const containerName = (node: string): string => `moorage-${node}`;
 export const imageName = (engine: string, sha256: string): string => `localhost/moorage/${engine}:${sha256}`;
 
-/** Trying again cannot help: a person must act, and the message says how. */
+/** Retrying cannot help: a person must act, and the message says how. */
 export class CannotHeal extends Error {
   override readonly name = "CannotHeal";
 }
@@ -56,7 +56,7 @@ export async function requireSha256(file: string, sha256: string): Promise<void>
   throw new CannotHeal(`${file} has SHA-256 ${found}, but ${sha256} is wanted. Install that version of the engine.`);
 }
 
-/** A missing thing is an answer; any other failure is a failure. */
+/** Undefined if the object does not exist; any other error is thrown. */
 export async function isThere<T>(request: Promise<T>): Promise<T | undefined> {
   try {
     return await request;
@@ -66,7 +66,7 @@ export async function isThere<T>(request: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** "Already so" (304) and "not there" (404) are success for a step that states what should be. */
+/** "Not modified" (304) and "not found" (404) are success for a step that declares a desired state. */
 export async function settled(request: Promise<unknown>): Promise<void> {
   try {
     await request;
@@ -78,7 +78,7 @@ export async function settled(request: Promise<unknown>): Promise<void> {
 
 export type Limits = { nofile: number; nproc: number };
 
-// A container may not have more than this process may give it; both are named, because podman sets what is not.
+// A container's limits cannot exceed this process's; both are set, because podman picks values for absent ones.
 async function processLimits(): Promise<Limits> {
   const table = await readFile("/proc/self/limits", "utf8");
   const hard = (name: string) => Number(new RegExp(`^${name}\\s+\\S+\\s+(\\d+)`, "m").exec(table)?.[1] ?? Infinity);

@@ -22,7 +22,7 @@ export type PollDeps = {
   log: Logger;
 };
 
-/** Asks for ever. Nothing that the gateway does, or does not do, ends it. */
+/** Polls until aborted. No answer or failure of the gateway ends it. */
 export async function keepPolling(deps: PollDeps, signal: AbortSignal): Promise<void> {
   for (let attempt = 0; !signal.aborted; ) {
     try {
@@ -41,7 +41,7 @@ export async function keepPolling(deps: PollDeps, signal: AbortSignal): Promise<
         signal,
       );
       attempt = 0;
-      // A gateway that was set back, or asks for what has no name, answers at once, every time.
+      // A gateway that was set back, or that sends unreadable specs, answers at once, every time.
       if ((await take(deps, reply)) !== "taken") await sleep(1000, undefined, { signal });
     } catch (error) {
       if (signal.aborted) return;
@@ -51,7 +51,7 @@ export async function keepPolling(deps: PollDeps, signal: AbortSignal): Promise<
   }
 }
 
-/** Specs first, then the revision: after a crash between the two the same specs come again, and are not newer. */
+/** Specs first, then the revision: after a crash between the two the same specs arrive again and are not newer. */
 async function take(deps: PollDeps, reply: DesiredReply): Promise<"taken" | "set back" | "unreadable"> {
   const { store, record, reconciler, reporter, log } = deps;
   if (reply.digest) reporter.requestDigest(reply.epoch);
@@ -81,7 +81,7 @@ async function take(deps: PollDeps, reply: DesiredReply): Promise<"taken" | "set
   return captures;
 }
 
-/** Reports what needs no work, and returns the node that does. */
+/** Reports specs that need no work, and returns the node of one that does. */
 export function follow(
   acceptance: Acceptance,
   { reporter, log }: Pick<PollDeps, "reporter" | "log">,

@@ -7,19 +7,19 @@ import { stopServer } from "./stop-server.ts";
 
 const hasStopped = async ({ network }: NodeContext): Promise<boolean> => !(await isInhabited(network));
 
-/** For a node that is to rest: its volume and its address stay, and what it wrote last is in the archive if it can be. */
+/** For a node to be powered off: its volume and address stay, and its last writes are archived if possible. */
 export const powerOffSteps: StepTable = {
   name: "power-off",
   steps: [
-    // First: what is shipped next is then all that its tenants wrote.
+    // First: what is shipped next then contains every write of its tenants.
     { name: "firewall", percent: 20, run: closeFirewall },
     { name: "ship", percent: 60, done: hasStopped, run: shipTheRest },
-    // Asked of the kernel: a container that only podman believes in cannot be stopped, and need not be.
+    // Read from the kernel: a container that only podman believes to be running cannot be stopped, and need not be.
     { name: "stop", percent: 100, done: hasStopped, run: stopServer },
   ],
 };
 
-/** A spec without power has no opening. A server that does not answer has no session to end, and is stopped next. */
+/** A spec without power has no opening. An unreachable server has no session to end, and is stopped next. */
 async function closeFirewall(context: NodeContext): Promise<void> {
   const { firewall, spec, paths, log } = context;
   if (spec.cluster !== undefined) return applyFirewall(context);
@@ -30,7 +30,7 @@ async function closeFirewall(context: NodeContext): Promise<void> {
 
 const shipWithinMs = 60_000;
 
-/** A store that is away keeps nobody from resting: what was not shipped is on the volume, and goes when it runs again. */
+/** An unreachable store does not block the power-off: unshipped data are on the volume and go at the next start. */
 async function shipTheRest({ shipNow, spec, log }: NodeContext): Promise<void> {
   if (shipNow === undefined || spec.archive === undefined) return;
   try {

@@ -32,14 +32,14 @@ import { exists, makeVolume, releaseVolume } from "./volume.ts";
 export const provisionSteps: StepTable = {
   name: "provision",
   steps: [
-    // A member's gate leads to the others whether it is well or not, and they are to find it as soon as it is.
+    // A member's firewall lets the other members in even while it is down, so that they reach it as soon as it is up.
     {
       name: "peers",
       percent: 2,
       done: async (context) => context.spec.cluster === undefined || isFirewallApplied(context),
       run: applyFirewall,
     },
-    // Before anything that could start it: a leader that died may have to leave that to another.
+    // Before anything that could start it: a primary that crashed may have to be replaced by another member.
     { name: "fence", percent: 3, run: fenceDeadPrimary },
     {
       name: "image",
@@ -65,7 +65,7 @@ export const provisionSteps: StepTable = {
     {
       name: "certificate",
       percent: 43,
-      // Any will do to start with: a host without a gateway brings its nodes back with what is on its disk.
+      // Any certificate will do at first: without a gateway, a host starts its nodes with what is on its disk.
       done: async (context) => (await certificateState(context)) !== "absent",
       run: makeCertificate,
     },
@@ -98,7 +98,7 @@ export const provisionSteps: StepTable = {
         await recordCredentials(paths, spec.credentials.version);
       },
     },
-    // Last: nobody is let in before the server is whole.
+    // Last: nobody is admitted before the server is complete.
     { name: "firewall", percent: 100, done: isFirewallApplied, run: applyFirewall },
   ],
 };
@@ -111,7 +111,7 @@ async function makePlaceForTemporaryFiles({ paths, spec }: NodeContext): Promise
   await makeTemporary(paths.temporary, temporaryMb(spec.resources.disk_mb), spec.uid);
 }
 
-/** Before any account can be used: what a tenant writes is encrypted by keys that are known in two places. */
+/** Before any account can be used: what a tenant writes is encrypted with keys that exist in two places. */
 async function encryptAndSendKeyring(context: NodeContext): Promise<void> {
   await encryptServer(context.paths.socket);
   await sendKeyring(context);
@@ -121,13 +121,13 @@ export async function ensureEngine({ podman, spec: { engine }, enginesDir }: Nod
   await podman.ensureImage(imageName(engine.name, engine.image), await imageFile(enginesDir, engine), engine.image);
 }
 
-/** Beside the engine's own image lie others of the same version, such as the next one and the one before it. */
+/** Other images of the same version, such as the next and the previous one, are next to the engine's own. */
 async function imageFile(enginesDir: string, { name, image }: NodeSpec["engine"]): Promise<string> {
   const other = join(enginesDir, name, "images", `${image}.tar.zst`);
   return (await exists(other)) ? other : join(enginesDir, name, "image.tar.zst");
 }
 
-/** The server of the timeline that is left ends cleanly: there may be a way back to it. */
+/** Stops the server of the previous timeline cleanly: the database may return to that timeline. */
 async function leaveOtherTimeline(context: NodeContext): Promise<void> {
   await requireData(context);
   const { podman, paths, spec, network } = context;
@@ -138,10 +138,10 @@ async function leaveOtherTimeline(context: NodeContext): Promise<void> {
   if (mounted !== undefined) await releaseVolume({ image: mounted, volume: paths.volume });
 }
 
-/** An empty volume in its place would be taken for the wanted past: only a node that has none at all begins with one. */
+/** An empty volume would be taken for the desired timeline: only a node without any volume starts with one. */
 async function requireData(context: NodeContext): Promise<void> {
   const { host, paths, spec } = context;
-  // What a member lacks, the others have.
+  // A member takes missing data from the other members.
   if ((await exists(paths.image)) || spec.data?.origin === "cluster" || (await wasMember(context))) return;
   if (spec.data?.origin === "archive" || (await volumesOf(host, spec.node)).length > 0)
     throw new CannotHeal(`This host no longer has timeline ${paths.ordinal} of the node.`);
@@ -154,7 +154,7 @@ async function mountVolume(context: NodeContext): Promise<void> {
   await makeVolume(paths, spec.resources.disk_mb);
 }
 
-/** Beside today's lie those before it: a database that has no copy of its own yet is restored from the one it began with. */
+/** Earlier archives are next to the current one: a database without a copy is restored from the one it started with. */
 async function preparedFile(enginesDir: string, { name, prepared }: NodeSpec["engine"]): Promise<string> {
   const earlier = join(enginesDir, name, "prepared", `${prepared}.tar.zst`);
   return (await exists(earlier)) ? earlier : join(enginesDir, name, "prepared.tar.zst");
@@ -164,7 +164,7 @@ type UnpackInput = Pick<NodeContext, "spec" | "enginesDir"> & {
   paths: Pick<NodePaths, "volume" | "data" | "fixedConfig">;
 };
 
-/** `data` appears by a rename, after all of it is on the disk: a half-unpacked directory is never started. */
+/** `data` appears by a rename once all of it is on the disk: a half-unpacked directory is never started. */
 export async function unpackData({ paths, spec, enginesDir }: UnpackInput): Promise<void> {
   const archive = await preparedFile(enginesDir, spec.engine);
   await requireSha256(archive, spec.engine.prepared);
@@ -192,12 +192,12 @@ async function writeConfig(context: NodeContext): Promise<void> {
   if ((await readIfThere(paths.config)) !== text) await writeDurably(paths.config, text, 0o644);
   await nameServer(context);
   if (await startsClosed(context)) await setStartUp(paths, "group");
-  // Not ready for its cluster, or to be renewed: no tenant has anything to write there.
+  // Not yet ready for its cluster, or to be re-cloned: tenants must not write to it.
   else if (spec.cluster !== undefined) await setStartUp(paths, "closed");
   else await writeStartUp(paths, spec.resources.disk_mb);
 }
 
-/** What podman calls a container that has no process, and knows it. */
+/** Podman's states of a container that has no process. */
 const startable = new Set(["configured", "created", "exited", "stopped"]);
 
 async function makeContainer(context: NodeContext): Promise<void> {
@@ -206,7 +206,7 @@ async function makeContainer(context: NodeContext): Promise<void> {
   if (desired === undefined) throw new Error("The volume or the network went away.");
   const container = podman.client.getContainer(containerName(spec.node));
   const found = await isThere(container.inspect());
-  // A dead process that podman still believes in can neither be stopped nor started: only a new container helps.
+  // A dead process that podman believes to be running can neither be stopped nor started: only a new container helps.
   const alive = await isInhabited(context.network);
   const haunted = found !== undefined && !alive && !startable.has(found.State.Status);
   if (found?.Config.Labels[specLabel] === desired.hash && !haunted) return;

@@ -7,16 +7,16 @@ export class UploadFailed extends Error {
   override readonly name = "UploadFailed";
 }
 
-/** Bytes in memory, or a file of ours that nobody changes. `md5` is for the store, which refuses what arrived broken. */
+/** Bytes in memory, or a file that nobody changes. The store checks `md5` and refuses what arrived corrupted. */
 export type Body = { bytes: number; md5: string } & ({ buffer: Buffer } | { path: string });
 
 const tries = 6;
-/** Addresses that are asked for at once: names that are then not needed cost nothing. */
+/** Addresses requested at once: unused ones cost nothing. */
 const requestedAhead = 8;
 
 /**
- * Puts objects into the store by addresses that are asked for, name by name. The host has no credentials of the store;
- * whoever is behind, by the gateway's knowledge, gets no address.
+ * Puts objects into the store at addresses requested by name. The host has no credentials for the store; the gateway
+ * refuses addresses to a node that it knows to be outdated.
  */
 export function createPuts(addressesOf: (names: string[]) => Promise<string[]>, signal: AbortSignal) {
   const dispatcher = new Agent({ connections: 2, connect: { timeout: 5000 }, headersTimeout: 120_000 });
@@ -26,7 +26,7 @@ export function createPuts(addressesOf: (names: string[]) => Promise<string[]>, 
     const addresses = addressesOf([...names]);
     for (const [index, name] of names.entries()) {
       const url = addresses.then((urls) => urls[index] ?? Promise.reject(new UploadFailed(`No address for ${name}.`)));
-      url.catch(() => {}); // of a name that is not used in the end
+      url.catch(() => {}); // the address of an unused name
       known.set(name, url);
     }
   }
@@ -46,11 +46,11 @@ export function createPuts(addressesOf: (names: string[]) => Promise<string[]>, 
   }
 
   return {
-    /** `ahead`: names that will probably come next. */
+    /** `ahead`: names that will probably be needed next. */
     async put(name: string, body: Body, ahead: (n: number) => string[] = () => []): Promise<void> {
       for (let attempt = 0; ; attempt++) {
         try {
-          // Asked anew after each failure: the address may have been too old.
+          // Requested again after each failure: the address may have expired.
           if (!known.has(name)) requestAddresses([name, ...(attempt === 0 ? ahead(requestedAhead - 1) : [])]);
           return await put(name, body);
         } catch (error) {

@@ -40,31 +40,31 @@ export type ReconcileDeps = NodeDeps & {
 
 const nodesAtOnce = 4;
 const verifyEveryMs = 10_000;
-/** A server that ran this long and then died is not in a crash loop. */
+/** A server that ran this long before it died is not in a crash loop. */
 const stableMs = 60_000;
 
 export const reachedStep = "agent.reached";
 
-/** A month is left when renewal begins: a gateway that is away, or busy, need not be asked often. */
+/** Renewal starts with a month left: an unreachable or busy gateway need not be asked often. */
 const renewAgainMs = 600_000;
 const baselineAgainMs = 60_000;
 
-/** Of the tries for one spec: a newer one is begun afresh, without the waiting that the older one earned. */
+/** Attempts for one spec: a newer spec starts afresh, without the older one's retry delay. */
 type History = { attempt: number; runningSince?: number; gaveUp?: true };
 
 /**
- * Makes every stored spec true, again and again: it looks at what is wanted and what is there now, never at a queue
- * of commands. A node is worked on by one run at a time; a newer spec ends that run after its current step.
+ * Applies every stored spec, again and again: it compares the desired state with what exists now, and has no queue of
+ * commands. Each node has one run at a time; a newer spec ends that run after its current step.
  */
 export function createReconciler(deps: ReconcileDeps) {
   const histories = new Map<string, { spec: NodeSpec; history: History }>();
   const renewAfter = new Map<string, number>();
   const baselineAfter = new Map<string, number>();
-  /** By node: the spec for which it last waited for others. */
+  /** By node: the spec for which it last waited for other members. */
   const waits = new Map<string, NodeSpec>();
   const stop = new AbortController();
   const queue = createNodeQueue(nodesAtOnce, converge);
-  /** By the wanted spec: the one that the node serves by until it can be as wanted. */
+  /** By desired spec: the spec by which the node serves until the desired one can be applied. */
   const meanwhile = new WeakMap<NodeSpec, NodeSpec>();
   const restorer = createRestorer({ ...deps, changed: reportMaking, ended: (node) => queue.wake(node) });
   const historyOf = (spec: NodeSpec): History => {
@@ -90,7 +90,7 @@ export function createReconciler(deps: ReconcileDeps) {
       const cause = error instanceof StepFailed ? error.cause : error;
       if (!superseded()) await (cause instanceof NotYet ? waiting(context, error, cause) : failed(context, error));
     }
-    // Asked of the store, not of the run: the last step may have been done and yet reported as failed.
+    // Read from the store, not from the run: the last step may have succeeded although it was reported as failed.
     if (spec.tombstone && deps.store.get(node) === undefined) gone(context);
     if (!stop.signal.aborted && deps.store.get(node) !== undefined && deps.store.get(node) !== spec) queue.wake(node);
   }
@@ -110,7 +110,7 @@ export function createReconciler(deps: ReconcileDeps) {
     else await running(context);
   }
 
-  /** What is reported is the making of the wanted data; the node serves on by those that it has. */
+  /** Reports the progress of the restore; the node keeps serving with the data that it has. */
   async function restore(context: NodeContext, seen: SeenContainer | undefined): Promise<void> {
     const { spec, log, superseded } = context;
     await restorer.setDesired(spec);
@@ -150,7 +150,7 @@ export function createReconciler(deps: ReconcileDeps) {
     const { attempt, runningSince } = historyOf(context.spec);
     context.log.info({ because, attempt }, "provisioning");
     if (runningSince !== undefined) {
-      // It ran and is not running now: at once if it was stable, later and later if it keeps dying.
+      // It was running and has stopped: restarted at once if it was stable, with growing delays if it keeps dying.
       const stable = performance.now() - runningSince > stableMs;
       setHistory(context.spec, { attempt: stable ? 0 : attempt + 1 });
       const delay = stable ? 0 : stepDelayMs(attempt);
@@ -159,14 +159,14 @@ export function createReconciler(deps: ReconcileDeps) {
     const outcome = await runSteps(provisionSteps, context, progressOf(context.spec));
     if (outcome !== "finished") return;
     await running(context);
-    // It serves on its timeline now, and others may have to go.
+    // It serves on its desired timeline now, so others may have to be discarded.
     if (context.spec.data !== undefined) queue.wake(node);
   }
 
   async function running(context: NodeContext): Promise<void> {
     const { spec, paths, log } = context;
     const { attempt, runningSince } = historyOf(spec);
-    // A run that was cut short can have started it: then it runs, and may not answer yet.
+    // An interrupted run may have started it: the server runs, and may not answer yet.
     if (runningSince === undefined) await waitUntilReady(context);
     const used = await usedDiskMb(paths);
     if (deps.reporter.get(spec.node)?.state !== "running") log.info("running");
@@ -195,7 +195,7 @@ export function createReconciler(deps: ReconcileDeps) {
     report(spec, { state: "stopped", percent: 100, ...(used !== undefined && { used_disk_mb: used }) });
   }
 
-  /** Tells a change that cannot be made from a node that fell ill, after a restart of the agent too. */
+  /** Distinguishes a failed change from a node that failed without one, also after a restart of the agent. */
   async function recordReached({ spec: { epoch, generation, data }, paths }: NodeContext): Promise<void> {
     const { reached } = await readNodeRecord(paths);
     if (reached !== undefined && !isNewer({ epoch, generation }, reached)) return;
@@ -206,7 +206,7 @@ export function createReconciler(deps: ReconcileDeps) {
     });
   }
 
-  /** By a table that ends with a node as it should be. */
+  /** Runs a table that leaves the node as desired. */
   async function serve(context: NodeContext, table: StepTable): Promise<void> {
     const outcome = await runSteps(table, context, progressOf(context.spec));
     if (outcome === "finished") await running(context);
@@ -260,7 +260,7 @@ export function createReconciler(deps: ReconcileDeps) {
     report(spec, { state: "gone", percent: 100 });
   }
 
-  /** Counted on the disk before the first step, and judged one at a time: four deletions cannot share the last place. */
+  /** Counted on the disk before the first step, one at a time: four deletions cannot share the last free place. */
   async function admit(node: string): Promise<Verdict | undefined> {
     let verdict: Verdict | undefined;
     await deps.record.update((before) => {
@@ -284,7 +284,7 @@ export function createReconciler(deps: ReconcileDeps) {
     return verdict;
   }
 
-  /** Told once: how often it looks again is nobody's business. */
+  /** Reported once, however often the node is checked again. */
   async function waiting({ spec, log }: NodeContext, error: unknown, { message, againMs }: NotYet): Promise<void> {
     const at = error instanceof StepFailed ? { step: error.step, percent: error.percent } : { percent: 0 };
     log.debug({ ...at, message }, "waiting");
@@ -317,7 +317,7 @@ export function createReconciler(deps: ReconcileDeps) {
 
   const report = ({ node, epoch, generation }: NodeSpec, rest: Omit<NodeReport, "node" | "epoch" | "generation">) =>
     deps.reporter.set({ node, epoch, generation, ...rest });
-  /** A failure that was told stays the answer for its generation until it is overcome, however often it is tried again. */
+  /** A reported failure stays the answer for its generation until a run succeeds, however often it is retried. */
   const reportUnlessFailed: typeof report = (spec, rest) => {
     const lastReport = deps.reporter.get(spec.node);
     if (lastReport?.state !== "failed" || isNewer(spec, lastReport)) report(spec, rest);
@@ -326,7 +326,7 @@ export function createReconciler(deps: ReconcileDeps) {
     if (waits.get(spec.node) !== spec) reportUnlessFailed(spec, { state: "working", step: name, percent });
   };
 
-  /** One listing for all nodes; only those that are not as they should be are converged. */
+  /** One listing for all nodes; only those that differ from their spec are converged. */
   async function verify(): Promise<void> {
     const containers = await listContainers(deps.podman);
     for (const spec of deps.store.all()) {
@@ -357,7 +357,7 @@ export function createReconciler(deps: ReconcileDeps) {
       verifying = keepVerifying();
     },
     wake: (node: string): void => queue.wake(node),
-    /** Its container ended. A run in hand sees that itself, and a waiting one waits because of it. */
+    /** The node's container ended. A run in progress notices that itself; a delayed one is delayed because of it. */
     ended(node: string): void {
       if (!queue.isBusy(node)) queue.wake(node);
     },

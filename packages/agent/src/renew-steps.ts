@@ -1,7 +1,7 @@
 import { makeCertificate, useCertificate } from "./node-certificate.ts";
 import type { StepTable } from "./run-steps.ts";
 
-/** For a node that serves: nothing of it is stopped, and it stays `running` whatever comes of this. */
+/** For a node that serves: nothing is stopped, and it stays `running` whether this succeeds or not. */
 export const renewSteps: StepTable = {
   name: "renew",
   steps: [

@@ -8,21 +8,21 @@ import type { Gateway, Identity } from "./gateway.ts";
 import type { HostPaths } from "./host-paths.ts";
 
 const dayMs = 86_400_000;
-/** A certificate lasts 90 days: the gateway may be away for a month before a host is locked out, or a node distrusted. */
+/** A certificate lasts 90 days: the gateway may be unreachable for a month before a host or a node loses its trust. */
 const renewDays = 30;
 const checkEveryMs = 6 * 3_600_000;
 
 export type RenewDeps = {
   identity: Identity;
   gateway: () => Gateway;
-  /** From now on the host speaks with this one. */
+  /** Connects with this identity from now on. */
   use: (identity: Identity) => Promise<void>;
   paths: HostPaths;
   clock: () => Date;
   log: Logger;
 };
 
-/** Asks for a new certificate when the old one has less than a month left, or lacks a use. What fails is tried again at the next look. */
+/** Renews a certificate that has less than a month left or lacks a key usage. Retries failures at the next check. */
 export async function keepRenewing(deps: RenewDeps, signal: AbortSignal): Promise<void> {
   let { identity } = deps;
   while (!signal.aborted) {
@@ -39,12 +39,12 @@ export async function keepRenewing(deps: RenewDeps, signal: AbortSignal): Promis
 export const isRenewalDue = (certificate: X509Certificate, now: Date): boolean =>
   certificate.validToDate.getTime() - now.getTime() < renewDays * dayMs;
 
-/** Hosts of a cluster answer each other. A certificate of before they did is only good for calling. */
+/** Hosts of a cluster serve each other. An older certificate has client usage only. */
 const isOnlyForCalls = ({ keyUsage }: X509Certificate): boolean =>
   keyUsage !== undefined && !keyUsage.includes(serverAuth);
 const serverAuth = "1.3.6.1.5.5.7.3.1";
 
-/** On the disk before it is used: the gateway forgets the old one at its first use. */
+/** Written to disk before it is used: the gateway invalidates the old one at the first use of the new one. */
 async function renew(
   { gateway, use, paths, log }: RenewDeps,
   { key }: Identity,

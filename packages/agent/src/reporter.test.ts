@@ -6,7 +6,7 @@ import { createReporter } from "./reporter.ts";
 
 const patient = { timeout: 60_000 };
 
-test("a job stays in the reports of its node, whatever is said of the node afterwards", async () => {
+test("a task stays in its node's reports when a later state of the node is set", async () => {
   const sent: ObservedRequest[] = [];
   const send = async (message: ObservedRequest) => sent.push(message);
   const reporter = createReporter({
@@ -29,7 +29,7 @@ test("a job stays in the reports of its node, whatever is said of the node after
   await reporter.close();
 });
 
-test("a change of a primary is told until it was heard, and then no more", async () => {
+test("a change of primary is sent until it is acknowledged, and then no more", async () => {
   const [written, sent]: [PrimaryChange[], ObservedRequest[]] = [[], []];
   let acknowledges = false;
   const reporter = createReporter({

@@ -22,17 +22,17 @@ type Disk = { used_disk_mb: number; disk: DiskState };
 
 export type ReporterDeps = {
   send: (message: ObservedRequest, signal: AbortSignal) => Promise<unknown>;
-  /** Every node with its spec, the gone ones too. */
+  /** Every node with its spec, including removed ones. */
   digest: () => NodeReport[];
   unknown: () => Promise<string[]>;
-  /** What the gatekeeper has written down; it goes when it was heard. */
+  /** Changes of primary that the gatekeeper recorded; removed once they were reported. */
   changes: { read: () => Promise<PrimaryChange[]>; remove: (reported: PrimaryChange[]) => Promise<void> };
   log: Logger;
 };
 
 /**
- * The latest state of each node, and the telling of it. One request at a time: what changes meanwhile goes with the
- * next, and of a node only its last state. A report that was not acknowledged is told again.
+ * Keeps the latest state of each node and reports it. One request at a time: changes meanwhile go with the next one,
+ * each node with its latest state only. An unacknowledged report is sent again.
  */
 export function createReporter(deps: ReporterDeps) {
   const current = new Map<string, NodeReport>();
@@ -52,7 +52,7 @@ export function createReporter(deps: ReporterDeps) {
     wakeUp.resolve();
   };
 
-  /** Jobs and group go with whatever is said of a node: they are told by others, and must not be lost by its next report. */
+  /** Adds tasks and group to each report of a node: they are set separately, and its next report must not drop them. */
   function reportOf(node: string): NodeReport | undefined {
     const [known, ofNode, group] = [current.get(node), tasks.get(node), groups.get(node)];
     return known && { ...known, ...(ofNode && { tasks: ofNode }), ...(group && { group }) };
@@ -124,7 +124,7 @@ export function createReporter(deps: ReporterDeps) {
       wake();
       await running;
     },
-    /** Progress waits for the next beat; a state in which a node stays is told at once. */
+    /** Progress waits for the next heartbeat; a final state is reported at once. */
     set(nodeReport: NodeReport): void {
       if (nodeReport.state === "gone") {
         disks.delete(nodeReport.node);
@@ -137,7 +137,7 @@ export function createReporter(deps: ReporterDeps) {
       changed.add(report.node);
       if (report.state !== "working") wake();
     },
-    /** A state is told at once, a figure when it has moved by what a tenant would notice. */
+    /** A change of state is reported at once, a change of size once it is large enough for a tenant to notice. */
     setDisk(node: string, disk: Disk): void {
       disks.set(node, disk);
       const before = current.get(node);
@@ -148,7 +148,7 @@ export function createReporter(deps: ReporterDeps) {
       changed.add(node);
       if (before.disk !== disk.disk) wake();
     },
-    /** All jobs of the node. Progress waits for the next beat; an end is told at once. */
+    /** All tasks of the node. Progress waits for the next heartbeat; the end of a task is reported at once. */
     setTasks(node: string, reports: TaskReport[]): void {
       const before = tasks.get(node);
       if (JSON.stringify(before ?? []) === JSON.stringify(reports)) return;
@@ -159,7 +159,7 @@ export function createReporter(deps: ReporterDeps) {
         state !== "working" && before?.find((task) => task.id === id)?.state !== state;
       if (reports.some(hasEnded)) wake();
     },
-    /** Who leads, and who is there, is told at once; figures wait for the next beat. */
+    /** A change of primary or of membership is reported at once; the backlog waits for the next heartbeat. */
     setGroup(node: string, group: GroupReport): void {
       const before = groups.get(node);
       if (isDeepStrictEqual(before, group)) return;
@@ -169,7 +169,7 @@ export function createReporter(deps: ReporterDeps) {
       const isBacklogOnly = isDeepStrictEqual({ ...before, backlog_seconds: 0 }, { ...group, backlog_seconds: 0 });
       if (!isBacklogOnly) wake();
     },
-    /** All captures of the host. Progress waits for the next beat; an end is told at once. */
+    /** All captures of the host. Progress waits for the next heartbeat; the end of a capture is reported at once. */
     setCaptures(reports: CaptureReport[]): void {
       if (JSON.stringify(captures) === JSON.stringify(reports)) return;
       const hasEnded = ({ id, state }: CaptureReport) =>

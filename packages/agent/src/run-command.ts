@@ -7,10 +7,10 @@ export class CommandFailed extends Error {
   override readonly name = "CommandFailed";
 }
 
-/** Runs a program without a shell; its text on stderr is the error's message. */
+/** Runs a program without a shell; its stderr becomes the error's message. */
 export async function runCommand(program: string, args: readonly string[], input?: string | Buffer): Promise<string> {
   const running = run(program, args, { timeout: 120_000, maxBuffer: 1 << 28 });
-  running.child.stdin?.on("error", () => {}); // a program that died early: its exit code tells
+  running.child.stdin?.on("error", () => {}); // the program died early; its exit code reports that
   running.child.stdin?.end(input);
   try {
     return (await running).stdout;

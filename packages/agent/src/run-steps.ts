@@ -2,8 +2,8 @@ import { step } from "@moorage/crash-points";
 import type { NodeContext } from "./node-context.ts";
 
 /**
- * One step of a table. `run` states the whole wanted state and may be killed at any instruction and run again.
- * `percent` is how far the node is once the step is done.
+ * One step of a table. `run` applies its whole desired state, and may be killed at any instruction and run again.
+ * `percent` is the node's progress once the step is done.
  */
 export type Step<C extends NodeContext = NodeContext> = {
   name: string;

@@ -36,7 +36,7 @@ test.each(cases)("%s", (_, raw, known, kind) => {
   expect(acceptSpec(raw, () => known).kind).toBe(kind);
 });
 
-test("a repeated tombstone is answered at the generation that was asked", () => {
+test("a repeated tombstone is answered with the requested generation", () => {
   const again = testSpec({ ...at(2, 7), tombstone: { operation: 9 } });
   expect(acceptSpec(again, () => ({ tombstone: tombstone(1, 2) }))).toMatchObject({
     record: { operation: 9, epoch: 2, generation: 7 },

@@ -1,7 +1,7 @@
 import { type Generation, isNewer, NodeSpec } from "@moorage/contract/agent";
 import { z } from "zod";
 
-/** What stays of a node that is gone, so that an older control plane cannot bring it back. */
+/** What remains of a removed node, so that an older control plane cannot bring it back. */
 export const TombstoneRecord = z.object({
   operation: z.int(),
   epoch: z.int(),
@@ -11,7 +11,7 @@ export const TombstoneRecord = z.object({
 });
 export type TombstoneRecord = z.output<typeof TombstoneRecord>;
 
-/** All that a spec of any version has: enough to say that it is not understood. */
+/** The fields that a spec of any version has: enough to report it as unsupported. */
 const Envelope = z.looseObject({ node: z.uuid(), epoch: z.int(), generation: z.int() });
 export type Envelope = z.output<typeof Envelope>;
 
@@ -24,7 +24,7 @@ export type Acceptance =
 
 export type Known = { stored?: Generation | undefined; tombstone?: TombstoneRecord | undefined };
 
-/** Decides what becomes of one entry of a wanted reply. */
+/** Decides how to handle one entry of a desired-state reply. */
 export function acceptSpec(raw: unknown, known: (node: string) => Known): Acceptance {
   const envelope = Envelope.safeParse(raw);
   if (!envelope.success) return { kind: "unreadable" };
@@ -38,7 +38,7 @@ export function acceptSpec(raw: unknown, known: (node: string) => Known): Accept
     return { kind: "unsupported", envelope: envelope.data, message };
   }
   const spec = parsed.data;
-  // Gone already: nothing is left to do, and the answer must carry the generation that was asked.
+  // Already removed: nothing is left to do, and the answer must carry the generation that was requested.
   if (spec.tombstone && tombstone && !stored) {
     const { epoch, generation } = spec;
     return { kind: "gone", record: { ...tombstone, operation: spec.tombstone.operation, epoch, generation, spec } };

@@ -8,8 +8,8 @@ import { type Acceptance, acceptSpec, TombstoneRecord } from "./spec-acceptance.
 const tombstonesKeptMs = 30 * 24 * 3_600_000;
 
 /**
- * What this host should run, on its own disk before anything of it is applied: with it a host brings every node back
- * without a control plane. Memory is a copy of the disk, written after it.
+ * What this host should run, written to its own disk before anything is applied: with it a host starts every node
+ * without a control plane. The copy in memory is updated after the disk.
  */
 export async function openSpecStore(paths: HostPaths, clock: () => Date) {
   const specs = new Map<string, NodeSpec>();
@@ -33,7 +33,7 @@ export async function openSpecStore(paths: HostPaths, clock: () => Date) {
     get: (node: string): NodeSpec | undefined => specs.get(node),
     tombstones: (): TombstoneRecord[] => [...tombstones.values()],
 
-    /** Specs that an earlier version of the agent could not read: this one may. */
+    /** Specs that an earlier version of the agent could not read: this version may be able to. */
     setAside: async (): Promise<unknown[]> =>
       (await readAll(paths.unsupported)).map((text) => JSON.parse(text) as unknown),
 
@@ -52,7 +52,7 @@ export async function openSpecStore(paths: HostPaths, clock: () => Date) {
       return acceptance;
     },
 
-    /** First the record, then the end of the spec: a crash between leaves both, and the deletion is only repeated. */
+    /** Writes the record before the spec is removed: after a crash in between, the deletion is only repeated. */
     async bury(spec: NodeSpec, operation: number): Promise<void> {
       const { epoch, generation } = spec;
       await putTombstone({ operation, epoch, generation, at: clock().toISOString(), spec });

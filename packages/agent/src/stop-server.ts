@@ -4,11 +4,11 @@ import type { NodeContext } from "./node-context.ts";
 import { forgetOpening } from "./node-state.ts";
 import { containerName, settled } from "./podman.ts";
 
-/** A member leaves its group first: the others take no writes for as long as they have to miss it. */
+/** A member leaves its group first: otherwise the others take no writes until they have expelled it. */
 export async function stopServer(context: NodeContext): Promise<void> {
   const { paths, spec, log } = context;
   if (spec.cluster !== undefined && !isAsynchronous(spec.cluster))
-    // One that does not answer, or is in no group, is stopped all the same.
+    // A member that does not answer, or is in no group, is stopped all the same.
     await leaveGroup(paths.socket).catch((error: unknown) =>
       log.warn({ error: String(error) }, "the group was not left"),
     );
@@ -16,8 +16,8 @@ export async function stopServer(context: NodeContext): Promise<void> {
 }
 
 /**
- * SIGTERM, then SIGKILL after a minute: a clean end makes the next start one without recovery. Of a leader it is known
- * before that it does not end by itself.
+ * SIGTERM, then SIGKILL after a minute: after a clean end, the next start needs no recovery. The opening is forgotten
+ * first, so that the stop of a primary is not taken for a crash.
  */
 export async function endServer({ podman, paths, spec }: NodeContext): Promise<void> {
   if (isAsynchronous(spec.cluster)) await forgetOpening(paths);

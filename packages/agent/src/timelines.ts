@@ -11,13 +11,13 @@ export const ordinalOf = ({ data }: Pick<NodeSpec, "data">): number => data?.ord
 
 const volumeName = /^([0-9a-f-]{36})(?:\.(\d+))?\.img$/;
 
-/** Whose volume a file of `volumes` is; undefined for a file that is not one. */
+/** The node and ordinal of a file in `volumes`; undefined if the file is not a volume. */
 export function ownerOfVolume(file: string): { node: string; ordinal: number } | undefined {
   const [, node, ordinal] = volumeName.exec(basename(file)) ?? [];
   return node === undefined ? undefined : { node, ordinal: Number(ordinal ?? 0) };
 }
 
-/** The ordinals of all volumes that the host has of a node, in their order. */
+/** The ordinals of all volumes that the host has of a node, in ascending order. */
 export async function volumesOf(host: HostPaths, node: string): Promise<number[]> {
   const owned = (await readdir(host.volumes)).flatMap((file) => ownerOfVolume(file) ?? []);
   return owned
@@ -26,24 +26,24 @@ export async function volumesOf(host: HostPaths, node: string): Promise<number[]
     .sort((a, b) => a - b);
 }
 
-/** Those that are neither wanted nor kept. */
+/** Timelines that are neither desired nor kept. */
 export const discardedOrdinals = ({ data }: Pick<NodeSpec, "data">, volumes: readonly number[]): number[] =>
   volumes.filter((ordinal) => ordinal !== ordinalOf({ data }) && ordinal !== data?.keep);
 
-/** Asked of the kernel: the timeline that a server of this node lives on, or would if it were started now. */
+/** Read from the kernel: the timeline on which the node's server runs, or would run if it were started now. */
 export async function mountedOrdinal(host: HostPaths, node: string): Promise<number | undefined> {
   const file = await mountedFile(nodePaths(host, node).volume);
   return file === undefined ? undefined : ownerOfVolume(file)?.ordinal;
 }
 
-/** The wanted data come from the archive, and are not on the host yet. Those of a member came back from its group. */
+/** The desired data come from the archive and are not on the host yet. A former member re-clones instead. */
 export const isToBeMade = async ({ spec, paths }: NodeContext): Promise<boolean> =>
   spec.tombstone === undefined &&
   spec.data?.origin === "archive" &&
   !(await exists(paths.image)) &&
   (await timelineRecord(paths)).group === undefined;
 
-/** The spec by which the node serves on while its wanted data are being made; undefined when it has no others. */
+/** The spec by which the node serves while its desired data are being restored; undefined when it has no other data. */
 export async function specMeanwhile({ host, spec }: NodeContext): Promise<NodeSpec | undefined> {
   const there = await volumesOf(host, spec.node);
   const ordinal = (await mountedOrdinal(host, spec.node)) ?? spec.data?.keep;
@@ -54,14 +54,14 @@ export async function specMeanwhile({ host, spec }: NodeContext): Promise<NodeSp
     ...withoutData,
     ...(spec.cluster && group !== undefined && { cluster: clusterBefore(spec.cluster, group) }),
   };
-  // Where its data came from no longer matters: they are there.
+  // The origin of its data no longer matters: they exist.
   if (id !== undefined) return { ...rest, data: { timeline: id, ordinal, origin: "prepared" } };
   return ordinal === 0 ? rest : undefined;
 }
 
-/** Each timeline has a group of its own, and what is to be done once is to be done in the wanted one. */
+/** Each timeline has a group of its own; one-time orders belong to the desired timeline's group. */
 const clusterBefore = ({ replication, members, primary }: Cluster, group: string): Cluster => ({
   ...{ replication, group, members },
-  // Who leads is not of a timeline, but of the database.
+  // The primary belongs to the database, not to a timeline.
   ...(primary && { primary }),
 });

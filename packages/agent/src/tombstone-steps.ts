@@ -20,7 +20,7 @@ export const tombstoneSteps: StepTable = {
     { name: "firewall", percent: 5, run: closeFirewall },
     { name: "stop", percent: 40, run: stopServer },
     { name: "remove", percent: 55, run: (context) => settled(container(context).remove({ force: true })) },
-    // What was left of making or trying data, if the agent died over it.
+    // Leftovers of a restore or a verification, if the agent died during one.
     { name: "leftovers", percent: 60, run: ({ host, podman, spec }) => removeLeftovers({ host, podman }, spec.node) },
     { name: "network", percent: 65, run: disconnectPeers },
     { name: "unmount", percent: 80, run: unmountAll },
@@ -53,7 +53,7 @@ async function trashAll({ host, spec, clock }: NodeContext): Promise<void> {
 
 async function forget({ spec, store, paths }: NodeContext): Promise<void> {
   await store.bury(spec, spec.tombstone?.operation ?? 0);
-  // rmdir, not rm: if the volume were still mounted here, this fails and no data is lost.
+  // rmdir, not rm: if the volume is still mounted here, this fails and no data is lost.
   if (await exists(paths.volume)) await rmdir(paths.volume);
   await rm(paths.folder, { recursive: true, force: true });
   await rm(`${paths.image}.tmp`, { force: true });

@@ -7,7 +7,7 @@ import { exists } from "./volume.ts";
 
 const stampLength = new Date(0).toISOString().length;
 
-/** A deleted volume stays here for a while, with its keys and the spec that it ran by: enough for an undelete. */
+/** Keeps a deleted volume for its retention time, with its keys and last spec: enough for an undelete. */
 export async function moveToTrash(
   trash: string,
   { image, keyring }: Pick<NodePaths, "image" | "keyring">,
@@ -22,7 +22,7 @@ export async function moveToTrash(
   await renameDurably(image, join(folder, "volume.img"));
 }
 
-/** Left by a crash before the move. A folder with a volume is an earlier deletion's, and is never written over. */
+/** A folder left by a crash before the move. One with a volume is an earlier deletion's and is never overwritten. */
 async function begunFolder(trash: string, volume: string): Promise<string | undefined> {
   for (const name of await readdir(trash)) {
     if (name.slice(stampLength) === `-${volume}` && !(await exists(join(trash, name, "volume.img")))) return name;

@@ -24,7 +24,7 @@ function newFolder(): string {
   return folder;
 }
 
-/** A mount namespace as a container's: born with copies of all mounts, and told of no change. */
+/** A mount namespace like a container's: starts with copies of all mounts, and receives no later changes. */
 async function holder(): Promise<ChildProcess> {
   const child = spawn("unshare", ["--mount", "--propagation", "private", "sh", "-c", "echo held; exec sleep 600"]);
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -32,7 +32,7 @@ async function holder(): Promise<ChildProcess> {
   return child;
 }
 
-test("a volume gets its name and is mounted again while another mount namespace holds it", async () => {
+test("a volume is renamed and mounted again while another mount namespace holds it", async () => {
   const folder = newFolder();
   const [made, kept] = [volumeIn(folder, "made"), volumeIn(folder, "kept")];
   await makeVolume(made, DISK_MB);
@@ -54,7 +54,7 @@ test("a volume gets its name and is mounted again while another mount namespace 
   expect(readFileSync(join(kept.volume, "row"), "utf8")).toBe("2");
 });
 
-test("a volume is thrown away and made anew while another mount namespace holds it", async () => {
+test("a volume is discarded and recreated while another mount namespace holds it", async () => {
   const folder = newFolder();
   const made = volumeIn(folder, "made");
   await makeVolume(made, DISK_MB);

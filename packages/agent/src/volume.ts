@@ -7,10 +7,10 @@ import type { NodePaths } from "./host-paths.ts";
 import { isMountPoint, loopDevicesOf, unmount } from "./mounts.ts";
 import { runCommand } from "./run-command.ts";
 
-/** A file with a file system in it, and where that is mounted. */
+/** A file that contains a file system, and its mount point. */
 export type Volume = Pick<NodePaths, "image" | "volume">;
 
-/** A node's disk: XFS in a sparse file, so that a full database fills its own volume and no other. */
+/** A node's disk: XFS in a sparse file, so that a full database fills only its own volume. */
 export async function makeVolume(paths: Volume, diskMb: number): Promise<void> {
   await makeImage(paths.image, imageMb(diskMb));
   await mkdir(paths.volume, { recursive: true, mode: 0o711 });
@@ -19,8 +19,8 @@ export async function makeVolume(paths: Volume, diskMb: number): Promise<void> {
 }
 
 /**
- * A device that is on the file already is mounted again, and must be: whoever holds it has the same file system open, and
- * two devices on one file would be two file systems.
+ * If the file has a loop device already, that device has to be mounted: whoever holds it has the same file system open,
+ * and two devices on one file would be two file systems.
  */
 async function mountImage(paths: Volume): Promise<void> {
   const mount = (device: string) => runCommand("mount", ["-t", "xfs", "-o", mountOptions, device, paths.volume]);
@@ -28,7 +28,7 @@ async function mountImage(paths: Volume): Promise<void> {
   if (attached === undefined) await mount(await attach(paths.image));
   else
     await mount(attached).catch(async (error: unknown) => {
-      // Its holder let go of it in this moment, and it went by itself.
+      // The last holder released the device just now, and it was detached.
       if ((await loopDevicesOf(paths.image)).length > 0) throw error;
       await mount(await attach(paths.image));
     });
@@ -37,13 +37,13 @@ async function mountImage(paths: Volume): Promise<void> {
 const attach = async (image: string): Promise<string> =>
   (await runCommand("losetup", ["--find", "--show", "--direct-io=on", image])).trim();
 
-// A file that grows is else given room ahead, up to as much as it has: a log of 64 MB would make a small disk look full.
+// Without it XFS preallocates up to the size of a growing file: a log of 64 MB would make a small disk look full.
 const mountOptions = "noatime,nodev,nosuid,noexec,allocsize=1m";
 
-// They are for features that a database does not use, and would count as used: 1.4 GB of a terabyte, before any data.
+// Features that a database does not use would count as used space: 1.4 GB of a terabyte, before any data.
 const withoutReservations = "reflink=0,finobt=0,inobtcount=0";
 
-/** The final name appears only when the file system in it is whole. */
+/** The final name appears only when the file system is complete. */
 async function makeImage(path: string, sizeMb: number): Promise<void> {
   if (await exists(path)) return;
   const temporary = `${path}.tmp`;
@@ -67,9 +67,9 @@ export async function releaseVolume(paths: Volume): Promise<void> {
 const detachTries = 20;
 
 /**
- * Another mount namespace, such as that of a container that began meanwhile, may hold a mount that is gone here, and the
- * device with it. The device then goes by itself when the last holder ends. Nobody waits for that: the file can be renamed
- * and removed all the same, and mounted again by the same device.
+ * Another mount namespace, such as that of a container that has just started, may hold a mount that is gone here, and
+ * the device with it. The device is detached when the last holder ends. Nothing waits for that: the file can still be
+ * renamed and removed, and mounted again through the same device.
  */
 export async function detachImage(image: string): Promise<void> {
   for (const device of await loopDevicesOf(image)) await runCommand("losetup", ["--detach", device]);
@@ -82,7 +82,7 @@ export async function usedDiskMb(paths: NodePaths): Promise<number | undefined> 
   return Math.ceil(((blocks - bfree) * bsize) / (1024 * 1024));
 }
 
-/** False when in doubt: what is inside a volume that is not mounted cannot be known. */
+/** False when in doubt: the content of an unmounted volume is unknown. */
 export async function neverHadData(paths: NodePaths): Promise<boolean> {
   if (!(await exists(paths.image))) return true;
   return (await isMountPoint(paths.volume)) && !(await exists(paths.data));

@@ -6,13 +6,13 @@ import { nodeLabel, type Podman } from "./podman.ts";
 
 const Exit = z.object({ Actor: z.object({ Attributes: z.record(z.string(), z.string()) }) });
 
-/** Tells of a dead server at once. Only a hint: the reconciler looks at every node every few seconds anyway. */
+/** Reports a dead server at once. Only a hint: the reconciler checks every node every few seconds anyway. */
 export async function watchExits(
   { client }: Podman,
   ended: (node: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  // No filter by label: podman matches only labels whose value is given.
+  // No filter by label: podman matches only labels with a given value.
   const filters = JSON.stringify({ type: ["container"], event: ["died"] });
   while (!signal.aborted) {
     try {
@@ -25,7 +25,7 @@ export async function watchExits(
       }
       signal.removeEventListener("abort", end);
     } catch {
-      // podman's service is restarting, or we are closing
+      // podman's service is restarting, or the agent is closing
     }
     await sleep(1000, undefined, { signal }).catch(() => {});
   }

@@ -1,13 +1,13 @@
 import { ErrorReply } from "@moorage/contract";
 
-/** A refusal that the operator can act on: the control plane's, in its own words, or ours. */
+/** An error that the operator can act on: the control plane's own message, or one of the command line. */
 export class Refused extends Error {
   override readonly name = "Refused";
 }
 
 export type AdminClient = {
   get<T>(path: string): Promise<T>;
-  /** Everything in a list, however many pages it has. */
+  /** All items of a list, from all of its pages. */
   all<T>(path: string): Promise<T[]>;
   post<T>(path: string, body: object): Promise<T>;
   put<T>(path: string, body: object): Promise<T>;

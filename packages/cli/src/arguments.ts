@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 
-/** What commander gives to the operator, instead of a NaN that the control plane would have to explain. */
+/** Commander shows the error to the operator; otherwise a NaN would go to the control plane. */
 export function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("It must be a whole number.");
   return Number(text);
@@ -12,5 +12,5 @@ export function positiveNumber(text: string): number {
   return number;
 }
 
-/** For names and ids that become part of a path. */
+/** Encodes a name or an id for use in a path. */
 export const segment = (text: string | number): string => encodeURIComponent(text);

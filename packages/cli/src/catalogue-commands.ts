@@ -18,7 +18,7 @@ type Plan = {
 };
 type EngineVersion = { id: string; image: string; prepared: string };
 
-/** What tenants can choose from. */
+/** The regions, plans and versions that tenants can choose from. */
 export function catalogueCommands(program: Command, output: Output): void {
   regionCommands(program, output);
   planCommands(program, output);

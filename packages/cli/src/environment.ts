@@ -1,6 +1,6 @@
 import { createAdminClient, type AdminClient, Refused } from "./admin-client.ts";
 
-/** Where the operator's commands go, and what they prove themselves with. */
+/** The client for operator commands; address and token come from the environment. */
 export function adminClient(): AdminClient {
   return createAdminClient(setting("MOORAGE_ADMIN_URL"), setting("MOORAGE_OPERATOR_TOKEN"));
 }

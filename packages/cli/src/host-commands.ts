@@ -92,7 +92,7 @@ export function hostCommands(program: Command, output: Output): void {
     });
 }
 
-/** Signed where the operator is: the control plane does not hold the key. */
+/** Signed on the operator's machine: the control plane does not have the key. */
 function allowance(host: number, { count, minutes }: { count: number; minutes: number }, now: Date): DeletionAllowance {
   const unsigned = {
     host,

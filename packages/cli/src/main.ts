@@ -14,7 +14,7 @@ import type { Terminal } from "./terminal.ts";
 
 export type { Terminal } from "./terminal.ts";
 
-/** The command line, from its arguments to the code that it ends with. */
+/** The whole command line, from arguments to exit code. */
 export async function moorage(args: readonly string[], terminal: Terminal): Promise<number> {
   let code = 0;
   const { program, isOperator, profileName } = build(args, terminal, (ended) => {
@@ -72,7 +72,7 @@ function build(args: readonly string[], terminal: Terminal, endWith: (code: numb
   return { program, isOperator, profileName };
 }
 
-/** Looked for before anything is parsed: which commands there are depends on it. */
+/** Read before commander parses anything: the set of commands depends on it. */
 function sideOf(args: readonly string[], { env }: Terminal): string {
   const flag = args.findIndex((arg) => arg === "--as" || arg.startsWith("--as="));
   const chosen = flag === -1 ? undefined : (args[flag]?.split("=")[1] ?? args[flag + 1]);

@@ -1,11 +1,11 @@
 import { Command } from "commander";
 
-/** `isHidden`: its commands work, and no help text names them. */
+/** `isHidden`: the commands work, but no help text lists them. */
 export type Side = { heading: string; root: Command; isHidden?: boolean };
 
 /**
- * Puts the commands of both sides into one program, group by group. Where both have a command of one name, the first
- * side's is taken; the names of the others are given back.
+ * Merges the commands of both sides into one program, group by group. Where both have a command of the same name, the
+ * first side's is used; the names of the others are returned.
  */
 export function merge(program: Command, [first, second]: readonly [Side, Side]): string[] {
   const hidden: string[] = [];
@@ -43,7 +43,7 @@ export function add(program: Command, command: Command | undefined, side: Omit<S
   inherit(program, command);
 }
 
-/** What commander does for commands that are made in place. */
+/** What commander does itself for commands that are created with `.command()`. */
 function inherit(from: Command, command: Command): void {
   command.copyInheritedSettings(from).helpCommand(false);
   for (const inner of command.commands) inherit(command, inner);

@@ -1,6 +1,6 @@
 import type { AdminClient } from "./admin-client.ts";
 
-/** In the order in which an installation comes to life: each needs those before it. */
+/** In the order of setting up an installation: each step needs those before it. */
 const steps = [
   { path: "/admin/regions", next: "No region yet. Make one: moorage region create --help" },
   { path: "/admin/plans", next: "No plan yet. Make one: moorage plan create --help" },
@@ -9,7 +9,7 @@ const steps = [
   { path: "/admin/accounts", next: "No account yet. Make one: moorage account create --help" },
 ];
 
-/** What an operator of this installation does next. */
+/** Suggests the operator's next step for this installation. */
 export async function nextStep(client: AdminClient): Promise<string> {
   for (const { path, next } of steps) {
     const { data } = await client.get<{ data: unknown[] }>(path);

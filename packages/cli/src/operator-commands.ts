@@ -16,7 +16,7 @@ import { taxCommands } from "./tax-commands.ts";
 import { tokenCommands } from "./token-commands.ts";
 import { userCommands } from "./user-commands.ts";
 
-/** Every one of them can be repeated, and is in the audit. */
+/** All operator commands can be repeated safely, and all are recorded in the audit log. */
 export function operatorCommands(output: Output): Command {
   const root = new Command();
   catalogueCommands(root, output);

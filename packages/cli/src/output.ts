@@ -3,11 +3,11 @@ import type { Command } from "commander";
 export type Row = Readonly<Record<string, string | number | boolean | null>>;
 
 export type Output = {
-  /** Whether a program reads it. */
+  /** Whether `--json` was given: a program reads the output. */
   isForPrograms(): boolean;
-  /** A list, or what to do when there is nothing in it yet. */
+  /** Prints a list, or the hint `whenEmpty`. */
   list<T>(items: readonly T[], rowOf: (item: T) => Row, whenEmpty: string): void;
-  /** What came of a command: in words for people, whole for programs. */
+  /** Prints the result of a command: as text for people, as complete JSON for programs. */
   printResult(reply: unknown, text: string): void;
 };
 
@@ -25,7 +25,7 @@ export function createOutput(program: Command, print: (text: string) => void): O
   };
 }
 
-/** Columns as wide as their widest cell, two spaces between: easy to read, and to cut with other tools. */
+/** Columns are as wide as their widest cell, with two spaces between: easy to read, and to cut with other tools. */
 export function tableOf(rows: readonly Row[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const lines = [names.map((name) => name.toUpperCase()), ...rows.map((row) => names.map((name) => cellOf(row[name])))];

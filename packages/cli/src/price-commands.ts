@@ -6,7 +6,7 @@ import type { Output } from "./output.ts";
 type Price = { from: string; hourly: string; monthly: string; suspended_hourly: string; suspended_monthly: string };
 type PriceOptions = { hourly: string; monthly: string; suspendedHourly?: string; suspendedMonthly?: string };
 
-/** What a plan costs, and has cost. */
+/** Prices of a plan, current and former. */
 export function priceCommands(plan: Command, output: Output): void {
   plan
     .command("price <id>")

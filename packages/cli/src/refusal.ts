@@ -2,7 +2,7 @@ import { ApiError, EventFailed, NoAnswer } from "@moorage/client";
 import { Refused } from "./admin-client.ts";
 import { flagOf } from "./tenant/body-field.ts";
 
-/** What to tell a person for an error that is no fault of this program; undefined for one that is. */
+/** The message for an expected error; undefined for a bug of this program. */
 export function inWords(error: unknown): string | undefined {
   if (error instanceof Refused || error instanceof NoAnswer) return error.message;
   if (error instanceof EventFailed) return `It has failed: ${error.message}`;
@@ -12,6 +12,6 @@ export function inWords(error: unknown): string | undefined {
   return lines.join("\n");
 }
 
-/** Reasons already begin with a field's name; what a person typed is the option. Headers stay as they are. */
+/** The API's reasons begin with the field's name; a person typed an option. Headers are shown unchanged. */
 const place = (field: string): string =>
   field === "X-Filter" ? "--filter" : /^[a-z]/.test(field) ? flagOf(field.split(".")) : field;

@@ -2,21 +2,21 @@ import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
 import { Writable } from "node:stream";
 
-/** What a command sees of the world around it. */
+/** All that a command can access of its environment. */
 export type Terminal = {
   env: Readonly<Record<string, string | undefined>>;
-  /** A line of the answer. */
+  /** Prints a line to standard output. */
   print(line: string): void;
-  /** A line beside the answer, which a program that reads the answer does not get. */
+  /** Prints a line to standard error, which a program that reads the output does not get. */
   printError(line: string): void;
   write(bytes: Uint8Array): void;
-  /** How far something is. In a terminal each line replaces the one before; undefined ends it. */
+  /** Shows progress. In a terminal each line replaces the previous one; undefined ends it. */
   progress(line: string | undefined): void;
-  /** Everything that is piped in. */
+  /** All of standard input. */
   input(): Promise<string>;
-  /** Typed without being shown, or piped in. */
+  /** Reads from the terminal without echo, or from a pipe. */
   secret(question: string): Promise<string>;
-  /** What a person types in answer. Undefined: nobody is there to ask. */
+  /** Reads a line from the terminal. Undefined: not interactive. */
   prompt(question: string): Promise<string | undefined>;
 };
 
@@ -50,7 +50,7 @@ export function createTerminal(): Terminal {
   };
 }
 
-/** Where lines cannot be replaced, the same one is not said twice. */
+/** Where lines cannot be replaced, repeated lines are skipped. */
 function withoutRepeats(printLine: (line: string) => void): Terminal["progress"] {
   let before: string | undefined;
   return (line) => {

@@ -1,6 +1,6 @@
 import { ErrorReply } from "@moorage/contract";
 
-/** A refusal by the API, with every fault that it named. */
+/** An error response of the API, with all faults that it lists. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   /** The id of the operation in the contract. */
@@ -14,13 +14,13 @@ export class ApiError extends Error {
     this.errors = errors;
   }
 
-  /** Why this field was refused, if it was. */
+  /** The reason why this field was refused, if it was. */
   reasonFor(field: string): string | undefined {
     return this.errors.find((error) => error.field === field)?.reason;
   }
 }
 
-/** Nobody answered, as often as it was tried. Whether the request was done is not known; `cause` says what went wrong. */
+/** All attempts failed without an answer. Whether the request was carried out is unknown; `cause` has the reason. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
   readonly operation: string;
@@ -32,14 +32,14 @@ export class NoAnswer extends Error {
   }
 }
 
-/** A proxy in between may answer with something else than the API's own form. */
+/** A proxy in between may answer in another form than the API's. */
 export async function errorOf(operation: string, reply: Response): Promise<ApiError> {
   const parsed = ErrorReply.safeParse(await reply.json().catch(() => undefined));
   const errors = parsed.success ? parsed.data.errors : [{ reason: reply.statusText || "It gave no reason." }];
   return new ApiError(operation, reply.status, errors);
 }
 
-/** What `fetch` says itself is only that it failed. */
+/** The message of a `fetch` error only says that it failed; the cause has the reason. */
 function reasonOf(error: unknown): string {
   const inner: unknown = error instanceof Error ? (error.cause ?? error) : error;
   if (typeof inner === "object" && inner !== null && "code" in inner && typeof inner.code === "string")

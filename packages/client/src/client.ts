@@ -11,11 +11,11 @@ type ItemOf<O extends Operation> = ReplyOf<O> extends { data: (infer Item)[] } ?
 export type Client = {
   /** Calls any operation of the contract. */
   call<const O extends Operation>(operation: O, ...input: InputOf<O>): Promise<ReplyOf<O>>;
-  /** Every item of a collection, page by page as they are asked for. */
+  /** All items of a collection; pages are fetched as needed. */
   items<const O extends PagedOperation>(operation: O, ...input: InputOf<O>): AsyncGenerator<ItemOf<O>>;
-  /** Waits until an event has ended: one that is known, or the newest of a kind. Throws `EventFailed` if it failed. */
+  /** Waits until an event has ended: a known one, or the newest of a kind. Throws `EventFailed` if it failed. */
   waitFor(event: { id: number } | (WaitedFor & Waiting), how?: Waiting): Promise<Event>;
-  /** Calls an operation and waits for the event that it leaves behind, and for no older one. */
+  /** Calls an operation and waits for the event that it emits; older events are ignored. */
   callAndWait<const O extends EmittingOperation>(
     operation: O,
     input: InputOf<O>[0],
@@ -25,23 +25,23 @@ export type Client = {
 
 export type ClientOptions = {
   url: string;
-  /** Without one only public operations can be called. */
+  /** Without a token only public operations can be called. */
   token?: string;
-  /** Of one try. */
+  /** Per attempt. */
   timeoutMs?: number;
-  /** How often a request is sent at most, the first time counted. */
+  /** Maximum number of attempts, including the first. */
   tries?: number;
-  /** Told of fields of a body that the server does not know: they had no effect. */
+  /** Called with the body fields that the server does not know: they had no effect. */
   onIgnored?: (fields: string, operation: Operation) => void;
-  /** In place of the global one: for a proxy, a private authority, or to look at what is sent. */
+  /** Replaces the global one: for a proxy, a private authority, or to inspect requests. */
   fetch?: typeof fetch;
 };
 
-/** The API, typed by its operation table. */
+/** The API, typed by its table of operations. */
 export function createClient(options: ClientOptions): Client {
   const { url, token, timeoutMs = 60_000, tries = 4 } = options;
   const base = url.replace(/\/+$/, "");
-  // Looked up at each call, so that a fetch that was replaced later is used.
+  // Looked up at each call, so that a fetch replaced later is used.
   const sender = {
     ...{ timeoutMs, tries, onIgnored: options.onIgnored },
     fetch: options.fetch ?? ((...request: Parameters<typeof fetch>) => fetch(...request)),
@@ -50,7 +50,7 @@ export function createClient(options: ClientOptions): Client {
     send(sender, requestOf(base, token, operation, input));
 
   const client: Client = {
-    // The server answers by the same table; a newer one may say more than this one knows, which does no harm.
+    // The server uses the same table; additional fields of a newer server do no harm.
     call: (operation, ...[input]) => request(operation, input) as never,
 
     async *items(operation, ...[input]) {
@@ -78,12 +78,12 @@ export function createClient(options: ClientOptions): Client {
   return client;
 }
 
-/** The object whose event it will be: the one that the path names, or the one that was made. */
+/** The entity of the event to wait for: the one in the path, or the created one. */
 function entityIdOf({ params }: Operation, input: AnyInput, reply: unknown): number | string | undefined {
   const named = Object.keys(params?.shape ?? {})[0];
   const made = typeof reply === "object" && reply !== null && "id" in reply ? reply.id : undefined;
   const id = named === undefined ? made : input.params?.[named];
-  // Events carry the bare number of an image.
+  // Events contain the bare number of an image.
   const bare = /^(?:private\/)?(\d+)$/.exec(String(id))?.[1];
   return bare === undefined ? undefined : Number(bare);
 }

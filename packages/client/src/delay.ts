@@ -1,4 +1,4 @@
-/** Browsers have no timers that promise, and this package runs in them too. */
+/** This package also runs in browsers, which have no promise-based timers. */
 export const delay = (ms: number, signal?: AbortSignal | null): Promise<void> =>
   new Promise((resolve, reject) => {
     const giveUp = (): void => {

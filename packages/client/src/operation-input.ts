@@ -5,7 +5,7 @@ type Value = string | number | boolean | null;
 type Comparison = { [Operator in "+gt" | "+gte" | "+lt" | "+lte" | "+neq" | "+contains"]?: Value };
 type Condition = Value | Comparison | { "+and": Condition[] } | { "+or": Condition[] };
 
-/** X-Filter over the fields of one collection, which can be ordered by some of them. */
+/** X-Filter over the fields of one collection, some of which can be ordered by. */
 export type FilterOver<Field extends string, Orderable extends string = Field> = { [Name in Field]?: Condition } & {
   "+and"?: FilterOver<Field>[];
   "+or"?: FilterOver<Field>[];
@@ -30,18 +30,18 @@ type Filter<O extends Operation> = O extends { filterable: infer Fields }
 type Unorderable<O> = O extends { unorderable: readonly (infer Field)[] } ? Field : never;
 type Key<O extends Operation> = O["method"] extends "POST" ? { idempotencyKey?: string } : object;
 
-/** What a call of an operation takes: nothing that the operation does not know. */
+/** The input of a call; fields that the operation does not know are type errors. */
 export type OperationInput<O extends Operation> = Params<O> & Body<O> & Query<O> & Filter<O> & Key<O> & Sending;
 export type Sending = { signal?: AbortSignal };
 
-/** The input may be left out where nothing in it is required. */
+/** The input is optional where nothing in it is required. */
 export type InputOf<O extends Operation> =
   object extends OperationInput<O> ? [input?: OperationInput<O>] : [input: OperationInput<O>];
 
-/** Undefined is an answer without a body, where the operation has such. */
+/** Undefined is a reply without a body, for operations that allow it. */
 export type ReplyOf<O extends Operation> = z.output<O["reply"]> | (O["mayBeEmpty"] extends string ? undefined : never);
 
-/** The same without types, for the code that sends it. */
+/** The same without types, for the code that sends the request. */
 export type AnyInput = Sending & {
   params?: Record<string, unknown>;
   body?: unknown;

@@ -2,7 +2,7 @@ import type { Operation } from "@moorage/contract";
 import type { AnyInput } from "./operation-input.ts";
 import type { Request } from "./send.ts";
 
-/** What goes over the wire. A POST gets a key, so that it can be sent again without being done again. */
+/** Builds the HTTP request. A POST gets an idempotency key, so that a retry is not carried out twice. */
 export function requestOf(base: string, token: string | undefined, operation: Operation, input: AnyInput): Request {
   const key = operation.method === "POST" ? (input.idempotencyKey ?? crypto.randomUUID()) : undefined;
   const headers = {
@@ -37,6 +37,6 @@ function pathOf({ path }: Operation, { params = {}, query = {} }: AnyInput): str
   return pairs.length === 0 ? filled : `${filled}?${new URLSearchParams(pairs).toString()}`;
 }
 
-/** A header holds no other characters. */
+/** Header values must be ASCII. */
 const asciiJson = (value: object): string =>
   JSON.stringify(value).replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -6,7 +6,7 @@ const LONGEST_WAIT_SECONDS = 60;
 
 export type Sender = {
   fetch: typeof fetch;
-  /** Of one try, until its answer is read. */
+  /** Per attempt, until the whole answer is read. */
   timeoutMs: number;
   tries: number;
   onIgnored?: ((fields: string, operation: Operation) => void) | undefined;
@@ -21,8 +21,8 @@ export type Request = {
 };
 
 /**
- * Sends until it is answered. What was refused for want of room or lost on the way is sent again, but only if doing it
- * twice does no harm: the method is idempotent, or a key names the request.
+ * Sends until there is an answer. A request that was lost or refused by an overloaded server is retried, but only if
+ * that is safe: the method is idempotent, or the request has an idempotency key.
  */
 export async function send(sender: Sender, request: Request): Promise<unknown> {
   const { operation, url, signal } = request;
@@ -52,7 +52,7 @@ async function attemptOf({ fetch, timeoutMs, onIgnored }: Sender, { operation, u
   return { answer: reply.status === 204 ? undefined : await read(reply) };
 }
 
-/** 429 was refused before anything was done; the others are the word of somebody in between, or of a server too busy. */
+/** 429 is refused before anything is done; the others come from a proxy in between, or from an overloaded server. */
 const passing = [408, 429, 502, 503, 504];
 
 /** Maintenance lasts longer than a caller should wait. */

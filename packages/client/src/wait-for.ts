@@ -5,19 +5,19 @@ import { delay } from "./delay.ts";
 export type Waiting = {
   everyMs?: number;
   signal?: AbortSignal;
-  /** Is told of the event each time that it was looked at and has not ended. */
+  /** Called after each poll that finds the event still running. */
   onProgress?: (event: Event) => void;
 };
 
 export type WaitedFor = {
   action: EventAction;
-  /** The object that it is about, first or second. */
+  /** The object that the event is about, as primary or secondary entity. */
   entity?: { type?: string; id: number | string };
-  /** The id of an event that is already known: only newer ones count. */
+  /** Only events with a higher id count. */
   after?: number;
 };
 
-/** What was waited for has failed; its event says why. */
+/** The awaited operation failed; its event has the reason. */
 export class EventFailed extends Error {
   override readonly name = "EventFailed";
   readonly event: Event;
@@ -27,7 +27,7 @@ export class EventFailed extends Error {
   }
 }
 
-/** One that is known by its id, or the newest of a kind. */
+/** Waits for one event by id, or for the newest of a kind. */
 export async function waitForEvent(client: Client, waited: { id: number } | WaitedFor, how: Waiting): Promise<Event> {
   const { everyMs = 3_000, signal, onProgress } = how;
   const sending = signal === undefined ? {} : { signal };
@@ -69,6 +69,6 @@ async function newestOf(
   return data.find((event) => entity === undefined || concerns(event, entity.id));
 }
 
-/** A capture is an event of the compute instance; the image that comes of it is second. */
+/** A capture is an event of the compute instance; the resulting image is the secondary entity. */
 const concerns = ({ entity, secondary_entity }: Event, id: number | string): boolean =>
   [entity, secondary_entity].some((one) => one !== null && String(one.id) === String(id));

@@ -24,7 +24,7 @@ export const Account = z.object({
   address_1: z.string(),
   address_2: z.string(),
   balance: z.number(),
-  /** What this month's invoice would be, if it ended now. */
+  /** What this month's invoice would amount to if the month ended now. */
   balance_uninvoiced: z.number(),
   billing_source: BillingSource,
   capabilities: z.array(z.string()),
@@ -50,7 +50,7 @@ const upTo = (most: number) => {
     .max(most, valid)
     .regex(/^[^\p{Cc}]*$/u, valid);
 };
-/** Names stand in letters and on invoices. */
+/** Names appear in mails and on invoices. */
 const nameUpTo = (most: number) => {
   const valid = `at most ${most} characters, none of them < > ( ) " = or a control character`;
   return z
@@ -64,8 +64,8 @@ export const US_ZIP = /^\d{5}(?:-\d{4})?$/;
 const ZIP = "letters, digits, hyphens and spaces, with at most 9 letters and digits";
 
 /**
- * What depends on the country (a state, a US zip) is judged with the account that it changes. Clients send back all that
- * they were given: a null, and a country that was never named, stay as they are.
+ * Rules that depend on the country (a state, a US zip) are checked against the account that is changed. Clients send
+ * all fields back as they received them: a null, and a country that was never set, stay as they are.
  */
 export const AccountChange = z
   .object({
@@ -95,7 +95,7 @@ export type AccountChange = z.output<typeof AccountChange>;
 const view = { scopes: ["account:read_only"], grant: "account_read" } as const;
 const change = { scopes: ["account:read_write"], grant: "account_write" } as const;
 
-/** How the account is named in its events and notifications: there it has no id. */
+/** The account as an entity of its events and notifications, where it has no id. */
 export const accountEntity = (company: string | null): EventEntity => ({
   id: null,
   label: company,
@@ -195,7 +195,7 @@ export const viewAvailability = defineOperation({
   reply: Availability,
 });
 
-/** GB. We count none yet. */
+/** GB. Traffic is not counted yet. */
 const Transfer = z.object({ billable: z.int(), quota: z.int(), used: z.int() });
 export const AccountTransfer = Transfer.extend({ region_transfers: z.array(Transfer.extend({ id: z.string() })) });
 export type AccountTransfer = z.output<typeof AccountTransfer>;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineOperation, type Permission } from "./operation.ts";
 import { Id, page, Timestamp } from "./wire.ts";
 
-/** As the operator registered it: Moorage does not run it. */
+/** As registered by the operator: Moorage does not run it. */
 export const Compute = z.object({
   id: z.int(),
   label: z.string(),

@@ -9,9 +9,9 @@ export const DatabaseBackup = z.object({
   id: z.int(),
   type: z.enum(["auto", "snapshot"]),
   label: z.string(),
-  /** The time that a restore leads back to. */
+  /** The time to which a restore returns. */
   created: Timestamp,
-  /** When a restore of it was tried and found whole. */
+  /** When a restore of it was last verified successfully. */
   verified: Timestamp.nullable(),
 });
 export type DatabaseBackup = z.output<typeof DatabaseBackup>;

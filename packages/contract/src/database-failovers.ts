@@ -3,29 +3,29 @@ import { instance, instanceEntity } from "./databases.ts";
 import { defineOperation } from "./operation.ts";
 import { Empty, page, Timestamp } from "./wire.ts";
 
-/** One change of the primary of a database of three nodes. Not in the interface: an extension. */
+/** One change of the primary of a cluster. Not in the interface: an extension. */
 export const DatabaseFailover = z.object({
   id: z.int(),
-  /** When clients were first led to the new primary. */
+  /** When clients were first forwarded to the new primary. */
   created: Timestamp,
-  /** It was asked for, by a switchover, a resize or a patch. */
+  /** Requested, by a switchover, a resize or a patch. */
   planned: z.boolean(),
   /** Nodes of the database, 0 to 2. */
   from_node: z.int().nullable(),
   to_node: z.int(),
-  /** Milliseconds from when the old primary was last seen well. */
+  /** Milliseconds since the old primary was last healthy. */
   phases: z.object({
     /** Until a host missed it. */
     missed: z.int().nullable(),
     /** Until another was elected. */
     elected: z.int().nullable(),
-    /** Until the first gate led clients to it, and until the last one did. */
+    /** Until the first proxy forwarded clients to it, and until the last one did. */
     led: z.int().nullable(),
     all_led: z.int().nullable(),
   }),
   gtid_before: z.string().nullable(),
   gtid_after: z.string().nullable(),
-  /** Null: it is not known. */
+  /** Null: unknown. */
   transactions_lost: z.int().nullable(),
 });
 export type DatabaseFailover = z.output<typeof DatabaseFailover>;
@@ -65,7 +65,7 @@ export const promoteMysqlNode = defineOperation({
   path: "/v4/databases/mysql/instances/:instanceId/promote",
   access: { scopes: ["databases:read_write"], entity: instanceEntity("read_write") },
   params: instance,
-  /** Without it the answer is 400, and says what would be lost. */
+  /** Without it the answer is 400 with what would be lost. */
   body: z.object({ accept_loss: z.boolean().optional() }),
   rate: "single",
   emits: ["database_failover"],

@@ -3,7 +3,7 @@ import { instance, instanceEntity } from "./databases.ts";
 import { defineOperation } from "./operation.ts";
 import { Moment, Timestamp } from "./wire.ts";
 
-/** What can be plotted of a database. Rates are per second. */
+/** Metrics of a database that can be plotted. Rates are per second. */
 export const DatabaseMetric = z.enum([
   "connections",
   "threads_running",
@@ -28,7 +28,7 @@ export const MetricSeries = z.object({
   from: Timestamp,
   to: Timestamp,
   step: z.int(),
-  /** One for each node: seconds since 1970 and the value; a time without a value is left out. */
+  /** One series for each node: seconds since 1970 and the value; times without a value are omitted. */
   series: z.array(z.object({ node: z.string(), points: z.array(z.tuple([z.number(), z.number()])) })),
 });
 export type MetricSeries = z.output<typeof MetricSeries>;
@@ -41,7 +41,7 @@ export const viewMysqlMetric = defineOperation({
   path: "/v4/databases/mysql/instances/:instanceId/metrics/:metric",
   access: { scopes: ["databases:read_only"], entity: instanceEntity("read_only") },
   params: instance.extend({ metric: DatabaseMetric }),
-  /** The last hour, and about 120 points, unless said otherwise. */
+  /** Default: the last hour, with about 120 points. */
   query: z.object({
     from: Moment.optional(),
     to: Moment.optional(),

@@ -35,7 +35,7 @@ const between = (least: number, most: number) => {
   return z.int({ error }).min(least, error).max(most, error);
 };
 
-/** The maintenance window, in UTC. Monday is day 1; `week_of_month` belongs to a monthly one alone. */
+/** The maintenance window, in UTC. Monday is day 1; only a monthly window has `week_of_month`. */
 const Updates = z.object(
   {
     frequency: z.enum(["weekly", "monthly"], { error: "weekly or monthly" }),
@@ -48,7 +48,7 @@ const Updates = z.object(
 );
 export type Updates = z.output<typeof Updates>;
 
-/** What waits for the window, or for a request to patch now. */
+/** An update that waits for the window, or for a request to patch now. */
 const PendingUpdate = z.object({
   description: z.string(),
   deadline: Timestamp.nullable(),
@@ -56,7 +56,7 @@ const PendingUpdate = z.object({
 });
 export type PendingUpdate = z.output<typeof PendingUpdate>;
 
-/** Which database it began as a copy of, and the time that was asked for; null for what was committed by then. */
+/** The database that it was forked from, and the requested time; null: everything committed until the request. */
 const ForkOrigin = z.object({ source: z.int(), restore_time: Timestamp.nullable() });
 
 export const MysqlDatabase = z.object({
@@ -71,7 +71,7 @@ export const MysqlDatabase = z.object({
   allow_list: z.array(Source),
   hosts: z.object({ primary: z.string().nullable(), secondary: z.string().nullable() }),
   port: z.int().nullable(),
-  /** Where its secondaries are read from, under the same names. Null for one node, and until there is a port. */
+  /** Port for reading from the secondaries, under the same host names. Null for one node, and until there is a port. */
   read_only_port: z.int().nullable(),
   replication_type: ReplicationType,
   ssl_connection: z.boolean(),
@@ -81,27 +81,27 @@ export const MysqlDatabase = z.object({
   updates: Updates.extend({ pending: z.array(PendingUpdate) }),
   created: Timestamp,
   updated: Timestamp,
-  /** From then on every second of its past can be forked. Null until it has one. */
+  /** Every second from this time on can be forked. Null until the database has an archive. */
   oldest_restore_time: Timestamp.nullable(),
   fork: ForkOrigin.nullable(),
-  /** The settings that differ from the engine's own. Clients of this family read `mysql` in every reply. */
+  /** Settings that differ from the engine's defaults. Clients of this family read `mysql` in every reply. */
   engine_config: z.object({ mysql: z.object({}) }),
 });
 export type MysqlDatabase = z.output<typeof MysqlDatabase>;
 
-/** Begins with the data of another database, as they were at a time of the last 7 days, or are now. */
+/** Starts with the data of another database, at a time within the last 7 days or now. */
 const Fork = z.object(
   {
     source: z.int({ error: "the id of one of your databases" }),
     restore_time: Moment.optional(),
-    /** What the Go SDK of this family, and so its Terraform provider, writes for `restore_time`. */
+    /** Sent instead of `restore_time` by the Go SDK of this family, and so by its Terraform provider. */
     "-": Moment.optional(),
   },
   { error: "an object" },
 );
 export type Fork = z.output<typeof Fork>;
 
-/** Settings of the engine, by group. Which of them have a value is judged with the rest of the request. */
+/** Engine settings, by group. Which of them may have a value is checked with the rest of the request. */
 const EngineConfig = z.record(z.string(), z.unknown(), { error: "an object" }).nullable();
 export type EngineConfig = z.output<typeof EngineConfig>;
 
@@ -114,7 +114,7 @@ export const NewMysqlDatabase = z.object({
   engine: z.string({ error: ENGINE_ID }),
   cluster_size: z.union([z.literal(1), z.literal(3)], { error: "1 or 3" }).default(1),
   encrypted: z.boolean({ error: "true or false" }).default(false),
-  /** Left out: what the operator set, which is true unless they chose otherwise. */
+  /** Default: the operator's setting, which is true unless changed. */
   ssl_connection: z.boolean({ error: "true or false" }).optional(),
   replication_type: ReplicationType.optional(),
   allow_list: AllowList.default([]),
@@ -123,7 +123,7 @@ export const NewMysqlDatabase = z.object({
 });
 export type NewMysqlDatabase = z.output<typeof NewMysqlDatabase>;
 
-/** Clients send a whole object back to change a part of it, so what cannot change is there too. */
+/** Clients send the whole object back to change a part of it, so unchangeable fields are accepted too. */
 export const MysqlDatabaseChange = z
   .object({
     label: Label,
@@ -151,7 +151,7 @@ export const DatabaseEngine = z.object({
 });
 export type DatabaseEngine = z.output<typeof DatabaseEngine>;
 
-/** What the list over all engines shows of a database. */
+/** The fields of a database in the list over all engines. */
 export const Database = MysqlDatabase.omit({
   port: true,
   read_only_port: true,
@@ -174,7 +174,7 @@ export const DatabaseType = z.object({
   disk: z.int(),
   vcpus: z.int(),
   deprecated: z.boolean(),
-  // A command line of this family reads both, whatever there is.
+  // A command line client of this family reads both lists, even if empty.
   engines: z.object({ mysql: z.array(Offer), postgresql: z.array(Offer) }),
 });
 export type DatabaseType = z.output<typeof DatabaseType>;
@@ -341,7 +341,7 @@ export const viewMysqlCredentials = defineOperation({
   tag: "Databases",
   method: "GET",
   path: "/v4/databases/mysql/instances/:instanceId/credentials",
-  // The password is full write, so the user needs more than the scope says.
+  // The password gives full write access, so the user needs more than the scope implies.
   access: { scopes: ["databases:read_only"], entity: instanceEntity("read_write") },
   params: instance,
   rate: "single",
@@ -357,6 +357,6 @@ export const viewMysqlSsl = defineOperation({
   access: { scopes: ["databases:read_only"], entity: instanceEntity("read_only") },
   params: instance,
   rate: "single",
-  /** Base64 of the PEM; null for a database that does not ask for TLS. */
+  /** Base64 of the PEM; null for a database that does not require TLS. */
   reply: z.object({ ca_certificate: z.base64().nullable() }),
 });

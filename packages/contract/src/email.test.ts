@@ -66,6 +66,6 @@ test.each([
     "anna,bob@example.com",
   ],
   ...[`${"x".repeat(65)}@example.com`, `${"x".repeat(60)}@${"y".repeat(60)}.example`],
-])("%j is none", (text) => {
+])("%j is not an address", (text) => {
   expect(Email.safeParse(text).success).toBe(false);
 });

@@ -6,8 +6,8 @@ const LABEL = "[\\p{L}\\p{N}](?:[\\p{L}\\p{M}\\p{N}-]{0,61}[\\p{L}\\p{M}\\p{N}])
 const ADDRESS = new RegExp(`^(?=[^@]{1,64}@)${ATOM}(?:\\.${ATOM})*@(?:${LABEL}\\.)+(?!\\p{N}+$)(?=..)${LABEL}$`, "u");
 
 /**
- * An address that a mail server can be given: words and dots before the @, a domain name after it, in any script or in
- * punycode (RFC 5322 and 6531). No quoted words, comments or addresses of machines, which nobody uses and many refuse.
+ * An address that mail servers accept: words and dots before the @, a domain name after it, in any script or in
+ * punycode (RFC 5322 and 6531). No quoted words, comments or IP address literals, which nobody uses and many refuse.
  */
 export const Email = z
   .stringFormat("email", (text) => ADDRESS.test(text), { error: EMAIL, abort: true })

@@ -5,7 +5,7 @@ import { Empty, Id, openSet, page, Timestamp } from "./wire.ts";
 export const EventStatus = z.enum(["failed", "finished", "notification", "scheduled", "started"]);
 export type EventStatus = z.output<typeof EventStatus>;
 
-/** The interface's list may grow; none of its actions is a database's, and clients wait for these. */
+/** The interface's list may grow; it has no action for databases, and clients wait for these. */
 export const EventAction = z.enum([
   "account_settings_update",
   "account_update",
@@ -63,10 +63,10 @@ export const EventEntity = z.object({
 });
 export type EventEntity = z.output<typeof EventEntity>;
 
-/** All others have ids of text, which stay text even where they are all digits, as an OAuth client's can be. */
+/** Ids of all other entities are text and stay text even if they are all digits, as an OAuth client's can be. */
 const numberedEntities: readonly string[] = ["compute", "database", "image", "token", "user"];
 
-/** The id of an entity as it is shown, from the text that it is kept as. */
+/** The id of an entity as published, from the text in which it is stored. */
 export const entityIdOf = (type: string, id: string | null): EventEntity["id"] =>
   id !== null && numberedEntities.includes(type) ? Number(id) : id;
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 const Permission = z.enum(["read_only", "read_write"], { error: "read_only, read_write or null" }).nullable();
 const flag = z.boolean({ error: "true or false" });
 
-/** The names that clients of this family know. What we do not run can be granted all the same: it opens nothing. */
+/** The names that clients of this family know. Grants for products that we do not run have no effect. */
 const flags = {
   cancel_account: flag,
   longview_subscription: flag,
@@ -21,7 +21,7 @@ const flags = {
 export type GrantFlag = keyof typeof flags;
 export const grantFlags = Object.keys(flags) as GrantFlag[];
 
-/** Ours have entries; the other lists are for clients that expect them. */
+/** Only the lists of our own products have entries; the others are for clients that expect them. */
 const lists = <Item extends z.ZodType>(item: Item) =>
   z.object({
     database: z.array(item),
@@ -49,7 +49,7 @@ export const grantLists = Object.keys(lists(EntityGrant).shape) as GrantList[];
 const ID = "the id of something of this account, a whole number";
 const NewEntityGrant = z.object({ id: z.int({ error: ID }).positive(ID), permissions: Permission });
 
-/** What is named is changed, the rest stays. */
+/** Fields that are present are changed, the rest stays. */
 export const GrantsChange = lists(NewEntityGrant)
   .partial()
   .extend({

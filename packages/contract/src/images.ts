@@ -5,12 +5,12 @@ import { Empty, page, Timestamp } from "./wire.ts";
 export const ImageStatus = z.enum(["creating", "pending_upload", "available"]);
 export type ImageStatus = z.output<typeof ImageStatus>;
 
-/** Of a copy in one region. */
+/** State of a copy in one region. */
 export const ImageRegionStatus = z.enum(["available", "creating", "pending replication"]);
 export type ImageRegionStatus = z.output<typeof ImageRegionStatus>;
 
 export const Image = z.object({
-  /** `operator/<name>` for public ones, `private/<number>` for an account's. */
+  /** `operator/<name>` for public images, `private/<number>` for those of an account. */
   id: z.string(),
   label: z.string(),
   description: z.string().nullable(),
@@ -22,7 +22,7 @@ export const Image = z.object({
   eol: Timestamp.nullable(),
   expiry: Timestamp.nullable(),
   is_public: z.boolean(),
-  /** MB that it needs to be deployed; 0 until it is available. */
+  /** MB needed to deploy it; 0 until it is available. */
   size: z.int(),
   status: ImageStatus,
   type: z.enum(["manual", "automatic"]),
@@ -46,7 +46,7 @@ const CloudInit = z.boolean({ error: "true or false" }).default(false);
 
 export const NewImage = z.object({
   disk_id: z.int({ error: "the id of a disk, a whole number" }).positive("the id of a disk, a whole number"),
-  /** An SDK sends an empty one where its user chose none. */
+  /** An SDK sends an empty label where its user set none. */
   label: anyLabel.transform((label) => (label === "" ? undefined : label)).optional(),
   description: Description.optional(),
   cloud_init: CloudInit,
@@ -64,10 +64,10 @@ export type NewImageUpload = z.output<typeof NewImageUpload>;
 export const ImageUpload = z.object({ image: Image, upload_to: z.string() });
 export type ImageUpload = z.output<typeof ImageUpload>;
 
-/** What is not named stays. */
+/** Absent fields stay. */
 export const ImageChange = z.object({
   label: Label.optional(),
-  /** An SDK that was given null sends it back as an empty text. */
+  /** An SDK that received null sends it back as an empty text. */
   description: z
     .string({ error: `${DESCRIPTION}, or null` })
     .max(65_000, `${DESCRIPTION}, or null`)

@@ -3,7 +3,7 @@ import { EventEntity } from "./events.ts";
 import { defineOperation, entityAliases } from "./operation.ts";
 import { page, Timestamp } from "./wire.ts";
 
-/** What is wrong, or about to be, for as long as it is: it cannot be dismissed, only its cause removed. */
+/** A present or imminent problem, shown for as long as it lasts: it cannot be dismissed, only its cause removed. */
 export const Notification = z.object({
   type: z.string(),
   severity: z.enum(["minor", "major", "critical"]),

@@ -8,7 +8,7 @@ export const OAuthClient = z.object({
   label: z.string(),
   public: z.boolean(),
   redirect_uri: z.string(),
-  /** In plain text when the client is made and when its secret is reset. */
+  /** In plain text when the client is created and when its secret is reset. */
   secret: z.string(),
   status: z.enum(["active", "disabled", "suspended"]),
   thumbnail_url: z.string().nullable(),
@@ -17,7 +17,7 @@ export type OAuthClient = z.output<typeof OAuthClient>;
 
 const LABEL =
   "1 to 512 characters, not beginning with a space, without control characters and marks that turn text around";
-/** People read it when they are asked to let an app in: it must not be empty to the eye, nor change what is around it. */
+/** People read it on the consent page: it must not look empty, nor change the direction of the text around it. */
 const shownAsWritten = /^(?!\s)[^\p{Cc}\u202a-\u202e\u2066-\u2069]*$/u;
 const Label = z.string({ error: LABEL }).min(1, LABEL).max(512, LABEL).regex(shownAsWritten, LABEL);
 const RedirectUri = z.string({ error: REGISTRABLE }).max(2048, REGISTRABLE).refine(isRegistrable, REGISTRABLE);

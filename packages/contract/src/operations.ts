@@ -21,7 +21,7 @@ import * as users from "./users.ts";
 const isOperation = (value: unknown): value is Operation =>
   typeof value === "object" && value !== null && "method" in value && "path" in value && "reply" in value;
 
-/** Every operation of the interface. Routes, the OpenAPI document, the client and the every-operation test come from it. */
+/** Every operation of the interface. Routes, the OpenAPI document, the client and the every-operation test use it. */
 export const operations: readonly Operation[] = [
   account,
   computes,

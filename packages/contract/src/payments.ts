@@ -7,7 +7,7 @@ const CVV = "3 or 4 digits";
 const MONTH = "a whole number from 1 to 12";
 const YEAR = "a whole number of four digits, such as 2030";
 
-/** Only the process `cards` reads one. Whether the number is a card's at all, and has not expired, is judged there. */
+/** Read only by the process `cards`, which checks whether the number is valid and the card has not expired. */
 export const Card = z.object({
   card_number: z.string({ error: NUMBER }).regex(/^\d{14,24}$/, NUMBER),
   cvv: z.string({ error: CVV }).regex(/^\d{3,4}$/, CVV),
@@ -95,7 +95,7 @@ export const deletePaymentMethod = defineOperation({
   tag: "Billing",
   method: "DELETE",
   path: "/v4/account/payment-methods/:paymentMethodId",
-  // The interface asks for no more of a token; the user must be one who may change the account.
+  // The interface requires no more of a token; the user must be allowed to change the account.
   access: { scopes: ["account:read_only"], grant: "account_write" },
   params: method,
   rate: "single",
@@ -117,7 +117,7 @@ export const makePaymentMethodDefault = defineOperation({
   reply: Empty,
 });
 
-/** Where a card can be added without us seeing it: a page of the payment provider. */
+/** Adds a card on a page of the payment provider, without us seeing it. */
 export const createPaymentMethodLink = defineOperation({
   id: "createPaymentMethodLink",
   summary: "Get a link to a page of the payment provider where a card can be added",
@@ -135,7 +135,7 @@ export type Payment = z.output<typeof Payment>;
 const USD = "an amount in dollars such as 120.50";
 const amount = z.string({ error: USD }).regex(/^\$?\d{1,9}(\.\d{1,2})?$/, USD);
 export const NewPayment = z.object({
-  // A number too: one client of this family sends it so.
+  // Also as a number: one client of this family sends it so.
   usd: z.union([amount, z.number().transform(String).pipe(amount)], { error: USD }),
   payment_method_id: z.int({ error: "the id of a payment method" }).positive("the id of a payment method").optional(),
 });

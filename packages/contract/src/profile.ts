@@ -43,7 +43,7 @@ export const ProfileChange = z
   .partial();
 export type ProfileChange = z.output<typeof ProfileChange>;
 
-/** Anything, kept for the caller's own user interface. */
+/** Arbitrary data, stored for the caller's own user interface. */
 export const Preferences = z.looseObject({});
 export const MOST_PREFERENCE_CHARACTERS = 65_535;
 
@@ -56,14 +56,14 @@ export const PersonalToken = z.object({
   scopes: z.string(),
   created: Timestamp,
   expiry: Timestamp.nullable(),
-  /** All of it in the answer to its creation; after that its first 16 characters. */
+  /** The whole token in the answer to its creation; after that its first 16 characters. */
   token: z.string(),
 });
 export type PersonalToken = z.output<typeof PersonalToken>;
 const SCOPES = "scopes such as databases:read_only, with spaces between them, or *";
 export const NewPersonalToken = z.object({
   label: TokenLabel.optional(),
-  /** Left out, or `*`: those of the token that asks. */
+  /** Absent, or `*`: the scopes of the requesting token. */
   scopes: z.string({ error: SCOPES }).max(2048, SCOPES).nullish(),
   expiry: Moment.nullish(),
 });
@@ -71,7 +71,7 @@ export type NewPersonalToken = z.output<typeof NewPersonalToken>;
 export const PersonalTokenChange = z.object({ label: TokenLabel }).partial();
 export type PersonalTokenChange = z.output<typeof PersonalTokenChange>;
 
-/** An app that this user let in. */
+/** An app that this user has authorised. */
 export const AuthorizedApp = z.object({
   id: z.int(),
   label: z.string(),
@@ -302,7 +302,7 @@ export const confirmTfa = defineOperation({
   rate: "single",
   emits: ["tfa_enabled"],
   secretReply: true,
-  /** `scratch` is the first of `scratch_codes`, for clients that know one. */
+  /** `scratch` is the first of `scratch_codes`, for clients that expect only one. */
   reply: z.object({ scratch: z.string(), scratch_codes: z.array(z.string()) }),
 });
 

@@ -95,24 +95,24 @@ describe("what a client may register", () => {
 });
 
 describe.each(redirects)("a registered address: $kind", ({ registered, same, others }) => {
-  test("can be registered, and is itself", () => {
+  test("can be registered and matches itself", () => {
     expect(isRegistrable(registered)).toBe(true);
     expect(same.filter((given) => !isSameRedirect(registered, given))).toEqual([]);
   });
 
-  test(`none of ${others.length} others passes for it`, () => {
+  test(`none of ${others.length} others matches it`, () => {
     expect(others.length).toBeGreaterThanOrEqual(40);
     expect(new Set(others).size).toBe(others.length);
     expect(others.filter((given) => isSameRedirect(registered, given))).toEqual([]);
   });
 
-  test("with a query, only for a client that may add one", () => {
+  test("an added query matches only for a client that may add one", () => {
     expect(isSameRedirect(registered, `${registered}?returnTo=%2Fa&b=it's*`, false)).toBe(false);
     expect(isSameRedirect(registered, `${registered}?returnTo=%2Fa&b=it's*`, true)).toBe(true);
     expect(isSameRedirect(registered, `${registered}?`, true)).toBe(true);
   });
 
-  test("a query is all that such a client may add", () => {
+  test("such a client may add nothing but a query", () => {
     const queries = new Set([`${registered}?`, `${registered}?a=b`, registered.replace("/back", ":8080/back?a=b")]);
     const more = others.filter((given) => !queries.has(given));
     expect(more.filter((given) => isSameRedirect(registered, given, true))).toEqual([]);
@@ -120,33 +120,33 @@ describe.each(redirects)("a registered address: $kind", ({ registered, same, oth
     expect(added.filter((query) => isSameRedirect(registered, registered + query, true))).toEqual([]);
   });
 
-  test("not even for such a client does a query hold what we answer with", () => {
+  test("such a client may not add parameters of our own answer", () => {
     const added = ["?code=1", "?a=b&state=1", "?iss=x", "?%63ode=1", "?error"];
     expect(added.filter((query) => isSameRedirect(registered, registered + query, true))).toEqual([]);
   });
 });
 
-test("a registered query is not added to, nor taken away", () => {
+test("a registered query is neither extended nor removed", () => {
   const registered = "https://app.example.com/back?tenant=7";
   const others = [`${registered}&a=b`, `${registered}?a=b`, "https://app.example.com/back", `${registered}7`];
   expect(others.filter((given) => isSameRedirect(registered, given, true))).toEqual([]);
 });
 
-test("the port is free on every loopback address, and only the same one is met", () => {
+test("the port is free on every loopback address, but the address must be the same", () => {
   const all = ["http://127.0.0.1", "http://[::1]", "http://localhost"];
   for (const registered of all)
     for (const given of all)
       expect(isSameRedirect(`${registered}:8080/back`, `${given}:9090/back`)).toBe(registered === given);
 });
 
-test("whatever is put anywhere into an address, it is not the same one", () => {
+test("an address with anything inserted anywhere does not match", () => {
   const marks = [".", "/", "@", ":", "#", "?", "%", "\\", "*", "&", ";", ",", "\t", "\n", "\r", " ", "0"];
   const pieces = fc.oneof(fc.string({ minLength: 1, maxLength: 6 }), fc.constantFrom(...marks));
   for (const { registered, kind } of redirects)
     fc.assert(
       fc.property(pieces, fc.nat(registered.length), (piece, at) => {
         const given = registered.slice(0, at) + piece + registered.slice(at);
-        // An inserted port is all that may be free.
+        // Only an inserted port of a loopback address may match.
         const freePort = kind === "loopback" && /^http:\/\/127\.0\.0\.1:[1-9]\d*\/back$/.test(given);
         expect(isSameRedirect(registered, given)).toBe(freePort);
       }),

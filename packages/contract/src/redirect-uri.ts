@@ -1,13 +1,13 @@
-/** What a client may register, said to people. */
+/** What a client may register, as shown to people. */
 export const REGISTRABLE =
   "an https address, an http address of 127.0.0.1, [::1] or localhost, or an app's own scheme with a dot such as com.example.app:/back; spelled as browsers do (scheme and host in lower case, no default port, no . or .. in the path), without a fragment, a user name or a wildcard";
 
-/** Visible ASCII, and nothing that ends an address early or that programs read in two ways. */
+/** Visible ASCII, without characters that end an address early or that programs interpret in two ways. */
 const plain = /^[\x21-\x7e]+$/;
 const refused = /[#*\\]/;
-/** Of what a URL may hold as a host, only what a name or an address consists of: it goes into headers too. */
+/** Stricter than a URL's host: only characters of names and addresses, because it goes into headers too. */
 const host = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/;
-/** An app's own: a domain name in reverse. */
+/** An app's own scheme: a domain name in reverse. */
 const ownScheme = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/;
 const loopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::([1-9]\d{0,4}))?((?:[/?].*)?)$/;
 
@@ -21,13 +21,13 @@ export function isRegistrable(text: string): boolean {
   return url.protocol === "https:" ? host.test(url.hostname) : ownScheme.test(url.protocol);
 }
 
-/** One address, one spelling: who compares strings must not meet two. Only the first slash of a path may be missing. */
+/** One address has one spelling, so that strings can be compared. Only the first slash of a path may be missing. */
 const isSpelledLike = ({ href, origin }: URL, text: string): boolean =>
   href === text || (href.startsWith(`${origin}/`) && href === text.replace(origin, `${origin}/`));
 
 /**
- * The same string, and nothing else. Only the port of a loopback address is free, since an app takes whichever it gets;
- * and where the operator trusts a client so far, it may add a query.
+ * Must be the same string. Only the port of a loopback address is free, because an app uses whichever it gets; and a
+ * client that the operator trusts may add a query.
  */
 export function isSameRedirect(registered: string, given: string, mayAddQuery = false): boolean {
   if (registered === given) return true;
@@ -36,7 +36,7 @@ export function isSameRedirect(registered: string, given: string, mayAddQuery = 
   return one === other || (mayAddQuery && isQueryAdded(one, other));
 }
 
-/** What we answer with is ours to add: whoever read the first of two codes would read another's. */
+/** Parameters that only we add: a client that reads the first of two codes would read a foreign one. */
 const ours = new Set(["code", "state", "iss", "error", "error_description", "error_uri", "access_token", "id_token"]);
 
 const isQueryAdded = (registered: string, given: string): boolean =>
@@ -49,12 +49,12 @@ function partsOfLoopback(text: string): { origin: string; port: string | undefin
   return whole === undefined || Number(port ?? 80) > 65_535 ? undefined : { origin, port, rest };
 }
 
-/** Of another address: as it is. */
+/** Other addresses are returned unchanged. */
 function withoutLoopbackPort(text: string): string {
   const parts = partsOfLoopback(text);
   return parts === undefined ? text : parts.origin + parts.rest;
 }
 
-/** A browser leaves it out, an app that got this port may write it. */
+/** A browser omits port 80; an app that got this port may write it. */
 const withoutPort80 = (text: string): string =>
   partsOfLoopback(text)?.port === "80" ? withoutLoopbackPort(text) : text;

@@ -15,11 +15,11 @@ test.each([
   ["constructor:read_only", undefined],
   ["__proto__:read_only", undefined],
   ["", undefined],
-])("%j is kept as %j", (text, kept) => {
+])("%j is stored as %j", (text, kept) => {
   expect(readScope(text)).toBe(kept);
 });
 
-test("a list has commas or spaces, each scope once, and * is all of them", () => {
+test("a list is split at commas or spaces, each scope is kept once, and * replaces all others", () => {
   expect(readScopes("images:read_only,databases:* databases:read_write\n images:read_only")).toEqual({
     scopes: ["databases:read_write", "images:read_only"],
     unknown: [],
@@ -32,8 +32,8 @@ test("a list has commas or spaces, each scope once, and * is all of them", () =>
   expect(readScopes(" , ")).toEqual({ scopes: [], unknown: [] });
 });
 
-// By what each opens, not by how it is written.
-test("nobody hands on what they do not hold, for every pair of all scopes", () => {
+// Judged by what each scope permits, not by its spelling.
+test("for every pair of scopes, nobody passes on what they do not hold", () => {
   const all = ["*", ...Object.keys(areas).flatMap((area) => [`${area}:read_only`, `${area}:read_write`])];
   const opens = (scope: string): string[] =>
     scope === "*"

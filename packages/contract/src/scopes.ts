@@ -1,6 +1,6 @@
 import type { Scope } from "./operation.ts";
 
-/** What a token may be for, in the words of the page that asks a person for it. */
+/** What a token may be used for, in the words of the consent page. */
 export const areas = {
   account: "your account: users, invoices, payment methods, OAuth apps and settings",
   balancers: "your load balancers",
@@ -31,7 +31,7 @@ const spellings: Readonly<Record<string, Area>> = {
 
 const isArea = (text: string): text is Area => Object.hasOwn(areas, text);
 
-/** A scope as it is kept: `*`, `area:read_only` or `area:read_write`. Undefined: there is no such scope. */
+/** A scope as it is stored: `*`, `area:read_only` or `area:read_write`. Undefined: there is no such scope. */
 export function readScope(text: string): string | undefined {
   if (text === "*") return text;
   const [name = "", level, ...rest] = text.split(":");
@@ -41,7 +41,7 @@ export function readScope(text: string): string | undefined {
   return level === "*" ? `${area}:read_write` : undefined;
 }
 
-/** A list with commas or spaces: what it names, and what of it there is not. */
+/** Parses a list with commas or spaces into known and unknown scopes. */
 export function readScopes(text: string): { scopes: string[]; unknown: string[] } {
   const named = text.split(/[\s,]+/).filter((each) => each !== "");
   const known = named.flatMap((each) => readScope(each) ?? []);
@@ -63,6 +63,6 @@ export function holds(held: readonly string[], needed: Scope): boolean {
   );
 }
 
-/** Whether who holds these may hand these on. */
+/** Whether the holder of `held` may pass `requested` on. */
 export const covers = (held: readonly string[], requested: readonly string[]): boolean =>
   requested.every((scope) => (scope === "*" ? held.includes("*") : holds(held, scope as Scope)));

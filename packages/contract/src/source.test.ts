@@ -10,7 +10,7 @@ test.each([
   ["2001:db8::/32", "2001:db8::/32"],
   ["1:2:3:4:5:6:7::", "1:2:3:4:5:6:7:0/128"],
   ["::/0", "::/0"],
-])("%s is taken, and is %s", (text, canonical) => {
+])("%s is accepted as %s", (text, canonical) => {
   expect(Source.safeParse(text).success).toBe(true);
   expect(canonicalSource(text)).toBe(canonical);
 });
@@ -39,7 +39,7 @@ test.each([
   expect(Source.safeParse(text).error?.issues[0]?.message).toContain(reason);
 });
 
-test("what an older list holds is read without its bits beyond the prefix, and never as something wider", () => {
+test("an older list is read without bits beyond the prefix, and never as a wider range", () => {
   expect(canonicalSource("203.0.113.7/24")).toBe("203.0.113.0/24");
   expect(["::ffff:1.2.3.4", "::1.2.3.4", "1.2.3", "anywhere"].map(canonicalSource)).toEqual(Array(4).fill(undefined));
 });

@@ -3,14 +3,14 @@ import { z } from "zod";
 
 const SPELLING = "an IPv4 or IPv6 address, or a CIDR range";
 
-/** Zod judges the spelling, strictly: other readers take `010.1` for an address too, each in a sense of its own. */
+/** Zod checks the spelling strictly: other parsers accept `010.1` as an address too, each with its own meaning. */
 const Spelling = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
   error: ({ input }) => (typeof input === "string" ? `${SPELLING}, not ${shown(input)}` : SPELLING),
 });
 
 const LONGEST_SHOWN = 64;
 
-/** Names the value, and why a range is none whose address is right. */
+/** Quotes the value, and adds why a range with a valid address is invalid. */
 function shown(text: string): string {
   const [, address = "", prefix] = /^(.*)\/(\d+)$/.exec(text) ?? [];
   const most = z.ipv4().safeParse(address).success ? 32 : z.ipv6().safeParse(address).success ? 128 : undefined;
@@ -18,7 +18,7 @@ function shown(text: string): string {
   return `${JSON.stringify(text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text)}${why}`;
 }
 
-/** One address or a CIDR range, IPv4 or IPv6. Whoever writes bits beyond the prefix may have meant one address. */
+/** One address or a CIDR range, IPv4 or IPv6. Bits beyond the prefix are refused: one address may have been meant. */
 export const Source = Spelling.superRefine((text, context) => {
   const { isMapped, isNetwork, network } = read(text);
   const refuse = (message: string): void => context.addIssue({ code: "custom", message });
@@ -26,14 +26,14 @@ export const Source = Spelling.superRefine((text, context) => {
   else if (!isNetwork) refuse(`${network()}, or a range without bits beyond its prefix`);
 });
 
-/** The one spelling of a source, with its prefix and without bits beyond it; undefined if no packet can come from it. */
+/** The canonical spelling of a source, with its prefix and without bits beyond it; undefined if no packet has it. */
 export function canonicalSource(text: string): string | undefined {
   if (!Spelling.safeParse(text).success) return undefined;
   const { isMapped, network } = read(text);
   return isMapped ? undefined : network();
 }
 
-/** Texts are made only when asked for: a list has up to 10,000 entries, judged while others wait. */
+/** Texts are created lazily: a list has up to 10,000 entries, checked while other requests wait. */
 function read(text: string): { isMapped: boolean; isNetwork: boolean; network: () => string } {
   const six = text.includes(":");
   const family = six ? ipaddr.IPv6 : ipaddr.IPv4;

@@ -23,7 +23,7 @@ const ids = z
   .max(100, IDS)
   .refine((each) => new Set(each).size === each.length, IDS);
 const ENTITIES = `an object with computes: ${IDS}`;
-/** Clients of this family say `linodes`. */
+/** Clients of this family send `linodes`. */
 export const NewEntityTransfer = z.object({
   entities: z
     .object({ computes: ids.optional(), linodes: ids.optional() }, { error: ENTITIES })

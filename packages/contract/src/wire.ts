@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The only layout that the SDKs of this family parse: no fraction, no zone. UTC. */
+/** The only format that the SDKs of this family parse: no fraction, no zone. UTC. */
 export const Timestamp = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/);
 
 /** A time in a request: as above, or with a fraction, `Z` or an offset. Without a zone it is UTC. */
@@ -22,7 +22,7 @@ export const Id = z.preprocess(
   z.int().positive(),
 );
 
-/** Texts of which these are known today: a client must not fail at one that is added later. */
+/** Texts with the values known today: a client must not fail on one that is added later. */
 export const openSets = z.registry<{ known: readonly string[] }>();
 export const openSet = (known: z.ZodEnum) =>
   z.string().register(openSets, { known: known.options.map((option) => String(option)) });

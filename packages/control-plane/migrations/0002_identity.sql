@@ -4,11 +4,11 @@ create table accounts (
   euuid uuid not null default gen_random_uuid(),
   company text not null,
   email text not null unique,
-  -- What the account may have, and has: checked and raised by one statement, so that two creates cannot pass together.
+  -- Quotas and their use. One statement checks and raises them, so that two concurrent creates cannot both pass.
   max_databases integer not null, max_nodes integer not null, max_memory_mb bigint not null, max_disk_mb bigint not null,
   databases integer not null default 0, nodes integer not null default 0,
   memory_mb bigint not null default 0, disk_mb bigint not null default 0,
-  -- The last event's place in the account's own gapless order.
+  -- Position of the last event in the account's gapless sequence.
   event_seq bigint not null default 0,
   created_at timestamptz not null
 );

@@ -13,7 +13,8 @@ create table plans (
   vcpus numeric not null check (vcpus > 0)
 );
 
--- One row a version that can be created; image and prepared are the SHA-256 of what hosts run and start from.
+-- One row per version that can be created. `image` and `prepared` are SHA-256 digests: the node image that hosts run,
+-- and the data directory that a new node starts from.
 create table engine_versions (
   id text primary key,
   engine text not null,

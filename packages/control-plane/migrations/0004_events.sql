@@ -1,5 +1,5 @@
--- An event's id: day since 2024 (13 bits), sequence (30), cell (10). The day leads, so that retention is a DROP of a
--- partition and a look-up by id touches one.
+-- An event's id: day since 2024 (13 bits), sequence (30), cell (10). The day comes first, so that retention drops a
+-- whole partition and a lookup by id reads one.
 create sequence events_seq;
 create function event_day(at timestamptz) returns bigint language sql immutable
   as $$ select (extract(epoch from at)::bigint - 1704067200) / 86400 $$;
@@ -9,7 +9,7 @@ create function next_event_id(at timestamptz) returns bigint language sql volati
 create table events (
   id bigint not null,
   account_id bigint not null references accounts,
-  -- Gapless per account: page N of an unfiltered list is a range of it.
+  -- Gapless per account: page N of an unfiltered list is a range of this column.
   seq bigint not null,
   action text not null,
   status text not null check (status in ('failed', 'finished', 'notification', 'scheduled', 'started')),
@@ -32,7 +32,7 @@ create function ensure_event_partitions(at timestamptz, weeks integer) returns v
 declare week bigint;
 begin
   for week in select generate_series(event_day(at) / 7 - 1, event_day(at) / 7 + weeks) loop
-    -- Asked first: even `if not exists` would lock the whole table.
+    -- Checked first: even `if not exists` would lock the whole table.
     if to_regclass('events_w' || week) is null then
       execute format('create table events_w%s partition of events for values from (%s) to (%s)',
         week, (week * 7) << 40, ((week + 1) * 7) << 40);
@@ -40,7 +40,7 @@ begin
   end loop;
 end $$;
 
--- What was done, by whom: kept for ever, unlike events. Only ever added to.
+-- Who did what: kept for ever, unlike events. Append-only.
 create sequence audit_seq;
 create table audit (
   id bigint primary key default nextval('audit_seq'),

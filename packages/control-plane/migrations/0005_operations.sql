@@ -1,5 +1,5 @@
--- The request for durable work. Written with the change that asks for it, and kept until the work is settled, so that
--- losing Temporal's whole store loses nothing.
+-- Requests for durable work. Written in the transaction of the change that needs it, and kept until the work is
+-- settled, so that the loss of Temporal's whole store loses nothing.
 create sequence operations_seq;
 create table operations (
   account_id bigint not null references accounts,
@@ -10,10 +10,10 @@ create table operations (
   event_id bigint,
   created_at timestamptz not null,
   deadline_at timestamptz not null,
-  -- How often the workflow had to be started anew because Temporal had lost it: the n of op-<id>-r<n>.
+  -- How often the workflow was restarted because Temporal had lost it: the n of op-<id>-r<n>.
   run integer not null default 0,
   started_at timestamptz,
-  -- When the sweeper next asks whether the workflow is alive.
+  -- When the sweeper next checks whether the workflow is alive.
   sweep_at timestamptz not null,
   percent integer not null default 0,
   settled_at timestamptz,
@@ -24,7 +24,7 @@ create index operations_to_start on operations (id) where started_at is null and
 create index operations_to_sweep on operations (sweep_at) where settled_at is null;
 create index operations_by_entity on operations (account_id, entity_id);
 
--- Hints that a workflow should look again. Empty on purpose: what it then reads is in the tables.
+-- Hints that a workflow should read its tables again. Without content on purpose.
 create sequence signals_seq;
 create table signals (
   id bigint primary key default nextval('signals_seq'),

@@ -5,28 +5,28 @@ create table hosts (
   region text not null references regions,
   failure_domain text not null,
   address inet not null unique,
-  -- The addresses of its nodes: one for each port, in order.
+  -- The addresses of the host's nodes: one per port, in order.
   node_network cidr not null unique,
   state text not null default 'enrolling' check (state in ('enrolling', 'active', 'drained', 'dead')),
   memory_mb bigint not null, disk_mb bigint not null, vcpus numeric not null,
   reserved_memory_mb bigint not null default 0 check (reserved_memory_mb >= 0),
   reserved_disk_mb bigint not null default 0 check (reserved_disk_mb >= 0),
-  -- Raised with every change of what the host should run.
+  -- Raised with every change of the host's desired state.
   revision bigint not null default 0,
   enrol_token_sha256 bytea,
   enrol_expires_at timestamptz,
-  -- The public key that the token was spent on: its owner may ask again when the answer was lost, nobody else.
+  -- The public key that used the token: its owner may repeat the request after a lost response, nobody else.
   enrol_key_sha256 bytea,
-  -- The certificate that speaks for this host; another one, however signed, does not.
+  -- The only certificate that authenticates this host: the authority's signature alone does not suffice.
   certificate_sha256 bytea unique,
   deletion_allowance jsonb,
-  -- The epoch for which its agent sent a complete digest, for recovery.
+  -- The epoch for which the agent sent a complete digest, for recovery.
   digest_epoch integer not null default 0,
   created_at timestamptz not null
 );
 create index hosts_by_region on hosts (region) where state = 'active';
 
--- Written every ten seconds by every host, so kept narrow and apart.
+-- Written every ten seconds by every host, so kept narrow and in its own table.
 create table host_leases (
   host_id bigint primary key references hosts,
   seen_at timestamptz not null,
@@ -47,14 +47,14 @@ create table nodes (
   port integer not null check (port between 20000 and 24093),
   memory_mb bigint not null,
   disk_mb bigint not null,
-  -- What it should be, as sent to its host.
+  -- The desired state, as sent to the host.
   desired_spec jsonb,
   desired_epoch integer not null default 0,
   desired_generation integer not null default 0,
   desired_revision bigint not null default 0,
   tombstoned boolean not null default false,
   waiting_operation_id bigint,
-  -- What its host last said it is.
+  -- The observed state, as last reported by the host.
   observed_epoch integer not null default 0,
   observed_generation integer not null default 0,
   observed_state text,
@@ -64,7 +64,7 @@ create table nodes (
   observed_at timestamptz,
   used_disk_mb bigint,
   created_at timestamptz not null,
-  -- When its place on the host became free again.
+  -- When the node's reservation on the host was freed.
   released_at timestamptz
 );
 create unique index nodes_port on nodes (host_id, port) where released_at is null;
@@ -73,7 +73,8 @@ create index nodes_by_host_revision on nodes (host_id, desired_revision);
 create index nodes_to_release on nodes (host_id) where tombstoned and observed_state = 'gone' and released_at is null;
 create index nodes_by_waiting_operation on nodes (waiting_operation_id) where waiting_operation_id is not null;
 
--- Which generations an operation asked for, by phase. Written once: a repeated `want` returns the same.
+-- The generations that each phase of an operation waits for. Written once: setting the same phase again returns the
+-- same.
 create table desired_phases (
   operation_id bigint not null references operations,
   phase text not null,
@@ -82,7 +83,7 @@ create table desired_phases (
   primary key (operation_id, phase)
 );
 
--- A host's complete report with the specs on its disk, asked for once after an epoch was raised.
+-- A host's complete report with the specs on its disk, requested once after an epoch was raised.
 create table host_digests (
   host_id bigint not null references hosts,
   epoch integer not null,

@@ -1,4 +1,4 @@
--- What a restricted user may do in the whole account, and on single objects.
+-- Permissions of a restricted user: in the whole account, and on single objects.
 alter table users add column global_grants jsonb not null default '{}';
 create table entity_grants (
   account_id bigint not null,
@@ -10,16 +10,16 @@ create table entity_grants (
   foreign key (account_id, user_id) references users on delete cascade
 );
 
--- What the operator has given an account beyond what everybody has.
+-- What the operator has granted an account beyond the defaults.
 alter table accounts add column capabilities text[] not null default '{}';
 
 -- Integer micro-dollars: money is never a fraction.
 alter table plans add column hourly_micros bigint not null default 0 check (hourly_micros >= 0);
 alter table plans add column monthly_micros bigint not null default 0 check (monthly_micros >= 0);
--- Kept for those who have it, not offered any more.
+-- Kept by databases that have it, but not offered any more.
 alter table plans add column deprecated boolean not null default false;
 
--- Seen is one watermark per user, read a sparse table.
+-- `seen` is one watermark per user, `read` a sparse table.
 create table event_watermarks (
   account_id bigint not null,
   user_id bigint not null,

@@ -1,21 +1,22 @@
--- The life of a database after its creation: power, image, pasts in the object store, backups, what is wrong with it.
+-- The lifecycle of a database after its creation: power, image, timelines in the object store, backups, alerts.
 alter table databases
   add column powered boolean not null default true,
-  -- The SHA-256 of the node image that it runs; another of the same version comes only by a patch.
+  -- The SHA-256 of the node image that it runs; only a patch changes it to another of the same version.
   add column image text,
-  -- The past that it lives on. Null until its nodes are first wanted.
+  -- The current timeline. Null until the first desired state of the nodes is written.
   add column timeline_id uuid,
   -- When the next patch may begin, if one is pending: the start of a maintenance window.
   add column patch_due_at timestamptz,
-  -- When a restore of it was last tried, and succeeded.
+  -- When a verification last succeeded.
   add column verified_at timestamptz,
-  -- When nothing of a deleted database remains.
+  -- When the last data of a deleted database are removed.
   add column purge_at timestamptz;
 update databases set image = engine_versions.image from engine_versions where engine_versions.id = engine_version;
 create index databases_to_patch on databases (patch_due_at) where patch_due_at is not null and deleted_at is null;
 create index databases_to_purge on databases (purge_at) where purge_at is not null;
 
--- The key of all that is stored of a database: hosts encrypt to the recipient, only we can give the identity back.
+-- The encryption key of a database's archive: hosts encrypt to the recipient, and only the control plane holds the
+-- identity that decrypts.
 create table archives (
   account_id bigint not null,
   database_id bigint not null,
@@ -26,44 +27,44 @@ create table archives (
   foreign key (account_id, database_id) references databases
 );
 
--- A past of a database. A restore begins a new one, so that histories never mix.
+-- One history of a database's data. A restore begins a new one, so that histories never mix.
 create table timelines (
   account_id bigint not null,
   id uuid primary key,
   database_id bigint not null,
   ordinal integer not null,
-  -- Where it began: with the engine's prepared directory, or at a point of another timeline. Neither: that is not known
-  -- any more, and only copies of its own lead to it.
+  -- Where the timeline began: with the engine's prepared directory, or at a point of another timeline. Neither: the
+  -- origin is no longer known, and only the timeline's own copies restore it.
   prepared text,
   parent_id uuid references timelines,
   -- The exact copy (a snapshot), or the time.
   parent_copy_id uuid,
   parent_until timestamptz,
   created_at timestamptz not null,
-  -- When the database left it for another.
+  -- When the database moved to another timeline.
   ended_at timestamptz,
-  -- Everything that was committed before this is in the archive.
+  -- Everything that was committed before this time is in the archive.
   archived_through timestamptz not null,
-  -- The number of the last binary log that was archived, kept or not: the next one follows it.
+  -- The number of the last binary log that was archived, whether it still exists or not: the next log follows it.
   last_log integer not null default 0,
-  -- Set when the control plane was restored: of the logs that hosts told since then we know nothing, so the next one may
-  -- leave a gap. No time within it can be restored.
+  -- Set when the control plane was restored: it does not know which logs hosts have reported since then, so the next
+  -- one may leave a gap. No time within the gap can be restored.
   gap_allowed boolean not null default false,
-  -- The next daily restore point; null once it has ended.
+  -- The next daily restore point; null once the timeline has ended.
   next_point_at timestamptz,
-  -- When its objects were last compared with its copies.
+  -- When the objects of the timeline were last compared with its copies.
   swept_at timestamptz not null default 'epoch',
   unique (database_id, ordinal),
   check (num_nonnulls(parent_copy_id, parent_until) = num_nonnulls(parent_id)),
   check (num_nonnulls(prepared, parent_id) < 2),
   foreign key (account_id, database_id) references databases
 );
--- Only those whose archive reaches past the point are due: a host that is away costs nothing here.
+-- Only timelines whose archive reaches the point are due: an absent host costs nothing here.
 create index timelines_with_due_point on timelines (next_point_at) where archived_through >= next_point_at;
 create index timelines_to_sweep on timelines (swept_at);
 create index timelines_by_parent on timelines (parent_id) where parent_id is not null;
 
--- Base copies that are whole in the object store.
+-- Base copies that are complete in the object store.
 create table copies (
   account_id bigint not null references accounts,
   id uuid primary key,
@@ -74,9 +75,9 @@ create table copies (
   bytes bigint not null,
   parts integer not null,
   manifest_sha256 text not null,
-  -- The binary log from which it is rolled forward: with a later one, something would be missing.
+  -- The binary log from which the copy is rolled forward: starting at a later one would miss transactions.
   first_log integer not null default 1,
-  -- Nobody needs it any more; its objects are deleted, then its row.
+  -- No longer needed: its objects are deleted, then its row.
   doomed_at timestamptz
 );
 create index copies_by_timeline on copies (timeline_id, ended_at);
@@ -104,7 +105,7 @@ create table backups (
   type text not null check (type in ('auto', 'snapshot')),
   label text not null,
   timeline_id uuid not null references timelines,
-  -- A snapshot is this copy; a daily point is a time of its timeline.
+  -- A snapshot is this copy; a daily point is a time on its timeline.
   copy_id uuid references copies,
   point_at timestamptz not null,
   created_at timestamptz not null,
@@ -115,11 +116,11 @@ create table backups (
   foreign key (account_id, database_id) references databases
 );
 create unique index backups_daily on backups (timeline_id, point_at) where type = 'auto';
--- What a timeline or a copy is still needed for, when it is to go.
+-- Finds what still needs a timeline or a copy before it is deleted.
 create index backups_by_timeline on backups (timeline_id);
 create index backups_by_copy on backups (copy_id) where copy_id is not null;
 
--- The encryption keys of a node, as its host told them before it wrote anything with them. Sealed.
+-- The encryption keys of a node, as its host reported them before using them. Sealed.
 create table keyrings (
   account_id bigint not null references accounts,
   node_id uuid primary key,
@@ -132,7 +133,7 @@ alter table nodes
   add column observed_timeline uuid,
   add column disk_state text;
 
--- What hosts found and the worker has not judged yet.
+-- Alerts that hosts reported and the worker has not handled yet.
 create sequence node_alerts_seq;
 create table node_alerts (
   id bigint primary key default nextval('node_alerts_seq'),
@@ -144,7 +145,7 @@ create table node_alerts (
   at timestamptz not null
 );
 
--- Derived from a cause, and gone when it is resolved: at most one for each cause of an entity.
+-- Derived from a cause and removed when it is resolved: at most one per cause and entity.
 create sequence notifications_seq;
 create table notifications (
   account_id bigint not null references accounts,

@@ -1,11 +1,12 @@
--- How a user signs in, and what they set for themselves.
+-- How users sign in, and their own settings.
 alter table users
-  -- Since when this name is this user's: events of an earlier holder are not theirs.
+  -- Since when this user has had this name: events of an earlier user with the same name are not shown to them.
   add column name_since timestamptz,
-  -- argon2id, with its parameters. Null: no password was chosen yet.
+  -- argon2id, with its parameters. Null: no password was set yet.
   add column password_hash text,
   add column password_set_at timestamptz,
-  -- Sealed. Offered until it is confirmed with a code; a code is good once, so the step of the last one is kept.
+  -- Sealed. Pending until it is confirmed with a code. A code is valid once, so the time step of the last one is
+  -- stored.
   add column tfa_secret text,
   add column tfa_enabled_at timestamptz,
   add column tfa_last_step bigint,
@@ -17,8 +18,8 @@ alter table users
     check (lish_auth_method in ('password_keys', 'keys_only', 'disabled')),
   add column authorized_keys text[] not null default '{}',
   add column preferences jsonb not null default '{}';
--- A name is one user's in the whole installation, in any case of letters. The constraint on the name as it is written
--- goes a release later: the code before this one names it.
+-- A name belongs to one user of the whole installation, regardless of case. The constraint on the exact name is dropped
+-- a release later, because the code before this release names it.
 create unique index users_by_name on users (lower(username));
 
 create table scratch_codes (
@@ -46,8 +47,8 @@ create table passkeys (
 );
 create index passkeys_by_user on passkeys (account_id, user_id);
 
--- Every attempt to sign in. Of a name that nobody has, the name is not kept: people type passwords there. Not tied to
--- the user, so that a wrong name costs what a wrong password does, and a deleted user's logins stay.
+-- Every attempt to sign in. An unknown name is not stored: people type passwords there. No foreign key to the user, so
+-- that a wrong name costs the same as a wrong password, and a deleted user's logins stay.
 create sequence logins_seq;
 create table logins (
   id bigint primary key default next_id('logins_seq'),
@@ -63,7 +64,7 @@ create index logins_by_account on logins (account_id, id);
 create index logins_by_user on logins (account_id, user_id, id);
 create index logins_by_age on logins (at);
 
--- A link by which a user chooses a password: sent by mail, or handed over by the operator. Good once.
+-- A link by which a user sets a password: sent by mail, or handed over by the operator. Valid once.
 create table password_links (
   sha256 bytea primary key,
   account_id bigint not null,
@@ -74,11 +75,11 @@ create table password_links (
 );
 create index password_links_by_user on password_links (account_id, user_id);
 
--- Letters that wait to be sent; gone once they are.
+-- Mails that wait to be sent; deleted once they are.
 create sequence mails_seq;
 create table mails (
   id bigint primary key default next_id('mails_seq'),
-  -- Sealed: it says who gets it. A link is made when the letter is sent, and stands in none.
+  -- Sealed: it contains the recipient. A password link is created when the mail is sent and is never stored here.
   message text not null,
   created_at timestamptz not null,
   due_at timestamptz not null,
@@ -97,9 +98,9 @@ create table oauth_clients (
   public boolean not null,
   secret_sha256 bytea not null,
   status text not null default 'active' check (status in ('active', 'disabled', 'suspended')),
-  -- The operator's trust: this client may add a query to its redirect address.
+  -- The operator trusts this client to add a query to its redirect address.
   may_add_query boolean not null default false,
-  -- Raised when everything that was issued so far must end, at the cost of one row.
+  -- Raised to revoke everything that was issued so far, by changing one row.
   epoch integer not null default 1,
   created_at timestamptz not null,
   deleted_at timestamptz,
@@ -112,7 +113,7 @@ create table oauth_client_thumbnails (
   updated_at timestamptz not null
 );
 
--- What a user let an app do: one row for each time that they agreed. All tokens that came of it live and die with it.
+-- A user's consent to an app: one row per consent. All tokens issued under it end with it.
 create sequence app_grants_seq;
 create table app_grants (
   account_id bigint not null,
@@ -122,7 +123,7 @@ create table app_grants (
   client_epoch integer not null,
   scopes text[] not null,
   created_at timestamptz not null,
-  -- When the last of what came of it ends.
+  -- When the last token issued under it expires.
   expires_at timestamptz not null,
   revoked_at timestamptz,
   primary key (account_id, id),
@@ -131,7 +132,7 @@ create table app_grants (
 create index app_grants_by_user on app_grants (account_id, user_id, id);
 create index app_grants_by_expiry on app_grants (expires_at);
 
--- A user takes their tokens along. A personal token has no app.
+-- Deleting a user deletes their tokens. A personal token has no app.
 alter table tokens
   drop constraint tokens_account_id_user_id_fkey,
   add constraint tokens_user foreign key (account_id, user_id) references users on delete cascade,
@@ -141,8 +142,8 @@ create index tokens_by_user on tokens (account_id, user_id, id);
 create index tokens_by_app_grant on tokens (account_id, app_grant_id) where app_grant_id is not null;
 create index tokens_by_expiry on tokens (expires_at) where app_grant_id is not null;
 
--- What the authorization server remembers beside that: sessions, sign-ins under way, codes, refresh tokens. What it
--- calls them by opens doors, so it is kept as a hash, and the rest sealed.
+-- Other state of the authorization server: sessions, sign-ins in progress, codes, refresh tokens. Their ids are
+-- credentials, so each is stored as a hash and the rest sealed.
 create table auth_records (
   model text not null,
   key_sha256 bytea not null,
@@ -162,7 +163,7 @@ create index auth_records_by_app_grant on auth_records (account_id, app_grant_id
 create unique index auth_records_by_uid on auth_records (model, uid_sha256) where uid_sha256 is not null;
 create index auth_records_by_expiry on auth_records (expires_at);
 
--- The keys that the authorization server signs with, sealed.
+-- The signing keys of the authorization server, sealed.
 create table signing_keys (
   id text primary key,
   jwk text not null,

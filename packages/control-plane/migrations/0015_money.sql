@@ -1,6 +1,6 @@
--- Who the account is, for its bills; how it is closed.
+-- The account's billing identity, and its closing.
 alter table accounts
-  -- Null: the address by which the operator knows it.
+  -- Null: the address by which the operator knows the account.
   add column contact_email text,
   add column first_name text not null default '',
   add column last_name text not null default '',
@@ -15,15 +15,15 @@ alter table accounts
   add column billing_source text not null default 'operator' check (billing_source in ('operator', 'partner')),
   add column backups_enabled boolean not null default false,
   add column network_helper boolean not null default true,
-  -- Given by the operator, to everybody at first: the account may see what each region has.
+  -- Set by the operator, on by default: the account may see what each region has available.
   add column sees_availability boolean not null default true,
-  -- What was used before this is on an invoice for ever, so that nothing may be metered before it.
+  -- Usage before this time is on a final invoice, so nothing may be metered before it.
   add column invoiced_through timestamptz not null default '2000-01-01T00:00:00Z',
-  -- What the payment provider calls the account.
+  -- The account's id at the payment provider.
   add column provider_customer text unique,
-  -- Cancelled: nobody signs in, nothing runs.
+  -- Set when the account is cancelled: nobody signs in, nothing runs.
   add column closed_at timestamptz,
-  -- When its data are deleted; null once that is done.
+  -- When the account's data are deleted; null once that is done.
   add column data_until timestamptz;
 create index accounts_closed on accounts (data_until) where data_until is not null;
 
@@ -32,7 +32,7 @@ begin
   raise exception 'Rows of % are written once.', tg_table_name;
 end $$;
 
--- What each resource was, from a moment on. Spans are between one fact and the next, so that two cannot overlap.
+-- The state of each resource from a moment on. A span lies between one fact and the next, so that two cannot overlap.
 create table usage_facts (
   account_id bigint not null references accounts,
   resource_type text not null check (resource_type in ('database')),
@@ -46,7 +46,7 @@ create table usage_facts (
   label text not null,
   primary key (account_id, resource_type, resource_id, sequence)
 );
--- What there is already is metered from now on.
+-- Existing resources are metered from now on.
 insert into usage_facts
   select account_id, 'database', id, 1, now(), case status when 'suspended' then 'suspended' else 'running' end,
     plan, cluster_size, region, label
@@ -55,7 +55,7 @@ create index usage_facts_by_time on usage_facts (account_id, at);
 create trigger usage_facts_are_final before update or delete on usage_facts
   for each row execute function refuse_change();
 
--- What a node of a plan costs, from a full hour on: running, and suspended (its storage).
+-- The price of a node of a plan, from a full hour on: running, and suspended (its storage).
 create table prices (
   plan text not null references plans,
   valid_from timestamptz not null check (extract(epoch from valid_from)::bigint % 3600 = 0),
@@ -67,7 +67,7 @@ create table prices (
 );
 insert into prices select id, '2000-01-01T00:00:00Z', hourly_micros, monthly_micros, 0, 0 from plans;
 
--- Parts of a million, by where an account is. A state of '' is a whole country.
+-- In millionths, by the account's address. A state of '' means a whole country.
 create table tax_rates (
   country text not null,
   state text not null default '',
@@ -75,7 +75,7 @@ create table tax_rates (
   valid_from timestamptz not null,
   valid_until timestamptz,
   rate_ppm integer not null check (rate_ppm >= 0),
-  -- A business that gives its number there accounts for the tax itself.
+  -- A business that has a tax number there accounts for the tax itself.
   waived_by_tax_id boolean not null default false,
   primary key (country, state, name, valid_from)
 );
@@ -95,7 +95,7 @@ create table credits (
   primary key (account_id, id)
 );
 
--- What the operator adds to an open month: a correction of a final invoice, or goodwill. Below zero it is a credit.
+-- Amounts that the operator adds to an open month: a correction of a final invoice, or goodwill. Negative: a credit.
 create sequence adjustments_seq;
 create table adjustments (
   account_id bigint not null references accounts,
@@ -103,7 +103,7 @@ create table adjustments (
   at timestamptz not null,
   label text not null,
   amount_micros bigint not null check (amount_micros <> 0 and amount_micros % 10000 = 0),
-  -- The invoice that it mends, if one.
+  -- The invoice that it corrects, if any.
   invoice_id bigint,
   primary key (account_id, id)
 );
@@ -118,10 +118,10 @@ create table invoices (
   month date not null check (extract(day from month) = 1),
   label text not null,
   created_at timestamptz not null,
-  -- Up to the month's end, or to the moment when the account was closed.
+  -- The end of the month, or the moment when the account was closed.
   until timestamptz not null,
   billing_source text not null check (billing_source in ('operator', 'partner')),
-  -- Whom it was made out to, and where: as it was then.
+  -- The recipient and address at that time.
   bill_to jsonb not null,
   subtotal_micros bigint not null,
   tax_micros bigint not null,
@@ -147,7 +147,7 @@ create table invoice_items (
   region text,
   resource_type text,
   resource_id bigint,
-  -- Of a credit: the promotion that it was taken from. Of a correction: the adjustment.
+  -- For a credit line, the credit that it was taken from; for a correction, the adjustment.
   credit_id bigint,
   adjustment_id bigint,
   primary key (account_id, invoice_id, ordinal),
@@ -158,7 +158,7 @@ create trigger invoices_are_final before update or delete on invoices for each r
 create trigger invoice_items_are_final before update or delete on invoice_items
   for each row execute function refuse_change();
 
--- The accounts whose month one workflow ends: those from the first to the last.
+-- The accounts whose month one workflow closes: from the first to the last.
 create table billing_runs (
   month date not null,
   first_account bigint not null,
@@ -169,15 +169,15 @@ create table billing_runs (
 );
 create index billing_runs_open on billing_runs (month) where finished_at is null;
 
--- Double entry: each row moves money between the books, and what it takes from one it gives to others. A debit is above
--- zero. What an account owes is the sum of its `receivable`.
+-- Double entry: each row moves an amount between ledger accounts, and the sum of an entry is zero. A debit is positive.
+-- An account owes the sum of its `receivable`.
 create sequence ledger_seq;
 create table ledger (
   account_id bigint not null references accounts,
   id bigint not null default next_id('ledger_seq'),
   at timestamptz not null,
   kind text not null check (kind in ('invoice', 'payment', 'refund')),
-  -- What it comes from; once each.
+  -- The row that it comes from; unique.
   source bigint not null,
   receivable_micros bigint not null default 0,
   revenue_micros bigint not null default 0,
@@ -193,7 +193,7 @@ create sequence payment_methods_seq;
 create table payment_methods (
   account_id bigint not null references accounts,
   id bigint not null default next_id('payment_methods_seq'),
-  -- What the provider calls the card; we know no more of it than what follows.
+  -- The card's id at the provider; the following columns are all that is stored of the card.
   provider_token text not null unique,
   card_type text not null,
   last_four text not null check (last_four ~ '^\d{4}$'),
@@ -202,7 +202,7 @@ create table payment_methods (
   is_default boolean not null,
   created_at timestamptz not null,
   deleted_at timestamptz,
-  -- When the provider, too, had removed it.
+  -- When the provider had removed it, too.
   forgotten_at timestamptz,
   primary key (account_id, id)
 );
@@ -210,7 +210,7 @@ create index payment_methods_to_forget on payment_methods (deleted_at) where del
 create unique index payment_methods_default on payment_methods (account_id) where is_default and deleted_at is null;
 create index payment_methods_by_age on payment_methods (account_id, created_at);
 
--- Each card that somebody tried to add: so many a day, added or refused.
+-- Each attempt to add a card, accepted or refused: their number per day is limited.
 create sequence card_attempts_seq;
 create table card_attempts (
   account_id bigint not null references accounts,
@@ -218,14 +218,15 @@ create table card_attempts (
   at timestamptz not null,
   -- Null: not known yet.
   outcome text check (outcome in ('added', 'refused')),
-  -- Of which request, if it has an Idempotency-Key: repeated, it goes on with the attempt that was not heard to end.
+  -- Identifies the request, if it has an Idempotency-Key: a repeated request continues the attempt whose outcome is
+  -- unknown.
   request text,
   primary key (account_id, id)
 );
 create index card_attempts_by_age on card_attempts (account_id, at);
 create unique index card_attempts_open on card_attempts (account_id, request) where outcome is null;
 
--- One intent to take money, and what became of it. Its id is the key by which the provider does it once.
+-- One intent to charge, and its outcome. Its id is the idempotency key at the provider.
 create sequence charges_seq;
 create table charges (
   account_id bigint not null,
@@ -237,18 +238,18 @@ create table charges (
   reason text,
   provider_id text unique,
   refunded_micros bigint not null default 0,
-  -- What its end needs, such as when the account was cancelled.
+  -- Values that settling the charge needs, such as when the account was cancelled.
   input jsonb not null default '{}',
   username text,
   created_at timestamptz not null,
-  -- How often the provider was asked, and when its outcome is asked for again, while it is not known.
+  -- How often the provider was called, and when its outcome is queried again while it is unknown.
   attempts integer not null default 0,
   due_at timestamptz not null,
   settled_at timestamptz,
   primary key (account_id, id),
   foreign key (account_id, payment_method_id) references payment_methods
 );
--- One at a time: of two that are made together, the second does not know what the first will leave to pay.
+-- One at a time: the second of two concurrent charges would not know what the first leaves to pay.
 create unique index charges_open on charges (account_id) where status = 'pending';
 create index charges_due on charges (due_at) where status = 'pending';
 
@@ -263,7 +264,7 @@ create table payments (
   foreign key (account_id, charge_id) references charges
 );
 
--- Money that went back, by the provider's word: what each of its words added.
+-- Refunds that the provider reported: the amount that each report added.
 create sequence refunds_seq;
 create table refunds (
   account_id bigint not null,
@@ -275,8 +276,8 @@ create table refunds (
   foreign key (account_id, charge_id) references charges
 );
 
--- The accounts whose bills are paid by card without their asking: tried when it is due, again after a decline, in the
--- end no more (null).
+-- Accounts whose bills are charged to a card automatically: tried when due, retried after a decline, and finally not
+-- any more (null).
 create table autopay (
   account_id bigint primary key references accounts,
   declines integer not null default 0,
@@ -284,7 +285,7 @@ create table autopay (
 );
 create index autopay_due on autopay (due_at);
 
--- What the provider told us, once each, in whatever order it came.
+-- Events from the provider, each stored once, in any order of arrival.
 create table provider_events (
   id text primary key,
   type text not null,
@@ -292,7 +293,7 @@ create table provider_events (
 );
 create index provider_events_by_age on provider_events (received_at);
 
--- The operator's compute instances: known here, run elsewhere.
+-- The operator's compute instances: registered here, run elsewhere.
 alter table entity_grants drop constraint entity_grants_entity_type_check,
   add constraint entity_grants_entity_type_check check (entity_type in ('compute', 'database', 'image'));
 create sequence computes_seq;
@@ -317,7 +318,7 @@ create table disks (
   label text not null,
   size_mb integer not null check (size_mb > 0),
   filesystem text not null check (filesystem in ('raw', 'swap', 'ext3', 'ext4', 'initrd')),
-  -- Where its host finds it: a block device, or a file.
+  -- Where the host finds it: a block device, or a file.
   device text not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -338,7 +339,7 @@ create table maintenance (
   status text not null default 'pending' check (status in ('pending', 'started', 'completed', 'canceled')),
   when_at timestamptz not null,
   created_at timestamptz not null,
-  -- Completed or canceled.
+  -- When it was completed or canceled.
   ended_at timestamptz,
   primary key (account_id, id),
   foreign key (account_id, compute_id) references computes on update cascade
@@ -346,7 +347,7 @@ create table maintenance (
 create unique index maintenance_open on maintenance (compute_id, type) where status in ('pending', 'started');
 create index maintenance_by_compute on maintenance (account_id, compute_id);
 
--- The token is all that it takes to accept: it is kept as a hash, and sealed for those who may read it again.
+-- The token alone suffices to accept, so it is stored as a hash, and sealed for those who may read it again.
 create sequence transfers_seq;
 create table transfers (
   account_id bigint not null references accounts,
@@ -357,7 +358,7 @@ create table transfers (
   status text not null default 'pending'
     check (status in ('accepted', 'canceled', 'completed', 'failed', 'pending', 'stale')),
   receiver_account_id bigint references accounts,
-  -- Who accepted it.
+  -- The user who accepted it.
   receiver text,
   message text,
   created_at timestamptz not null,
@@ -368,7 +369,7 @@ create index transfers_by_sender on transfers (account_id, created_at);
 create index transfers_by_receiver on transfers (receiver_account_id, created_at) where receiver_account_id is not null;
 create index transfers_to_end on transfers (expires_at) where status = 'pending';
 
--- Regions that are down, as the operator says: a row for as long as it lasts.
+-- Regions that the operator has declared down: one row while an outage lasts.
 create table outages (
   region text primary key references regions,
   message text not null,

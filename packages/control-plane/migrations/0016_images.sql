@@ -1,4 +1,4 @@
--- What an event is about besides its entity, such as the image that a disk becomes.
+-- A second entity that an event is about, such as the image that a disk becomes.
 alter table events
   add column secondary_type text,
   add column secondary_id text,
@@ -8,7 +8,7 @@ alter table events
 create sequence images_seq;
 create table images (
   id bigint primary key default next_id('images_seq'),
-  -- Null: the operator's, for everybody, and known by its name.
+  -- Null: a public image of the operator, identified by its name.
   account_id bigint references accounts,
   name text,
   label text not null,
@@ -21,31 +21,31 @@ create table images (
   type text not null default 'manual' check (type in ('manual', 'automatic')),
   status text not null check (status in ('creating', 'pending_upload', 'available')),
   region text not null references regions,
-  -- All of these are known when it is available.
+  -- All of these are set when the image is available.
   size_mb integer not null default 0,
   raw_bytes bigint,
   stored_bytes bigint,
   raw_sha256 bytea,
   upload_sha256 bytea,
-  -- The folder of its chunks: each try to make them has its own.
+  -- The folder of its chunks: each attempt to write them has its own.
   content uuid,
   manifest_sha256 bytea,
-  -- The event of an upload or capture, and the work that ends it once there is any.
+  -- The event of an upload or capture, and the operation that ends it, once there is one.
   event_id bigint,
   operation_id bigint,
-  -- When the store is next asked whether the data have come.
+  -- When the store is next checked for uploaded data.
   next_check_at timestamptz,
   upload_until timestamptz,
   failed_at timestamptz,
-  -- Of automatic images: shown to the tenant. `remove_at` is when whatever ends by itself ends.
+  -- For automatic images, shown to the tenant. `remove_at` is when an image that expires is removed.
   expiry timestamptz,
   remove_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   deleted_at timestamptz,
-  -- Of deleted ones: when the stores are next cleared of it; null: now.
+  -- For deleted images, when the stores are next cleared of their objects; null: now.
   clear_at timestamptz,
-  -- Its objects are gone from every store, and none can come any more.
+  -- Its objects are gone from every store, and none can be written any more.
   cleared_at timestamptz,
   check ((account_id is null) = (name is not null)),
   check (status <> 'available' or content is not null)
@@ -57,7 +57,7 @@ create index images_to_remove on images (remove_at) where remove_at is not null 
 create index images_to_clear on images (coalesce(clear_at, deleted_at))
   where deleted_at is not null and cleared_at is null;
 
--- Where an image lies. A store serves one region or several.
+-- The stores that hold an image. A store serves one or several regions.
 create table image_copies (
   image_id bigint not null references images,
   store text not null,
@@ -68,17 +68,17 @@ create table image_copies (
 );
 create index image_copies_to_make on image_copies (next_try_at) where status = 'pending';
 
--- When the whole of a store was last compared with the rows.
+-- When all objects of a store were last compared with the rows.
 create table image_sweeps (store text primary key, swept_at timestamptz not null);
 
--- What hosts are asked to keep as an image. The row ends with the operation that waits for it.
+-- Disks that hosts should capture as images. A row ends with the operation that waits for it.
 create table captures (
   account_id bigint not null references accounts,
   id uuid primary key default gen_random_uuid(),
   image_id bigint not null references images,
   operation_id bigint not null unique references operations,
   host_id bigint not null references hosts,
-  -- Whose it is may change while it is read.
+  -- The owner of the disk may change while it is read.
   disk_id bigint not null references disks (id),
   device text not null,
   max_bytes bigint not null,
@@ -92,7 +92,7 @@ create table captures (
 create index captures_by_host on captures (host_id);
 alter table host_leases add column captures boolean not null default false;
 
--- Where an account's limits are not the operator's defaults.
+-- Limits of accounts that differ from the operator's defaults.
 create table image_limits (
   account_id bigint primary key references accounts,
   images integer,

@@ -1,18 +1,18 @@
--- Who takes the writes of a database whose nodes replicate asynchronously.
+-- The primary of a database whose nodes replicate asynchronously.
 create table primary_terms (
   account_id bigint not null,
   database_id bigint primary key,
   node_id uuid not null references nodes,
-  -- Higher with every change; hosts obey no lower one than they know.
+  -- Rises with every change; a host obeys no term lower than the highest it knows.
   term int not null,
-  -- Why the one before takes no more: see `Leader` of the agent's contract.
+  -- Why the previous primary accepts no more writes: see `PrimaryTerm` of the agent's contract.
   reason text not null,
   from_node uuid references nodes,
   since timestamptz not null,
   foreign key (account_id, database_id) references databases
 );
 
--- What only a former leader had, kept in the object store for a while after its node was made anew.
+-- Transactions that only a former primary had, kept in the object store for a while after its node was re-cloned.
 create table lost_transactions (
   account_id bigint not null,
   database_id bigint not null,

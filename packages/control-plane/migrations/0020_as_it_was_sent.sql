@@ -1,9 +1,9 @@
--- What a client sent and compares with what it reads: a fork's source and time, a token's scopes in its own words.
+-- Values as the client sent them, which it compares with what it reads: a fork's source and time, a token's scopes.
 alter table databases
   add column fork_source bigint,
   add column fork_restore_time timestamptz;
 
--- Forks from before: a client that finds no source in one would replace it, with its data.
+-- Earlier forks: a client that finds no source in one would replace it, and its data.
 update databases
 set fork_source = timelines.database_id, fork_restore_time = (operations.input #>> '{fork,until}')::timestamptz
 from operations join timelines on timelines.id = (operations.input #>> '{fork,timeline}')::uuid

@@ -24,7 +24,7 @@ test.each([
   ["of another scheme", { authorization: `Basic ${"a".repeat(64)}` }, "only the scheme Bearer is accepted."],
   ["too short", bearer("a".repeat(63)), "a token has 64 hexadecimal digits, and what was sent has not."],
   ["unknown", bearer("a".repeat(64)), "this token is unknown."],
-])("a request whose token is %s is 401, and says so", async (_name, headers, why) => {
+])("a request whose token is %s is 401 with the reason", async (_name, headers, why) => {
   await using world = await newWorld();
 
   const reply = await world.send({ method: "GET", url: INSTANCES, headers });
@@ -36,7 +36,7 @@ test.each([
   expect(reply.headers["www-authenticate"]).toBe("Bearer");
 });
 
-test("a revoked token is 401, and one that is expired, to the second, and each is told which it is", async () => {
+test("revoked and expired tokens are 401, exact to the second, each with its reason", async () => {
   await using world = await newWorld();
   const expiring = await withToken(world, { expires_at: new Date(world.time.now.getTime() + 1000) });
   expect(await expiring.get(INSTANCES)).toMatchObject({ status: 200 });
@@ -55,7 +55,7 @@ test("a token sent to a public operation is checked too", async () => {
   expect(await world.as("a".repeat(64)).get("/v4/databases/engines")).toMatchObject({ status: 401 });
 });
 
-test("a token without the scope is 401, and the scope is named", async () => {
+test("a token without the scope is 401, and the answer names the scope", async () => {
   await using world = await newWorld();
   const reader = await world.customer({ scopes: ["databases:read_only"] });
 
@@ -67,7 +67,7 @@ test("a token without the scope is 401, and the scope is named", async () => {
   expect(JSON.stringify(refused[2]?.body)).toContain("events:read_only");
 });
 
-test("a restricted user sees no databases and no events, by list or by id, and deletes none", async () => {
+test("a restricted user sees no databases and no events, by list or by id, and can delete none", async () => {
   await using world = await newWorld();
   const rob = await world.customer({ restricted: true });
 
@@ -79,7 +79,7 @@ test("a restricted user sees no databases and no events, by list or by id, and d
   expect(await rob.delete(`${INSTANCES}/1025`)).toMatchObject({ status: 403 });
 });
 
-test("another account's object and one that does not exist get the same bytes", async () => {
+test("another account's object and a missing one get identical answers", async () => {
   await using world = await newWorld();
   const [alice, mallory] = [await world.customer(), await world.customer()];
   const { id } = (await alice.create()).body;
@@ -110,7 +110,7 @@ test("another account's object and one that does not exist get the same bytes", 
   expect(await world.audit()).toEqual(before);
 });
 
-test("every answer is exactly application/json, refusals too", async () => {
+test("every answer is exactly application/json, errors too", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
 
@@ -126,7 +126,7 @@ test("every answer is exactly application/json, refusals too", async () => {
 });
 
 test.each(["application/json", "application/json; charset=utf-8", "APPLICATION/JSON"])(
-  "a body is read under %s",
+  "a body is read with content type %s",
   async (type) => {
     await using world = await newWorld();
     const alice = await world.customer();
@@ -142,7 +142,7 @@ test.each(["application/json", "application/json; charset=utf-8", "APPLICATION/J
   },
 );
 
-test("a body that is not JSON is refused in words", async () => {
+test("a body that is not JSON is refused with an explanation", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const post = (type: string, payload: string) =>
@@ -156,7 +156,7 @@ test("a body that is not JSON is refused in words", async () => {
 });
 
 test.each([undefined, "application/json", "text/plain", "application/x-www-form-urlencoded"])(
-  "an empty body is no body, whatever its content type: %s",
+  "an empty body counts as none, whatever its content type: %s",
   async (type) => {
     await using world = await newWorld();
     const alice = await world.customer();
@@ -174,7 +174,7 @@ test.each([undefined, "application/json", "text/plain", "application/x-www-form-
   },
 );
 
-test("doubled slashes, one at the end, and /v4beta lead to the same place, but not inside a query", async () => {
+test("doubled slashes, a trailing slash and /v4beta are normalized, but not inside a query", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
 
@@ -198,7 +198,7 @@ test("doubled slashes, one at the end, and /v4beta lead to the same place, but n
   expect((await alice.get("/v4betas/databases/mysql/instances")).status).toBe(404);
 });
 
-test("page and page_size have bounds, and a page past the end is empty", async () => {
+test("page and page_size have bounds, and a page beyond the end is empty", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   await alice.create();
@@ -212,7 +212,7 @@ test("page and page_size have bounds, and a page past the end is empty", async (
     });
 });
 
-test("the operator's interface needs its token, in whatever way a path is written", async () => {
+test("the operator API requires its token, however a path is written", async () => {
   await using world = await newWorld();
 
   for (const url of ["/admin/hosts", "//admin//hosts", "/%61dmin/hosts", "/nowhere"])
@@ -224,7 +224,7 @@ test("the operator's interface needs its token, in whatever way a path is writte
   expect((await world.operator.get("/admin/hosts")).status).toBe(200);
 });
 
-test("every command of the operator is in the audit, and no token it gave out is", async () => {
+test("every operator command is in the audit log, without any token that it issued", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const host = await world.registerHost();
@@ -251,7 +251,7 @@ test.each([
   "/v4/databases/engines/mysql/%00",
   "/v4/databases/engines/mysql%2F%00",
   "/v4/databases/types/%00",
-])("%s is not found, like any id that cannot exist", async (path) => {
+])("%s is not found, like any invalid id", async (path) => {
   await using world = await newWorld();
   expect(await world.anonymous.get(path)).toMatchObject({
     status: 404,

@@ -42,12 +42,12 @@ type TenantDeps = AccountRouteDeps &
   TransferRouteDeps &
   UserRouteDeps;
 export type GivenDeps = Omit<TenantDeps, "exists" | "mails" | "offers" | "whenSettled"> & {
-  /** Where people sign in, if they can. */
+  /** The authorization server, if there is one. */
   authUrl: string | undefined;
 };
 export type Serving = Bounds & ReadinessDeps & { trustedProxies: string[] | false };
 
-/** The tenants' interface. */
+/** The tenant API. */
 export function createTenantApi(log: Log, given: GivenDeps, serving: Serving): FastifyInstance {
   const elsewhere = operations.filter(({ servedBy }) => servedBy !== undefined);
   const whyNowhere = createWhyNowhere(given.publicUrl);
@@ -75,13 +75,16 @@ export function createTenantApi(log: Log, given: GivenDeps, serving: Serving): F
   return app;
 }
 
-/** What `cards` asks of us, on an address that only it reaches: everything about a card but the card. */
+/**
+ * The endpoints that `cards` calls, on an address that only `cards` can reach: everything about a card except its
+ * number and code.
+ */
 export function createCardAdmission(
   log: Log,
   given: GivenDeps,
   serving: Bounds & { admissionKey: string },
 ): FastifyInstance {
-  // `cards` says whose address it saw.
+  // `cards` forwards the caller's address.
   const app = createServer(log, { trustProxy: (_address, hop) => hop === 0 });
   requireAdmissionKey(app, serving.admissionKey);
   shedLoad(app, serving);
@@ -102,7 +105,7 @@ const completeDeps = (given: GivenDeps): TenantDeps => ({
   },
 });
 
-/** The operator's interface listens on an address of its own, which the front does not serve. */
+/** The operator API has its own listening address, which the front proxy does not serve. */
 export function createOperatorApi(log: Log, deps: Omit<OperatorDeps, "turnOffTwoFactor">): FastifyInstance {
   const app = createServer(log);
   app.get("/health", async () => ({ status: "ok" }));

@@ -49,7 +49,7 @@ async function submit(browser: Browser, page: Response, to: string, fields: Reco
   return onwards(browser, await browser.post(`${at}/${to}`, { ...fields, form_token: token }));
 }
 
-test("a person signs in on our pages, agrees, and the app gets in", async () => {
+test("a person signs in on our pages and agrees, and the app gets access", async () => {
   await using world = await newWorld();
   await using server = await startServer(world);
   const person = await world.customer();
@@ -82,7 +82,7 @@ test("a person signs in on our pages, agrees, and the app gets in", async () => 
   expect((await world.as(access_token).get("/v4/databases/mysql/instances")).status).toBe(200);
 });
 
-test("our own page asks who one is, and leads back", async () => {
+test("our own page requires signing in, and redirects back", async () => {
   await using world = await newWorld();
   await using server = await startServer(world);
   const person = await world.customer();

@@ -20,7 +20,7 @@ import type { Serving } from "./api.ts";
 type Made = "pages" | "loginTokens" | "deviceLimits";
 type Given = Omit<AuthorizationServerDeps, Made> & { throttle: Throttle; passwords?: Passwords };
 
-/** Where people sign in, and apps get their tokens. */
+/** The authorization server: people sign in here, and apps get their tokens. */
 export async function createAuthServer(log: Log, given: Given, serving: Serving): Promise<FastifyInstance> {
   const { db, clock, sealer, throttle, authUrl, publicUrl } = given;
   const pages = {
@@ -39,7 +39,7 @@ export async function createAuthServer(log: Log, given: Given, serving: Serving)
   return app;
 }
 
-/** The budgets of passwords and codes, for what a device asks and people type. */
+/** Applies the rate limits of passwords and codes to polling devices and typed codes. */
 const deviceLimitsOf = (throttle: Throttle): AuthorizationServerDeps["deviceLimits"] => ({
   start: (ip) => throttle.take({ at: "device", ip }),
   typeCode: (ip) => throttle.take({ at: "userCode", ip }),

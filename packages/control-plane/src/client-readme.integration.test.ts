@@ -1,4 +1,4 @@
-/** The examples of the client's README, in its order, each as it stands there. */
+/** Runs the examples of the client's README, in order and verbatim. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ const modules: Readonly<Record<string, unknown>> = {
   "node:tls": await import("node:tls"),
 };
 
-/** Runs one and gives what it printed. */
+/** Runs one and returns what it printed. */
 async function run(example: string, given: Record<string, unknown>): Promise<unknown[][]> {
   const printed: unknown[][] = [];
   const console = { log: (...values: unknown[]) => printed.push(values) };

@@ -35,7 +35,7 @@ import { ENGINE, newWorld, PLAN, REGION, type World } from "./testing/world.ts";
 
 const newDatabase = (label: string) => ({ label, region: REGION, type: PLAN, engine: ENGINE });
 
-test("operations are called by the table, with ids that hold a slash, and without a token where they are public", async () => {
+test("operations are called by the table, with slashes in ids, and without a token where public", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { token } = await world.customer();
@@ -50,7 +50,7 @@ test("operations are called by the table, with ids that hold a slash, and withou
   expect((await anonymous.call(viewDatabaseEngine, { params: { engineId: ENGINE } })).version).toBe("9.7.4");
 });
 
-test("images are uploaded, found by filter and changed by their ids, and the operator's are seen without a token", async () => {
+test("images are uploaded, filtered and changed by id, and the operator's are visible without a token", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { token, username } = await world.customer();
@@ -61,7 +61,7 @@ test("images are uploaded, found by filter and changed by their ids, and the ope
   const params = { imageId: image.id };
   const renamed = await client.call(updateImage, { params, body: { label: "boot", description: null } });
   const found = await client.call(listImages, { filter: { is_public: false, "+order_by": "size" } });
-  // @ts-expect-error: the status is no order.
+  // @ts-expect-error: the list cannot be ordered by status.
   const disordered = client.call(listImages, { filter: { "+order_by": "status" } });
 
   expect(image).toMatchObject({ status: "pending_upload", label: "disk", created_by: username, size: 0 });
@@ -75,7 +75,7 @@ test("images are uploaded, found by filter and changed by their ids, and the ope
   expect(await client.call(deleteImage, { params })).toEqual({});
 });
 
-test("a refusal names every field", async () => {
+test("an error names every field", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { token } = await world.customer();
@@ -91,7 +91,7 @@ test("a refusal names every field", async () => {
   expect((refused as ApiError).reasonFor("cluster_size")).toContain("1 or 3");
 });
 
-test("a request that was refused for want of room is sent again with its key, after the time it was told", async () => {
+test("a request refused for overload is retried with its key, after the time in the answer", async () => {
   await using world = await newWorld();
   using api = await served(world, (n) =>
     n === 1
@@ -119,7 +119,7 @@ test("maintenance is not waited for", async () => {
   expect(api.seen).toHaveLength(1);
 });
 
-test("items come page by page, filtered", async () => {
+test("items are fetched page by page, filtered", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const alice = await world.customer({ limits: { databases: 40, nodes: 40 } });
@@ -136,7 +136,7 @@ test("items come page by page, filtered", async () => {
   expect(one.data.map(({ label }) => label)).toEqual(["many-12"]);
 });
 
-test("an event is waited for until it ends, and its failure is thrown", async () => {
+test("waiting for an event ends with it, and its failure is thrown", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const alice = await world.customer();
@@ -154,7 +154,7 @@ test("an event is waited for until it ends, and its failure is thrown", async ()
   await expect(client.waitFor({ action: "database_create", entity: bad })).rejects.toBeInstanceOf(EventFailed);
 });
 
-test("a call is waited for by the event that it leaves behind, not by an older one", async () => {
+test("a call waits for the event that it emits, not for an older one", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { alice, database } = await databaseFixture(world);
@@ -179,7 +179,7 @@ test("a call is waited for by the event that it leaves behind, not by an older o
   expect(await client.waitFor(event)).toEqual(event);
 });
 
-test("what was lost on the way is sent again, and whoever never answers is named after the last try", async () => {
+test("a lost request is retried, and after the last attempt the error names the server", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { token } = await world.customer();
@@ -201,7 +201,7 @@ test("what was lost on the way is sent again, and whoever never answers is named
   silent.close();
 });
 
-test("waiting ends when its signal says so", async () => {
+test("waiting ends when its signal aborts", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { token } = await world.customer();
@@ -214,7 +214,7 @@ test("waiting ends when its signal says so", async () => {
   await expect(waiting).rejects.toMatchObject({ name: "TimeoutError" });
 });
 
-test("files are sent and received as they are", async () => {
+test("files are sent and received unchanged", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { token } = await world.customer();
@@ -245,7 +245,7 @@ test("an answer without a body is undefined", async () => {
   expect(await createClient({ url: api.url, token: everything.token }).call(viewProfileGrants)).toBeUndefined();
 });
 
-test("an account's money is within reach: a card, a payment, an invoice and its files", async () => {
+test("billing is accessible: a card, a payment, an invoice and its files", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { token, accountId } = await world.customer();
@@ -269,7 +269,7 @@ test("an account's money is within reach: a card, a payment, an invoice and its 
   await expect(client.call(viewAccount)).rejects.toMatchObject({ status: 401 });
 });
 
-/** As a month's end leaves one, with nothing on it. */
+/** An empty invoice, as the month end creates it. */
 async function oldInvoice({ db, time }: World, accountId: number): Promise<number> {
   const bill_to = Object.fromEntries(
     ["company", "first_name", "last_name", "address_1", "address_2", "city", "state", "zip", "country"].map((name) => [

@@ -1,4 +1,4 @@
-/** `moorage login` and `moorage logout` against the API and the authorization server, with a browser without a window. */
+/** `moorage login` and `moorage logout` against the API and the authorization server, with a headless browser. */
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PersonalToken } from "@moorage/contract";
@@ -31,7 +31,7 @@ async function newPerson(): Promise<Customer> {
   await auth.setPassword(customer);
   return customer;
 }
-/** The program that the command line opens: it writes down where it was sent. */
+/** The browser program that the command line starts: it records the address. */
 function browserOf(terminal: TestTerminal) {
   const [program, file] = [join(terminal.home, "browser"), join(terminal.home, "opened")];
   writeFileSync(program, `#!/bin/sh\nprintf %s "$1" > ${file}.new && mv ${file}.new ${file}\n`);
@@ -52,7 +52,7 @@ const tokensOf = async (person: Customer): Promise<PersonalToken[]> =>
   (await person.get<{ data: PersonalToken[] }>("/v4/profile/tokens")).body.data;
 const isOfLogin = ({ label }: PersonalToken): boolean => label.startsWith("moorage login on ");
 
-test("a person signs in with the browser, and logout revokes what came of it", async () => {
+test("a person signs in with the browser, and logout revokes the token", async () => {
   const person = await newPerson();
   using terminal = terminalWith({});
   const browser = browserOf(terminal);
@@ -62,7 +62,7 @@ test("a person signs in with the browser, and logout revokes what came of it", a
   expect(consent.html).toContain("Sign in the command line?");
   const { url: back } = await visitor.submit("/consent");
   expect(back.origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-  // An answer that is not to this question changes nothing.
+  // A redirect with another state changes nothing.
   expect((await fetch(new URL("/callback?code=guessed&state=guessed", back))).status).toBe(400);
   expect(await (await fetch(back)).text()).toContain("The command line is signed in");
 
@@ -80,7 +80,7 @@ test("a person signs in with the browser, and logout revokes what came of it", a
   expect((await terminal.type("me show")).stderr).toContain("You are not signed in. Next: moorage login");
 });
 
-test("who refuses in the browser is told so in the terminal, and nothing is kept", async () => {
+test("a refusal in the browser is reported in the terminal, and nothing is stored", async () => {
   const person = await newPerson();
   using terminal = terminalWith({});
   const browser = browserOf(terminal);
@@ -95,7 +95,7 @@ test("who refuses in the browser is told so in the terminal, and nothing is kept
   expect((await tokensOf(person)).filter(isOfLogin)).toEqual([]);
 });
 
-test("without a screen a person types a code elsewhere, and a second login replaces the first", async () => {
+test("without a display a person types a code elsewhere, and a second login replaces the first", async () => {
   const person = await newPerson();
   using terminal = terminalWith({});
   const signIn = async () => {
@@ -122,7 +122,7 @@ test("without a screen a person types a code elsewhere, and a second login repla
   expect((await terminal.type("me show")).stdout).toContain(person.username);
 }, 60_000);
 
-test("what logout cannot revoke is kept, unless it is only to be forgotten", async () => {
+test("a token that logout cannot revoke is kept, unless it should only be forgotten", async () => {
   const person = await newPerson();
   using terminal = terminalWith({});
   const browser = browserOf(terminal);
@@ -141,7 +141,7 @@ test("what logout cannot revoke is kept, unless it is only to be forgotten", asy
   expect((await terminal.type("logout --local")).stdout).toContain("stays valid");
 });
 
-test("a pasted token is forgotten by logout and not revoked, and that is said", async () => {
+test("logout forgets a pasted token without revoking it, and says so", async () => {
   const { token } = await newPerson();
   using terminal = terminalWith({});
   await terminal.type(`login --token --url ${api.url}`, token);
@@ -149,7 +149,7 @@ test("a pasted token is forgotten by logout and not revoked, and that is said", 
   expect((await world.as(token).get("/v4/profile")).status).toBe(200);
 });
 
-test("an address that is no API of ours is told from one that does not answer", async () => {
+test("an address that is not this API gets another error than one that does not answer", async () => {
   using terminal = terminalWith({});
   expect((await terminal.type(`login --url ${auth.authUrl}`)).stderr).toContain("does not say where one signs in");
   expect((await terminal.type("login --url http://localhost:9")).stderr).toContain("does not answer");

@@ -9,16 +9,18 @@ import { addCellGauges } from "#platform/telemetry/cell-gauges.ts";
 import { createMetrics } from "#platform/telemetry/metrics.ts";
 import { startTracing } from "#platform/telemetry/tracing.ts";
 
-/** What every process of the control plane stands on. */
+/** Log, database and clock, which every process of the control plane needs. */
 export function composeBase(name: string, config: Config) {
   const log = createLog(name, config.LOG_LEVEL);
   const pool = createPool(config.DATABASE_URL);
-  // A broken idle connection is replaced with the next query; without a listener it would end the process.
+  // The next query replaces a broken idle connection; without a listener the error would end the process.
   pool.on("error", (error) => log.warn({ err: error }, "idle database connection lost"));
   return { log, pool, db: createDb(pool), clock: systemClock };
 }
 
-/** What a process shows of itself. Before the first query: connections that are open already are not traced. */
+/**
+ * Metrics and traces of a process. Call it before the first query: connections that are already open are not traced.
+ */
 export async function composeTelemetry(name: string, config: Config, base: ReturnType<typeof composeBase>) {
   const metrics = createMetrics(name);
   addCellGauges(metrics.registry, base);
@@ -28,7 +30,7 @@ export async function composeTelemetry(name: string, config: Config, base: Retur
   return { metrics, tracing };
 }
 
-/** How a process that people and programs call bounds what it takes on, and ends. */
+/** Load limits and shutdown of a process that serves requests. */
 export const composeServing = (config: Config, { db }: Pick<ReturnType<typeof composeBase>, "db">) => ({
   trustedProxies: config.MOORAGE_TRUSTED_PROXIES ?? (false as const),
   maxInFlight: config.MOORAGE_MAX_IN_FLIGHT,

@@ -31,7 +31,7 @@ test.each([
   ["/v4/images/private/12", "there is no image private/12.", "GET /v4/images lists what there is."],
   [`${MYSQL}/7/metrics/${"x".repeat(90)}`, "there is no such metric of database 7.", `Possible: ${METRICS}`],
   ["/v4/account/service-transfers/nothing", "there is no such transfer.", "GET /v4/account/service-transfers lists"],
-])("GET %s says what was not found, and what there is", async (path, what, hint) => {
+])("GET %s answers what was not found, and what exists", async (path, what, hint) => {
   await using world = await newWorld();
   const alice = await world.customer();
 

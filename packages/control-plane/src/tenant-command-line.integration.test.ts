@@ -1,4 +1,4 @@
-/** The tenant's side of the command line, over HTTP. Called as a function: a process for each line would take longer. */
+/** The tenant's side of the command line, over HTTP. Called as a function: a process for each line would be slower. */
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { MysqlDatabase } from "@moorage/contract";
@@ -9,7 +9,7 @@ import { served } from "./testing/served.ts";
 import { terminalWith } from "./testing/terminal.ts";
 import { ENGINE, newWorld, PLAN, REGION } from "./testing/world.ts";
 
-test("a tenant signs in, is told each next step, makes a database, waits for it and finds it again", async () => {
+test("a tenant signs in, follows each next step, creates a database, waits for it and finds it again", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { token, username } = await world.customer();
@@ -42,7 +42,7 @@ test("a tenant signs in, is told each next step, makes a database, waits for it 
   expect((await terminal.type("")).stdout).toContain("Next: shop is being made: moorage db show shop");
 });
 
-test("a refusal names the options that were typed, and a failed event ends a waiting command with its reason", async () => {
+test("an error names the typed options, and a failed event ends a waiting command with its reason", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { token } = await world.customer();
@@ -68,7 +68,7 @@ test("a refusal names the options that were typed, and a failed event ends a wai
   expect(await failing).toMatchObject({ code: 1, stderr: "It has failed: No host has room.\n" });
 });
 
-test("every kind of value reaches the API: nested fields, null, empty lists, JSON, and secrets only from a file", async () => {
+test("every kind of value reaches the API: nested fields, null, empty lists, JSON, secrets from a file", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { token, accountId } = await world.customer();
@@ -99,7 +99,7 @@ test("every kind of value reaches the API: nested fields, null, empty lists, JSO
   expect((await terminal.type("payment-method list")).stdout).toMatch(/credit_card/);
 });
 
-test("a token is kept in the system's keychain, and in a file of its owner alone where there is none", async () => {
+test("a token is stored in the system's keychain, or in a file that only its owner can read", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const [alice, bob] = [await world.customer(), await world.customer()];
@@ -125,7 +125,7 @@ test("a token is kept in the system's keychain, and in a file of its owner alone
   expect((await kept.type("me show")).stderr).toContain("You are not signed in.");
 });
 
-/** As libsecret's: a secret comes in by standard input, and is found by its attributes. */
+/** Like libsecret's: reads a secret from standard input, and finds it by its attributes. */
 function secretTool(folder: string): void {
   mkdirSync(folder);
   const script = [
@@ -138,7 +138,7 @@ function secretTool(folder: string): void {
   chmodSync(join(folder, "secret-tool"), 0o755);
 }
 
-test("connect opens mysql with the name, port, user and authority, and the password where nobody else sees it", async () => {
+test("connect opens mysql with host, port, user and authority, and passes the password secretly", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { alice, database } = await databaseFixture(world);
@@ -173,7 +173,7 @@ test("connect opens mysql with the name, port, user and authority, and the passw
   );
 });
 
-test("lists and objects show what a person looks for, and only fields that there are can be chosen", async () => {
+test("lists and objects show useful columns, and only existing fields can be chosen", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { alice, database } = await databaseFixture(world);
@@ -195,7 +195,7 @@ test("lists and objects show what a person looks for, and only fields that there
   }
 });
 
-test("help names what a tenant can do, with true defaults and nothing that never changes", async () => {
+test("help lists a tenant's commands, with real defaults and no constant fields", async () => {
   using terminal = terminalWith({});
   using operator = terminalWith({ MOORAGE_OPERATOR_TOKEN: "x" });
 
@@ -221,7 +221,7 @@ test("help names what a tenant can do, with true defaults and nothing that never
   );
 });
 
-test("a database is deleted only by somebody who says its label, or --yes", async () => {
+test("a database is deleted only after typing its label, or with --yes", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { alice, database } = await databaseFixture(world);
@@ -240,7 +240,7 @@ test("a database is deleted only by somebody who says its label, or --yes", asyn
   expect(await isThere()).toBe(false);
 });
 
-test("a backup is called by its label, and one that was waited for is shown with its id", async () => {
+test("a backup is found by its label, and after waiting it is shown with its id", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { alice, database } = await databaseFixture(world);
@@ -265,7 +265,7 @@ test("a backup is called by its label, and one that was waited for is shown with
   });
 });
 
-test("a database that no server runs for is not connected to, and it is said what to do", async () => {
+test("connect refuses a database without a running server, and says what to do", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { alice, database } = await databaseFixture(world);
@@ -278,7 +278,7 @@ test("a database that no server runs for is not connected to, and it is said wha
   });
 });
 
-test("fields that the server does not know are told beside the answer, and a slip for a known one is refused", async () => {
+test("unknown fields are reported on standard error, and a misspelled known field is refused", async () => {
   await using world = await newWorld();
   using api = await served(world);
   const { token } = await world.customer();

@@ -3,7 +3,7 @@ import { NOT_FOUND } from "#platform/errors.ts";
 /** Other engines of this API family, whose paths clients know. */
 const otherEngine = /^\/v4\/databases\/(?:postgresql|mongodb|redis)(?:\/|$)/;
 
-/** What is said of a path that does not exist: what there is near it, and where all of it is described. */
+/** The reason in the 404 for an unknown path: the nearest existing paths, and where the API is described. */
 export const createWhyNowhere =
   (publicUrl: string | undefined) =>
   (url: string, { prefix, next }: { prefix: string; next: readonly string[] }): string => {

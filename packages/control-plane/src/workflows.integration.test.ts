@@ -17,13 +17,13 @@ test("there is a recorded history of every workflow", async () => {
   expect(kinds).toEqual(new Set(Object.keys(await import("./workflows.ts"))));
 });
 
-// A workflow that is under way while we deploy goes on in the new code: it must decide as it did before.
+// A workflow that runs during a deployment continues in the new code, which must make the same decisions.
 test("every recorded history replays", async () => {
   const histories = recorded.map((name) => ({
     workflowId: name,
     history: JSON.parse(readFileSync(join(folder, name), "utf8")) as unknown,
   }));
-  // In debug mode, which is the default of a replay, it would watch every promise of this process until its end.
+  // Debug mode, the default of a replay, would track every promise of this process until its end.
   const options: WorkerOptions = { taskQueue: "replay", workflowBundle, debugMode: false };
   const replays = Worker.runReplayHistories(options, histories);
   const errors = new Map<string, Error | undefined>();

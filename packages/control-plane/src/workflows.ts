@@ -1,4 +1,4 @@
-/** What the worker bundles: every workflow, by its name, which for most is in `operations.kind`. */
+/** The worker's bundle: every workflow by name, which for most equals `operations.kind`. */
 export { closeMonth } from "./billing/workflows/close-month.ts";
 export { backUpDatabase } from "./databases/workflows/back-up-database.ts";
 export { deleteDatabase } from "./databases/workflows/delete-database.ts";

@@ -1,4 +1,4 @@
-/** A disk is kept in pieces of this size, each compressed by itself; those of zeros are left out. */
+/** A disk is stored in chunks of this size, each compressed separately; chunks of zeros are left out. */
 export const CHUNK_BYTES = 8 * 1024 * 1024;
 export const SECTOR_BYTES = 512;
 

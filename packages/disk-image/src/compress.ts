@@ -2,12 +2,12 @@ import type { TransformOptions } from "node:stream";
 import { constants, createZstdCompress, type ZstdOptions } from "node:zlib";
 import { CHUNK_BYTES } from "./chunks.ts";
 
-/** What zstd makes of a chunk that it cannot compress, and a little more. */
+/** Upper bound for zstd's output of an incompressible chunk. */
 export const MOST_STORED_BYTES = CHUNK_BYTES + 64 * 1024;
 
 /**
- * One chunk, off the main thread. That it is all there is is told with the chunk itself: zstd then works on it where it
- * lies, and the result is one piece that was never copied. Neither is so with Node's `zstdCompress`.
+ * Compresses one chunk off the main thread. The chunk and the end of input are passed in one call: zstd then works
+ * without copying its input, and the result is one uncopied buffer. Node's `zstdCompress` does neither.
  */
 export function compressChunk(raw: Buffer): Promise<Buffer> {
   const options: ZstdOptions & Pick<TransformOptions, "readableObjectMode"> = {

@@ -14,7 +14,7 @@ async function cutAll(pieces: readonly Buffer[]) {
     put: async (chunk) => void stored.set(chunk.index, { ...chunk, body: Buffer.from(chunk.body) }),
   });
   for (const piece of pieces) {
-    // Who writes may use the same memory again.
+    // The writer may reuse the memory.
     const lent = Buffer.from(piece);
     await cutter.write(lent);
     lent.fill(0xff);
@@ -29,7 +29,7 @@ async function readAll(manifest: DiskManifest, stored: ReadonlyMap<number, CutCh
   return Buffer.concat(parts);
 }
 
-test("what is cut is read back the same, however it came, and chunks of zeros are left out", async () => {
+test("a cut disk is read back unchanged, however it was written, and chunks of zeros are left out", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 1, max: 6_000_000 })), { minLength: 1, maxLength: 8 }),
@@ -55,7 +55,7 @@ test("what is cut is read back the same, however it came, and chunks of zeros ar
   );
 });
 
-test("no more chunks are under way than may be", async () => {
+test("at most the allowed number of chunks is in progress", async () => {
   let [underWay, most] = [0, 0];
   const cutter = createCutter({
     atOnce: 2,
@@ -70,14 +70,14 @@ test("no more chunks are under way than may be", async () => {
   expect(most).toBeLessThanOrEqual(2);
 });
 
-test("a chunk that could not be put is told, and there is no manifest", async () => {
+test("a failed put is thrown, and there is no manifest", async () => {
   const cutter = createCutter({ put: () => Promise.reject(new Error("the store is away")) });
   await cutter.write(Buffer.alloc(CHUNK_BYTES, "x"));
   await expect(cutter.end()).rejects.toThrow("the store is away");
   await expect(cutter.write(Buffer.alloc(1))).rejects.toThrow("the store is away");
 });
 
-test("a chunk that was changed, exchanged or shortened is not read", async () => {
+test("a chunk that was changed, swapped or shortened is not read", async () => {
   const { manifest, stored } = await cutAll([randomBytes(2 * CHUNK_BYTES)]);
   const [first, second] = [stored.get(0)?.body ?? Buffer.alloc(0), stored.get(1)?.body ?? Buffer.alloc(0)];
   const changed = Buffer.from(first);
@@ -88,13 +88,13 @@ test("a chunk that was changed, exchanged or shortened is not read", async () =>
   }
 });
 
-test("chunks that are together another disk are not read to their end", async () => {
+test("valid chunks of another disk are not read to their end", async () => {
   const { manifest, stored } = await cutAll([randomBytes(2 * CHUNK_BYTES)]);
   const other = { ...manifest, raw_sha256: sha256(Buffer.from("another")) };
   await expect(readAll(other, stored)).rejects.toThrow("not the disk that the manifest is of");
 });
 
-test("a chunk that unpacks to more than a chunk is not read", async () => {
+test("a chunk that decompresses to more than a chunk is not read", async () => {
   const { manifest, stored } = await cutAll([Buffer.alloc(CHUNK_BYTES, "x")]);
   const shorter = { ...manifest, raw_bytes: CHUNK_BYTES - 512 };
   await expect(readAll(shorter, stored)).rejects.toThrow(`should have ${CHUNK_BYTES - 512}`);

@@ -7,23 +7,26 @@ import { release } from "./release.ts";
 export { MOST_STORED_BYTES } from "./compress.ts";
 export { release } from "./release.ts";
 
-/** `body` is zstd of the raw chunk, and `sha256` is of the body. It is only lent, until it is put. */
+/**
+ * `body` is the raw chunk compressed with zstd, and `sha256` is of the body. The body is only valid until `put`
+ * returns.
+ */
 export type CutChunk = { index: number; body: Buffer; sha256: string };
 export type Cutter = {
-  /** Takes these bytes: they may be overwritten as soon as it returns. Waits while too many chunks are under way. */
+  /** The caller may reuse the bytes once the promise resolves. Waits while too many chunks are being put. */
   write: (raw: Uint8Array) => Promise<void>;
-  /** When every chunk was put. */
+  /** Resolves once every chunk has been put. */
   end: () => Promise<DiskManifest>;
   readonly rawBytes: number;
-  /** Of them, those in chunks that are not zeros throughout. */
+  /** Raw bytes in chunks that are not all zeros. */
   readonly keptBytes: number;
 };
 
 const ZEROS = Buffer.alloc(64 * 1024);
 
 /**
- * Cuts a disk into chunks. `put` gets each that is not zeros throughout, compressed, at most `atOnce` of them at a
- * time and in any order. Whatever it throws is thrown by the next call.
+ * Cuts a disk into chunks. `put` gets each chunk that is not all zeros, compressed, at most `atOnce` at a time and in
+ * any order. An error of `put` is thrown by the next call.
  */
 export function createCutter({
   put,
@@ -53,7 +56,7 @@ export function createCutter({
     if (faults.length > 0) throw faults[0];
   };
 
-  /** The bytes so far as a chunk. */
+  /** Makes a chunk of the bytes so far. */
   const cut = async (): Promise<void> => {
     const raw = current.subarray(0, filled);
     rawHash.update(raw);
@@ -105,7 +108,7 @@ export function createCutter({
   };
 }
 
-/** Almost nothing for all that is not: it ends at the first difference. */
+/** Cheap for a chunk with data: it stops at the first difference. */
 function isZero(raw: Buffer): boolean {
   for (let from = 0; from < raw.length; from += ZEROS.length) {
     const part = raw.subarray(from, from + ZEROS.length);

@@ -2,7 +2,7 @@ import { SECTOR_BYTES } from "./chunks.ts";
 
 type Format = { name: string; remedy: string; is: (head: Buffer) => boolean };
 
-/** The bytes of a file that it takes to tell what it is. */
+/** The first bytes of a file that are needed to recognise its format. */
 export const FORMAT_BYTES = 64 * 1024;
 
 const at =
@@ -23,7 +23,7 @@ const packed = (name: string, is: Format["is"]): Format => ({
   remedy: 'Unpack it, compress the raw disk that is in it with "gzip disk.raw", and upload disk.raw.gz.',
 });
 
-/** By their first bytes alone. What is in none of them is a raw disk as far as anybody can tell. */
+/** Recognised by their first bytes. Anything else is taken for a raw disk. */
 const formats: readonly Format[] = [
   disk("qcow2", "qcow2", at(0, "QFI\xfb\0\0\0\x02", "QFI\xfb\0\0\0\x03")),
   disk("qcow", "qcow", at(0, "QFI\xfb")),
@@ -57,6 +57,6 @@ export type ForeignFormat = Pick<Format, "name" | "remedy">;
 
 export const foreignFormat = (head: Buffer): ForeignFormat | undefined => formats.find(({ is }) => is(head));
 
-/** A VHD of fixed size is a raw disk, and after it a sector that says so. */
+/** A fixed-size VHD is a raw disk followed by a footer sector. */
 export const foreignEnd = (lastSector: Buffer): ForeignFormat | undefined =>
   at(0, "conectix")(lastSector) ? { name: "a VHD disk of fixed size", remedy: convert("vhd") } : undefined;

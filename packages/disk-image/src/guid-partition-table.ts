@@ -9,7 +9,7 @@ const [LEAST_HEADER, LEAST_ENTRY, MOST_ENTRY, MOST_ENTRIES] = [92, 128, 4096, 40
 const REPAIR = 'Repair it with "gdisk" or "parted" where the disk is in use, and make the image again.';
 const fault = (what: string): GuidTable => ({ fault: `The partition table (GPT) is damaged: ${what}. ${REPAIR}` });
 
-/** `head` is the beginning of the disk, as much of it as is kept. */
+/** `head` is the beginning of the disk, as far as it was kept. */
 export function readGuidTable(head: Buffer): GuidTable {
   const header = head.subarray(SECTOR_BYTES, 2 * SECTOR_BYTES);
   if (!header.subarray(0, 8).equals(SIGNATURE)) {
@@ -41,7 +41,7 @@ function partitionsOf(entries: Buffer, entryBytes: number): GuidTable {
   for (let index = 0; index * entryBytes < entries.length; index++) {
     const entry = entries.subarray(index * entryBytes, (index + 1) * entryBytes);
     if (entry.subarray(0, 16).every((byte) => byte === 0)) continue;
-    // Beyond what a number holds exactly they are beyond every disk too.
+    // A value beyond the safe integers is beyond every disk too.
     const [first, last] = [Number(entry.readBigUInt64LE(32)), Number(entry.readBigUInt64LE(40))];
     if (last < first) return fault(`partition ${index + 1} ends before it begins`);
     partitions.push({ name: String(index + 1), first, sectors: last - first + 1 });
@@ -49,7 +49,7 @@ function partitionsOf(entries: Buffer, entryBytes: number): GuidTable {
   return { partitions };
 }
 
-/** The sum is of the header with zeros in its own place. */
+/** The checksum is computed with zeros in its own field. */
 function withoutSum(header: Buffer): Buffer {
   const copy = Buffer.from(header);
   copy.writeUInt32LE(0, 16);

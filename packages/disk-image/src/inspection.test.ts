@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createInspection } from "./inspection.ts";
 
-/** Every figure and sentence is proven with whole files by the importer's corpus; this is about how they come. */
+/** The importer's corpus covers every number and message with whole files; these tests cover streaming. */
 const MB = 1024 * 1024;
 
 function judge(disk: Buffer, pieceBytes: number): string | undefined {
@@ -19,7 +19,7 @@ function withMagic(at: number, magic: string, bytes = 4 * MB): Buffer {
   return disk;
 }
 
-/** A table whose chain of logical partitions has its second link behind the first megabytes. */
+/** A table whose chain of logical partitions has its second link after the first megabytes. */
 function withChain(lastSectors: number): Buffer {
   const disk = Buffer.alloc(4 * MB);
   const entry = (sector: number, index: number, type: number, first: number, sectors: number): void => {
@@ -36,7 +36,7 @@ function withChain(lastSectors: number): Buffer {
   return disk;
 }
 
-test.each([1000, 4096, 65_536, 100_001, 4 * MB])("a disk is judged the same when it comes in pieces of %i", (bytes) => {
+test.each([1000, 4096, 65_536, 100_001, 4 * MB])("the result is the same for a disk in pieces of %i", (bytes) => {
   expect(judge(Buffer.alloc(4 * MB), bytes)).toBeUndefined();
   expect(judge(withMagic(32_769, "CD001"), bytes)).toContain("an ISO 9660 image");
   expect(judge(withMagic(4 * MB - 512, "conectix"), bytes)).toContain("a VHD disk of fixed size");
@@ -45,12 +45,12 @@ test.each([1000, 4096, 65_536, 100_001, 4 * MB])("a disk is judged the same when
   expect(judge(withChain(2191), bytes)).toContain("Partition 6 ends at sector 8193");
 });
 
-test("a foreign format is told by its beginning, before the rest has come", () => {
+test("a foreign format is recognised by its beginning, before the rest arrives", () => {
   const inspection = createInspection();
   expect(inspection.inspect(withMagic(0, "QFI\xfb\0\0\0\x03", 64 * 1024))).toContain("qemu-img convert -O raw");
 });
 
-test("a foreign format is told even if little follows", () => {
+test("a foreign format is recognised even if little follows", () => {
   expect(judge(Buffer.from("QFI\xfb", "latin1"), 1)).toContain("a qcow disk");
   expect(judge(Buffer.from("BZh9", "latin1"), 4)).toContain("no multiple of 512");
 });

@@ -7,15 +7,15 @@ import { beyondEnd, type Partition, readPartitionTable } from "./partition-table
 export { type ForeignFormat, FORMAT_BYTES, foreignFormat } from "./foreign-formats.ts";
 
 export type Inspection = {
-  /** The next bytes of what should be a raw disk. Returns why they cannot be, as soon as that is known. */
+  /** Takes the next bytes of the disk. Returns why it is no raw disk, as soon as that is known. */
   inspect: (raw: Buffer) => string | undefined;
   end: () => string | undefined;
 };
 
-/** Partition tables are in the first MB, unless somebody moved their entries a little. */
+/** Partition tables are in the first MB, unless their entries were moved slightly. */
 const HEAD_BYTES = 2 * 1024 * 1024;
 
-/** Judges a disk while it passes by, and keeps no more than its beginning. */
+/** Checks a disk as a stream, and keeps only its beginning. */
 export function createInspection(): Inspection {
   const head = Buffer.alloc(HEAD_BYTES);
   const tail = createTail();
@@ -70,7 +70,7 @@ export function createInspection(): Inspection {
 const refuseForeign = ({ name, remedy }: ForeignFormat): string =>
   `What was compressed is ${name}, and only raw disks are taken. ${remedy}`;
 
-/** The last sector of whatever passed by. */
+/** Keeps the last sector of the stream. */
 function createTail(): { inspect: (raw: Buffer) => void; sector: () => Buffer } {
   let kept = Buffer.alloc(0);
   return {

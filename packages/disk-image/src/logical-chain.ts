@@ -4,16 +4,16 @@ import { type Partition, readChainLink } from "./partition-table.ts";
 export type LogicalChain = {
   readonly partitions: readonly Partition[];
   readonly fault: string | undefined;
-  /** Bytes of the disk, and where they are. They come in their order. */
+  /** Bytes of the disk with their offset, in ascending order. */
   inspect: (raw: Buffer, offset: number) => void;
 };
 
-/** More than any tool makes. */
+/** More than any tool creates. */
 const MOST_LINKS = 1024;
 
 /**
- * Logical partitions are a chain of sectors through the disk, which is followed as they pass by. So each must come
- * after the one before it, as all tools make them.
+ * Logical partitions are a chain of sectors across the disk, which is followed while the disk is streamed. So each link
+ * must come after the one before it, as all tools write them.
  */
 export function createLogicalChain(extended: { first: number; sectors: number } | undefined): LogicalChain {
   const partitions: Partition[] = [];

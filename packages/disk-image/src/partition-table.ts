@@ -1,10 +1,10 @@
 import { SECTOR_BYTES } from "./chunks.ts";
 
-/** In sectors. `name` is as tools of the trade count them. */
+/** In sectors. `name` is numbered as common tools do. */
 export type Partition = { name: string; first: number; sectors: number };
 export type PartitionTable = {
   partitions: readonly Partition[];
-  /** Where its chain of logical partitions begins. */
+  /** Where the chain of logical partitions begins. */
   extended?: { first: number; sectors: number };
   isProtective: boolean;
 };
@@ -16,8 +16,8 @@ const PROTECTIVE = 0xee;
 const EXTENDED = [0x05, 0x0f, 0x85];
 
 /**
- * The table in the first sector, if it is one. A filesystem without a table can have the same signature there: its
- * code rarely looks like four entries whose first byte is 0 or 0x80.
+ * The table in the first sector, if there is one. A filesystem without a partition table can have the same signature
+ * there, but its boot code rarely looks like four entries whose first byte is 0 or 0x80.
  */
 export function readPartitionTable(sector: Buffer): PartitionTable | undefined {
   const entries = entriesOf(sector);
@@ -33,7 +33,7 @@ export function readPartitionTable(sector: Buffer): PartitionTable | undefined {
   };
 }
 
-/** A link of the chain: one logical partition, and where the next link is, both counted from other places. */
+/** A link of the chain: one logical partition and the next link, whose offsets have different bases. */
 export function readChainLink(
   sector: Buffer,
   { at, extended, number }: { at: number; extended: number; number: number },

@@ -1,14 +1,14 @@
 /**
- * Gives memory back at once that nobody uses any more. The collector would let hundreds of megabytes of it pile up, or
- * work without pause. Everything that lies in the same memory is gone with it.
+ * Frees unused memory at once. The garbage collector would let hundreds of megabytes accumulate, or run without pause.
+ * Every view of the same memory becomes invalid.
  */
 export function release({ buffer, byteLength }: Uint8Array): void {
-  // Small ones share theirs with strangers.
+  // Small buffers share their memory with others.
   const isShared = buffer.byteLength <= Buffer.poolSize && byteLength < buffer.byteLength;
   if (!isShared && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
-/** Of what sockets read only this is safe: what one read leaves over of its memory, the runtime gives to the next of any. */
+/** For socket reads only this is safe: the runtime uses the rest of a read's memory for the next read of any socket. */
 export function releaseIfWhole(piece: Uint8Array): void {
   if (piece.byteLength === piece.buffer.byteLength) release(piece);
 }

@@ -4,7 +4,7 @@ import { CHUNK_BYTES, rawLengthOf } from "./chunks.ts";
 
 const decompress = promisify(zstdDecompress);
 
-/** What a stored chunk is of the disk. Whether it is what was stored is the caller's to know. */
+/** The raw bytes of a stored chunk. The caller checks its hash. */
 export async function unpackChunk(stored: Uint8Array, rawBytes: number, index: number): Promise<Buffer> {
   const raw = await decompress(stored, { maxOutputLength: CHUNK_BYTES });
   const length = rawLengthOf(rawBytes, index);

@@ -25,7 +25,7 @@ call_command("migrate", verbosity=0, app_label="admin")
 call_command("migrate", verbosity=0, app_label="sessions")
 print("ok migrate")
 
-# Every 7 hours over the change of the clocks in March, in Europe and in America.
+# Every 7 hours across the change to daylight saving time in March, in Europe and in America.
 begin = datetime(2026, 3, 1, 0, 30, tzinfo=UTC)
 placed = [begin + timedelta(hours=7 * step) for step in range(150)]
 before = [field for field in Order._meta.get_fields() if field.name != "note"]

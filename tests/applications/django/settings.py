@@ -4,7 +4,7 @@ import os
 
 import pymysql
 
-# Django asks for mysqlclient, which has to be compiled; PyMySQL stands in for it by this documented call.
+# Django needs mysqlclient, which has to be compiled; PyMySQL replaces it with this documented call.
 pymysql.version_info = (2, 2, 7, "final", 0)
 pymysql.install_as_MySQLdb()
 

@@ -1,4 +1,4 @@
-// A GORM application: migrates, writes, reads, and migrates to a second state of its models.
+// A GORM application: migrates, writes, reads, and migrates to the second version of its models.
 package main
 
 import (
@@ -27,7 +27,7 @@ type Book struct {
 	Sold     time.Time
 }
 
-// The second state of Book.
+// The second version of Book.
 type bookWithPrice struct {
 	Book
 	Price float64 `gorm:"type:decimal(8,2);not null;default:9.99;index"`

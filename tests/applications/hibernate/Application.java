@@ -11,7 +11,7 @@ import java.util.List;
 import org.hibernate.SessionFactory;
 import org.hibernate.cfg.Configuration;
 
-/** A Hibernate application: its schema is made from its entities, and changed to their second state. */
+/** A Hibernate application: its schema is created from its entities, and changed to their second version. */
 public class Application {
   @Entity(name = "Customer")
   @Table(name = "customer")
@@ -29,7 +29,7 @@ public class Application {
     public Instant sent;
   }
 
-  /** The second state of Bill. */
+  /** The second version of Bill. */
   @Entity(name = "BillWithTotal")
   @Table(name = "bill")
   public static class BillWithTotal {

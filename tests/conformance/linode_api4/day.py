@@ -17,7 +17,7 @@ def catalogue(client):
     check("load DatabaseEngine by an id with a slash", lambda: client.load(DatabaseEngine, engine).version,
           lambda version: unless(engine == f"mysql/{version}", version))
     check("database.types has the type", client.database.types, has(plan))
-    # `load` of it breaks by its own code; the object that loads itself does not.
+    # `load` of it fails in the client's own code; the object that loads itself works.
     check("DatabaseType", lambda: DatabaseType(client, plan).memory, lambda mb: unless(mb > 0, mb))
     check("linode.types (the alias /linode/types)", client.linode.types, has(plan))
     check("load Type", lambda: client.load(Type, plan).memory, lambda mb: unless(mb > 0, mb))

@@ -49,7 +49,7 @@ def logins_and_apps(client):
     login, app = number("LOGIN"), number("APP")
     check("account.logins", lambda: [each.id for each in client.account.logins()], lambda ids: unless(login in ids, ids))
     check("load Login", lambda: client.load(Login, login).status, lambda status: unless(status == "successful", status))
-    # Its path lacks the first slash, so it asks for /v4profile/logins.
+    # The client's path lacks the first slash, so it requests /v4profile/logins.
     breaks("listLogins", lambda: list(client.profile.logins()))
     breaks("viewLogin", lambda: client.load(ProfileLogin, login).status)
     check("profile.apps", lambda: [each.id for each in client.profile.apps()], lambda ids: unless(ids == [app], ids))

@@ -10,8 +10,8 @@ import (
 	"github.com/linode/linodego"
 )
 
-// The account and its money. It has the invoice INVOICE and the compute instances COMPUTE and OTHER_COMPUTE; `other`
-// takes one of them over.
+// The account and its billing. It has the invoice INVOICE and the compute instances COMPUTE and OTHER_COMPUTE; `other`
+// accepts one of them.
 func account(ctx context.Context, client, other *linodego.Client) {
 	contact(ctx, client)
 	paymentMethods(ctx, client)

@@ -12,7 +12,7 @@ import (
 	"github.com/linode/linodego"
 )
 
-// What a tenant is told of its database.
+// How a tenant reaches its database.
 type door struct {
 	host, username, password, ca string
 	port                         int
@@ -38,7 +38,7 @@ func doorOf(ctx context.Context, client *linodego.Client, id int) (*door, error)
 	}, os.WriteFile(ca, ssl.CACertificate, 0o600)
 }
 
-// One statement by the real client, as the tenant's own machine has it, sure of whom it reached.
+// One statement with the real client on the tenant's machine, which verifies the server.
 func (d *door) ask(statement string) (string, error) {
 	words := strings.Fields(os.Getenv("MYSQL"))
 	arguments := append(words[1:], "-N", "-B", "-h", d.host, "-P", fmt.Sprint(d.port), "-u", d.username,

@@ -71,7 +71,7 @@ func read(ctx context.Context, client *linodego.Client, database *linodego.MySQL
 }
 
 func events(ctx context.Context, client *linodego.Client, database *linodego.MySQLDatabase) {
-	// Something of another kind can have the same number.
+	// An object of another kind can have the same number.
 	mine := filterBy("entity.id", database.ID, "entity.type", "database")
 	found, ok := check("ListEvents of this database",
 		func() ([]linodego.Event, error) { return client.ListEvents(ctx, mine) },

@@ -9,7 +9,7 @@ import (
 	"github.com/linode/linodego"
 )
 
-// Users, grants, tokens and OAuth clients of a tenant, each made, read, changed and deleted.
+// Users, grants, tokens and OAuth clients of a tenant, each created, read, changed and deleted.
 func identity(ctx context.Context, client, other *linodego.Client) {
 	profile(ctx, client)
 	users(ctx, client, other)

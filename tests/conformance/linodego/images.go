@@ -10,8 +10,8 @@ import (
 	"github.com/linode/linodego"
 )
 
-// Images and the instances that they can be captured from. IMAGE_FILE is a disk of IMAGE_MB MB, compressed;
-// MACHINE and MACHINE_DISK are an instance of the account and its disk.
+// Images and the instances that they can be captured from. IMAGE_FILE is a compressed disk of IMAGE_MB MB; MACHINE and
+// MACHINE_DISK are an instance of the account and its disk.
 func images(ctx context.Context, client, other *linodego.Client) {
 	instances(ctx, client)
 	image, ok := upload(ctx, client)
@@ -84,7 +84,7 @@ func upload(ctx context.Context, client *linodego.Client) (*linodego.Image, bool
 	return available, ok
 }
 
-// The bare number, by which events name it.
+// The bare number, as in events.
 func numberOf(image *linodego.Image) int {
 	id := 0
 	_, _ = fmt.Sscanf(image.ID, "private/%d", &id)
@@ -155,7 +155,7 @@ func capture(ctx context.Context, client *linodego.Client) {
 	if !ok {
 		return
 	}
-	// Its own name for the type is another one, and it compares them.
+	// The client has another name for the type, and compares them.
 	event, err := client.WaitForEventFinished(ctx, number("MACHINE"), linodego.EntityType("compute"), linodego.ActionDiskImagize, *image.Created, waitSeconds)
 	if err == nil {
 		err = require(event.SecondaryEntity != nil && event.SecondaryEntity.URL == "/v4/images/"+image.ID, "%s", asJSON(event))

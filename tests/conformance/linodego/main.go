@@ -1,6 +1,6 @@
-// The day of a tenant, through linodego as it is published. One JSON line per check; the reader counts them.
-// With the argument `terraform` it is the day of the Terraform provider instead. What it needs is in the environment:
-// see `client-things.ts`.
+// A tenant's operations with the published linodego. One JSON line per check; the reader counts them. With the argument
+// `terraform`: the Terraform provider's sequence of calls instead. Its inputs are environment variables: see
+// `client-things.ts`.
 package main
 
 import (
@@ -21,7 +21,7 @@ type line struct {
 	Check string `json:"check"`
 	OK    bool   `json:"ok"`
 	Found string `json:"found"`
-	// The operation that this version breaks by its own code.
+	// The operation that this version breaks in its own code.
 	Breaks string `json:"breaks,omitempty"`
 }
 
@@ -32,7 +32,7 @@ func report(name string, err error, found string) {
 	_ = json.NewEncoder(os.Stdout).Encode(line{Check: name, OK: err == nil, Found: found})
 }
 
-// check prints what came of one call; `judge` says what is wrong with an answer that arrived.
+// check prints the result of one call; `judge` returns what is wrong with an answer that arrived.
 func check[T any](name string, call func() (T, error), judge func(T) error) (T, bool) {
 	answer, err := call()
 	if err == nil {
@@ -56,7 +56,7 @@ func require(holds bool, text string, values ...any) error {
 
 var ids = regexp.MustCompile(`[0-9]{4,}`)
 
-// sameRefusal: the words differ in nothing but the id that was asked for.
+// sameRefusal: the texts differ in nothing but the requested id.
 func sameRefusal(hidden, missing error) error {
 	is, want := ids.ReplaceAllString(fmt.Sprint(hidden), "ID"), ids.ReplaceAllString(fmt.Sprint(missing), "ID")
 	return require(is == want, "%v, %v", hidden, missing)

@@ -21,7 +21,7 @@ func wantedByTerraform(base linodego.MySQLCreateOptions) linodego.MySQLCreateOpt
 // This version has no calls for them.
 func backups(context.Context, *linodego.Client, *linodego.MySQLDatabase, *door) {}
 
-// This version wants the price of a unit as a string, where the interface has a number.
+// This version expects the unit price as a string, where the interface has a number.
 func invoiceItems(ctx context.Context, client *linodego.Client, id int) {
 	_, err := client.ListInvoiceItems(ctx, id, nil)
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/linode/linodego"
 )
 
-// LOGIN is a login of the user who acts.
+// LOGIN is a login of the acting user.
 func logins(ctx context.Context, client *linodego.Client) {
 	login := number("LOGIN")
 	_, err := client.ListLogins(ctx, nil)
@@ -30,7 +30,7 @@ func logins(ctx context.Context, client *linodego.Client) {
 		})
 }
 
-// APP is an app that this user has let in.
+// APP is an app that this user authorized.
 func apps(ctx context.Context, client *linodego.Client) {
 	app := number("APP")
 	check("ListProfileApps has the app",
@@ -73,7 +73,7 @@ func secondFactor(ctx context.Context, client *linodego.Client) {
 	report("DisableTwoFactor", client.DisableTwoFactor(ctx), "accepted")
 }
 
-// As an authenticator app makes it: RFC 6238.
+// The code of an authenticator app: RFC 6238.
 func codeOf(secret string) string {
 	key, _ := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.TrimRight(secret, "="))
 	var step [8]byte

@@ -9,7 +9,7 @@ import (
 	"github.com/linode/linodego"
 )
 
-// Waits as this client waits: for a new event of this kind, and for the database to be as it should afterwards.
+// Waits as this client does: for a new event of this kind, and then for the expected status of the database.
 func done(ctx context.Context, client *linodego.Client, name string, id int, action linodego.EventAction, status linodego.DatabaseStatus, act func() error) bool {
 	poller, err := client.NewEventPoller(ctx, id, linodego.EntityDatabase, action)
 	if err == nil {
@@ -25,7 +25,7 @@ func done(ctx context.Context, client *linodego.Client, name string, id int, act
 	return err == nil
 }
 
-// CLIENT_ADDRESS is where the tenant's own machine is.
+// CLIENT_ADDRESS is the address of the tenant's machine.
 func admit(ctx context.Context, client *linodego.Client, database *linodego.MySQLDatabase) {
 	list := []string{os.Getenv("CLIENT_ADDRESS")}
 	ok := done(ctx, client, "UpdateMySQLDatabase of the allow list, and its event", database.ID, linodego.ActionDatabaseUpdate, linodego.DatabaseStatusActive, func() error {

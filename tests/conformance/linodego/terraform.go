@@ -11,7 +11,7 @@ import (
 	"github.com/linode/linodego"
 )
 
-// The attributes that a configuration gives, as the provider keeps them in its state.
+// The attributes of a configuration, as the provider keeps them in its state.
 type attributes struct {
 	Label, Region, Type, EngineID string
 	ClusterSize, ForkSource       int
@@ -20,18 +20,18 @@ type attributes struct {
 	Updates                       linodego.DatabaseMaintenanceWindow
 }
 
-// The provider knows an engine by its major version.
+// The provider identifies an engine by its major version.
 func engineID(engine, version string) string {
 	return engine + "/" + strings.Split(version, ".")[0]
 }
 
-// What it computes: a refresh that changes nothing reads the same.
+// The computed attributes: a refresh that changes nothing reads the same values.
 type computed struct {
 	Host, Status, Username, Password, CA string
 	Port                                 int
 }
 
-// The order of calls of the Terraform provider, by the client that it is made of: see `interface-decisions`, 0 and 11.
+// The Terraform provider's sequence of calls, with the client that it is built on: see `interface-decisions`, 0 and 11.
 func terraform(ctx context.Context, client *linodego.Client) {
 	ping(ctx, client)
 	wanted := attributes{
@@ -70,7 +70,8 @@ func majorOf(id string) string {
 	return engineID(engine, version)
 }
 
-// A fork as of a time: what was sent is compared with what is read, and another source or time would replace it.
+// A fork as of a time: the provider compares what it sent with what it reads, and another source or time would replace
+// the database.
 func forkResource(ctx context.Context, client *linodego.Client, source int, wanted attributes) {
 	at := time.Now().UTC().Add(-2 * time.Second).Truncate(time.Second)
 	wanted.Label, wanted.Type = wanted.Label+"-f", os.Getenv("TYPE")
@@ -83,7 +84,7 @@ func forkResource(ctx context.Context, client *linodego.Client, source int, want
 	destroy(ctx, client, id)
 }
 
-// Every run begins with it, and ends if it is answered with an error.
+// Every run begins with it, and ends if the answer is an error.
 func ping(ctx context.Context, client *linodego.Client) {
 	check("ping: types past the end are an empty page",
 		func() ([]linodego.LinodeType, error) { return client.ListTypes(ctx, linodego.NewListOptions(100, "")) },
@@ -120,7 +121,7 @@ func applyFirst(ctx context.Context, client *linodego.Client, wanted attributes)
 	return database.ID, apply(ctx, client, "create: updates", database.ID, false, linodego.MySQLUpdateOptions{Updates: &wanted.Updates})
 }
 
-// The second generation waits for an event since the database was made, the third for one that it did not know.
+// The second generation waits for an event since the database was created, the third for one that it did not know.
 func apply(ctx context.Context, client *linodego.Client, name string, id int, resizes bool, change linodego.MySQLUpdateOptions) bool {
 	actions := []linodego.EventAction{linodego.ActionDatabaseUpdate}
 	if resizes && generation == 3 {
@@ -154,7 +155,8 @@ func apply(ctx context.Context, client *linodego.Client, name string, id int, re
 	return err == nil
 }
 
-// GET, /ssl and /credentials: an error in any of them fails the plan, and so does a value that is not the wanted one.
+// GET, /ssl and /credentials: an error in any of them fails the plan, and so does a value other than the configured
+// one.
 func refresh(ctx context.Context, client *linodego.Client, after string, id int, wanted attributes) *computed {
 	database, err := client.GetMySQLDatabase(ctx, id)
 	if err != nil {
@@ -179,7 +181,7 @@ func refresh(ctx context.Context, client *linodego.Client, after string, id int,
 	}
 }
 
-// As the provider reads an answer: it dereferences `engine_config.mysql`, and ends in a crash where that is missing.
+// As the provider reads an answer: it dereferences `engine_config.mysql`, and crashes if that is missing.
 func flatten(database *linodego.MySQLDatabase) (read attributes, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {

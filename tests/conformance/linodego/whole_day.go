@@ -8,7 +8,7 @@ import (
 	"github.com/linode/linodego"
 )
 
-// The provider's releases of this time make databases with these fields.
+// The provider's releases of this time create databases with these fields.
 const generation = 2
 
 func wantedByTerraform(base linodego.MySQLCreateOptions) linodego.MySQLCreateOptions {

@@ -1,4 +1,4 @@
-// Package drivers names what the Go example of docs/tenants needs, so that `go mod vendor` brings it.
+// Package drivers names the dependencies of the Go example in docs/tenants, so that `go mod vendor` includes them.
 package drivers
 
 import _ "github.com/go-sql-driver/mysql"

@@ -11,10 +11,10 @@ import { type Run, trial } from "../trial.ts";
 import { lessThanItsArchive } from "./less-than-its-archive.ts";
 import { ALL_NOTES, insert, NOTES } from "./cluster-fixture.ts";
 
-/** So far apart clocks may be: a time that near to a copy is not restored from it. */
+/** Clocks may differ by this much: a time this close to a copy is not restored from it. */
 const CLOCKS_MS = 4000;
 
-/** For ever: the stack has two hosts less from then on. */
+/** Permanent: the stack has two hosts less afterwards. */
 export async function acceptLoss(run: Run): Promise<void> {
   const name =
     "two hosts dead, and the node that is left lacks some of the archive: it goes on, and no restore mixes both";

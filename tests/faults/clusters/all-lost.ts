@@ -6,7 +6,7 @@ import { type Run, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
 import { countsOf, requireNoLoss, underLoad } from "./under-load.ts";
 
-/** Every server of a database killed at once: nobody is left who knows the group. */
+/** Kills every server of a database at once: no member is left that knows the group. */
 export async function allLost(run: Run, count: number): Promise<void> {
   for (let n = 1; n <= count; n++)
     await trial(run, `all three servers killed at once, ${n}: back by itself, nothing lost`, async () => {

@@ -11,12 +11,13 @@ import { removeStandingCluster, standingCluster } from "./standing-cluster.ts";
 import { countsOf, requireNoLoss, sumOfCounts, timesIn, underLoad, untilNewPrimary } from "./under-load.ts";
 
 const START = "asynchronous leader killed";
-/** For so long a full link keeps followers behind before the server is killed; much longer, and they miss it. */
+/** How long a full link delays the replicas before the server is killed; much longer, and they count it as failed. */
 const BEHIND_MS = 700;
 
 /**
- * Shows that the drills would see a loss: asynchronous replication has one when its leader dies, most of all over a full
- * link (every second trial). All of it must be told; a run in which nothing was lost shows nothing.
+ * Shows that the drills would detect a loss: asynchronous replication loses writes when its primary dies, most of all
+ * over a full link (every second trial). The receipt must report every loss; a run without any loss proves nothing and
+ * fails.
  */
 export async function asynchControl(run: Run, count: number): Promise<void> {
   for (let n = 1; n <= count; n++) {
@@ -40,7 +41,7 @@ async function lose(full: boolean): Promise<string> {
   const alice = tenant();
   const cluster = await standingCluster(alice, "asynch");
   const { primary: old, members } = cluster;
-  // Until three are healthy again: the old one must take no writes when it is back either.
+  // Writes until three are healthy again: the old primary must accept no writes when it is back either.
   const seen = await underLoad(cluster, async (writers, load) => {
     const { struckAt, next } = await killUnder();
     const onlyAtOld = await until("the old leader runs again, and tells what it has", 60, async () =>

@@ -10,13 +10,13 @@ import { aCluster, stillHealthy, withARow } from "./cluster-fixture.ts";
 
 const withAnAsynchRow = (fixture: Fixture): Promise<void> => withARow(fixture, { replication_type: "asynch" });
 
-/** The one that led before does not any more, and nothing is lost that was to stay. */
+/** The former primary is no longer the primary, and no write is lost. */
 async function requireNewPrimary(fixture: Fixture, before: Cluster): Promise<void> {
   const { primary } = await stillHealthy(fixture);
   if (primary.node === before.primary.node) throw new Error("the leader is the one from before");
 }
 
-/** What only a database of three does that replicates asynchronously. */
+/** Flows that only asynchronous clusters have. */
 export const asynchFlows = {
   createOfAsynch: {
     prepare: async () => {},
@@ -32,7 +32,7 @@ export const asynchFlows = {
     },
     owns: owning("group"),
   },
-  /** With transactions that nobody else has: they are saved before its data are made anew. */
+  /** A former primary with errant transactions: they are saved before the node is re-cloned. */
   asynchPrimaryLost: {
     prepare: withAnAsynchRow,
     run: async (fixture) => {
@@ -59,7 +59,7 @@ export const asynchFlows = {
     },
     owns: owning("provision", "group", "tombstone"),
   },
-  /** By the tenant's word, while nobody knows whether the one that led is alive. */
+  /** Forced by the tenant while the primary is unreachable and may be alive. */
   promotion: {
     prepare: withAnAsynchRow,
     run: async (fixture) => {

@@ -14,7 +14,7 @@ export async function aCluster(fixture: Fixture, more: object = {}): Promise<Clu
   return untilHealthy(alice, id, 120);
 }
 
-/** With a row that must still be there afterwards, at every member. */
+/** Contains a row that must still be on every member afterwards. */
 export async function withARow(fixture: Fixture, more: object = {}): Promise<void> {
   const { door } = await aCluster(fixture, more);
   await runStatement(clientA(), door, `${NOTES}; ${insert("first")}`);

@@ -12,7 +12,7 @@ import { act, type Flow, finished, idOf, owning, type Fixture } from "../flow.ts
 import { asynchFlows } from "./asynch-flows.ts";
 import { aCluster, insert, stillHealthy, withARow } from "./cluster-fixture.ts";
 
-/** Steps that only a database of three passes. */
+/** Steps that only clusters pass. */
 const stepsOfThree = [
   "api.switchMysqlPrimary",
   "api.promoteMysqlNode",
@@ -39,7 +39,7 @@ export const clusterFlows = {
     run: async (fixture) => void (await aCluster(fixture, { encrypted: true })),
     owns: owning("provision", "group"),
   },
-  /** Its first member dies when it has begun their group, before another has joined it. */
+  /** The first member dies after it bootstrapped the group and before another has joined it. */
   createBootstrappedTwice: {
     prepare: async () => {},
     run: async (fixture) => {
@@ -129,7 +129,7 @@ export const clusterFlows = {
     },
     owns: owning("restore", "discard", "provision", "group", "ship"),
   },
-  /** Nobody asks for it: every server dies, and a new group is formed of what they have. */
+  /** Starts without a request: every server dies, and a new group is bootstrapped from their data. */
   bootstrapGroup: {
     prepare: withARow,
     run: async (fixture) => {
@@ -139,7 +139,7 @@ export const clusterFlows = {
     },
     owns: owning("provision", "group"),
   },
-  /** A member that has something which the others do not have is made anew: elsewhere, or where it is. */
+  /** A member with errant transactions is replaced on another host or re-cloned in place. */
   replaceNode: {
     prepare: withARow,
     run: async (fixture) => {
@@ -160,7 +160,7 @@ async function firstDies(fixture: Fixture): Promise<void> {
   process.kill(await serverOf(first), "SIGKILL");
 }
 
-/** Nobody asks for it; an event tells of its beginning and its end. */
+/** Starts without a request; an event reports its beginning and its end. */
 async function repaired(fixture: Fixture, action: Event["action"]): Promise<void> {
   const news = async (): Promise<Event[]> =>
     (await fixture.alice.events(idOf(fixture))).filter((event) => event.action === action);
@@ -169,7 +169,7 @@ async function repaired(fixture: Fixture, action: Event["action"]): Promise<void
   await stillHealthy(fixture);
 }
 
-/** A transaction of its own, as a person with root on a host could make one by mistake. */
+/** An errant transaction, as a person with root on a host could make one by mistake. */
 const diverge = (member: Member): Promise<unknown> =>
   withRoot(socketOf(member), async (connection) => {
     await connection.query("stop group_replication");

@@ -12,10 +12,16 @@ import { requireAmong, requireReportedLoss } from "./lost-with-primary.ts";
 import { removeStandingCluster, standingCluster } from "./standing-cluster.ts";
 import { countsOf, requireNoLoss, type Seen, underLoad, untilNewPrimary } from "./under-load.ts";
 
-/** A leader that lost its followers takes no writes through its gate any more; a try of a writer takes a second by itself. */
+/**
+ * How long a primary that lost its replicas may still accept writes through its proxy; a writer's try itself takes a
+ * second.
+ */
 const CLOSED_WITHIN_MS = 4000;
 
-/** Nobody is promoted by itself in place of an asynchronous leader that is silent: a person says so, and is told the loss. */
+/**
+ * No replica is promoted automatically while an asynchronous primary is unreachable: a person requests it, and is shown
+ * the possible loss.
+ */
 export async function forcedPromotion(run: Run): Promise<void> {
   await trial(run, "asynchronous leader cut off from all but clients: its tenant has another promoted", cutOff);
   if (hostNumbers().length < 4)
@@ -29,7 +35,7 @@ async function cutOff(): Promise<string> {
   const cluster = await standingCluster(alice, "asynch");
   const { primary: old, members } = cluster;
   const parties = [CONTROL_PLANE, ...othersThan(old, members).map(({ host }) => host)];
-  // Not probed: what is written to a server behind its gate is no client's.
+  // Not probed: a write that bypasses the proxy is not a client's write.
   const seen = await underLoad(
     cluster,
     async (writers, load) => {
@@ -66,13 +72,13 @@ async function cutOff(): Promise<string> {
   return `${seconds(timeToRecover(seen.times, promotedAt))} from the word to the next write; ${countsOf(seen, lost.length)}; ${onlyAtOld.length} transactions only at the old leader, as the receipt says`;
 }
 
-/** Clients reached its gate all the time. */
+/** Clients could reach the proxy all the time. */
 function requireClosed({ times }: Seen<unknown>, cutAt: number, promotedAt: number): void {
   const late = times.filter((at) => at > cutAt + CLOSED_WITHIN_MS && at < promotedAt);
   if (late.length > 0) throw new Error(`${late.length} writes were accepted while the leader was cut off`);
 }
 
-/** For ever: this stack has one host less from then on. */
+/** Permanent: this stack has one host less afterwards. */
 async function dead(): Promise<string> {
   const alice = tenant();
   const cluster = await standingCluster(alice, "asynch");

@@ -11,7 +11,7 @@ import { callDead } from "./call-dead.ts";
 import { insert } from "./cluster-fixture.ts";
 
 /**
- * Two hosts are dead for ever, and the node that is left lacks two writes that the archive has, 'lost' and 'lost too'.
+ * Two hosts are permanently dead, and the remaining node lacks two writes that the archive has, 'lost' and 'lost too'.
  * `between`: a time between them.
  */
 export async function lessThanItsArchive(cluster: Cluster): Promise<{ gone: Member[]; between: string }> {
@@ -28,7 +28,7 @@ export async function lessThanItsArchive(cluster: Cluster): Promise<{ gone: Memb
     );
   await write("lost");
   const wrote = Date.now();
-  await sleep(2 * 1000); // times of restores are whole seconds
+  await sleep(2 * 1000); // restore times are whole seconds
   await write("lost too");
   await until("both are in the archive", 180, async () => {
     const logs = await query(

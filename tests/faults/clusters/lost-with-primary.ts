@@ -5,9 +5,9 @@ import { storedObjects } from "../../kit/stored-objects.ts";
 import type { Tenant } from "../../kit/tenant.ts";
 
 /**
- * What only the old leader has was read from its tables. Each row is a transaction of its own, so there must be as many as
- * the receipt tells. The acknowledged writes that were lost are among them; others of them were committed there, and
- * their writers, cut off, were never told.
+ * The transactions that only the old primary has were read from its tables. Each row is one transaction, so their
+ * number must equal the number in the receipt. They include the acknowledged writes that were lost; the others were
+ * committed there without an acknowledgement, because their writers were cut off.
  */
 export function requireAmong(onlyAtOld: readonly Write[], lost: readonly Write[]): void {
   const elsewhere = without(lost, onlyAtOld);
@@ -17,7 +17,7 @@ export function requireAmong(onlyAtOld: readonly Write[], lost: readonly Write[]
 
 type Loss = { at: number; from: number; to: number; transactions: number };
 
-/** In the receipt, and, if there is any, as text in the object store. */
+/** In the receipt and, if there are any, as text in the object store. */
 export async function requireReportedLoss(
   alice: Tenant,
   id: number,

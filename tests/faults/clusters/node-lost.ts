@@ -20,7 +20,7 @@ type Loss = {
   name: string;
   strike: (victim: Member) => Promise<unknown>;
   after: (victim: Member) => Promise<unknown>;
-  /** Another node takes its place, on a host that has none of the database yet. */
+  /** Another node replaces it, on a host that has no node of the database yet. */
   elsewhere: boolean;
   secondaryMissedMs: number;
 };
@@ -31,14 +31,14 @@ const losses: Loss[] = [
     strike: destroyVolume,
     after: async () => {},
     elsewhere: false,
-    // Let in again under its address, it is waited for by the engine until the others notice that their connections to
-    // the server before are dead: three pings of a second.
+    // When a member is admitted again under the same address, the engine waits for it until the others notice that
+    // their connections to the previous server are dead: three pings of a second.
     secondaryMissedMs: 4000,
   },
   {
     name: "its host gone for good",
     strike: ({ host }) => powerCut(host),
-    // Its power comes back when nobody needs it any more: what it still has of the database is to go.
+    // The host gets its power back after its node was replaced: what it still has of the database must be removed.
     after: ({ host }) => powerOn(host),
     elsewhere: true,
     secondaryMissedMs: 1500,
@@ -85,7 +85,7 @@ async function lose(loss: Loss, role: "primary" | "secondary"): Promise<string> 
   return `three again after ${seconds(tookMs)}, longest time without a write ${seconds(gap)}; ${countsOf(seen)}`;
 }
 
-/** As a disk that died: the server ends, and what it had is not there when its host looks again. */
+/** Simulates a disk failure: the server ends, and its data are gone when the agent checks again. */
 async function destroyVolume(victim: Member): Promise<void> {
   const { host, node } = victim;
   const agent = [`agent-${host}`];

@@ -9,12 +9,12 @@ import { type Run, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
 import { countsOf, requireNoLoss, type Seen, underLoad } from "./under-load.ts";
 
-/** A stale primary may answer reads for 3 s. Twice that, because a busy machine is late with everything. */
+/** A stale primary may answer reads for 3 s. Twice that, because everything is slower on a busy machine. */
 const STALE_READS_MS = 6000;
-/** How soon the others must take writes when a primary is cut off from them. */
+/** How soon the others must accept writes when a primary is cut off from them. */
 const MAJORITY_WRITES_SECONDS = 30;
 
-/** For so long a link is broken, and for so long writes may stop meanwhile, in all. */
+/** How long a link is cut, and for how long in total writes may stop meanwhile. */
 const LINK_SECONDS = 60;
 const LINK_GAP_MS = 30_000;
 
@@ -35,7 +35,7 @@ const bothWaysOf =
   (cluster) =>
     links.flatMap(([one, other]) => bothWays(hostAt(cluster, one), hostAt(cluster, other)));
 
-/** Every subset of the links between three hosts and the control plane, both ways. */
+/** Every subset of the links between three hosts and the control plane, in both directions. */
 function everyCut(): Cut[] {
   const links = [...hostLinks, ...controlLinks];
   return Array.from({ length: 2 ** links.length }, (_, mask) => {
@@ -47,7 +47,7 @@ function everyCut(): Cut[] {
 const hostAt = ({ members }: Cluster, ordinal: number | "control plane"): Party =>
   ordinal === "control plane" ? CONTROL_PLANE : (members.find((each) => each.ordinal === ordinal)?.host ?? -1);
 
-/** Of the links between hosts, one direction each. */
+/** The links between hosts, one direction each. */
 const oneWayCuts: Cut[] = [
   { name: "the primary is not heard", drops: (cluster) => fromPrimary(cluster) },
   { name: "the primary hears nobody", drops: (cluster) => fromPrimary(cluster).map(reversed) },
@@ -75,15 +75,15 @@ const isolated = (cluster: Cluster, host: number): Drop[] =>
   cluster.members.flatMap((other) => (other.host === host ? [] : bothWays(host, other.host)));
 
 /**
- * Two hosts that do not hear each other, and a third that hears both: each of the two may have the other expelled, so that
- * none, one or both are, by the engine's order of them and by chance.
+ * Two hosts cannot reach each other, and the third reaches both: each of the two may have the other expelled, so that
+ * none, one or both are, depending on the engine's member order and on chance.
  */
 const linkCuts: Cut[] = hostLinks.map((link) => ({
   name: `${namesOf([link])} for ${LINK_SECONDS} s`,
   drops: bothWaysOf([link]),
 }));
 
-/** Of each kind one. */
+/** One of each kind. */
 const fewCuts: Cut[] = [
   { name: "the primary cut off from both others", drops: (cluster) => isolated(cluster, cluster.primary.host) },
   {
@@ -107,10 +107,10 @@ const fewCuts: Cut[] = [
   ...oneWayCuts.filter((_, at) => at === 0 || at === 4),
 ];
 
-/** Of the few, a commit has every second one. */
+/** The short form runs every second one, the others with the next commit. */
 const cutsOf = (commit: number): Cut[] => fewCuts.filter((_, at) => at % 2 === commit % 2);
 
-/** A commit's few, or all. */
+/** The sample of this commit, or all. */
 export async function partitions(
   run: Run,
   { few, holdSeconds }: { few: number | undefined; holdSeconds: number },
@@ -144,7 +144,7 @@ async function runPartition(
     await until("every gate is read", 20, async () => new Set(readers.reads().map(({ proxy }) => proxy)).size === 3);
     await using activeCut = await cut(drops, hosts);
     if (majority !== undefined) {
-      // What was on its way before the cut does not count.
+      // Writes that were in flight before the cut do not count.
       const others = majority.length < hosts.length && !majority.includes(cluster.primary.host);
       await writers.untilAcceptedAfter(activeCut.at + (others ? STALE_READS_MS : 0), MAJORITY_WRITES_SECONDS);
     }
@@ -161,7 +161,7 @@ async function runPartition(
   return sentence;
 }
 
-/** Through whatever gate: clients reach all of them, that of the host which was cut off too. */
+/** Through any proxy: clients reach all of them, including that of the host that was cut off. */
 function requireNoStaleReads({ at, healedAt, reads, stale }: PartitionResult): void {
   const late = reads.filter((read) => read.server === stale && read.at > at + STALE_READS_MS && read.at < healedAt);
   if (late.length > 0)

@@ -16,13 +16,13 @@ const faults = [killed, unplugged, frozen, hostLost];
 
 const START = "primary lost";
 const GOAL_P95_MS = 10_000;
-/** Fewer say nothing about the slowest in twenty. */
+/** With fewer trials a 95th percentile means nothing. */
 const ENOUGH = 20;
 
-/** Before the fault, so that writes are at every stage of theirs when it comes. */
+/** Writers run for this long before the fault, so that it hits writes at every stage. */
 const WRITING_MS = 1000;
 
-/** So many trials that have not passed on this commit yet, of so many in all. */
+/** The number of trials that have not passed on this commit yet. */
 export async function primaryLost(run: Run, { fresh, of }: { fresh: number; of: number }): Promise<void> {
   let left = fresh;
   for (let n = 1; n <= of && left > 0; n++) {
@@ -58,7 +58,7 @@ async function lose(fault: Fault): Promise<string> {
       await fault.heal(primary);
     }
   });
-  // At the new primary at once; at all of them when they are three again.
+  // At the new primary at once; at all members once three are healthy again.
   await requireNoLoss({ primary: seen.result.next, members: [seen.result.next] }, seen);
   const healing = performance.now();
   const healed = await untilHealthy(alice, cluster.id, 240);

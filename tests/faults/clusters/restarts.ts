@@ -7,10 +7,13 @@ import { until } from "../../kit/until.ts";
 import { type Run, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
 
-/** A gate needs a second to miss what it asks; so long after a restart all sessions must still be answered. */
+/**
+ * A proxy needs a second to notice a missing health check; for this long after a restart all sessions must still be
+ * answered.
+ */
 const NOTICED_MS = 3000;
 
-/** Killed, and stopped and started as an upgrade does it, one host after the other. */
+/** Killed, and stopped and started as in an upgrade, one host after the other. */
 export async function restarts(run: Run): Promise<void> {
   for (const what of ["agent", "gatekeeper"])
     await trial(run, `every ${what} killed, and started anew: no session moves`, async () => {

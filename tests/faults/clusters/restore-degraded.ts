@@ -12,10 +12,10 @@ import { callDead } from "./call-dead.ts";
 import { lessThanItsArchive } from "./less-than-its-archive.ts";
 import { ALL_NOTES, insert, NOTES } from "./cluster-fixture.ts";
 
-/** Seconds. A host that is away for longer is replaced. */
+/** Seconds. The nodes of a host that is away for longer are replaced. */
 const RESTORED_WITHIN = 200;
 
-/** The last two are for ever: the stack has two hosts less after each. */
+/** The last two are permanent: the stack has two hosts less after each. */
 export async function restoreDegraded(run: Run): Promise<void> {
   await trial(run, "a restore while the host is away that would have made the data", withoutItsMaker);
   await trial(run, "a restore whose host goes away that was to take the data from the others", withoutItsLast);
@@ -28,7 +28,7 @@ export async function restoreDegraded(run: Run): Promise<void> {
   else await trial(run, anotherPrimary, byAnotherPrimary);
 }
 
-/** The others make the data without it, and it takes them from the others when it is back. */
+/** The others create the data without it, and it clones them when it is back. */
 async function withoutItsMaker(): Promise<string> {
   const alice = tenant();
   const cluster = await withABackup(alice);
@@ -42,7 +42,7 @@ async function withoutItsMaker(): Promise<string> {
   });
 }
 
-/** The others go on without it, and it takes the data when it is back. */
+/** The others continue without it, and it clones the data when it is back. */
 async function withoutItsLast(): Promise<string> {
   const alice = tenant();
   const cluster = await withABackup(alice);
@@ -102,7 +102,7 @@ async function byTheOneThatIsLeft(): Promise<string> {
   return `restored by the one that is left in ${seconds(restoredMs)}; three healthy ${seconds(Date.now() - calledAt)} after they were called dead`;
 }
 
-/** Nobody leads meanwhile: its tenant was told to restore. */
+/** The database has no primary meanwhile: its tenant was advised to restore. */
 async function byAnotherPrimary(): Promise<string> {
   const alice = tenant();
   const cluster = await withABackup(alice, { replication_type: "asynch" });
@@ -120,7 +120,7 @@ async function byAnotherPrimary(): Promise<string> {
   return `restored in ${seconds(restoredMs)}; three healthy ${seconds(Date.now() - calledAt)} after they were called dead`;
 }
 
-/** With a row from before it, and one from after. */
+/** A cluster with a backup, one row from before the backup and one from after it. */
 async function withABackup(alice: Tenant, more: object = {}): Promise<Cluster> {
   const cluster = await makeCluster(alice, labelled("restored", 1), more);
   await runStatement(clientA(), cluster.door, `${NOTES}; ${insert("first")}`);
@@ -136,7 +136,10 @@ async function restored(alice: Tenant, { id }: Cluster): Promise<number> {
   return Date.now() - requestedAt;
 }
 
-/** Through the gates of these, which may hear of the new group a moment after its database is told to be ready. */
+/**
+ * Reads through the proxies of these members, which may learn of the new group a moment after the database is reported
+ * ready.
+ */
 async function requireFirst({ door }: Cluster, members: readonly Member[]): Promise<void> {
   for (const { address: host } of members) {
     const found = await until(`${host} leads to it`, 5, () =>

@@ -9,7 +9,7 @@ import { type Run, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
 import { countsOf, requireNoLoss, underLoad } from "./under-load.ts";
 
-/** More than a node of three has of processors. */
+/** More sessions than a node of the cluster has processors. */
 const SESSIONS = 3;
 const EVERY_MS = 60_000;
 
@@ -19,7 +19,7 @@ const LARGE = `create table if not exists drill.large (id int auto_increment pri
   insert into drill.large (page) with recursive n (i) as (select 1 union all select i + 1 from n where i < 100)
     select repeat(sha2(concat(i, rand()), 512), 8192) from n`;
 
-/** Busy to its limits, and nothing broken: nobody may be elected. */
+/** Full load without a fault: no election may happen. */
 export const soak = (run: Run, minutes: number): Promise<boolean> =>
   trial(run, `${minutes} minutes at the limit of its processors with large transactions: no election`, async () => {
     const alice = tenant();

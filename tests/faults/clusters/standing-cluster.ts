@@ -6,7 +6,7 @@ import { labelled, removeAll } from "../outages.ts";
 
 const standing = new Map<Replication, Cluster>();
 
-/** Drills share one database of three, because making it is not what they are about. One that does not heal is left. */
+/** Drills share one cluster, because its creation is not what they test. A cluster that does not heal is abandoned. */
 export async function standingCluster(alice: Tenant, replication: Replication = "semi_synch"): Promise<Cluster> {
   const before = standing.get(replication);
   standing.delete(replication);
@@ -17,8 +17,8 @@ export async function standingCluster(alice: Tenant, replication: Replication = 
 }
 
 /**
- * Its host tries a first restore at once. A program that is started in a client's namespace meanwhile keeps a copy of the
- * mounts, and so the volume of that trial.
+ * The host runs a first test restore at once. A program that is started in a client's namespace meanwhile keeps a copy
+ * of the mounts, and with them the volume of that restore.
  */
 async function makeTried(alice: Tenant, replication: Replication): Promise<Cluster> {
   const made = await makeCluster(alice, labelled("three", 1), { replication_type: replication });
@@ -29,7 +29,7 @@ async function makeTried(alice: Tenant, replication: Replication): Promise<Clust
   return made;
 }
 
-/** When all drills that share it have run. */
+/** Called when all drills that share it have run. */
 export async function removeStandingCluster(replication: Replication): Promise<void> {
   const before = standing.get(replication);
   standing.delete(replication);

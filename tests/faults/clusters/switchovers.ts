@@ -6,7 +6,7 @@ import { standingCluster } from "./standing-cluster.ts";
 import { countsOf, requireNoLoss, underLoad } from "./under-load.ts";
 
 const GOAL_P95_MS = 3000;
-/** Of a machine that may be busy, in runs too short for a percentile. */
+/** For a machine that may be busy, in runs too short for a percentile. */
 const MOST_MS = 30_000;
 const ENOUGH = 20;
 

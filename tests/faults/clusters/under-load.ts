@@ -12,18 +12,18 @@ import {
 } from "../../kit/cluster-writers.ts";
 import { until } from "../../kit/until.ts";
 
-/** What clients saw while something was done to their database. */
+/** What clients observed during a fault or change of their database. */
 export type Seen<T> = {
   result: T;
   run: number;
-  /** When writes were accepted through the gates, in milliseconds since 1970. */
+  /** When writes were accepted through the proxies, in milliseconds since 1970. */
   times: number[];
   acknowledged: Write[];
   unsure: number;
   probes: Probe[];
 };
 
-/** Eight writers through the gates and, unless primaries change on request, a prober at every member. */
+/** Eight writers through the proxies and, unless primaries change on request, a prober at every member. */
 export async function underLoad<T>(
   cluster: Cluster,
   work: (writers: Writers, run: number) => Promise<T>,
@@ -44,7 +44,10 @@ export async function underLoad<T>(
   }
 }
 
-/** Every acknowledged write is at the primary now, at the others soon, and no two members ever took writes at once. */
+/**
+ * Every acknowledged write is at the primary now and at the others soon, and no two members ever accepted writes at
+ * once.
+ */
 export async function requireNoLoss(
   { primary, members }: Pick<Cluster, "primary" | "members">,
   { run, acknowledged, probes }: Seen<unknown>,
@@ -74,18 +77,18 @@ export const countsOf = ({ acknowledged, unsure, probes }: Seen<unknown>, lost =
     ...(probes.length > 0 ? [`${probes.length} direct tries, never two members at once`] : []),
   ].join("; ");
 
-/** From the fault to the next accepted write, in seconds, as the notes of passed trials begin. */
+/** From the fault to the next accepted write, in seconds: the beginning of the notes of passed trials. */
 export const timesIn = (notes: readonly string[]): number[] =>
   notes.flatMap((note) => Number(/^([\d.]+) s to the next/.exec(note)?.[1]) || []);
 
-/** Of the trials whose notes these are. */
+/** Statistics over the trials with these notes. */
 export function sumOfCounts(notes: readonly string[]): string {
   const sum = (what: RegExp): number => notes.reduce((all, note) => all + Number(what.exec(note)?.[1] ?? 0), 0);
   const [writes, lost] = [sum(/(\d+) writes acknowledged/), sum(/acknowledged, (\d+) lost/)];
   return `${writes} writes acknowledged, ${lost} lost; ${sum(/(\d+) direct tries/)} direct tries, never two members at once`;
 }
 
-/** A member other than this one, elected by those that are left, and writes accepted after it. */
+/** Another member was elected by the remaining ones, and writes were accepted after that. */
 export async function untilNewPrimary(lost: Member, { members }: Cluster, writers: Writers): Promise<Member> {
   const others = othersThan(lost, members);
   const next = await until("another primary is elected", 60, () => agreedPrimary(others));

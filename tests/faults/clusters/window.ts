@@ -10,7 +10,7 @@ import { countsOf, requireNoLoss, underLoad } from "./under-load.ts";
 
 const GOAL_MS = 5000;
 
-/** What a maintenance window does, asked for now. */
+/** Does what a maintenance window does, on request. */
 export const patchOfThree = (run: Run): Promise<boolean> =>
   trial(run, "a patch of three nodes under writers: nothing lost, at most 5 s without a write in all", async () => {
     const alice = tenant();

@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** Accounts of cell 1, each with 1 to 5 databases that lived differently last month; nothing of it is random. */
+/** Accounts of cell 1, each with 1 to 5 databases with different histories last month; nothing is random. */
 export async function seedMonth(pool: pg.Pool, accounts: number): Promise<void> {
   const month = "date_trunc('month', now(), 'UTC') - interval '1 month'";
   await pool.query(`
@@ -29,7 +29,7 @@ export async function seedMonth(pool: pg.Pool, accounts: number): Promise<void> 
       select id, 'd', 'Welcome', 50000000, 10000000, ${month} from accounts where id / 1024 % 7 = 0;
     insert into adjustments (account_id, at, label, amount_micros)
       select id, ${month} + interval '3 days', 'Goodwill', -1230000 from accounts where id / 1024 % 50 = 0`);
-  // What each kind of life says, in days since the month began, of a database that was there before it or came in it.
+  // The history of each kind, in days since the month began, for databases created before or in the month.
   await pool.query(`
     with life (kind, sequence, day, state, plan) as (values
       (0, 1, -10.0, 'running', 'small'),

@@ -17,7 +17,7 @@ export const isMonthEnded = async (pool: pg.Pool): Promise<boolean> =>
     )
   ).ended;
 
-/** Throws unless every account has its one invoice, and everything that belongs to it. */
+/** Throws unless every account has exactly one complete invoice. */
 export async function requireEndedMonth(pool: pg.Pool, accounts: number, rerated: number): Promise<string> {
   const counts = await one<Record<string, number>>(
     pool,

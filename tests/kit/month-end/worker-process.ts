@@ -7,12 +7,12 @@ import { freePort } from "../../../packages/control-plane/src/testing/free-port.
 import { inStack, node } from "../../../tools/stack/paths.ts";
 import { controlPlaneEnv, controlPlaneProgram } from "../../../tools/stack/services.ts";
 
-/** The worker's own program over a database and a namespace of its own, so that the stack's is left alone. */
+/** The worker's own program with a separate database and namespace, so that the stack's is not affected. */
 export function workerPrograms(databaseUrl: string, accountsEach: number) {
   const namespace = `month-end-${Date.now()}`;
   const crashes = mkdtempSync(join(tmpdir(), "moorage-month-end-"));
   const living = new Map<ChildProcess, Promise<void>>();
-  // Where a drill that failed looks for warnings.
+  // Where a failed drill looks for warnings.
   const log = inStack("log", "month-end-worker", "current");
   mkdirSync(dirname(log), { recursive: true });
 
@@ -50,7 +50,7 @@ export function workerPrograms(databaseUrl: string, accountsEach: number) {
         },
       };
     },
-    /** Also of a drill that failed: nothing may go on working on a database that is dropped. */
+    /** Also after a failed drill: no process may keep using a database that is dropped. */
     async [Symbol.asyncDispose]() {
       for (const child of living.keys()) child.kill("SIGKILL");
       await Promise.all(living.values());

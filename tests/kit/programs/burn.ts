@@ -1,6 +1,6 @@
 /**
- * Runs in a client's namespace: keeps a server's processors busy for so long, by as many sessions as it is told. Prints a
- * line for each session that was ended; another takes its place, as a tenant's program would see to.
+ * Runs in a client's namespace: keeps a server's processors busy with the given number of sessions. Prints a line for
+ * each session that was ended, and opens another, as a tenant's program would.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { openConnection } from "./open-connection.ts";

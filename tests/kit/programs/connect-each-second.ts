@@ -1,4 +1,4 @@
-/** Runs in a client's namespace: a new connection each second, by a name that is looked up each time. */
+/** Runs in a client's namespace: a new connection each second, by a hostname that is resolved each time. */
 import { openConnection } from "./open-connection.ts";
 
 const input = process.argv[2] as string;

@@ -1,4 +1,4 @@
-/** Runs in a client's namespace: holds one idle connection, says when it is open, and when it has ended. */
+/** Runs in a client's namespace: holds one idle connection, and prints when it is open and when it has ended. */
 import { openConnection } from "./open-connection.ts";
 
 const connection = await openConnection(process.argv[2] as string);

@@ -1,4 +1,4 @@
-/** Runs in a client's namespace: tries to open one TCP connection, and prints what came of it. */
+/** Runs in a client's namespace: tries to open one TCP connection, and prints the result. */
 import { connect } from "node:net";
 
 const [host = "", port = "", patienceMs = ""] = process.argv.slice(2);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { type Connection, type ConnectionOptions, createConnection } from "mysql2/promise";
 import type { Door } from "../client.ts";
 
-/** As a tenant's program connects: by name, and sure of whom it reached. */
+/** Connects as a tenant's program does: by hostname, and verifies the server. */
 export function openConnection(input: string, more: ConnectionOptions = {}): Promise<Connection> {
   const { name, port, username, password, ca } = JSON.parse(input) as Door;
   return createConnection({

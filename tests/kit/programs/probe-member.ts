@@ -1,7 +1,7 @@
 /**
- * Runs in a host's namespace: tries to write to the member of that host, past every gate, ten times a second. Prints of
- * each try when it began and, if it was accepted, when that was, the view that the member was in, and which tries of all
- * the others it had then; or that the member said no. Without either it said nothing.
+ * Runs in a host's namespace: tries to write to the member on that host, bypassing every proxy, ten times a second.
+ * Prints when each try began and, if it was accepted, when, the member's view, and which tries of all other probers it
+ * had then; or that the member refused. A try without a result got no answer.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Connection, createConnection, type RowDataPacket } from "mysql2/promise";
@@ -22,13 +22,13 @@ const { host, port, username, password, run, prober, firstProber, first, replica
   first: number;
   replication: string;
 };
-// Of a server that is in no group there is no view; should it take a write, that must be seen. One that follows another
-// has no view of its own: its name tells it from the others.
+// A server outside of a group has no view; if it accepts a write, that must be visible. A replica of an asynchronous
+// cluster has no view of its own: its name distinguishes it.
 const OWN_VIEW =
   replication === "asynch"
     ? "@@server_uuid"
     : "(select VIEW_ID from performance_schema.replication_group_member_stats where MEMBER_ID = @@server_uuid)";
-// In one statement: what is seen is what is there once it may write.
+// In one statement: what it reads is what exists once it may write.
 const WRITE = `insert into drill.writes (run, writer, n, view_id, seen)
   select ?, ?, ?, ${OWN_VIEW}, coalesce(json_objectagg(writer, n), json_object())
   from (select writer, max(n) as n from drill.writes where run = ? and writer >= ? group by writer) as probes`;
@@ -43,7 +43,7 @@ async function connected(): Promise<Connection> {
     ssl: { rejectUnauthorized: false },
   });
   connection.on("error", () => {});
-  // Otherwise what it reads is locked against the writes that come from another primary.
+  // Otherwise the rows that it reads are locked against writes from another primary.
   await connection.query("set session transaction isolation level read committed");
   return connection;
 }
@@ -56,7 +56,7 @@ async function probe(values: number[]): Promise<Answer> {
     await open.query({ sql: WRITE, values: [...values, run, firstProber], timeout: PATIENCE_MS });
     return { ended: Date.now() };
   } catch (error) {
-    // A member that takes no writes says so, and the connection is as good as before.
+    // A member that is read-only refuses the write, and the connection stays usable.
     if ((error as { code?: string }).code === "ER_OPTION_PREVENTS_STATEMENT") return { refused: true };
     drop();
     return {};
@@ -68,7 +68,7 @@ async function written(values: number[]): Promise<{ view: string; seen?: object 
     const open = await connected();
     const [[row]] = await open.query<RowDataPacket[]>({ sql: WRITTEN, values, timeout: PATIENCE_MS });
     if (row === undefined) return { view: "unknown" };
-    // A successor that follows no group may lack what was acknowledged before it: of those time has to tell.
+    // An asynchronous successor may lack writes that were acknowledged before it: times decide about those.
     return { view: String(row["view"]), ...(replication === "asynch" ? {} : { seen: row["seen"] as object }) };
   } catch {
     drop();

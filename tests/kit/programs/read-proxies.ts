@@ -1,4 +1,4 @@
-/** Runs in a client's namespace: reads through each gate all the time, and prints which server answered when. */
+/** Runs in a client's namespace: reads through each proxy all the time, and prints which server answered when. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RowDataPacket } from "mysql2/promise";
 import { openByAddress } from "./open-by-address.ts";
@@ -21,7 +21,7 @@ async function read(proxy: string): Promise<never> {
         await sleep(EVERY_MS);
       }
     } catch {
-      // Seen by the answers that are missing.
+      // Visible in the missing answers.
     }
     connection?.destroy();
     await sleep(EVERY_MS);

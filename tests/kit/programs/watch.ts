@@ -1,4 +1,7 @@
-/** Runs in a client's namespace: knocks all the time, and prints for each knock when it began and whether it was let in. */
+/**
+ * Runs in a client's namespace: tries to connect all the time, and prints when each try began and whether it was
+ * admitted.
+ */
 import { connect } from "node:net";
 
 const { host, port } = JSON.parse(process.argv[2] as string) as { host: string; port: number };

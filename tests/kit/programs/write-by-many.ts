@@ -1,7 +1,7 @@
 /**
- * Runs in a client's namespace: writers that each insert one row after the other, as fast as `pauseMs` lets them. Every
- * second one connects by name, the others by one gate after the other. Prints each row that was acknowledged, each
- * try that was not (whether its row is there nobody knows), and why it could not connect.
+ * Runs in a client's namespace: writers that each insert one row after the other, with `pauseMs` in between. Every
+ * second writer connects by hostname, the others through one proxy after the other. Prints each acknowledged row, each
+ * try that was not acknowledged (its row may exist), and why a connection failed.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Door } from "../client.ts";
@@ -35,7 +35,7 @@ async function write(writer: number): Promise<never> {
         await sleep(pauseMs);
       }
     } catch {
-      // By its number a later look finds whether it is there.
+      // A later check finds by its number whether the row exists.
       console.log(`- ${writer} ${n} ${Date.now()}`);
     }
     connection?.destroy();

@@ -35,7 +35,7 @@ const sql = (node: string, text: string, values: unknown[] = []): Promise<RowDat
     return rows;
   });
 
-/** Wants a node as it was, with a change. */
+/** Sets a node's desired state: its last spec with a change. */
 function setDesired(node: string, change: Partial<NodeSpec>): NodeSpec {
   const before = specs.get(node) ?? spec(node);
   const after = { ...before, ...change, generation: before.generation + (specs.has(node) ? 1 : 0) };
@@ -70,7 +70,7 @@ async function allReported(node: string): Promise<ArchivedLog[]> {
   return logsOf(node);
 }
 
-/** So often the agent has looked at the logs of a node and found, or done, everything. */
+/** Waits until the agent has completed this many rounds of shipping. */
 async function rounds(count: number): Promise<void> {
   const trace = join(host.crash, "trace");
   writeFileSync(trace, "");
@@ -78,13 +78,13 @@ async function rounds(count: number): Promise<void> {
   rmSync(trace);
 }
 
-/** Nothing is being told of either node, and nothing will be. */
+/** Waits until neither node has anything left to report. */
 async function atRest(): Promise<void> {
   for (const node of [plain, secret]) await allReported(node);
   await rounds(4);
 }
 
-/** Of copies: mounts, loop devices, files, programs. */
+/** What copies have left behind: mounts, loop devices, files, programs. */
 function leftovers(): string[] {
   const folder = join(host.state, "scratch");
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
@@ -127,7 +127,7 @@ afterAll(async () => {
 
 describe("binary logs", () => {
   test.each(["plain", "encrypted"])(
-    "of the %s node are text in the archive, sealed, in order, without a gap",
+    "of the %s node are archived as encrypted text, in order and without a gap",
     async (kind) => {
       const node = kind === "plain" ? plain : secret;
       await sql(node, "INSERT INTO shop.t (a) VALUES ('first'), ('second')");
@@ -147,7 +147,7 @@ describe("binary logs", () => {
     },
   );
 
-  test("are told with the time that the archive reaches to, and nothing is told while nothing is written", async () => {
+  test("are reported with the time that the archive reaches to; an idle node reports nothing", async () => {
     const written = Date.now();
     await sql(plain, "INSERT INTO shop.t (a) VALUES ('before')");
     await atRest();
@@ -163,7 +163,7 @@ describe("binary logs", () => {
   });
 
   test.each(["plain", "encrypted"])(
-    "with one statement larger than the container's memory for files, of the %s node",
+    "with one statement larger than the container's tmpfs are shipped, of the %s node",
     async (kind) => {
       const node = kind === "plain" ? plain : secret;
       await sql(node, "CREATE TABLE shop.wide (id BIGINT AUTO_INCREMENT PRIMARY KEY, a VARBINARY(1000))");
@@ -178,7 +178,7 @@ describe("binary logs", () => {
     },
   );
 
-  test("that could not be shipped are kept, and shipped when the store is back", async () => {
+  test("that could not be shipped are kept, and shipped when the store is reachable again", async () => {
     const node = archivedNode(hostPaths(host.state), specs.get(plain));
     if (node === undefined) throw new Error("no archive");
     const later = () => new Date(Date.now() + 7 * 3_600_000);
@@ -196,11 +196,11 @@ describe("binary logs", () => {
     await store.start();
     const logs = await allReported(plain);
     expect(logs.map(({ sequence }) => sequence)).toEqual(logs.map((_, index) => index + 1));
-    // It may go only once the answer to its telling is written down, a moment after it was told.
+    // A log may be purged only once the acknowledgement is on disk, a moment after the report.
     await until("it to be purged", async () => (await purge()).includes(logs.at(-1)?.name ?? ""));
   });
 
-  test("that nobody heard of are told again as they are in the store, and stay on the disk until then", async () => {
+  test("without an acknowledgement are reported again as stored, and are not purged until then", async () => {
     const node = archivedNode(hostPaths(host.state), specs.get(plain));
     if (node === undefined) throw new Error("no archive");
     const clock = () => new Date(Date.now() + 7 * 3_600_000);
@@ -220,7 +220,7 @@ describe("binary logs", () => {
 
 describe("a copy", () => {
   test.each(["plain", "encrypted"])(
-    "of the %s node is a data directory that a server starts on, with the same rows",
+    "of the %s node is a data directory on which a server starts, with the same rows",
     async (kind) => {
       const node = kind === "plain" ? plain : secret;
       await sql(node, "INSERT INTO shop.t (a) SELECT RANDOM_BYTES(900) FROM shop.wide LIMIT 12000");
@@ -246,7 +246,7 @@ describe("a copy", () => {
     },
   );
 
-  test("and how it ended stay in the node's reports, and it is not made again by a restarted agent", async () => {
+  test("is not repeated by a restarted agent, and its outcome stays in the node's reports", async () => {
     const id = specs.get(plain)?.tasks?.[0]?.id ?? "";
     const reported = gateway.archived.length;
     await host.stopAgent();
@@ -262,10 +262,10 @@ describe("a copy", () => {
   });
 
   test.each(["agent.copy.clone", "agent.copy.upload", "agent.copy.record", "agent.archive.reported"])(
-    "that dies with its agent after %s leaves nothing, and is made and told once",
+    "interrupted by the agent's death after %s leaves nothing, and is made and reported once",
     async (step) => {
       const id = randomUUID();
-      await atRest(); // or the step would be that of a log
+      await atRest(); // otherwise the crash could hit the shipping of a log
       writeFileSync(join(host.crash, "armed"), JSON.stringify({ step, mode: "kill-after" }));
       setDesired(plain, { tasks: [{ id, kind: "copy" }] });
       await host.agentExit();
@@ -279,7 +279,7 @@ describe("a copy", () => {
     },
   );
 
-  test("of a server whose data another takes is made after that, at the first try", async () => {
+  test("of a server that another member clones from waits for the clone and succeeds at the first try", async () => {
     const trace = join(host.crash, "trace");
     const id = randomUUID();
     const busy = keepBusy(nodePaths(hostPaths(host.state), plain));
@@ -294,7 +294,7 @@ describe("a copy", () => {
     expect(reported.filter((task) => task.id === id && task.message !== undefined)).toEqual([]);
   });
 
-  test("that is to end is ended by its server, which answers", async () => {
+  test("that is aborted is killed in its server", async () => {
     const order = new AbortController();
     const long = withRoot(socketOf(plain), (connection) =>
       runAbortable(socketOf(plain), connection, order.signal, () =>
@@ -304,11 +304,11 @@ describe("a copy", () => {
     const underWay = "SELECT id FROM information_schema.processlist WHERE info LIKE 'SELECT BENCHMARK%'";
     await until("the server to be at it", async () => (await sql(plain, underWay)).length === 1);
     order.abort();
-    await Promise.allSettled([long]); // this question is answered, others are with an error
+    await Promise.allSettled([long]); // a killed BENCHMARK returns a result, other statements an error
     expect(await sql(plain, underWay)).toEqual([]);
   });
 
-  test("that is due is made by the host itself, without being asked for", async () => {
+  test("that is due is made by the host without a request", async () => {
     await host.stopAgent();
     const file = nodePaths(hostPaths(host.state), secret).state;
     const record = JSON.parse(readFileSync(file, "utf8"));
@@ -323,7 +323,7 @@ describe("a copy", () => {
     expect(Date.parse(copiesOf()[0]?.ended_at ?? "")).toBeGreaterThanOrEqual(Math.floor(started / 1000) * 1000);
   });
 
-  test("for which the host has no room fails with a sentence", async () => {
+  test("that does not fit on the host's disk fails with a message", async () => {
     const id = randomUUID();
     const filled = join(host.state, "scratch");
     sh(`mount -t tmpfs -o size=900m tmpfs ${filled}`);
@@ -336,7 +336,7 @@ describe("a copy", () => {
     }
   });
 
-  test("is not begun on a node without power, whose last logs went before it stopped", async () => {
+  test("does not start on a powered-off node, whose last logs are shipped before it stops", async () => {
     await sql(secret, "INSERT INTO shop.t (a) VALUES ('the last')");
     const [row] = await sql(secret, "SELECT @@GLOBAL.gtid_executed AS gtids");
     setDesired(secret, { power: "off", tasks: [] });
@@ -344,9 +344,9 @@ describe("a copy", () => {
     expect(logsOf(secret).at(-1)?.gtid).toBe(String(row?.["gtids"]).replaceAll("\n", ""));
   });
 
-  test("ends when its node is to go, and leaves nothing", async () => {
+  test("ends when its node gets a tombstone, and leaves nothing", async () => {
     const id = randomUUID();
-    await store.stop(); // so that it is under way for as long as it takes
+    await store.stop(); // keeps the copy running
     setDesired(plain, { tasks: [{ id, kind: "copy" }] });
     await until("the copy to be under way", () => existsSync(join(host.state, "scratch", `${id}.img`)));
     setDesired(plain, { tasks: [], tombstone: { operation: 1 } });
@@ -358,7 +358,7 @@ describe("a copy", () => {
   });
 });
 
-/** Unpacks an archive, starts a server on it without a network, and asks. */
+/** Unpacks an archive, starts a server on it without a network, and queries it. */
 async function startedOn(tar: Buffer, uid: number, question: string): Promise<string> {
   const folder = mkdtempSync(join(host.dir, "try-"));
   mkdirSync(join(folder, "run"));

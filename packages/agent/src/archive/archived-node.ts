@@ -4,7 +4,7 @@ import { mountedFile } from "../mounts.ts";
 import { readNodeRecord, updateNodeRecord } from "../node-state.ts";
 import { ArchiveState } from "./archive-state.ts";
 
-/** A node whose past is kept. The timeline is the one that is wanted of it. */
+/** A node with an archive. `data.timeline` is the desired timeline. */
 export type ArchivedNode = {
   spec: NodeSpec;
   archive: NonNullable<NodeSpec["archive"]>;
@@ -18,16 +18,16 @@ export function archivedNode(host: HostPaths, spec: NodeSpec | undefined): Archi
   return { spec, archive, data, paths: nodePaths(host, spec.node, data.ordinal) };
 }
 
-/** Of a cluster one member's logs and nightly copies are its past; what jobs ask for can come from any. */
+/** One member of a cluster ships the logs and nightly copies; any member can run a task. */
 export const isArchiver = ({ archive }: Pick<ArchivedNode, "archive">): boolean => archive.archiver !== false;
 
 export const isMember = ({ spec }: Pick<ArchivedNode, "spec">): boolean => spec.cluster !== undefined;
 
-/** False while the server still runs on the timeline before: its past is over, and must not get into the new one's. */
+/** False while the server still runs on the previous timeline: its logs must not get into the new one's archive. */
 export const isOnItsTimeline = async ({ paths }: ArchivedNode): Promise<boolean> =>
   (await mountedFile(paths.volume)) === paths.image;
 
-/** Why work for a node that was `before` must not go on, if so. The last logs go while the server is to stop. */
+/** Why work begun for `before` must stop, if it must. Logs are still shipped while a node is being powered off. */
 export function overtaken(
   before: ArchivedNode,
   now: ArchivedNode | undefined,
@@ -44,7 +44,7 @@ export async function readArchiveState({ paths, data: { timeline } }: ArchivedNo
   return stateOf(timeline, (await readNodeRecord(paths)).archive, now);
 }
 
-/** The same, and from now on it is on the disk since when: a node that writes nothing is to be copied too. */
+/** Like readArchiveState, but also persists `since`: a node without writes must be copied too. */
 export async function beginArchive(node: ArchivedNode, now: Date): Promise<ArchiveState> {
   if ((await readNodeRecord(node.paths)).archive?.timeline !== node.data.timeline)
     await updateArchiveState(node, now, () => ({}));
@@ -61,7 +61,7 @@ export const updateArchiveState = (
     return { archive: { ...before, ...change(before) } };
   });
 
-// Jobs are the node's, and end with the spec that asks for them; all else belongs to one timeline.
+// Tasks belong to the node and are dropped with the spec that requests them; all else belongs to one timeline.
 const stateOf = (timeline: string, known: ArchiveState | undefined, now: Date): ArchiveState =>
   known?.timeline === timeline
     ? known

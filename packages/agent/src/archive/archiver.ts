@@ -16,7 +16,7 @@ export type ArchiverDeps = ShipDeps & {
   store: Pick<SpecStore, "all" | "get">;
   reporter: TaskDeps["reporter"];
   oneAtATime?: HeavyDeps["oneAtATime"];
-  /** The trying of restores, which shares the place of the nightly copies. */
+  /** Verification of restore points; it shares the heavy-work limit with the nightly copies. */
   verification?: {
     isDue: (spec: NodeSpec) => Promise<boolean>;
     run: (spec: NodeSpec, signal: AbortSignal) => Promise<void>;
@@ -31,7 +31,7 @@ const makeRoomEveryMs = 10_000;
 
 /**
  * The host's own schedule: binary logs of every node each minute, a base copy of every node each night, one after the
- * other, and what specs ask for by name. It needs no control plane to know when; only to be given addresses.
+ * other, and the tasks of specs. Only the upload URLs need the control plane, not the schedule.
  */
 export function createArchiver(deps: ArchiverDeps) {
   const stop = new AbortController();
@@ -61,7 +61,7 @@ export function createArchiver(deps: ArchiverDeps) {
   const awake = (): ArchivedNode[] =>
     deps.store.all().flatMap((spec) => (spec.power === "off" ? [] : (archivedNode(deps.host, spec) ?? [])));
 
-  /** Gives a signal that ends the work with the agent, and when the node is to go, or to live on another timeline. */
+  /** Runs work with a signal that aborts when the agent closes, the node is removed or its timeline changes. */
   async function watch<T>(
     node: ArchivedNode,
     kind: "logs" | "heavy",
@@ -134,7 +134,7 @@ export function createArchiver(deps: ArchiverDeps) {
     for (const node of awake()) {
       const id = node.spec.node;
       const everyMs = node.archive.log_seconds * 1000;
-      // The first time somewhere in the minute, so that a host's nodes do not go at once.
+      // The first time is random within the interval, so that the nodes of a host do not all ship at once.
       const due = shipAfter.get(id) ?? now + Math.random() * everyMs;
       shipAfter.set(id, now >= due ? now + everyMs : due);
       if (now >= due) track(shipScheduled(node));
@@ -154,15 +154,15 @@ export function createArchiver(deps: ArchiverDeps) {
 
   let ticking: Promise<void> | undefined;
   return {
-    /** Before any server is started: it sees only what is mounted below a folder that is shared by then. */
+    /** Call before any server starts: a container sees later mounts only below a folder that is already shared. */
     prepare: (): Promise<void> => prepareScratch(deps.host),
     start: () => (ticking ??= run()),
-    /** Everything that was committed until now is in the archive when this returns. */
+    /** When this returns, everything committed before the call is in the archive. */
     async shipNow(id: string, signal: AbortSignal): Promise<void> {
       const node = current(id);
       if (node !== undefined && isArchiver(node)) await ship(node, {}, signal);
     },
-    /** For a node whose disk is nearly full: all logs go to the archive, and then from the disk. */
+    /** For a node whose disk is nearly full: ships all logs to the archive, then purges them. */
     async makeRoom(id: string): Promise<void> {
       const node = current(id);
       const now = deps.clock().getTime();

@@ -4,13 +4,13 @@ import { formatGtidSet, parseGtidSet, uniteGtidSets } from "@moorage/contract/ag
 import type { Connection, RowDataPacket } from "mysql2/promise";
 import type { NodePaths } from "../host-paths.ts";
 
-/** A log of a cluster's member: `previous` is everything that was executed before it. */
+/** A binary log of a cluster member; `previous` is the set of GTIDs executed before it. */
 export type MemberLog = { name: string; number: number; previous: string };
 export type ClosedLog = { name: string; sequence: number; gtid: string; closed_at: string };
 
 const numberOf = (name: string): number => Number(/\.(\d+)$/.exec(name)?.[1]);
 
-/** The server waits for all that is being written to a log before it says how long it is. */
+/** The server waits for writes in progress before it reports the log's position. */
 export async function activeLog(connection: Connection): Promise<{ name: string; isEmpty: boolean }> {
   const [rows] = await connection.query<RowDataPacket[]>("SHOW BINARY LOG STATUS");
   const name = String(rows[0]?.["File"]);
@@ -18,7 +18,7 @@ export async function activeLog(connection: Connection): Promise<{ name: string;
   return { name, isEmpty: Number(rows[0]?.["Position"]) <= end };
 }
 
-/** A log begins with what all logs before it held. */
+/** The Previous_gtids event at a log's start: the GTIDs of all earlier logs. */
 async function prologue(connection: Connection, name: string): Promise<{ gtids: string; end: number }> {
   const [rows] = await connection.query<RowDataPacket[]>("SHOW BINLOG EVENTS IN ? LIMIT 3", [name]);
   const previous = rows.find((row) => row["Event_type"] === "Previous_gtids");
@@ -26,7 +26,7 @@ async function prologue(connection: Connection, name: string): Promise<{ gtids: 
   return { gtids: String(previous["Info"]).replaceAll(/\s/g, ""), end: Number(previous["End_log_pos"]) };
 }
 
-/** Those after a number, in their order, except the one that is being written. */
+/** The logs after a number, in order, without the active one. */
 export async function closedLogs(connection: Connection, paths: NodePaths, after: number): Promise<ClosedLog[]> {
   const names = await logNames(connection);
   const closed: ClosedLog[] = [];
@@ -40,8 +40,8 @@ export async function closedLogs(connection: Connection, paths: NodePaths, after
 }
 
 /**
- * Of a member those whose transactions may not all be in the archive, in their order: from the end back to the first that
- * begins with nothing but what is there. The one that is being written is not among them.
+ * A member's logs that may hold transactions not in the archive, in order: from the newest back to the first whose
+ * previous GTIDs are all archived. Without the active log.
  */
 export async function logsBeyond(connection: Connection, isArchived: (gtids: string) => boolean): Promise<MemberLog[]> {
   const names = await logNames(connection);
@@ -59,7 +59,7 @@ export async function logsBeyond(connection: Connection, isArchived: (gtids: str
 
 const united = (gtids: string[]): string => formatGtidSet(uniteGtidSets(...gtids.map(parseGtidSet)));
 
-/** What came with another member's data is in none of its logs, and no log says that it came before. */
+/** Transactions that a clone brought are in none of the member's logs, nor in their Previous_gtids. */
 async function unloggedGtids(connection: Connection): Promise<string> {
   const [rows] = await connection.query<RowDataPacket[]>("SELECT @@GLOBAL.gtid_purged AS gtids");
   return String(rows[0]?.["gtids"]);
@@ -70,20 +70,19 @@ const logNames = async (connection: Connection): Promise<string[]> => {
   return rows.map((row) => String(row["Log_name"]));
 };
 
-/** Whether there is a closed log that was closed before `until`. */
 export async function hasLogsBefore(connection: Connection, paths: NodePaths, until: Date): Promise<boolean> {
   const [oldest, next] = await logNames(connection);
   return oldest !== undefined && next !== undefined && Date.parse(await closedAt(paths, oldest)) <= until.getTime();
 }
 
 /**
- * A log is last written to when it is closed, under the lock that also orders commits: whatever was committed before is in
- * it or in an earlier one. The kernel's file times lag by a tick, never lead.
+ * The last write to a log is its close, under the lock that orders commits: everything committed before that is in
+ * this log or an earlier one. The kernel's file times lag by at most a tick and never lead.
  */
 export const closedAt = async (paths: NodePaths, name: string): Promise<string> =>
   new Date(Math.floor((await stat(join(paths.data, name))).mtimeMs)).toISOString();
 
-/** Returns what was purged: the oldest closed logs that were closed before `until`, as far as they may go. */
+/** Purges the oldest logs closed before `until`, up to the first that `mayGo` refuses. Returns their names. */
 export async function purgeLogs(
   connection: Connection,
   paths: NodePaths,
@@ -101,5 +100,5 @@ export async function purgeLogs(
   return purged;
 }
 
-/** `executed`: everything that was executed at its end. */
+/** `executed`: the GTIDs executed by the end of the log. */
 export type OldLog = { number: number; executed: () => Promise<string> };

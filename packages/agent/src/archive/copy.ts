@@ -27,13 +27,13 @@ export const copySteps = ["begin", "scratch", "clone", "upload", "manifest", "cl
 export type CopyDeps = UploadDeps & TimeDeps & { host: HostPaths; clock: () => Date; log: Logger };
 export type CopyOrder = { id: string; signal: AbortSignal; progress?: (percent: number) => void };
 
-/** What a copy may have beyond the data of this moment: what is written meanwhile, and a small one's own file system. */
+/** Scratch space beyond the current size of the data: for writes during the copy, and the file system's overhead. */
 const growth = 1.25;
 const leastMb = 512;
-/** Of the whole work, as it is reported. */
+/** Reported progress once the clone is done. */
 const clonedPercent = 20;
 
-/** Made, and written down, once for each id: see `untold`. */
+/** Makes and records one copy per id: see `unreported` in ArchiveState. */
 export async function copyOnce(deps: CopyDeps, node: ArchivedNode, order: CopyOrder): Promise<void> {
   const { unreported, reported_copies } = await readArchiveState(node, deps.clock());
   if (
@@ -56,8 +56,8 @@ export async function copyOnce(deps: CopyDeps, node: ArchivedNode, order: CopyOr
 }
 
 /**
- * A base copy of a running server into the object store. All of it or nothing: the manifest is the last object, and
- * whoever was not told of the copy does not know it. Tried again under the same id, it writes over what it left.
+ * Uploads a base copy of a running server. All or nothing: the manifest is the last object, and an unreported copy does
+ * not exist for the control plane. A retry under the same id overwrites the objects of the failed try.
  */
 async function copyNode(deps: CopyDeps, node: ArchivedNode, order: CopyOrder): Promise<ArchivedCopy> {
   const { spec, paths } = node;
@@ -113,10 +113,10 @@ function manifestOf({ spec, data }: ArchivedNode, id: string, cloned: Cloned, pa
   };
 }
 
-/** The server copies its own files, and waits for nobody: writes go on, changes of tables too. */
+/** The server copies its own files without blocking: writes and DDL continue. */
 async function clone(deps: TimeDeps, node: ArchivedNode, scratch: Scratch, { id, signal }: CopyOrder): Promise<Cloned> {
   const { paths, spec } = node;
-  // Left by a try that was reported as failed after it was done: the server makes the folder itself.
+  // Left by a try that failed after its clone was done. CLONE requires that the folder does not exist.
   await runCommand("rm", ["-rf", join(scratch.folder, copyContents.data)]);
   return withRoot(paths.socket, async (connection) => {
     try {
@@ -127,7 +127,7 @@ async function clone(deps: TimeDeps, node: ArchivedNode, scratch: Scratch, { id,
         cloneWhenFree(connection, `/scratch/${id}/${copyContents.data}`, signal),
       );
       const ended = await serverTime(connection, "after");
-      // What a member has was stamped by another host's clock.
+      // A member's transactions carry the commit times of another host's clock.
       const leeway = spec.cluster === undefined ? 0 : clocksDifferMs;
       return { gtid, started_at: shifted(started, -leeway), ended_at: shifted(ended, leeway) };
     } catch (error) {
@@ -140,9 +140,9 @@ async function clone(deps: TimeDeps, node: ArchivedNode, scratch: Scratch, { id,
 }
 
 /**
- * The server itself ends what it was asked for, so that nothing is written any more when this returns. To close the
- * connection would not do: the driver never answers a question whose connection was given up. A server that cannot be told
- * has ended, or will be.
+ * On abort, KILL QUERY makes the server itself end the statement, so that nothing is written after this returns.
+ * Closing the connection is not enough: the driver never settles a query whose connection was destroyed. A server that
+ * cannot be reached for the KILL has ended, or is about to be stopped.
  */
 export async function runAbortable<T>(
   socket: string,
@@ -165,7 +165,7 @@ export async function runAbortable<T>(
 
 const retryMs = 1000;
 
-/** Another member may be taking this server's data, for as long as that lasts. */
+/** Another member may be cloning from this server; the server runs one clone at a time. */
 async function cloneWhenFree(connection: Connection, folder: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
@@ -187,7 +187,7 @@ async function executedGtids(connection: Connection): Promise<string> {
 const checkpointRecords = 1600;
 const checkpointBytes = checkpointRecords * 10_240;
 
-/** The keyring goes last: it then has every key that the data were written with. */
+/** The keyring goes last, so that it has every key that the data were written with. */
 async function* sealedTar({ spec, archive, paths }: ArchivedNode, scratch: Scratch, order: CopyOrder) {
   const total = Number((await runCommand("du", ["--summarize", "--bytes", scratch.folder])).split("\t")[0]);
   const onLine = (line: string): boolean => {

@@ -8,7 +8,7 @@ const hours = { from: 20, to: 24 };
 type Copy = { node: string; at: number };
 type Outage = { from: number; until: number };
 
-/** A host by its clock, a minute at a time: one copy at a time, each for `copyMs`, none while it is away. */
+/** Simulates a host minute by minute: one copy at a time, each for `copyMs`, none during an outage. */
 function live(options: { nodes: CopyFacts[]; days: number; copyMs: number; outages?: Outage[] }): Copy[] {
   const { nodes, days, copyMs, outages = [] } = options;
   const newest = new Map<string, Date>();
@@ -33,7 +33,7 @@ const fifty = Array.from({ length: 50 }, (_, index): CopyFacts => {
 const hourOf = ({ at }: Copy): number => (at % day) / hour;
 const ofDay = (copies: Copy[], n: number): Copy[] => copies.filter(({ at }) => Math.floor((at - start) / day) === n);
 
-test("in seven days each of fifty databases is copied seven times, once a day, inside the hours, evenly", () => {
+test("each of fifty databases is copied once a day, spread evenly over the copy hours", () => {
   const copies = live({ nodes: fifty, days: 7, copyMs: 2 * minute });
   for (let n = 0; n < 7; n++) {
     expect(new Set(ofDay(copies, n).map(({ node }) => node)).size).toBe(50);
@@ -44,7 +44,7 @@ test("in seven days each of fifty databases is copied seven times, once a day, i
     expect(ofDay(copies, 3).filter((copy) => Math.floor(hourOf(copy)) === quarter).length).toBeGreaterThan(10);
 });
 
-test("a host that was away over the hours catches up afterwards, one at a time, and then keeps its hours again", () => {
+test("a host that was down during the copy hours catches up one at a time, then returns to its hours", () => {
   const outages = [{ from: start + 2 * day + 19 * hour, until: start + 3 * day + 2 * hour }];
   const copies = live({ nodes: fifty, days: 7, copyMs: 2 * minute, outages });
   const lateOnes = copies.filter(({ at }) => at >= start + 3 * day + 2 * hour && at < start + 3 * day + 19 * hour);
@@ -56,12 +56,12 @@ test("a host that was away over the hours catches up afterwards, one at a time, 
   expect(ofDay(copies, 5).length).toBe(50);
 });
 
-test("copies that do not fit into the hours go on after them, and nobody is left out", () => {
+test("copies that do not fit into the hours continue after them, and no database is left out", () => {
   const copies = live({ nodes: fifty, days: 3, copyMs: 12 * minute });
   expect(new Set(copies.filter(({ at }) => at < start + day + 8 * hour).map(({ node }) => node)).size).toBe(50);
 });
 
-test("no database is ever without a copy for two days, whatever comes and goes beside it", () => {
+test("no database goes two days without a copy, in spite of daily outages", () => {
   const outages = [0, 1, 2, 3, 4, 5, 6].map((n) => ({
     from: start + n * day + (n % 3) * 7 * hour,
     until: start + n * day + (n % 3) * 7 * hour + 6 * hour,
@@ -87,7 +87,7 @@ test.each(cases)("at noon, %s: due is %s", (_, due, facts) => {
   expect(dueWork(now, [facts]).length > 0).toBe(due);
 });
 
-test("hours that go over midnight", () => {
+test("copy hours may span midnight", () => {
   const nodes = fifty.map((facts) => ({ ...facts, hours: { from: 22, to: 2 } }));
   const copies = live({ nodes, days: 4, copyMs: 2 * minute }).filter(({ at }) => at >= start + 12 * hour);
   expect(copies.every((copy) => hourOf(copy) >= 22 || hourOf(copy) < 2)).toBe(true);

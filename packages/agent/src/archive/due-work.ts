@@ -1,29 +1,29 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 
-/** What the host knows of a node whose past it keeps. */
+/** What the schedule needs to know of an archived node. */
 export type CopyFacts = {
   node: string;
   hours: NonNullable<NodeSpec["archive"]>["copy_hours"];
   origin: NonNullable<NodeSpec["data"]>["origin"];
-  /** When the host began with the timeline. */
+  /** When the host began to archive the timeline. */
   since: Date;
   newestCopy?: Date;
-  /** After a failure: not again before this. */
+  /** Earliest retry after a failure. */
   notBefore?: Date;
-  /** A restore of its newest point is to be tried. */
+  /** A verification of the newest restore point is due. */
   verify?: boolean;
 };
 export type Work = { kind: "copy" | "verify"; node: string };
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** At its slot, a copy younger than this is young enough: it made up for one that was missed. */
+/** A copy younger than this at its slot is recent enough: it made up for a missed one. */
 const youngMs = 20 * hourMs;
 
 /**
- * The heavy work that a host should do now, the most urgent first; it does one after the other. Every node has a slot a
- * day, evenly over the hours of its copies. A slot that passed without a copy stays due until there is one, so nothing is
- * missed over an outage, however long, and nothing is done twice after it.
+ * The heavy work that is due on a host, most urgent first; the host runs it one at a time. Every node has one slot a
+ * day, spread evenly over its copy hours. A slot that passed without a copy stays due until there is one, so an outage
+ * of any length skips no copy and causes no second one.
  */
 export function dueWork(now: Date, facts: readonly CopyFacts[]): Work[] {
   const ready = facts.filter(({ notBefore }) => notBefore === undefined || notBefore <= now);
@@ -40,14 +40,14 @@ export function dueWork(now: Date, facts: readonly CopyFacts[]): Work[] {
 
 function copyIsDue({ origin, since, newestCopy }: CopyFacts, slot: Date): boolean {
   if (newestCopy !== undefined) return newestCopy.getTime() <= slot.getTime() - youngMs;
-  // The prepared directory is the first base of a database that was made from it; others have none yet.
+  // A database created from the prepared data directory has that as its first base; others have none yet.
   return origin !== "prepared" || since <= slot;
 }
 
 const urgency = ({ newestCopy, origin, since }: CopyFacts): number =>
   newestCopy === undefined && origin !== "prepared" ? 0 : (newestCopy ?? since).getTime();
 
-/** Of each node the last slot that is not after `now`. */
+/** Each node's last slot that is not after `now`. */
 function lastSlots(now: Date, facts: readonly CopyFacts[]): Map<string, Date> {
   const groups = Map.groupBy(facts, ({ hours }) => `${hours.from}-${hours.to}`);
   return new Map(

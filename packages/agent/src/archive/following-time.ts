@@ -6,16 +6,16 @@ import { serverTime } from "./server-time.ts";
 
 export type TimeDeps = { viewsOf: (node: string) => Promise<ClusterViews | undefined> };
 
-/** Longer than a large transaction takes to be applied. */
+/** Longer than it takes to apply a large transaction. */
 const withinSeconds = 30;
 
-/** A time before which nothing was acknowledged in its cluster that this member has not executed. */
+/** A time before which this member has executed every transaction that its cluster acknowledged. */
 export const memberTime = (deps: TimeDeps, node: ArchivedNode, connection: Connection): Promise<string> =>
   node.spec.cluster?.primary === undefined ? groupTime(connection) : followingTime(deps, node, connection);
 
 /**
- * In an asynchronous cluster the leader has everything. A follower has what its leader was heard to have, once it has
- * executed that; the leader stamps its commits by another host's clock.
+ * In an asynchronous cluster the primary has everything. A replica waits until it has executed the primary's last
+ * reported GTID set; the primary stamps its commits by another host's clock.
  */
 async function followingTime({ viewsOf }: TimeDeps, { spec }: ArchivedNode, connection: Connection): Promise<string> {
   const { primary } = spec.cluster ?? {};
@@ -37,8 +37,8 @@ async function followingTime({ viewsOf }: TimeDeps, { spec }: ArchivedNode, conn
 }
 
 /**
- * Whether all that it has is the past of its cluster. Who takes its transactions from another than the leader of the term
- * may have some that are lost.
+ * Whether all of the member's transactions belong to its cluster's history. A member that replicates from another
+ * server than the primary of the term may have transactions that are lost.
  */
 export async function isInLine({ spec }: ArchivedNode, connection: Connection): Promise<boolean> {
   const { primary, members = [] } = spec.cluster ?? {};

@@ -1,12 +1,12 @@
 import type { Connection } from "mysql2/promise";
 import { serverTime } from "./server-time.ts";
 
-/** Longer than a large transaction takes to be applied; a group without a majority never answers. */
+/** Longer than it takes to apply a large transaction; a group without a majority never answers. */
 const withinMs = 30_000;
 
 /**
- * A time of this host before which nothing was acknowledged by the group that this member has not executed. The group
- * itself says so: a transaction of this consistency begins after all that came before it.
+ * A time of this host's clock before which this member has executed every transaction that the group acknowledged. The
+ * group guarantees it: a transaction with consistency BEFORE starts after all preceding ones are applied.
  */
 export async function groupTime(connection: Connection): Promise<string> {
   const time = await serverTime(connection);
@@ -20,7 +20,7 @@ export async function groupTime(connection: Connection): Promise<string> {
   return time;
 }
 
-/** Hosts whose clocks are further off are alarmed. */
+/** A host whose clock is further off raises an alert. */
 export const clocksDifferMs = 2000;
 
 export const shifted = (time: string, ms: number): string => new Date(Date.parse(time) + ms).toISOString();

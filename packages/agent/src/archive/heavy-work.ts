@@ -12,12 +12,12 @@ import {
 import { type CopyFacts, dueWork, type Work } from "./due-work.ts";
 
 export type HeavyDeps = {
-  /** Those whose server should run. */
+  /** Archived nodes whose server should run. */
   nodes: () => ArchivedNode[];
   copy: (node: ArchivedNode, order: { id: string }) => Promise<void>;
   verify: (node: ArchivedNode) => Promise<void>;
   verifyIsDue: (spec: NodeSpec) => Promise<boolean>;
-  /** The host's one place for heavy work, which is not of nodes alone. */
+  /** The host's limit of one heavy work at a time, shared with captures of disks. */
   oneAtATime: <T>(key: string, work: () => Promise<T>) => Promise<T>;
   clock: () => Date;
   log: Logger;
@@ -25,7 +25,7 @@ export type HeavyDeps = {
 
 const againMs = { first: 60_000, last: 3_600_000 };
 
-/** What a host does one after the other: the nightly copies, and the trying of restores. */
+/** Nightly copies and verifications, one at a time per host. */
 export function createHeavyWork(deps: HeavyDeps) {
   const failures = new Map<string, { count: number; notBefore: Date }>();
   const keyOf = ({ kind, node }: Work): string => `${kind} ${node}`;
@@ -47,7 +47,7 @@ export function createHeavyWork(deps: HeavyDeps) {
     };
   }
 
-  /** Under the id of a try that failed, if there was one: what it left in the store is written over. */
+  /** Reuses the id of a failed try, if there was one, to overwrite the objects that it left in the store. */
   async function nightlyCopy(node: ArchivedNode): Promise<void> {
     const { copying } = await readArchiveState(node, deps.clock());
     const id = copying ?? randomUUID();
@@ -70,7 +70,7 @@ export function createHeavyWork(deps: HeavyDeps) {
   }
 
   return {
-    /** Does the most urgent of what is due, and says whether there was anything. */
+    /** Runs the most urgent due work; false if nothing is due. */
     async next(): Promise<boolean> {
       const ready: ArchivedNode[] = [];
       for (const node of deps.nodes()) if (await isOnItsTimeline(node)) ready.push(node);

@@ -1,4 +1,4 @@
-/** Work that is done one after the other for each key, and for at most `limit` keys at once. */
+/** Runs work one at a time for each key, and for at most `limit` keys at once. */
 export function createLimiter(limit: number) {
   const last = new Map<string, Promise<unknown>>();
   const waiting: (() => void)[] = [];
@@ -10,7 +10,7 @@ export function createLimiter(limit: number) {
     try {
       return await work();
     } finally {
-      // The place goes on to whoever waits, without becoming free in between.
+      // Passed directly to the next in line, so that no newcomer can take it.
       const next = waiting.shift();
       if (next) next();
       else free += 1;

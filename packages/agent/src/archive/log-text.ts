@@ -14,17 +14,17 @@ export type SealedLog = { path: string; bytes: number; sha256: string; md5: stri
 const keptOfErrors = 2000;
 
 type Deps = { host: HostPaths; podman: Podman };
-/** `logs` and options as mysqlbinlog takes them; `name` is that of the files on the way. */
+/** `logs` are arguments of mysqlbinlog, options included; `name` is the base name of the pipe and the sealed file. */
 type Text = { name: string; logs: readonly string[]; reader?: Transform | undefined };
 
-/** A closed binary log as text, sealed. `reader` sees it on its way, and passes it on as it is. */
+/** Seals the text of a closed binary log. `reader` sees the text in clear and passes it on unchanged. */
 export const sealLog = (deps: Deps, node: ArchivedNode, log: string, signal: AbortSignal, reader?: Transform) =>
   sealText(deps, node, { name: log, logs: [log], reader }, signal);
 
 /**
- * The text of binary logs, sealed, in a file of the host until it is uploaded. The server reads the logs, so they may be
- * encrypted; their text goes from the server's container through a named pipe to the programs that seal it, and lies on
- * no disk in clear.
+ * Seals the text of binary logs into a file on the host, to be uploaded. mysqlbinlog reads them through the server, so
+ * they may be encrypted. The text goes from the server's container through a named pipe to the programs that seal it
+ * and is never on a disk in clear.
  */
 export async function sealText(
   { host, podman }: Deps,
@@ -40,7 +40,7 @@ export async function sealText(
   await runCommand("mkfifo", ["-m", "600", pipe]);
   const failure = new AbortController();
   const ended = AbortSignal.any([signal, failure.signal]);
-  // Each would wait for ever at its end of the pipe if the other failed.
+  // If one side failed, the other would wait forever at its end of the pipe.
   const ends = <T>(work: Promise<T>): Promise<T> =>
     work.catch((error: unknown) => {
       failure.abort(error);
@@ -67,7 +67,7 @@ function sealedText(pipe: string, recipient: string, signal: AbortSignal, reader
   return outputOf(sealTo('"$1"'), [recipient], { signal, input: { from, through: reader } });
 }
 
-/** Chunks that outlive the asking for the next one. */
+/** Copies each chunk: outputOf releases a chunk when the next one is requested. */
 async function* kept(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) yield Buffer.from(chunk);
 }
@@ -90,9 +90,9 @@ async function seal(text: AsyncIterable<Buffer>, path: string): Promise<SealedLo
 }
 
 /**
- * mysqlbinlog keeps a whole statement in temporary files before it writes it, however large: there must be a disk for
- * them. That of an encrypted node is where its server's own temporary files are, which the kernel encrypts.
- * Its exit code is 0 although it could not write such a file: anything that it says is a failure.
+ * mysqlbinlog keeps a whole statement in temporary files before it writes it, however large, so it needs disk space.
+ * For an encrypted node that is the file system of the server's own temporary files, which the kernel encrypts.
+ * mysqlbinlog exits with 0 even if it could not write such a file: any output on stderr is a failure.
  */
 async function writeText(
   { client }: Podman,
@@ -102,7 +102,7 @@ async function writeText(
 ): Promise<void> {
   const temporary = await temporaryFolder(node);
   const exec = await client.getContainer(containerName(node.spec.node)).exec({
-    // The group lets it into the folder of the socket; root is who the server takes for its administrator.
+    // The group gives access to the socket's folder; the server authenticates root by the socket's peer user.
     User: `0:${node.spec.uid}`,
     Env: [`TMPDIR=${temporary}`],
     Cmd: [
@@ -127,12 +127,12 @@ async function writeText(
     if (errorOutput.length < keptOfErrors) errorOutput += chunk.toString("utf8");
   signal.removeEventListener("abort", end);
   const { ExitCode: code } = await exec.inspect();
-  // Frames of podman's stream begin with a header that is no text.
+  // Frames of podman's stream begin with a binary header.
   const text = errorOutput.replaceAll(/[^\x20-\x7e\n]+/g, "").trim();
   if (code !== 0 || text !== "") throw new Error(`mysqlbinlog of ${name} ended with ${code}: ${text.slice(0, 500)}`);
 }
 
-/** Root's, because the reader is root without its powers: it cannot enter what is the server's alone. */
+/** Owned by root: mysqlbinlog runs as root without capabilities and cannot enter folders of the server's user. */
 async function temporaryFolder({ spec, paths }: ArchivedNode): Promise<string> {
   if (!spec.database.encrypted) return "/scratch";
   await mkdir(join(temporaryFiles(paths.temporary), "archive"), { recursive: true, mode: 0o700 });

@@ -22,7 +22,7 @@ let kept: KeptArchive;
 let timeline: string;
 const all = [0, 1, 2] as const;
 
-/** The copy that a job made, and the logs at the moment of the restore. */
+/** The copy that a task made, and the logs at the time of the restore. */
 let snapshot: ArchivedCopy;
 let recipe: Recipe["logs"];
 
@@ -75,14 +75,14 @@ const recipeLogs = (): Promise<Recipe["logs"]> =>
     })),
   );
 
-test("the keeper archives everything that the primary has, and nobody else does", async () => {
+test("only the archiver archives, and it archives everything that the primary has", async () => {
   await write("INSERT INTO shop.t VALUES (1), (2)");
   await allArchived();
   expect(new Set(kept.logs.map(({ node }) => node))).toEqual(new Set([three.hosts[2]?.node]));
   expect(kept.logs.every(({ name }) => /^binlog\.\d{6}\.[0-9a-f]{16}$/.test(name))).toBe(true);
 });
 
-test("another keeper goes on where the archive ends, with logs of its own", async () => {
+test("another archiver continues where the archive ends, with its own logs", async () => {
   const before = kept.logs.length;
   setArchiver(undefined);
   await allWell();
@@ -97,7 +97,7 @@ test("another keeper goes on where the archive ends, with logs of its own", asyn
   expect(kept.refused).toEqual([]);
 });
 
-test("a member that took another's data has no logs of before: it says so, and who has them goes on", async () => {
+test("a re-cloned member lacks earlier logs and is refused; a member that has them continues the archive", async () => {
   setArchiver(undefined);
   await allWell();
   await write("INSERT INTO shop.t VALUES (5)");
@@ -114,7 +114,7 @@ test("a member that took another's data has no logs of before: it says so, and w
   expect(lastArchiver()).toBe(2);
 });
 
-test("a copy that a job asks for has all that was committed before it, of whichever member", async () => {
+test("a copy requested by a task has everything committed before it, on any member", async () => {
   await write("INSERT INTO shop.t VALUES (7)");
   const before = await executed(primary());
   const id = randomUUID();
@@ -128,7 +128,7 @@ test("a copy that a job asks for has all that was committed before it, of whiche
   await allWell();
 });
 
-test("a restored cluster: one makes the data from the logs of all archivers while the group serves, the others take them", async () => {
+test("one member restores from all archivers' logs while the group serves; the others clone from it", async () => {
   await write("INSERT INTO shop.t VALUES (8)");
   await allArchived();
   const expected = await rows(primary());
@@ -164,7 +164,7 @@ test("a restored cluster: one makes the data from the logs of all archivers whil
   expect(all.map((index) => three.latest(index)?.timeline)).toEqual([next, next, next]);
 });
 
-test("a fork to one node from a member's copy has its rows, and nothing of the group", async () => {
+test("a fork to a single node from a member's copy has its rows and no group configuration", async () => {
   const { id, gtid, parts, manifest_sha256, started_at, ended_at } = snapshot;
   const host = three.hosts[1] as ThreeHosts["hosts"][number];
   const node = randomUUID();

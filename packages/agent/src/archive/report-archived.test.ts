@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
 const clock = (): Date => new Date("2026-01-02T03:04:05Z");
-/** The host knows this leader's term. */
+/** A member whose spec has a primary of this term. */
 function member(term: number): ArchivedNode {
   const { cluster, ...spec } = memberSpec(1);
   const withPrimary: Cluster = { ...(cluster as Cluster), primary: { node: spec.node, term, reason: "fenced" } };
@@ -33,7 +33,7 @@ const shipped = (node: ArchivedNode, number: number) =>
     unreported: { ...unreported, logs: [...unreported.logs, { ...log(number), ...termOf(node) }] },
   }));
 
-test("what a member made in an earlier term it does not tell in a later one: that may be lost since", async () => {
+test("logs of an earlier term, which may be lost since, are not reported in a later one", async () => {
   const [before, now] = [member(1), member(2)];
   await mkdir(before.paths.folder, { recursive: true });
   await shipped(before, 1);

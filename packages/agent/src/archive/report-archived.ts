@@ -11,12 +11,12 @@ export type ReportArchivedDeps = {
   clock: () => Date;
 };
 
-/** Everything that was committed before this time is in the store. `asked`: somebody waits to hear it. */
+/** Everything committed before `at` is in the store. `requested`: a task waits for this report. */
 export type Complete = { at: string | undefined; requested?: boolean };
 
 /**
- * Tells what the gateway has not acknowledged yet. An idle node says that it is complete once a day, for the point of
- * midnight, and when it is asked; others say it by their logs.
+ * Reports what the gateway has not acknowledged yet. An idle node reports its completeness once a day, for the restore
+ * point of midnight, and when requested; for others their logs imply it.
  */
 export async function reportArchived(
   { archived, clock }: ReportArchivedDeps,
@@ -46,7 +46,7 @@ export async function reportArchived(
       signal,
     ),
   );
-  // What came to it meanwhile stays.
+  // Keeps what was added during the request.
   await step("agent.archive.reported", () =>
     updateArchiveState(node, clock(), (before) => ({
       unreported: {
@@ -59,13 +59,13 @@ export async function reportArchived(
   );
 }
 
-/** The term of the leader whose cluster's past it tells, if it has one. */
+/** The term of the primary whose history the node archives; none outside asynchronous clusters. */
 export function termOf({ spec }: ArchivedNode): { term?: number } {
   const term = spec.cluster?.primary?.term;
   return term === undefined ? {} : { term };
 }
 
-/** Of an earlier term it forgets what it did not tell: it is looked at anew. */
+/** Unreported objects of an earlier term are dropped; the archive's end is checked again. */
 const ofTerm = <T extends { term?: number | undefined }>(node: ArchivedNode, made: readonly T[]): Omit<T, "term">[] =>
   made.filter(({ term }) => term === termOf(node).term).map(({ term: _, ...rest }) => rest);
 

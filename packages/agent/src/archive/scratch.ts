@@ -6,9 +6,9 @@ import { isMountPoint, loopDevicesOf, unmount } from "../mounts.ts";
 import { runCommand } from "../run-command.ts";
 
 /**
- * Room on the host's disk for one copy of a database, in a file system of its own: a copy that grows beyond what was
- * reckoned with ends by itself, and neither the tenant's volume nor the host's disk is filled by it. Nothing in it is
- * worth keeping, and whatever is found at the start of the agent is removed.
+ * Space on the host's disk for one copy of a database, in a file system of its own: a copy that outgrows the estimate
+ * fails without filling the tenant's volume or the host's disk. Nothing in it is worth keeping: the agent removes
+ * whatever it finds at its start.
  */
 export type Scratch = { image: string; folder: string };
 
@@ -17,7 +17,7 @@ const scratchOf = (host: HostPaths, node: string, id: string): Scratch => ({
   folder: join(host.scratch, node, id),
 });
 
-/** The copy itself may use all that is reckoned; this much of the host's disk stays free beside it. */
+/** Stays free on the host's disk beside the estimated size of the copy. */
 const reserveMb = 1024;
 
 export class NoRoomForCopy extends Error {
@@ -25,8 +25,8 @@ export class NoRoomForCopy extends Error {
 }
 
 /**
- * Servers see what is mounted below their scratch folder later on, because that is a mount of its own that tells its
- * copies (shared) of changes. A peer group apart from the host's root, which may be shared or not.
+ * Containers see what is mounted below their scratch folder later, because the folder is a shared mount that propagates
+ * to its slaves. It is a peer group of its own, independent of whether the host's root is shared.
  */
 export async function prepareScratch(host: HostPaths): Promise<void> {
   if (!(await isMountPoint(host.scratch))) {
@@ -48,7 +48,7 @@ export async function prepareScratch(host: HostPaths): Promise<void> {
   }
 }
 
-/** Programs of an agent that died may wait at either end of a named pipe: this lets both go on, and end. */
+/** Programs of a dead agent may be blocked at either end of a named pipe: opening it lets both continue and end. */
 async function unblock(path: string): Promise<void> {
   if (!(await lstat(path)).isFIFO()) return;
   await (await open(path, constants.O_RDWR | constants.O_NONBLOCK)).close();
@@ -68,7 +68,7 @@ export async function makeScratch(
     throw new NoRoomForCopy(
       `The host's disk has ${freeMb} MB free, and a copy of this database needs ${neededMb} MB and ${reserveMb} MB beside it.`,
     );
-  // The folder is root's: should the mount not reach the server, it has no place to write to.
+  // Owned by root: if the mount does not reach the container, the server cannot write here and the clone fails.
   await mkdir(scratch.folder, { recursive: true, mode: 0o700 });
   const file = await open(scratch.image, "w", 0o600);
   try {
@@ -91,7 +91,7 @@ export async function removeScratch(scratch: Scratch): Promise<void> {
   });
 }
 
-/** A server that was told to end its copy may take a moment to close the last file. */
+/** A server whose clone was killed may take a moment to close the last file. */
 const closesWithinMs = 20_000;
 
 async function releaseScratch({ image, folder }: Scratch): Promise<void> {
@@ -99,7 +99,7 @@ async function releaseScratch({ image, folder }: Scratch): Promise<void> {
   for (const device of await loopDevicesOf(image)) await runCommand("losetup", ["--detach", device]);
 }
 
-/** The folders of nodes that the host no longer has. One that is in use stays, and goes the next time. */
+/** Removes the folders of nodes that the host no longer has. A folder in use stays until the next sweep. */
 export async function sweepScratch(host: HostPaths, isKnown: (node: string) => boolean): Promise<void> {
   for (const { name } of (await entries(host.scratch)).filter((each) => each.isDirectory()))
     if (!isKnown(basename(name))) await rmdir(join(host.scratch, name)).catch(() => {});

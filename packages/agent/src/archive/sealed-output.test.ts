@@ -3,7 +3,7 @@ import { outputOf } from "./sealed-output.ts";
 
 const WHOLE = 65_536;
 
-/** The memory of each chunk, and whether the chunk fills it. */
+/** Each chunk's buffer, and whether the chunk fills it. */
 async function memoryOf(script: string): Promise<{ memory: ArrayBuffer; filled: boolean }[]> {
   const seen: { memory: ArrayBuffer; filled: boolean }[] = [];
   for await (const { buffer, byteLength } of outputOf(script, [], { signal: new AbortController().signal }))
@@ -11,7 +11,7 @@ async function memoryOf(script: string): Promise<{ memory: ArrayBuffer; filled: 
   return seen;
 }
 
-test("memory that a chunk fills is given back with it", async () => {
+test("a buffer that a chunk fills is released with the chunk", async () => {
   const seen = await memoryOf(`head -c ${40 * WHOLE} /dev/zero`);
 
   const filled = seen.filter((chunk) => chunk.filled);
@@ -19,7 +19,7 @@ test("memory that a chunk fills is given back with it", async () => {
   expect(filled.every(({ memory }) => memory.detached)).toBe(true);
 });
 
-test("memory that a chunk shares with what other sockets read stays", async () => {
+test("a buffer that a chunk shares with other sockets' reads is not released", async () => {
   const seen = await memoryOf(
     `for n in 1 2 3 4 5; do dd if=/dev/zero bs=${WHOLE - 4096} count=1 status=none; sleep 0.05; done`,
   );

@@ -13,20 +13,20 @@ export class PipelineFailed extends Error {
 const keptOfErrors = 4096;
 
 /**
- * Compresses and seals to a recipient, of which `recipient` is the shell's word. The lowest level takes a third of the CPU
- * of the usual one and, in one thread, a tenth of its memory, for less than a hundredth more bytes of a database: the host
- * has tenants.
+ * Compresses and encrypts to an age recipient; `recipient` is a shell word. Level 1 takes a third of the default
+ * level's CPU and, in one thread, a tenth of its memory, for less than 1 % more bytes of a database. The CPU is the
+ * tenants'.
  */
 export const sealTo = (recipient: string): string => `nice zstd -q -1 --single-thread | nice age -r ${recipient}`;
 
-/** What the programs read, if it is not a file of theirs. */
+/** The pipeline's stdin, unless its script opens a file itself. */
 export type Input = { from: AsyncIterable<Buffer>; through: Transform };
 
 /**
- * What a pipeline of programs writes, whole or not at all: the iteration throws if any of them failed. The programs hand
- * their bytes to each other through the kernel; only the last one's output comes here. `script` is our own text, and
- * what differs from call to call comes as `args` ($1, …). All of them end with `signal`, and with this process: a pipe
- * that nobody reads ends its writer. A chunk is there until the next one is asked for.
+ * The output of a shell pipeline; the iteration throws if any program failed. Bytes between the programs go through the
+ * kernel; only the last one's output comes here. `script` is constant; whatever varies is passed as `args` ($1, …). All
+ * programs end with `signal`, and with this process: a pipe without a reader ends its writer. A chunk is valid until
+ * the next one is requested.
  */
 export async function* outputOf(
   script: string,
@@ -34,17 +34,17 @@ export async function* outputOf(
   { signal, onLine, input }: { signal: AbortSignal; onLine?: (line: string) => boolean; input?: Input },
 ): AsyncGenerator<Buffer> {
   signal.throwIfAborted();
-  // A group of its own, so that one signal reaches all of them.
+  // A process group, so that one signal reaches all programs.
   const shell = spawn("bash", [...bareBash, "-c", script, "pipeline", ...args], {
     detached: true,
     stdio: ["pipe", "pipe", "pipe"],
   });
   const exit = once(shell, "close") as Promise<[number | null]>;
-  exit.catch(() => {}); // awaited below, if the reading gets that far
+  exit.catch(() => {}); // awaited below, unless reading fails first
   const end = () => endGroup(shell);
   signal.addEventListener("abort", end, { once: true });
   const fed = input === undefined ? shell.stdin.end() : pipeline(input.from, input.through, shell.stdin);
-  // What could not be fed must not be taken for a whole input: the programs end with it.
+  // A truncated input must not pass for a complete one: a failed feed ends the programs.
   if (fed instanceof Promise) fed.catch(end);
   let errors = "";
   let rest = "";
@@ -56,7 +56,7 @@ export async function* outputOf(
   try {
     for await (const chunk of shell.stdout) {
       yield chunk as Buffer;
-      // Gigabytes pass here, and would pile up to tens of megabytes.
+      // Gigabytes pass here; without an early release tens of megabytes would pile up.
       releaseIfWhole(chunk as Buffer);
     }
     await fed;

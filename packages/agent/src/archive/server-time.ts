@@ -1,8 +1,8 @@
 import type { Connection, RowDataPacket } from "mysql2/promise";
 
 /**
- * The clock that the server stamps its commits with, cut to milliseconds. Cut off it is not after anything that is yet to
- * be committed; `after` is not before anything that was.
+ * The clock that the server stamps its commits with, in milliseconds. `before` rounds down: no later commit has an
+ * earlier time. `after` rounds up: no earlier commit has a later time.
  */
 export async function serverTime(connection: Connection, side: "before" | "after" = "before"): Promise<string> {
   const [rows] = await connection.query<RowDataPacket[]>(

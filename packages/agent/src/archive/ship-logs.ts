@@ -23,8 +23,8 @@ export type ShipDeps = UploadDeps &
 const keptMs = 6 * 3_600_000;
 
 /**
- * Everything that was committed until now goes to the archive: the log that is being written is closed, if there is
- * anything in it, and every closed one that is not in the store yet follows in order. Then the gateway is told.
+ * Ships everything committed until now: closes the active log unless it is empty, uploads every closed log that is not
+ * in the store yet, in order, and reports to the gateway.
  */
 export async function shipLogs(
   deps: ShipDeps,
@@ -35,7 +35,7 @@ export async function shipLogs(
   if (!(await isOnItsTimeline(node))) throw new Error("The server does not run on the wanted timeline.");
   const { logs, through } = await withRoot(node.paths.socket, async (connection) => {
     const { shipped } = await readArchiveState(node, deps.clock());
-    // Asked before the log is looked at: whatever was committed until now is in a closed log then.
+    // Queried before the active log is closed, so that everything committed until then is in a closed log.
     const committed = await serverTime(connection);
     await step("agent.ship.close", () => closeActive(connection));
     return { logs: await closedLogs(connection, node.paths, shipped), through: committed };
@@ -55,7 +55,7 @@ export async function closeActive(connection: Connection): Promise<void> {
   await connection.query("FLUSH BINARY LOGS");
 }
 
-/** Restores go to a whole second. When a log was closed is known to some milliseconds only, so never close one then. */
+/** Restores go to a whole second, and `closed_at` is off by some milliseconds: never close a log near one. */
 async function awayFromTheSecond(): Promise<void> {
   const ms = Date.now() % 1000;
   if (ms < 50 || ms > 900) await sleep((1050 - ms) % 1000);
@@ -84,7 +84,7 @@ export async function uploadSealed(upload: Upload, name: string, sealed: SealedL
   }
 }
 
-/** Before it is told: see `untold`. */
+/** Recorded before it is reported: see `unreported` in ArchiveState. */
 export const recordShipped = (deps: ShipDeps, node: ArchivedNode, stored: ArchivedLog): Promise<void> =>
   step("agent.ship.record", () =>
     updateArchiveState(node, deps.clock(), ({ unreported, shipped }) => ({
@@ -96,7 +96,7 @@ export const recordShipped = (deps: ShipDeps, node: ArchivedNode, stored: Archiv
     })),
   );
 
-/** Only what is in the store, and known there. `all`: also the youngest, because the disk is needed. */
+/** Purges only logs that the gateway acknowledged. `all`: also the newest ones, because the disk space is needed. */
 export async function purgeShipped(deps: ShipDeps, node: ArchivedNode, all: boolean): Promise<string[]> {
   if (!(await isOnItsTimeline(node))) return [];
   const { shipped, unreported } = await readArchiveState(node, deps.clock());

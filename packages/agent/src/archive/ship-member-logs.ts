@@ -23,8 +23,8 @@ import { type ReportArchivedDeps, reportArchived } from "./report-archived.ts";
 import { createUpload, type Upload } from "./upload.ts";
 
 /**
- * What of a cluster's past is not in the archive goes there from this member, whoever archived what came before: where
- * the archive ends is asked each time, and known by its transactions, because every member numbers its own logs.
+ * Ships the cluster's transactions that are not in the archive yet, whichever member archived the earlier ones. The
+ * gateway is asked each time where the archive ends, as a GTID set: every member numbers its own logs.
  */
 export async function shipMemberLogs(
   deps: ShipDeps,
@@ -43,7 +43,7 @@ export async function shipMemberLogs(
   try {
     for (const log of beyond) {
       const after = await ship(deps, node, { log, archived }, upload, signal);
-      // The gateway is to hear of it, and of no more: another member may have what comes before.
+      // Report only the first log after the gap: another member may have the missing transactions.
       if (hasGap && after !== archived) break;
       archived = after;
     }
@@ -53,7 +53,7 @@ export async function shipMemberLogs(
   await reportArchived(deps, node, { at: time, requested }, signal);
 }
 
-/** A member that its group does not answer has logs that can go all the same. */
+/** A member whose group does not answer can still ship its logs. */
 async function completeUntil(deps: ShipDeps, node: ArchivedNode, requested: boolean): Promise<string | undefined> {
   const time = withRoot(node.paths.socket, (connection) => memberTime(deps, node, connection));
   return requested ? time : time.catch(() => undefined);
@@ -61,7 +61,7 @@ async function completeUntil(deps: ShipDeps, node: ArchivedNode, requested: bool
 
 async function closeAndList(deps: ShipDeps, node: ArchivedNode, connection: Connection, signal: AbortSignal) {
   await step("agent.ship.close", () => closeActive(connection));
-  // After that: what comes now is in the next log.
+  // Checked after the close: what arrives from now on is in the next log.
   if (!(await isInLine(node, connection))) throw new Error("What it has is not known to be its cluster's past.");
   const archived = ofGroup(node, (await archiveEnd(deps, node, signal)).gtid);
   const beyond = await logsBeyond(connection, (gtids) => countMissing(ofGroup(node, gtids), archived) === 0);
@@ -69,11 +69,11 @@ async function closeAndList(deps: ShipDeps, node: ArchivedNode, connection: Conn
   return { archived, beyond, hasGap };
 }
 
-/** Each timeline has a group of its own, which names its transactions. */
+/** Each timeline has its own group, whose name is the source of its GTIDs. */
 const ofGroup = ({ spec, data }: ArchivedNode, gtids: string): GtidSet =>
   gtidsOfGroup(parseGtidSet(gtids), spec.cluster?.group ?? data.timeline);
 
-/** What was uploaded by an agent that died before it was told. If it does not fit any more, it is looked at anew. */
+/** Reports logs uploaded by an agent that died. If the gateway refuses them, the archive's end is checked again. */
 async function reportLeftOver(deps: ShipDeps, node: ArchivedNode, signal: AbortSignal): Promise<void> {
   if ((await readArchiveState(node, deps.clock())).unreported.logs.length === 0) return;
   try {
@@ -85,7 +85,7 @@ async function reportLeftOver(deps: ShipDeps, node: ArchivedNode, signal: AbortS
   }
 }
 
-/** Where the archive of the timeline ends; whoever archived last. */
+/** Where the archive of the timeline ends, whichever member archived last. */
 async function archiveEnd(deps: ReportArchivedDeps, node: ArchivedNode, signal: AbortSignal): Promise<ArchiveEnd> {
   const { node: id } = node.spec;
   const { timeline } = node.data;
@@ -94,13 +94,13 @@ async function archiveEnd(deps: ReportArchivedDeps, node: ArchivedNode, signal: 
   if (end === undefined) throw new GatewayRefused("The gateway does not say where the archive ends.");
   const { newest_copy, unreported } = await readArchiveState(node, deps.clock());
   const isNewer = end.newest_copy !== undefined && (newest_copy === undefined || end.newest_copy > newest_copy);
-  // None: the archive parted since, and what was copied before is of another past. What is not told yet is not known.
+  // No copy at the gateway: the archive branched, and the earlier copy is of another branch. Unless it is unreported.
   const isBranched = end.newest_copy === undefined && newest_copy !== undefined && unreported.copies.length === 0;
   if (isNewer || isBranched) await updateArchiveState(node, deps.clock(), () => ({ newest_copy: end.newest_copy }));
   return end;
 }
 
-/** Returns what is archived then. What is in a log is read from the log, not reckoned from the one after it. */
+/** Returns the archived GTIDs afterwards. A log's GTIDs are read from its text, not derived from the next log. */
 async function ship(
   deps: ShipDeps,
   node: ArchivedNode,
@@ -125,17 +125,17 @@ async function ship(
   return after;
 }
 
-/** Its own, on every server and after every change of its data; the same each time it is uploaded. */
+/** Unique per server and per clone of its data; the same for each upload of one log. */
 const objectNameOf = ({ spec }: ArchivedNode, { name, previous }: MemberLog): string =>
   `${name}.${createHash("sha256").update(`${spec.node} ${previous}`).digest("hex").slice(0, 16)}`;
 
 /**
- * Of a member it is not when its log was closed that says what is in it, but what the primary's clock said of its last
- * transaction: that may have been a while before.
+ * A member's log covers the time up to its last transaction, by the primary's clock. The member may have closed the log
+ * well after that.
  */
 const justAfter = (microseconds: bigint): string => new Date(Number(microseconds / 1000n) + 1).toISOString();
 
-/** Only what is in the archive, whichever member brought it there. `all`: also the youngest, because the disk is needed. */
+/** Purges only what is in the archive, whichever member shipped it. `all`: also the newest logs, to free disk space. */
 export async function purgeMemberLogs(deps: ShipDeps, node: ArchivedNode, all: boolean): Promise<string[]> {
   if (!(await isOnItsTimeline(node))) return [];
   const until = purgedUntil(deps, all);

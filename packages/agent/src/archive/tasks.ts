@@ -21,13 +21,13 @@ type Try = { count: number; percent: number; notBefore: number; isRunning: boole
 export const endTaskStep = "agent.archive.end-task";
 
 const copiesAtOnce = 1;
-/** With the delays between them about two minutes; whoever asked has a deadline of its own. */
+/** With the delays between them about two minutes; the requesting operation has a deadline of its own. */
 const triesInAll = 8;
 const delayMs = (count: number): number => Math.min(500 * 2 ** count, 30_000);
 
 /**
- * Work that specs ask for by an id. How it ended is on the disk before it is told, so it is done once, however often the
- * agent starts; what was cut short by a crash is begun again.
+ * Work that specs request by an id. The outcome is on disk before it is reported, so a task is done once, however often
+ * the agent restarts; a task that a crash interrupted starts again.
  */
 export function createTasks({ reporter, ship, copy, clock, log }: TaskDeps) {
   const tries = new Map<string, Try>();
@@ -41,7 +41,7 @@ export function createTasks({ reporter, ship, copy, clock, log }: TaskDeps) {
       (spec.tasks ?? []).map(({ id }) => reportOf(id, ended.get(id), tries.get(id))),
     );
 
-  /** What is on the disk of other jobs goes: no spec asks for them any more. */
+  /** Also removes the outcomes of tasks that the spec no longer requests. */
   async function end(node: ArchivedNode, { id }: Task, how: EndedTask): Promise<void> {
     const requested = new Set((node.spec.tasks ?? []).map((task) => task.id));
     const stillRequested = (tasks: Record<string, EndedTask>) =>
@@ -70,7 +70,7 @@ export function createTasks({ reporter, ship, copy, clock, log }: TaskDeps) {
       current.count += 1;
       current.notBefore = clock().getTime() + delayMs(current.count);
       log.warn({ node: node.spec.node, task, tries: current.count, error: current.message }, "job failed");
-      // Without a gateway nobody could be told of an end either.
+      // While the gateway is unreachable, a failure could not be reported either: keep trying.
       const isHopeless = error instanceof NoRoomForCopy || current.count >= triesInAll;
       if (!isHopeless || error instanceof GatewayAway) return;
       return end(node, task, { state: "failed", message: current.message });
@@ -95,7 +95,7 @@ export function createTasks({ reporter, ship, copy, clock, log }: TaskDeps) {
   }
 
   return {
-    /** Level-triggered: asked again and again; begins what is asked for and neither under way nor ended. */
+    /** Level-triggered, called every tick: starts requested tasks that are neither running nor finished. */
     begin(node: ArchivedNode): Promise<void>[] {
       if (lastSpecs.get(node.spec.node) !== node.spec) report(node);
       lastSpecs.set(node.spec.node, node.spec);

@@ -11,7 +11,7 @@ async function* chunks(whole: Buffer, length: number) {
   for (let from = 0; from < whole.length; from += length) yield whole.subarray(from, from + length);
 }
 
-/** Keeps what it is given; slow enough that a buffer used too early would be seen. */
+/** Records what is uploaded; slow enough to reveal a buffer that is reused too early. */
 function slowStore() {
   const stored = new Map<string, Buffer>();
   let most = 0;
@@ -26,7 +26,7 @@ function slowStore() {
 }
 
 test.each([1, partBytes - 1, partBytes, partBytes + 1, 5 * partBytes + 12_345])(
-  "the parts of %i bytes, joined in their order, are what came, and two at most are on their way",
+  "the parts of %i bytes join to the input, with at most two uploads at once",
   async (length) => {
     const whole = randomBytes(length);
     const store = slowStore();
@@ -44,7 +44,7 @@ test.each([1, partBytes - 1, partBytes, partBytes + 1, 5 * partBytes + 12_345])(
   },
 );
 
-test("a part that cannot be stored ends the whole", async () => {
+test("a part that cannot be stored fails the upload", async () => {
   const put = (name: string): Promise<void> =>
     name.endsWith("2") ? Promise.reject(new Error("no")) : Promise.resolve();
   await expect(uploadParts(chunks(randomBytes(3 * partBytes), 65_536), "id", { put })).rejects.toThrow("no");

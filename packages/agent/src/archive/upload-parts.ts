@@ -5,8 +5,8 @@ import type { Upload } from "./upload.ts";
 const inFlight = 2;
 
 /**
- * Cuts a stream into the parts of a copy and uploads them. Its memory is the buffers that it has from the start: one that
- * is filled and those that are on their way. The stream waits while there is none free.
+ * Cuts a stream into the parts of a copy and uploads them. Memory is bounded by buffers allocated at the start: one
+ * being filled and those being uploaded. The stream waits while no buffer is free.
  */
 export async function uploadParts(
   stream: AsyncIterable<Buffer>,
@@ -31,7 +31,7 @@ export async function uploadParts(
       free.push(buffer);
     });
     running.add(sent);
-    // Seen by whoever waits for it next; until then its failure is nobody's surprise.
+    // A failure is thrown by the next await; until then it must not count as unhandled.
     sent.catch(() => {});
     part = begin(free.pop() as Buffer<ArrayBuffer>);
   }

@@ -4,7 +4,7 @@ import type { ArchivedNode } from "./archived-node.ts";
 
 export type UploadDeps = { uploads: (message: UploadsRequest, signal: AbortSignal) => Promise<UploadsReply> };
 
-/** Puts objects of one node's timeline into the store. */
+/** Uploads objects of one node's timeline to the store. */
 export const createUpload = (deps: UploadDeps, { spec, data }: ArchivedNode, signal: AbortSignal) =>
   createPuts(async (names) => {
     const { node } = spec;

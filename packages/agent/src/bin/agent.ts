@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { startAgent } from "../agent.ts";
 import { readConfig } from "../config.ts";
 
-// The host's memory is for databases: the room for young objects must not grow while a copy passes through.
+// The host's memory is for databases: V8's young generation must not grow while a copy passes through.
 setFlagsFromString("--semi-space-growth-factor=1");
 
 const config = readConfig();

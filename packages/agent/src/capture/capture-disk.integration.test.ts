@@ -69,7 +69,7 @@ async function rawOf(id: string, content: string): Promise<{ raw: Buffer; manife
   return { raw: Buffer.concat(parts), manifest };
 }
 
-test("a file becomes chunks of the same bytes; those of zeros stay away; the manifest names exactly what is there", async () => {
+test("a file is stored as chunks without the zero ones, and the manifest lists exactly the stored chunks", async () => {
   const raw = Buffer.concat([randomBytes(CHUNK_BYTES), Buffer.alloc(2 * CHUNK_BYTES), randomBytes(CHUNK_BYTES + 512)]);
   const { id, done, percents } = capture({ device: place("sparse.img", raw) });
 
@@ -85,7 +85,7 @@ test("a file becomes chunks of the same bytes; those of zeros stay away; the man
   expect(percents.at(-1)).toBe(99);
 });
 
-test("a block device becomes the same bytes, by its own name and by a link to it", async () => {
+test("a block device is captured by its own path and by a link to it", async () => {
   const raw = Buffer.concat([Buffer.alloc(CHUNK_BYTES), randomBytes(3 * mb)]);
   const file = place("block.img", raw);
   const loop = execFileSync("losetup", ["--find", "--show", "--read-only", file], { encoding: "utf8" }).trim();
@@ -103,7 +103,7 @@ test("a block device becomes the same bytes, by its own name and by a link to it
   }
 });
 
-test("nothing of the host is read but disks below the folders that it allows", async () => {
+test("only disks below the allowed folders are read", async () => {
   const outside = mkdtempSync(join(tmpdir(), "moor-secret-"));
   const inside = join(folder, "inside");
   mkdirSync(inside);
@@ -142,7 +142,7 @@ test("nothing of the host is read but disks below the folders that it allows", a
   }
 });
 
-test("a disk has as many bytes as an image may have, or fewer, in whole sectors", async () => {
+test("a disk that is empty, larger than an image may be, or not whole sectors is refused", async () => {
   const bytes = (length: number): string => place("length.img", Buffer.alloc(length, 1));
 
   expect(await refusal(bytes(mb), mb)).toBe("opened");
@@ -154,7 +154,7 @@ test("a disk has as many bytes as an image may have, or fewer, in whole sectors"
 test.each([
   ["longer", (path: string) => appendFileSync(path, Buffer.alloc(512)), 3 * CHUNK_BYTES + 512],
   ["shorter", (path: string) => truncateSync(path, 3 * CHUNK_BYTES - 512), 3 * CHUNK_BYTES - 512],
-])("a disk that becomes %s while it is read is not captured, and leaves no manifest", async (_, resize, now) => {
+])("a disk that becomes %s while it is read fails and leaves no manifest", async (_, resize, now) => {
   const device = place("resized.img", randomBytes(3 * CHUNK_BYTES));
   let resized = false;
   const { id, done } = capture({
@@ -169,7 +169,7 @@ test.each([
   expect((await store.list(id)).filter((key) => key.endsWith(MANIFEST))).toEqual([]);
 });
 
-test("a capture that is not wanted any more ends in the middle, and leaves no manifest", async () => {
+test("a cancelled capture ends in the middle and leaves no manifest", async () => {
   const end = new AbortController();
   const { id, done } = capture({
     device: place("dropped.img", randomBytes(4 * CHUNK_BYTES)),
@@ -181,7 +181,7 @@ test("a capture that is not wanted any more ends in the middle, and leaves no ma
   expect((await store.list(id)).filter((key) => key.endsWith(MANIFEST))).toEqual([]);
 });
 
-test("a store that was away for a moment costs time alone", async () => {
+test("a short outage of the object store only delays a capture", async () => {
   const raw = randomBytes(3 * CHUNK_BYTES);
   let away: Promise<void> | undefined;
   const { id, done } = capture({
@@ -199,7 +199,7 @@ test("a store that was away for a moment costs time alone", async () => {
   expect((await rawOf(id, content)).raw.equals(raw)).toBe(true);
 });
 
-test("two tries of one disk share no folder", async () => {
+test("two tries of one disk use different folders", async () => {
   const device = place("twice.img", randomBytes(512));
   const contents = [await capture({ device }).done, await capture({ device }).done].map(({ content }) => content);
 

@@ -6,7 +6,7 @@ import { type Body, createPuts, type Puts } from "../put-objects.ts";
 import { type Device, openDevice } from "./open-device.ts";
 
 export type CaptureDeps = {
-  /** Below which disks may be read. */
+  /** Disks may be read only below these. */
   folders: readonly string[];
   imageUploads: (message: ImageUploadsRequest, signal: AbortSignal) => Promise<UploadsReply>;
 };
@@ -15,18 +15,18 @@ export type CaptureOrder = { signal: AbortSignal; progress: (percent: number) =>
 export const captureSteps = ["disk", "chunk", "manifest"].map((name) => `agent.capture.${name}`);
 
 const readBytes = 4 * 1024 * 1024;
-/** Of the whole work, as it is reported: the manifest and the look of the control plane are the rest. */
+/** Reported progress when all is read; the manifest and the control plane's check are the rest. */
 const readPercent = 99;
 
 /**
- * One try to bring a disk to the store, in a folder of its own: what an earlier one left there, of a disk that was being
- * written to, would not fit to it. The manifest is the last object: a folder without one holds no disk.
+ * One try to upload a disk to the store, in a folder of its own: the disk may have changed since an earlier try, so
+ * chunks of two tries must not mix. The manifest is the last object: a folder without one is incomplete.
  */
 export const captureDisk = (deps: CaptureDeps, capture: Capture, order: CaptureOrder): Promise<{ content: string }> =>
   step("agent.capture.disk", async () => {
     const device = await openDevice(capture.device, { folders: deps.folders, maxBytes: capture.max_bytes });
     const content = randomUUID();
-    // When one chunk fails, those beside it end too.
+    // A failed chunk aborts the other uploads in flight.
     const end = new AbortController();
     const signal = AbortSignal.any([order.signal, end.signal]);
     const puts = createPuts(async (names) => {
@@ -46,7 +46,7 @@ export const captureDisk = (deps: CaptureDeps, capture: Capture, order: CaptureO
     }
   });
 
-/** The cutter bounds what is in memory: it waits while too many chunks are on their way. */
+/** The cutter bounds memory: it waits while too many chunks are in flight. */
 async function bringChunks(device: Device, puts: Puts, { signal, progress }: CaptureOrder): Promise<DiskManifest> {
   const last = Math.ceil(device.bytes / CHUNK_BYTES) - 1;
   const ahead = (index: number) => (n: number) =>

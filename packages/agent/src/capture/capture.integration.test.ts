@@ -50,7 +50,7 @@ async function rawOf({ id, content }: CaptureReport): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(readDisk(manifest, async (index) => read(chunkName(index)))));
 }
 
-test("an agent captures the disks that its gateway wants, tells how far it is, and forgets them when they are dropped", async () => {
+test("an agent captures the requested disks, reports progress, and forgets them when they are dropped", async () => {
   const raw = Buffer.concat([randomBytes(3 * CHUNK_BYTES), Buffer.alloc(CHUNK_BYTES), randomBytes(mb)]);
   const [good, absent] = [newCapture(raw), newCapture(Buffer.alloc(0))];
   rmSync(absent.device);
@@ -72,7 +72,7 @@ test("an agent captures the disks that its gateway wants, tells how far it is, a
   expect(gateway.captures.reports.slice(reportedBefore).filter(({ state }) => state === "working")).toEqual([]);
 });
 
-test("an agent that is killed in the middle begins again in another folder, and ends with the whole disk", async () => {
+test("an agent killed during a capture starts again in another folder and completes it", async () => {
   const raw = randomBytes(4 * CHUNK_BYTES + 512);
   const capture = newCapture(raw);
   writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: "agent.capture.chunk", mode: "kill-after" }));
@@ -92,7 +92,7 @@ test("an agent that is killed in the middle begins again in another folder, and 
   gateway.captures.desired = [];
 });
 
-test("an agent that is killed after its end was told does it again, for as long as it is wanted", async () => {
+test("an agent killed after it reported a capture repeats it while it is still requested", async () => {
   const capture = newCapture(randomBytes(mb));
   gateway.captures.desired = [capture];
   await ended(capture.id);
@@ -108,7 +108,7 @@ test("an agent that is killed after its end was told does it again, for as long 
   gateway.captures.desired = [];
 });
 
-test("with a gateway of before, an agent polls and reports as ever", async () => {
+test("with an older gateway that knows no captures, an agent polls and reports as usual", async () => {
   const capture = newCapture(randomBytes(mb));
   gateway.captures.desired = [capture];
   await ended(capture.id);
@@ -125,7 +125,7 @@ test("with a gateway of before, an agent polls and reports as ever", async () =>
   gateway.captures.desired = [];
 });
 
-test("however large a disk is, what an agent needs for it stays the same", async () => {
+test("the agent's memory does not depend on the size of the disk", async () => {
   const peakMb = (): number => {
     const [, pid] = /"pid":(\d+)/.exec(host.log().trim().split("\n").at(-1) ?? "") ?? [];
     const [, kb] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];

@@ -14,7 +14,7 @@ type Work = {
   end: (how: string | Error) => void;
 };
 
-/** Captures whose work the test ends by hand. */
+/** Captures whose work the test ends explicitly. */
 function createFixture() {
   const begun: Work[] = [];
   let reported: CaptureReport[] = [];
@@ -44,7 +44,7 @@ function createFixture() {
 }
 const newCapture = (): Capture => ({ id: randomUUID(), device: "/dev/x", max_bytes: 1024 });
 
-test("what is wanted is begun once, however often it is said, and told until it is dropped", async () => {
+test("a capture starts once, however often it is requested, and is reported until it is dropped", async () => {
   const { captures, begun, until, reported } = createFixture();
   const capture = newCapture();
   for (let n = 0; n < 3; n++) expect(captures.take([capture])).toBe("taken");
@@ -64,7 +64,7 @@ test("what is wanted is begun once, however often it is said, and told until it 
   expect(begun).toHaveLength(1);
 });
 
-test("of several captures one is under way; what is dropped ends, and the next begins", async () => {
+test("one capture runs at a time; when it is dropped, the next one starts", async () => {
   const { captures, begun, until, stateOf } = createFixture();
   const [first, second, third] = [newCapture(), newCapture(), newCapture()];
   captures.take([first, second, third]);
@@ -74,7 +74,7 @@ test("of several captures one is under way; what is dropped ends, and the next b
   captures.take([second, third]);
   await until(() => begun.length === 2);
   expect(begun.map(({ signal }) => signal.aborted)).toEqual([true, false]);
-  // One that waits for its turn is dropped too.
+  // A waiting capture can be dropped too.
   captures.take([second]);
   begun[1]?.end("folder");
   await until(() => stateOf(second.id) === "done");
@@ -83,7 +83,7 @@ test("of several captures one is under way; what is dropped ends, and the next b
   expect(captures.known()).toEqual([second.id]);
 });
 
-test("what cannot be captured fails with its sentence at once; what the network did is tried again", {
+test("a disk that cannot be captured fails at once with a message; a network failure is retried", {
   timeout: 60_000,
 }, async () => {
   const { captures, begun, until, reported } = createFixture();
@@ -104,7 +104,7 @@ test("what cannot be captured fails with its sentence at once; what the network 
   await until(() => reported()[0]?.state === "done");
 });
 
-test("a capture that this agent does not understand fails by its name, one without a name is left out", async () => {
+test("an unsupported capture is reported as failed by its id; one without an id is skipped", async () => {
   const { captures, reported } = createFixture();
   const id = randomUUID();
 
@@ -114,7 +114,7 @@ test("a capture that this agent does not understand fails by its name, one witho
   expect(captures.take([{ device: "/dev/x" }])).toBe("unreadable");
 });
 
-test("closing ends what is under way and what waits", async () => {
+test("closing ends running and waiting captures", async () => {
   const { captures, begun, until } = createFixture();
   captures.take([newCapture(), newCapture()]);
   await until(() => begun.length === 1);

@@ -6,27 +6,27 @@ import { GatewayAway } from "../gateway.ts";
 import { CannotCapture } from "./open-device.ts";
 
 export type CapturesDeps = {
-  /** One try: the folder that holds the disk then. */
+  /** One try; returns the folder that holds the disk. */
   captureOnce: (
     capture: Capture,
     order: { signal: AbortSignal; progress: (percent: number) => void },
   ) => Promise<{ content: string }>;
-  /** The place of heavy work, which a host does one after the other. */
+  /** The host's limit of one heavy work at a time. */
   oneAtATime: <T>(key: string, work: () => Promise<T>) => Promise<T>;
-  /** All of them, whenever something about one has changed. */
+  /** Sends all reports whenever one has changed. */
   report: (reports: CaptureReport[]) => void;
   log: Logger;
 };
 
-/** With the delays between them about two minutes; whoever asked has a deadline of its own. */
+/** With the delays between them about two minutes; the requesting operation has a deadline of its own. */
 const triesInAll = 8;
 const delayMs = (count: number): number => Math.min(500 * 2 ** count, 30_000);
 
 type Known = { report: CaptureReport; end: AbortController };
 
 /**
- * The disks that this host is asked to keep as images, for as long as it is asked. How one ended is known in memory alone:
- * an agent that was started anew begins it again, in a folder of its own.
+ * The captures of disks that the control plane currently requests from this host. Outcomes are in memory only: a
+ * restarted agent starts each capture again, in a new folder.
  */
 export function createCaptures(deps: CapturesDeps) {
   const all = new Map<string, Known>();
@@ -51,7 +51,7 @@ export function createCaptures(deps: CapturesDeps) {
       } catch (error) {
         signal.throwIfAborted();
         deps.log.warn({ capture: capture.id, device: capture.device, tries: count, err: error }, "capture failed");
-        // Without a gateway nobody could be told of an end either.
+        // While the gateway is unreachable, a failure could not be reported either: keep trying.
         const isHopeless = error instanceof CannotCapture || (count >= triesInAll && !(error instanceof GatewayAway));
         if (isHopeless) throw error;
         change(capture.id, { percent: 0 });
@@ -88,7 +88,7 @@ export function createCaptures(deps: CapturesDeps) {
 
   return {
     known: (): string[] => [...all.keys()],
-    /** All that are wanted now: what is missing is dropped, what is new begins. Undefined: nothing has changed. */
+    /** All captures desired now: absent ones are dropped, new ones start. Undefined: nothing has changed. */
     take(desired: readonly unknown[] | undefined): "taken" | "unreadable" {
       if (desired === undefined) return "taken";
       const ids = desired.flatMap((raw) => Named.safeParse(raw).data?.id ?? []);

@@ -3,16 +3,16 @@ import { constants, type FileHandle, lstat, open, readFile, readlink, realpath }
 import { join } from "node:path";
 import { SECTOR_BYTES } from "@moorage/disk-image";
 
-/** Trying again would end the same way. The sentence is for the tenant: it names nothing of the host. */
+/** A retry would fail the same way. The message is for the tenant and reveals nothing of the host. */
 export class CannotCapture extends Error {
   override readonly name = "CannotCapture";
 }
 
 export type Device = {
   bytes: number;
-  /** Fills the buffer from there. */
+  /** Fills the buffer, starting at offset `from`. */
   read: (into: Buffer, from: number) => Promise<void>;
-  /** Throws unless it is as long as at the beginning. */
+  /** Throws if the length has changed since it was opened. */
   requireSameLength: () => Promise<void>;
   close: () => Promise<void>;
 };
@@ -21,7 +21,7 @@ export type DeviceBounds = { folders: readonly string[]; maxBytes: number };
 
 const mbOf = (bytes: number): number => Math.ceil(bytes / 1024 ** 2);
 
-/** A block device or a file below one of the folders, by whatever name, and nothing else of this host. */
+/** Opens a block device or a file whose real path is below one of the folders, and nothing else of this host. */
 export async function openDevice(path: string, { folders, maxBytes }: DeviceBounds): Promise<Device> {
   if (!path.startsWith("/")) throw outside();
   const real = await realpath(path).catch(notThere);
@@ -29,12 +29,12 @@ export async function openDevice(path: string, { folders, maxBytes }: DeviceBoun
   const isAllowed = (place: string): boolean => allowed.some((folder) => place.startsWith(join(folder, "/")));
   if (!isAllowed(real)) throw outside();
   const seen = await lstat(real, { bigint: true }).catch(notThere);
-  // Before it is opened: opening alone makes some kinds of device do things.
+  // Checked before opening, because opening alone has side effects on some devices.
   if (!seen.isFile() && !seen.isBlockDevice()) throw neither();
   const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(notThere);
   try {
     const opened = await handle.stat({ bigint: true });
-    // Whatever was put in its place, or in that of a folder above it, between the look and the opening.
+    // The path, or a folder above it, may have been replaced between the check and the opening.
     const isAnother = opened.dev !== seen.dev || opened.ino !== seen.ino;
     if (isAnother || !isAllowed(await readlink(`/proc/self/fd/${handle.fd}`))) throw outside();
     const bytes = await lengthOf(handle);
@@ -72,7 +72,7 @@ const deviceOf = (handle: FileHandle, bytes: number): Device => ({
   close: () => handle.close(),
 });
 
-/** A block device says 0 in its own place: the kernel tells its sectors elsewhere. */
+/** stat reports size 0 for a block device; its number of sectors is in sysfs. */
 async function lengthOf(handle: FileHandle): Promise<number> {
   const stats = await handle.stat({ bigint: true });
   if (stats.isFile()) return Number(stats.size);
@@ -80,7 +80,7 @@ async function lengthOf(handle: FileHandle): Promise<number> {
   return Number(sectors) * 512;
 }
 
-/** As Linux packs them. */
+/** Major and minor, as Linux packs them. */
 function numbersOf({ rdev }: BigIntStats): string {
   const major = ((rdev >> 8n) & 0xfffn) | ((rdev >> 32n) & ~0xfffn);
   const minor = (rdev & 0xffn) | ((rdev >> 12n) & ~0xffn);

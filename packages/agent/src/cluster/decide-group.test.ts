@@ -120,14 +120,14 @@ test.each(joining)("%s", (_, change, decision) => {
   expect(decideGroup(spec(), facts(change))).toMatchObject(decision);
 });
 
-/** The last of three, beside a group of the second alone. */
+/** The third member, next to a group that consists of the second only. */
 const last = { node: third, cluster: spec().cluster };
 const soleMember = view(second, { online: [second], listed: [second] });
 const cutOff: [string, MemberView[]][] = [
   ["the group has one that it does not hear", [view(second, { listed: [own, second] })]],
   ["an earlier one that it does not hear may join again", [soleMember, view(own, { ageMs: 8000 })]],
 ];
-test.each(cutOff)("it does not join, only to be expelled again, while %s", (_, others) => {
+test.each(cutOff)("a member that would be expelled again does not join while %s", (_, others) => {
   expect(decideGroup(last, facts({ others }))).toMatchObject({ kind: "wait" });
 });
 
@@ -145,7 +145,7 @@ const joinsAllTheSame: [string, typeof last, MemberView[]][] = [
     [view(second, { listed: [own, second] }), view(own, { ageMs: 8000, kept: true })],
   ],
 ];
-test.each(joinsAllTheSame)("it joins %s", (_, member, others) => {
+test.each(joinsAllTheSame)("a member joins: %s", (_, member, others) => {
   expect(decideGroup(member, facts({ others }))).toEqual({ kind: "join", through: [second] });
 });
 
@@ -193,11 +193,11 @@ const recloning: [string, Partial<Cluster>, Partial<GroupFacts>, object][] = [
     { id: other },
   ],
 ];
-test.each(recloning)("renewal: %s", (_, cluster, change, decision) => {
+test.each(recloning)("re-clone: %s", (_, cluster, change, decision) => {
   expect(decideGroup(spec(cluster), facts(change))).toMatchObject(decision);
 });
 
-test("a member has no past to tell of between the giving up of its data and the coming of others", () => {
+test("a member between its old and its cloned data has no history to report", () => {
   expect(isBetweenData({ recloning: id })).toBe(true);
   expect(isBetweenData({ recloning: other, recloned: id })).toBe(true);
   expect(isBetweenData({})).toBe(false);
@@ -205,7 +205,7 @@ test("a member has no past to tell of between the giving up of its data and the 
 });
 
 const online = being("online");
-test("it is made the primary once, and only while it is in the group", () => {
+test("a member is made primary once per order, and only while it is in the group", () => {
   expect(decideGroup(spec({ make_primary: id }), facts({ own: online, others: group }))).toEqual({
     kind: "make_primary",
     id,
@@ -216,7 +216,7 @@ test("it is made the primary once, and only while it is in the group", () => {
   expect(decideGroup(spec({ make_primary: id }), facts({ others: group })).kind).toBe("join");
 });
 
-test("a node of one is in no group, whatever is there", () => {
+test("a single node is never in a group", () => {
   expect(decideGroup({ node: own }, facts({ others: group })).kind).toBe("stay");
 });
 
@@ -252,7 +252,7 @@ const anyOrder = fc
   })
   .map((order): Partial<Cluster> => present(order));
 
-/** By what is to be done: what must be so, whatever else is. */
+/** By action: what must hold for it, whatever the other facts are. */
 const conditions: Record<string, (order: Partial<Cluster>, seen: GroupFacts, done: string) => boolean> = {
   bootstrap: (order, { own: self, others = [], used }, done) =>
     order.bootstrap === done &&
@@ -266,7 +266,7 @@ const conditions: Record<string, (order: Partial<Cluster>, seen: GroupFacts, don
     order.make_primary === done && used.made_primary !== done && self.state === "online",
 };
 
-test("whatever is there, nothing is done twice, and nothing to a member that is not ready for it", () => {
+test("for all facts, no order is carried out twice or on a member that is not ready for it", () => {
   fc.assert(
     fc.property(anyOrder, anyFacts, (order, seen) => {
       const decision = decideGroup(spec(order), seen);

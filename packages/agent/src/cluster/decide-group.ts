@@ -5,20 +5,20 @@ import type { OwnGroup } from "./group-sql.ts";
 
 export type GroupFacts = {
   own: Pick<OwnGroup, "state" | "readOnly" | "isPatient" | "hasDonor">;
-  /** As their hosts told them, with their age. Undefined: nobody can be asked. */
+  /** The other members' views as reported by their hosts, with their age. Undefined: the gatekeeper is unreachable. */
   others: MemberView[] | undefined;
   used: UsedIds;
-  /** Its transactions that no member of the group has; empty while there is no group to compare with. */
+  /** Transactions that no member of the group has; empty while there is no group to compare with. */
   errant: string;
 };
 
 export type GroupDecision =
   | { kind: "stay" }
   | { kind: "make_primary"; id: string }
-  /** It is in: from now on it misses another as soon as the others do. */
+  /** It is online: from now on it expels an unreachable member as soon as the others do. */
   | { kind: "arrive" }
   | { kind: "leave" }
-  /** By a server that was started without being closed to writes: a closed one takes nobody's data. */
+  /** Restarts the server without `super_read_only`: the engine refuses to clone into a server that has it. */
   | { kind: "restart" }
   | { kind: "reclone"; id: string; donor: string }
   | { kind: "bootstrap"; id: string }
@@ -26,19 +26,19 @@ export type GroupDecision =
   | { kind: "errant"; transactions: string }
   | { kind: "wait"; for: string };
 
-/** A view that was not renewed for this long says nothing any more. */
+/** A view older than this is ignored. */
 const reachableWithinMs = 3000;
 
 export const reachableMembers = (others: readonly MemberView[]): MemberView[] =>
   others.filter(({ ageMs }) => ageMs <= reachableWithinMs);
 
-/** Data that were given up for others, which are not there yet, are no past that anybody may begin with. */
+/** The old data were given up and the new ones have not arrived: nobody may bootstrap from such a member. */
 export const isBetweenData = ({ recloning, recloned }: UsedIds): boolean =>
   recloning !== undefined && recloning !== recloned;
 
 /**
- * Its data are to come from another member. Also when nobody wants that any more: data that were given up for others
- * which never came are nobody's.
+ * The member must be re-cloned. Also when the spec no longer requests it: an interrupted re-clone leaves data that
+ * nobody can use.
  */
 export function dueReclone(
   { cluster }: Pick<NodeSpec, "cluster">,
@@ -48,7 +48,7 @@ export function dueReclone(
   return used.recloning !== undefined && isBetweenData(used) ? { id: used.recloning } : undefined;
 }
 
-/** From what is wanted of a member and what is known of its group to the next thing to do: pure. */
+/** Compares the desired state of a member with what is known of its group and returns the next action: pure. */
 export function decideGroup(spec: Pick<NodeSpec, "node" | "cluster">, facts: GroupFacts): GroupDecision {
   const { node, cluster } = spec;
   if (cluster === undefined) return { kind: "stay" };
@@ -69,12 +69,12 @@ export function decideGroup(spec: Pick<NodeSpec, "node" | "cluster">, facts: Gro
       ? { kind: "stay" }
       : { kind: "make_primary", id: cluster.make_primary };
   if (own.state === "recovering")
-    // Those that are all on their way in wait for each other: out of the group they can tell what they have.
+    // Members that are all joining wait for each other; out of the group they can report their transactions.
     return own.hasDonor ? { kind: "wait", for: "what the group did meanwhile" } : { kind: "leave" };
   if (own.state === "error") return { kind: "leave" };
 
   if (group.length > 0) {
-    // Whoever died is a member until it is expelled; a join before that takes three times as long.
+    // A crashed member stays in the view until it is expelled; joining before that takes three times as long.
     if (group.some((view) => countsIn(view, node))) return { kind: "wait", for: "the group to miss it" };
     if (errant !== "") return { kind: "errant", transactions: errant };
     if (wouldSplitGroup({ node, cluster }, group, facts.others ?? []))
@@ -89,12 +89,12 @@ export function decideGroup(spec: Pick<NodeSpec, "node" | "cluster">, facts: Gro
   return { kind: "bootstrap", id: cluster.bootstrap };
 }
 
-/** Within it, one that is not heard any more may be expelled, and join again. */
+/** A member that became unreachable within this time may have been expelled, and may rejoin. */
 const joinsAgainMs = 20_000;
 
 /**
- * Two members that do not hear each other may both be expelled, so that the third is left alone and takes no writes. Of
- * two such, only the first of the cluster joins, and the other waits until it hears it.
+ * Two members that cannot reach each other may both be expelled, which leaves the third without a majority and without
+ * writes. Of two such members only the first of the cluster joins; the other waits until it reaches the first.
  */
 function wouldSplitGroup(
   { node, cluster }: { node: string; cluster: Cluster },
@@ -108,14 +108,14 @@ function wouldSplitGroup(
   return others.some((view) => earlier.includes(view.node) && !isReachable(view) && view.ageMs <= joinsAgainMs);
 }
 
-/** Who refuses a connection has a host that is there. */
+/** A host that refuses a connection is up. */
 const isReachable = ({ ageMs, kept }: MemberView): boolean => ageMs <= reachableWithinMs || kept === true;
 
 const listedBy = ({ listed, online }: MemberView): string[] => listed ?? online;
 
 const countsIn = (view: MemberView, node: string): boolean => view.primary === node || listedBy(view).includes(node);
 
-/** The wanted one if it can; a secondary rather than the primary, which has tenants to serve. */
+/** The requested donor if possible; otherwise a secondary rather than the primary, which serves tenants. */
 export function donorOf(group: readonly MemberView[], preferred: string | undefined): string | undefined {
   const donor =
     group.find(({ node }) => node === preferred) ?? group.find(({ role }) => role === "secondary") ?? group[0];

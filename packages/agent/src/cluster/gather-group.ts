@@ -17,14 +17,14 @@ export type ObservedGroup = { own: OwnGroup; views: ClusterViews | undefined; fa
 export async function gatherGroup({ spec, paths, viewsOf }: Context): Promise<ObservedGroup> {
   const [own, views, recorded] = await Promise.all([readGroupState(paths.socket), viewsOf(spec.node), usedIds(paths)]);
   const used = own.state === "offline" ? await trulyUsed(paths, recorded) : recorded;
-  // Who is still on the timeline before is in another group, which is none of its business.
+  // A member that is still on an earlier timeline is in another group.
   const others = views?.others.filter(({ group = spec.cluster?.group }) => group === spec.cluster?.group);
   return { own, views, facts: { own, others, used, errant: await errantOf(paths.socket, own, others ?? []) } };
 }
 
 /**
- * A permission that was written down as used may not have been: if its agent died then, the server that was to begin runs
- * on, and knows that nobody told it.
+ * A bootstrap permission recorded as used may not have been: if the agent died in between, the server that was to
+ * bootstrap still runs, and its status shows that it never started a group.
  */
 async function trulyUsed({ socket }: NodePaths, used: UsedIds): Promise<UsedIds> {
   if (used.bootstrapped_by === undefined || used.bootstrapped_by !== (await serverStart(socket))) return used;
@@ -33,7 +33,7 @@ async function trulyUsed({ socket }: NodePaths, used: UsedIds): Promise<UsedIds>
   return others;
 }
 
-/** While it is in no group, and others are. */
+/** Compared only while this member is out of the group and others are in it. */
 async function errantOf(socket: string, own: OwnGroup, others: ClusterViews["others"]): Promise<string> {
   if (own.state === "online" || own.state === "recovering") return "";
   const group = reachableMembers(others).filter(({ state }) => state === "online");
@@ -41,7 +41,7 @@ async function errantOf(socket: string, own: OwnGroup, others: ClusterViews["oth
   return gtids.length === 0 ? "" : gtidSubtract(socket, own.gtid, gtids);
 }
 
-/** A member takes part when there is nothing left to do for it. */
+/** A member takes part when no action is left for it. */
 export async function takesPart(context: Context): Promise<boolean> {
   const member = ownMember(context.spec);
   if (member === undefined) return true;
@@ -50,11 +50,11 @@ export async function takesPart(context: Context): Promise<boolean> {
       return decideFollowing(context.spec, (await gatherFollowing(context)).facts).kind === "stay";
     return decideGroup(context.spec, (await gatherGroup(context)).facts).kind === "stay";
   } catch {
-    return false; // it does not answer
+    return false; // unreachable
   }
 }
 
-/** Of a member whose server does not answer, too: then there is nothing to decide. */
+/** Also for a member whose server is unreachable: then there is no decision. */
 export async function observeMember(
   context: Context,
 ): Promise<{ report: GroupReport; decision?: GroupDecision | FollowingDecision }> {

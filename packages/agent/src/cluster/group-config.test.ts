@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { configFile } from "../mysql/config-file.ts";
 import { memberSpec, testSpec } from "../testing/node-spec.ts";
 
-test("a member calls itself by its host's address, at the peer port, and joins nothing by itself", () => {
+test("a member uses its host's address and the peer port, and never joins by itself", () => {
   const text = configFile("", memberSpec(1));
   expect(text).toMatch(/^port = 24096$/m);
   expect(text).toMatch(/^report_host = 198\.18\.77\.2$/m);
@@ -11,7 +11,7 @@ test("a member calls itself by its host's address, at the peer port, and joins n
   expect(text).toMatch(/^group_replication_ssl_mode = REQUIRED$/m);
 });
 
-test("a member that is replaced, a permission or an order does not change the others' files", () => {
+test("a replaced member, a permission or an order does not change the others' files", () => {
   const before = memberSpec(1);
   const { cluster } = before;
   if (cluster === undefined) throw new Error("no cluster");
@@ -23,7 +23,7 @@ test("a member that is replaced, a permission or an order does not change the ot
   expect(configFile("", after)).toBe(configFile("", before));
 });
 
-test("the clone plugin is loaded once, whether a member keeps the archive or not", () => {
+test("the clone plugin is loaded once, whether a member is the archiver or not", () => {
   const archive = { recipient: "age1", log_seconds: 60, copy_hours: { from: 20, to: 24 }, verify_days: 7 };
   for (const spec of [memberSpec(0), memberSpec(0, { archive })])
     expect(configFile("", spec).match(/mysql_clone/g)).toHaveLength(1);

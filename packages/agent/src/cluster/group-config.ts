@@ -1,9 +1,9 @@
 import type { OwnMember } from "../member.ts";
 
 /**
- * What makes a server a member. Whom it asks to be let in (`group_replication_group_seeds`) is set when it joins: a
- * member that is replaced must not restart the others. It never joins by itself, after it was expelled neither: its host
- * knows whom it hears, and a try of the engine's own keeps `STOP GROUP_REPLICATION` waiting for up to 17 s.
+ * What makes a server a group member. `group_replication_group_seeds` is set when it joins: a replaced member must not
+ * restart the others. A server never joins by itself, not even after an expulsion: the agent knows which hosts are
+ * reachable, and an attempt by the engine delays `STOP GROUP_REPLICATION` by up to 17 s.
  */
 export const groupSettings = ({ cluster, own, peerPort }: OwnMember): string => `
 # A member of a group of three (ADR 0017). It is closed to writes when it starts (start-up.sql); the group alone opens it.

@@ -5,8 +5,8 @@ import type { NodeContext } from "../node-context.ts";
 import { isAsynchronous } from "./following/decide-following.ts";
 
 /**
- * Of the members' account. Another one on every timeline of an asynchronous cluster: whoever is on an earlier one can
- * never take a server of a later one for its source. A group knows its members by its name.
+ * The password of the members' account. It differs on every timeline of an asynchronous cluster, so that a member of
+ * an earlier timeline can never replicate from a server of a later one. A group identifies its members by its own name.
  */
 export async function membersPassword(context: NodeContext): Promise<string> {
   const [password, { cluster }] = [await groupPassword(context), context.spec];
@@ -14,10 +14,10 @@ export async function membersPassword(context: NodeContext): Promise<string> {
   return createHmac("sha256", password).update(cluster.group).digest("hex").slice(0, longestPassword);
 }
 
-/** Of one that a replica gives its source: the server cuts what is longer, and says nothing. */
+/** MySQL silently truncates a longer replication password. */
 const longestPassword = 32;
 
-/** Asked of the gateway once: a host that boots without a control plane must be able to rejoin. */
+/** Requested from the gateway once and stored: a host that boots without a control plane must be able to rejoin. */
 async function groupPassword({ paths, spec, groupPassword: requestPassword }: NodeContext): Promise<string> {
   const kept = await readIfThere(paths.groupPassword);
   if (kept !== undefined && kept !== "") return kept;

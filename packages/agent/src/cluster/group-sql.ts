@@ -6,7 +6,7 @@ import { NotYet } from "./not-yet.ts";
 
 export const groupAccount = "moorage_group";
 
-/** What a server says of itself and its group. Members are named by their hosts' addresses. */
+/** What a server reports of itself and its group. Members are identified by their hosts' addresses. */
 export type OwnGroup = {
   state: "online" | "recovering" | "offline" | "error";
   role: "primary" | "secondary" | undefined;
@@ -14,13 +14,13 @@ export type OwnGroup = {
   primary: string | undefined;
   online: string[];
   readOnly: boolean;
-  /** It waits before it expels another: see `joinGroup`. */
+  /** It waits longer before it expels another member: see `joinGroup`. */
   isPatient: boolean;
-  /** Somebody in its group has what it lacks, reached or not. */
+  /** A member of its group, reachable or not, has what it lacks. */
   hasDonor: boolean;
-  /** Everything that it has executed or received. */
+  /** Everything that was executed or received. */
   gtid: string;
-  /** Of the oldest transaction that is being applied. */
+  /** Age of the oldest transaction that is being applied. */
   backlogSeconds: number;
 };
 
@@ -63,7 +63,7 @@ export const readGroupState = (socket: string): Promise<OwnGroup> =>
 /** A server breaks long sets into lines. */
 export const withoutSpace = (gtids: string): string => gtids.replaceAll(/\s/g, "");
 
-/** What is in the first set and in none of the others. */
+/** Transactions in the first set and in none of the others. */
 export const gtidSubtract = (socket: string, gtids: string, others: readonly string[]): Promise<string> =>
   withRoot(socket, async (connection) => {
     const [[row]] = await connection.query<RowDataPacket[]>("SELECT GTID_SUBTRACT(?, ?) AS rest", [
@@ -84,8 +84,8 @@ export const wasGroupStarted = (socket: string): Promise<boolean> =>
   });
 
 /**
- * Alone, as the first member. One message to the server: it ends with the setting off whatever becomes of the agent,
- * and a member that joins again must never find it on.
+ * Starts the group with this server as its first member. All in one message: the setting is off again whatever happens
+ * to the agent, and a member that rejoins must never find it on.
  */
 export const bootstrapGroup = (socket: string, password: string): Promise<void> =>
   withRoot(
@@ -108,8 +108,9 @@ export const bootstrapGroup = (socket: string, password: string): Promise<void> 
 const patienceSeconds = 5;
 
 /**
- * Through members that are in the group: one that is itself on its way in keeps whoever asks it waiting. Until it is in, it
- * is patient: two that came in together had not heard from the only one with data yet, and expelled it within half a second.
+ * Joins through members that are online: a seed that is itself joining delays whoever uses it. Until it is online, it
+ * waits longer before it expels others: two joining members had not reached the only member with data yet, and expelled
+ * it within half a second.
  */
 export const joinGroup = (socket: string, seeds: string, password: string): Promise<void> =>
   withRoot(socket, async (connection) => {
@@ -129,7 +130,7 @@ export const leaveGroup = (socket: string): Promise<void> =>
     await connection.query("STOP GROUP_REPLICATION");
   });
 
-/** What a transaction of a tenant may take to its end; whoever is not done by then is disconnected. */
+/** How long a tenant's running transaction may take to end before its session is disconnected. */
 const lastTransactionsSeconds = 2;
 
 export const becomePrimary = (socket: string): Promise<void> =>
@@ -137,11 +138,11 @@ export const becomePrimary = (socket: string): Promise<void> =>
     await connection.query("SELECT group_replication_set_as_primary(@@server_uuid, ?)", [lastTransactionsSeconds]);
   });
 
-/** The server cannot start itself again: that it says so is the sign that the data are all there. */
+/** The server cannot restart itself: this error after CLONE shows that the data are complete. */
 const restartFailed = 3707;
 const donorError = 3862;
 
-/** Takes the place of all data of this server, which ends. */
+/** Replaces all data of this server, which then ends. */
 export const takeDataOf = (socket: string, donor: { address: string; port: number }, password: string): Promise<void> =>
   withRoot(socket, async (connection) => {
     await connection.query("SET GLOBAL clone_valid_donor_list = ?", [`${donor.address}:${donor.port}`]);
@@ -160,8 +161,8 @@ export const takeDataOf = (socket: string, donor: { address: string; port: numbe
   });
 
 /**
- * By which members reach each other. Not in the binary log: it must be there before there is a group. SYSTEM_USER keeps
- * it out of the hands of tenants who may alter users.
+ * The account with which members reach each other. Not in the binary log: it must exist before the group does.
+ * SYSTEM_USER keeps tenants who may alter users from changing it.
  */
 export const makeGroupAccount = (socket: string, password: string, { isGroup }: { isGroup: boolean }): Promise<void> =>
   withRoot(socket, async (connection) => {
@@ -178,7 +179,7 @@ export const makeGroupAccount = (socket: string, password: string, { isGroup }: 
     );
   });
 
-/** Members that begin with the same prepared data have the same past: none. Only of a server that holds nobody's data. */
+/** Members that start from the same prepared data must have the same history: none. Only for a server without data. */
 export const forgetHistory = (socket: string): Promise<void> =>
   withRoot(socket, async (connection) => {
     const [others] = await connection.query<RowDataPacket[]>(
@@ -189,13 +190,13 @@ export const forgetHistory = (socket: string): Promise<void> =>
     await connection.query("RESET BINARY LOGS AND GTIDS");
   });
 
-/** From then on the group alone opens it. */
+/** From then on only the group opens it. */
 export const closeForTheGroup = (socket: string): Promise<void> =>
   withRoot(socket, async (connection) => {
     await connection.query("SET GLOBAL super_read_only = ON");
   });
 
-/** The version of the password that the group's data say they have; 0 if it is of another group. */
+/** The password version that the data carry; 0 if it is that of another group. */
 export const credentialsOf = (socket: string, { credentials, cluster }: NodeSpec): Promise<number> =>
   withRoot(socket, async (connection) => {
     const [[row]] = await connection.query<RowDataPacket[]>({
@@ -207,7 +208,7 @@ export const credentialsOf = (socket: string, { credentials, cluster }: NodeSpec
     return Number(row?.["version"] ?? 0);
   });
 
-/** In the binary log, and in one statement with its version: what a member has of one it has of the other. */
+/** In the binary log, and in one statement with its version: a member has either both or neither. */
 export const writeCredentials = (socket: string, { credentials, cluster }: NodeSpec, password: string): Promise<void> =>
   withRoot(socket, async (connection) => {
     const attribute = JSON.stringify({ moorage: { group: cluster?.group, version: credentials.version } });

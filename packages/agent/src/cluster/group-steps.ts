@@ -34,13 +34,13 @@ import { takesWrites } from "./takes-writes.ts";
 
 const isSingleNode = async ({ spec }: NodeContext): Promise<boolean> => spec.cluster === undefined;
 
-/** Between the server's answering and its tenants' coming in. */
+/** Between the server's first answer and the admission of its tenants. */
 export const memberSteps: readonly Step[] = [
   { name: "account", percent: 93, done: needsNoAccount, run: prepareForGroup },
   { name: "group", percent: 94, done: isSingleNode, run: takePart },
 ];
 
-/** For a member that runs, and is not in its group as it should be. The gate first: who is thrown out does not wait. */
+/** For a running member that is not in its group as desired. Firewall first: revoked clients are cut off at once. */
 export const groupSteps: StepTable = {
   name: "group",
   steps: [
@@ -51,21 +51,21 @@ export const groupSteps: StepTable = {
   ],
 };
 
-/** Whatever it has on its disk is a member's: it starts closed to writes, and the group alone opens it. */
+/** A server with a member's data starts closed to writes, and only the group opens it. */
 export async function startsClosed({ spec, paths }: NodeContext): Promise<boolean> {
   if (spec.cluster === undefined || dueReclone(spec, await usedIds(paths)) !== undefined) return false;
   return (await timelineRecord(paths)).group !== undefined;
 }
 
-/** Data that come from another member bring the account with them. */
+/** Data cloned from another member contain the account. */
 async function needsNoAccount({ spec, paths }: NodeContext): Promise<boolean> {
   if (spec.cluster === undefined || dueReclone(spec, await usedIds(paths)) !== undefined) return true;
   return (await timelineRecord(paths)).group !== undefined;
 }
 
 /**
- * Of a server that was never in the group. Its past is settled before anybody can take it, and it is closed, and known to
- * be so, before it can join.
+ * For a server that was never in the group. Its GTID history is reset before another member can clone it, and it is
+ * closed, durably, before it can join.
  */
 async function prepareForGroup(context: NodeContext): Promise<void> {
   const { spec, paths } = context;
@@ -76,7 +76,7 @@ async function prepareForGroup(context: NodeContext): Promise<void> {
   await setStartUp(paths, "group");
   await closeForTheGroup(paths.socket);
   const { group, primary } = spec.cluster ?? {};
-  // The timeline begins here: nobody led on it before, so that nobody has to give over.
+  // The timeline starts here: it had no primary before, so no switchover is needed.
   if (primary?.node === spec.node && spec.data?.origin === "archive")
     await recordUsed(paths, { opened: { term: primary.term } });
   await updateTimeline(paths, { group });
@@ -88,7 +88,7 @@ async function takePart(context: NodeContext): Promise<void> {
   await (isAsynchronous(member.cluster) ? takePartInFollowing(context, member) : takePartInGroup(context, member));
 }
 
-/** Leaving and joining again, or beginning, takes a few turns; whoever has to wait for others gives the turn back. */
+/** Leaving and rejoining, or bootstrapping, takes a few rounds; a member that has to wait for others ends its run. */
 const maxRounds = 5;
 
 async function takePartInGroup(context: NodeContext, member: OwnMember): Promise<void> {
@@ -123,13 +123,13 @@ async function act(
     await step(recordSteps.makePrimary, () => recordUsed(context.paths, { made_primary: decision.id }));
     return becomePrimary(socket);
   }
-  // Before anything is used up: a gateway that is away must not cost a permission.
+  // Before the permission is used: an unreachable gateway must not cost one.
   const password = await membersPassword(context);
   if (decision.kind === "join") return join(socket, seedsOf(member, decision.through), password);
   return bootstrap(context, decision.id, password);
 }
 
-/** A server that answers with an error was never alone in a group: its permission is as good as before. */
+/** A server that answers with an error did not bootstrap: the permission remains valid. */
 async function bootstrap({ paths }: NodeContext, id: string, password: string): Promise<void> {
   const { socket } = paths;
   const bootstrapped = { bootstrapped: id, bootstrapped_by: await serverStart(socket) };
@@ -159,10 +159,10 @@ async function join(socket: string, seeds: string, password: string): Promise<vo
   }
 }
 
-/** The first password is for an admin as it was made; a later one may find anything. */
+/** The first password is set on an unchanged admin account; a later one may find it altered or dropped. */
 export const isReset = ({ credentials }: NodeContext["spec"]): boolean => credentials.version > 1;
 
-/** The primary writes them and the group carries them; the others look whether they have come. */
+/** The primary writes them and replication carries them; the other members check whether they have arrived. */
 export async function agreeOnCredentials(context: NodeContext): Promise<void> {
   const { spec, paths, adminPassword } = context;
   if ((await credentialsOf(paths.socket, spec)) >= spec.credentials.version) return;

@@ -40,7 +40,7 @@ async function write(sql: string): Promise<void> {
 }
 const values = async (index: number) =>
   (await three.sql<{ a: number }>(index, "SELECT a FROM shop.t ORDER BY a")).map(({ a }) => a);
-/** What the members have; undefined while they do not have the same. */
+/** The rows of the members; undefined while the members differ. */
 async function rows(): Promise<number[] | undefined> {
   const found = await Promise.all(all.map((index) => values(index).catch(() => undefined)));
   return new Set(found.map((each) => each?.join())).size === 1 ? found[0] : undefined;
@@ -62,7 +62,7 @@ async function grantBootstrap(index: number): Promise<string> {
   return bootstrap;
 }
 
-test("without a permission nobody begins; by one permission three members are one group", async () => {
+test("without a permission no group is bootstrapped; with one, three members join one group", async () => {
   three.setDesired(() => ({ firewall: { sources: ["0.0.0.0/0"] } }));
   await until("three that wait", areOutOfGroup);
   expect(all.map((index) => three.latest(index)?.state)).toEqual(["working", "working", "working"]);
@@ -78,7 +78,7 @@ test("without a permission nobody begins; by one permission three members are on
   await allWell();
 });
 
-test("a permission that the server could not use is used when it can", async () => {
+test("a permission that the server could not use is used later", async () => {
   for (const index of all) three.killServer(index);
   await until("three apart", areOutOfGroup);
   const most = await mostAdvanced();
@@ -98,7 +98,7 @@ test("a permission that the server could not use is used when it can", async () 
   await allWell();
 });
 
-test("a table without a primary key gets one, and is on every member", async () => {
+test("a table without a primary key gets one on every member", async () => {
   await write("CREATE DATABASE shop");
   await write("CREATE TABLE shop.t (a INT)");
   await write("INSERT INTO shop.t VALUES (1)");
@@ -110,7 +110,7 @@ test("a table without a primary key gets one, and is on every member", async () 
   expect(key?.n).toBe(1);
 });
 
-test("a group of an earlier release gets its rights and procedures from its primary, and triggers work", async () => {
+test("a group of an earlier release gets the baseline through its primary, and triggers work", async () => {
   const names = ["kill_session", "kill_query", "require_tenant_session", "generate_invisible_primary_keys"];
   for (const name of names) await write(`DROP PROCEDURE sys.${name}`);
   await write("DROP USER 'moorage_tools'@'localhost'");
@@ -144,13 +144,13 @@ test("a group of an earlier release gets its rights and procedures from its prim
         async (index) => (await three.sql<{ g: string }>(index, "SELECT @@GLOBAL.gtid_executed AS g"))[0]?.g ?? "",
       ),
     );
-  // The same on all, and of the group: nobody wrote anything for itself.
+  // The same on all members, with the group's name: no member wrote anything of its own.
   await expect.poll(async () => new Set(await sets()).size, soon).toBe(1);
   expect(await three.sql(secondary(), "SELECT b FROM shop.counted")).toEqual([{ b: 42 }]);
   await allWell();
 }, 120_000);
 
-test("secondaries take no writes, not even their own host's", async () => {
+test("secondaries take no writes, not even from their own host", async () => {
   await expect(three.sql(secondary(), "INSERT INTO shop.t VALUES (99)")).rejects.toThrow("super-read-only");
 });
 
@@ -170,7 +170,7 @@ test("a new password is set once, and reaches all members", async () => {
   }
 });
 
-test("a member that is asked to leads, once: not again when another does, nor when its agent was restarted", async () => {
+test("an order makes a member primary once: not again after a switchover or a restart of its agent", async () => {
   const [first, next] = [primary(), secondary()];
   const makePrimary = randomUUID();
   three.cluster((index) => (index === next ? { make_primary: makePrimary } : {}));
@@ -187,7 +187,7 @@ test("a member that is asked to leads, once: not again when another does, nor wh
   await allWell();
 });
 
-test("a primary that is killed is replaced, and comes back by itself", async () => {
+test("a killed primary is replaced, and rejoins by itself", async () => {
   const before = primary();
   const started = performance.now();
   three.killServer(before);
@@ -199,7 +199,7 @@ test("a primary that is killed is replaced, and comes back by itself", async () 
   await expect.poll(rows, soon).toEqual([1, 2]);
 });
 
-test("a member that was cut off comes back when the cut is healed", async () => {
+test("an isolated member rejoins when the network is restored", async () => {
   const cut = primary();
   three.cut(cut);
   await until("another primary", () => all.some((index) => index !== cut && group(index)?.role === "primary"));
@@ -210,7 +210,7 @@ test("a member that was cut off comes back when the cut is healed", async () => 
   await expect.poll(rows, soon).toEqual([1, 2]);
 });
 
-test("a member without power leaves the group, and joins it again with power", async () => {
+test("a powered-off member leaves the group, and rejoins when it is powered on", async () => {
   const rests = secondary();
   three.setDesired((index) => (index === rests ? { power: "off" } : {}));
   await until("its rest", () => three.latest(rests)?.state === "stopped");
@@ -220,11 +220,11 @@ test("a member without power leaves the group, and joins it again with power", a
   await expect.poll(rows, soon).toEqual([1, 2]);
 });
 
-test("all three killed: nobody begins without a permission, and one that may have been used is not used again", async () => {
+test("after all three were killed, no group starts without an unused permission", async () => {
   await write("INSERT INTO shop.t VALUES (3)");
   for (const index of all) three.killServer(index);
   await until("three apart", areOutOfGroup);
-  await sleep(3000); // that nobody does something has no end
+  await sleep(3000); // nothing signals that nothing happens
   expect(areOutOfGroup()).toBe(true);
 
   const most = await mostAdvanced();
@@ -248,7 +248,7 @@ test("all three killed: nobody begins without a permission, and one that may hav
   expect(areOutOfGroup()).toBe(true);
 
   const started = performance.now();
-  // The server that was to begin runs on, and was never told to.
+  // The server that was to bootstrap still runs, and never received the statement.
   await grantAndDie();
   host.startAgent();
   await allWell();
@@ -258,7 +258,7 @@ test("all three killed: nobody begins without a permission, and one that may hav
   await expect.poll(rows, soon).toEqual([1, 2, 3]);
 });
 
-test("all without power, and with power again: every write is there", async () => {
+test("a cluster that is powered off and on again has every write", async () => {
   three.cluster(() => noOrders);
   await allWell();
   await write("INSERT INTO shop.t VALUES (4)");
@@ -271,7 +271,7 @@ test("all without power, and with power again: every write is there", async () =
   await expect.poll(rows, soon).toEqual([1, 2, 3, 4]);
 });
 
-test("a member whose place another took while its host was away goes, and its host's agent goes on", async () => {
+test("a member that was replaced while its host was down is removed, and the agent keeps running", async () => {
   const { node, podman, stopAgent, startAgent } = three.hosts[2] as (typeof three.hosts)[number];
   await stopAgent();
   const members = three.members.map((member) => (member.node === node ? { ...member, node: randomUUID() } : member));

@@ -1,4 +1,4 @@
-/** Not a failure: the node waits for somebody else, and looks again. */
+/** Not a failure: the node waits for another member, and checks again. */
 export class NotYet extends Error {
   override readonly name = "NotYet";
   readonly againMs: number;
@@ -8,5 +8,5 @@ export class NotYet extends Error {
   }
 }
 
-/** The watch wakes the node when there is something to do; this only mends what it missed. */
+/** The watch wakes the node when there is something to do; this delay only covers what the watch missed. */
 export const quietMs = 5000;

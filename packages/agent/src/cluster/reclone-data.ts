@@ -10,8 +10,8 @@ import { NotYet } from "./not-yet.ts";
 import { recordSteps } from "./record-steps.ts";
 
 /**
- * A server that is closed to everybody takes nobody's data. It is started anew for that, closed to tenants only, and never
- * opened as it runs: another member takes their writes.
+ * The engine refuses to clone into a server with `super_read_only`. The server is restarted without it, closed to
+ * tenants only, and never opened in this state: another member takes the writes.
  */
 export async function restartForClone(context: NodeContext): Promise<void> {
   await setStartUp(context.paths, "closed");
@@ -32,7 +32,7 @@ export async function recloneData(
   const started = performance.now();
   await takeDataOf(paths.socket, { address, port: peerPort }, password);
   log.info({ donor, ms: Math.round(performance.now() - started) }, "took the data of another member");
-  // It ends by itself, and must not be taken for one that can join.
+  // The server ends by itself after the clone, and must not be taken for one that can join.
   await endServer(context);
   await setStartUp(paths, "group");
   await updateTimeline(paths, { group: cluster.group });

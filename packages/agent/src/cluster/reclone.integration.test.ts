@@ -28,7 +28,7 @@ const clones = async (index: number) => {
   return row;
 };
 
-// Encrypted: each member has keys of its own, and takes another's data all the same.
+// Encrypted: each member has its own keys, and clones another's data all the same.
 beforeAll(async () => {
   three = await makeThreeHosts("moor-t-ren", { subnets: [54, 55, 56], lan: 57, port: 20_032 });
   three.setDesired((index) => ({
@@ -44,7 +44,7 @@ afterAll(async () => {
   await three?.close();
 });
 
-test("a member with transactions of its own is not let in, says which, and waits until its data are renewed", async () => {
+test("a member with errant transactions stays out, reports them and waits to be re-cloned", async () => {
   const host = three.hosts[last] as (typeof three.hosts)[number];
   await host.stopAgent();
   for (const sql of ["STOP GROUP_REPLICATION", "SET GLOBAL read_only = OFF", "CREATE DATABASE errant"])
@@ -69,14 +69,14 @@ test("a member with transactions of its own is not let in, says which, and waits
   expect(group(last)?.errant).toBeUndefined();
 });
 
-test("a renewal is done once, however often it is wanted", async () => {
+test("a re-clone is done once, however often its spec is sent", async () => {
   const before = await clones(last);
   three.setDesired();
   await allWell();
   expect(await clones(last)).toEqual(before);
 });
 
-test("a renewal that was cut short is done to its end, though nobody wants it any more", async () => {
+test("an interrupted re-clone is completed even if the spec no longer requests it", async () => {
   const host = three.hosts[last] as (typeof three.hosts)[number];
   await host.stopAgent();
   host.startAgent({ MOORAGE_CRASH_DIR: host.crash });
@@ -89,14 +89,14 @@ test("a renewal that was cut short is done to its end, though nobody wants it an
   expect(await values(last)).toEqual([1, 2]);
 });
 
-test("a member whose donor is being copied by another waits until that is done", async () => {
+test("a member waits while its donor is being copied by another", async () => {
   const donor = three.hosts[0] as (typeof three.hosts)[number];
   const busy = keepBusy(nodePaths(hostPaths(donor.state), donor.node));
   try {
     let orderedAt = 0;
     await until("its waiting", () => {
       const report = three.latest(last);
-      // Between two copies of the donor the member may get its own: then it is to take the data once more.
+      // Between two copies of the donor the member may get its own: then it is ordered to re-clone once more.
       if (report?.state === "running" && Date.now() - orderedAt > 15_000) {
         three.cluster((index) => (index === last ? { reclone: { id: randomUUID(), donor: donor.node } } : {}));
         orderedAt = Date.now();
@@ -111,7 +111,7 @@ test("a member whose donor is being copied by another waits until that is done",
   expect(await values(last)).toEqual([1, 2]);
 });
 
-test("a member whose volume is gone takes another's data by itself", async () => {
+test("a member whose volume is lost re-clones by itself", async () => {
   const { node, state, podman, stopAgent, startAgent } = three.hosts[last] as (typeof three.hosts)[number];
   const [image, volume] = [join(state, "volumes", `${node}.img`), join(state, "nodes", node, "volume")];
   await stopAgent();
@@ -129,14 +129,14 @@ test("a member whose volume is gone takes another's data by itself", async () =>
 const onOtherData = (ordinal: number) =>
   three.setDesired((index) => (index === last ? { data: { timeline: randomUUID(), ordinal, origin: "cluster" } } : {}));
 
-test("a member that was away when its cluster went to other data takes them from the others, and nobody has to tell it", async () => {
+test("a member that was offline while its cluster was restored re-clones without an order", async () => {
   onOtherData(1);
   await allWell();
   expect(await values(last)).toEqual(await values(0));
   expect(await clones(last)).toMatchObject({ state: "Completed" });
 });
 
-test("a host that never had the member takes them in the same way", async () => {
+test("a host that never had the member re-clones in the same way", async () => {
   const { node, state, podman, stopAgent, startAgent } = three.hosts[last] as (typeof three.hosts)[number];
   const folder = join(state, "nodes", node);
   await stopAgent();
@@ -153,7 +153,7 @@ test("a host that never had the member takes them in the same way", async () => 
   expect(await clones(last)).toMatchObject({ state: "Completed" });
 });
 
-test("nothing of what members have is on their disks in clear", async () => {
+test("no data of an encrypted cluster are on a disk in clear", async () => {
   await three.sql(0, "INSERT INTO shop.t VALUES (3)");
   const marker = "only for members 8a1f";
   await three.sql(0, "CREATE TABLE shop.texts (t TEXT)");

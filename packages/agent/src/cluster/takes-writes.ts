@@ -3,7 +3,7 @@ import { isAsynchronous } from "./following/decide-following.ts";
 import { readFollowingState } from "./following/following-sql.ts";
 import { readGroupState } from "./group-sql.ts";
 
-/** Whether what is written to its server is the database's: of a cluster, its primary alone. */
+/** Whether the server takes the database's writes: true for a single node, and for the primary of a cluster. */
 export async function takesWrites({ spec, paths }: Pick<NodeContext, "spec" | "paths">): Promise<boolean> {
   if (spec.cluster === undefined) return true;
   if (isAsynchronous(spec.cluster))

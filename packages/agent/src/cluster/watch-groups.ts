@@ -15,8 +15,8 @@ export type WatchGroupsDeps = NodeDeps & {
 const checkEveryMs = 500;
 
 /**
- * What a group does, it does by itself: this tells of it, and wakes whoever has to act. A hint only: the reconciler
- * looks at every node every few seconds anyway.
+ * Reports what a group does by itself, and wakes the node that has to act. Only a hint: the reconciler checks every
+ * node every few seconds anyway.
  */
 export async function watchGroups(deps: WatchGroupsDeps, signal: AbortSignal): Promise<void> {
   const before = new Map<string, GroupDecision | FollowingDecision | undefined>();

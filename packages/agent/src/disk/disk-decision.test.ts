@@ -16,7 +16,7 @@ const [open, closed] = [
 ];
 const member = { readOnly: true, groupMember: true };
 
-/** Of a plan of 1000 MB. */
+/** For a plan of 1000 MB. */
 const table: [number, DiskFacts["server"], DiskState, DiskDecision["server"]][] = [
   [100, open, "ok", "leave"],
   [899, open, "ok", "leave"],
@@ -28,15 +28,15 @@ const table: [number, DiskFacts["server"], DiskState, DiskDecision["server"]][] 
   [950, closed, "read_only", "leave"],
   [949, closed, "low", "open"],
   [100, closed, "ok", "open"],
-  // A server that does not answer is not told anything; its disk is told of all the same.
+  // A server that does not answer is left alone; its disk is still reported.
   [980, undefined, "read_only", "leave"],
   [960, undefined, "low", "leave"],
-  // A secondary is read-only whatever its disk says, and a member is made writable by its group alone.
+  // A secondary is read-only whatever its disk, and only the group makes a member writable.
   [100, member, "ok", "leave"],
   [960, member, "low", "leave"],
   [990, member, "read_only", "leave"],
   [990, { readOnly: false, groupMember: true }, "read_only", "close"],
-  // A primary that was closed for its disk stays so until there is room, and then leaves the writing to another.
+  // A primary that is read-only for its disk stays so until there is space, then hands over to another member.
   [960, { ...member, isPrimary: true }, "read_only", "leave"],
   [940, { ...member, isPrimary: true }, "low", "hand over"],
 ];
@@ -48,7 +48,7 @@ test.each(table)("%i MB of 1000, server %o: %s, %s", (usedMb, server, state, cha
   });
 });
 
-test("a bigger plan makes nothing writable before the volume has grown to it", () => {
+test("a larger plan makes a server writable only once the volume has grown", () => {
   const facts = { planMb: 2048, usedMb: 1010, freeMb: 206, server: closed };
   expect(diskDecision({ ...facts, totalMb: imageMb(1024) - 64 })).toMatchObject({
     state: "read_only",
@@ -57,7 +57,7 @@ test("a bigger plan makes nothing writable before the volume has grown to it", (
   expect(diskDecision({ ...facts, totalMb: imageMb(2048) - 64 })).toMatchObject({ state: "ok", server: "open" });
 });
 
-test("no disk makes a group's member writable", () => {
+test("the disk never makes a group member writable", () => {
   fc.assert(
     fc.property(fc.nat(2_000_000), fc.nat(2_000_000), fc.boolean(), (planMb, usedMb, readOnly) => {
       const decision = diskDecision({
@@ -86,7 +86,7 @@ test("a volume grows before the file system keeps back its last 32 MB, and only 
 test("a database that fills its plan is read-only with most of the reserve left", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1024, max: 4_000_000 }), (planMb) => {
-      const ownMb = 64 + 33; // XFS: its log, and what it never gives away
+      const ownMb = 64 + 33; // XFS: its log, and what it reserves for itself
       const freeMb = imageMb(planMb) - ownMb - planMb;
       expect(
         diskDecision({ planMb, usedMb: planMb, freeMb, totalMb: imageMb(planMb) - 64, server: open }),
@@ -105,6 +105,6 @@ test.each([
   [400, "low", 200],
   [10, "low", 100],
   [10, "read_only", 500],
-] as const)("with %i MB free and %s the next look is after %i ms", (freeMb, state, ms) => {
+] as const)("with %i MB free and %s the next check is after %i ms", (freeMb, state, ms) => {
   expect(checkAgainMs(freeMb, state)).toBe(ms);
 });

@@ -75,7 +75,7 @@ afterAll(async () => {
   await host?.close();
 });
 
-test("the file is the plan's disk and a reserve, and what is reported as used is what `du` says", async () => {
+test("the image file has the plan's size plus a reserve, and the reported use matches `du`", async () => {
   expect(statSync(join(host.state, "volumes", `${node}.img`)).size).toBe(imageMb(planMb) * 1024 * 1024);
   await until("the disk's state", () => disk() === "ok");
   expect(Math.abs((gateway.latest(node)?.used_disk_mb ?? 0) - duMb())).toBeLessThan(64);
@@ -99,7 +99,7 @@ async function writeUntilRefused(): Promise<{ acknowledged: number[]; refusal: E
 
 let rows: number[] = [];
 
-test("a writer that fills the disk: told as low, then read-only before the plan's size; no acknowledged row is lost", async () => {
+test("a disk that fills up is reported low, then read-only, and no acknowledged row is lost", async () => {
   await query("CREATE DATABASE shop");
   await query("CREATE TABLE shop.t (n INT PRIMARY KEY, x LONGTEXT)");
   const started = startedAt();
@@ -119,7 +119,7 @@ test("a writer that fills the disk: told as low, then read-only before the plan'
   expect(gateway.latest(node)?.state).toBe("running");
 });
 
-test("it stays so over a restart of the agent, and over one of the server not one write gets through", async () => {
+test("a full database stays read-only across restarts of the agent and the server, without one write", async () => {
   await host.stopAgent("SIGKILL");
   host.startAgent(environment);
   const connection = await logIn();
@@ -147,7 +147,7 @@ test("the password of a full database can be changed", async () => {
   expect(await rootQuery("SELECT @@GLOBAL.read_only AS readOnly")).toEqual([{ readOnly: 1 }]);
 });
 
-test("a plan with more disk: the volume grows and writes work again, with every row there", async () => {
+test("a plan with more disk grows the volume and makes the database writable again, with every row", async () => {
   const started = performance.now();
   gateway.setDesired(
     spec({
@@ -159,18 +159,18 @@ test("a plan with more disk: the volume grows and writes work again, with every 
   await until("writes", () => serves("INSERT INTO shop.t VALUES (0, 'after')"));
   process.stdout.write(`writable ${(performance.now() - started).toFixed(0)} ms after the bigger plan was wanted\n`);
   await until("the report", () => disk() === "ok");
-  // The volume grows while the server runs; the rest of the plan is its own from its next start.
+  // The volume grows while the server runs; the rest of the plan applies from its next start.
   await until("the plan", () => gateway.latest(node)?.generation === 3 && gateway.latest(node)?.state === "running");
   expect(await query("SELECT COUNT(*) AS n FROM shop.t")).toEqual([{ n: rows.length + 1 }]);
   const { blocks, bsize } = statfsSync(volume());
   expect((blocks * bsize) / 1024 ** 2).toBeGreaterThan(2 * planMb);
 });
 
-test("one statement that would fill the disk is ended, and the server never waits for room", async () => {
+test("a statement that would fill the disk is killed, and the server never waits for space", async () => {
   const { length } = rows;
   const copies = "SELECT 1 AS k UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6";
   const connection = await logIn();
-  // About 100 MB/s: a busy machine must not decide whether the agent or the end of the file system is there first.
+  // About 100 MB/s, so that a busy test machine does not decide whether the agent acts before the disk is full.
   const copying = connection.query(
     `INSERT INTO shop.t SELECT n + 1000000 * k, x FROM shop.t, (${copies}) AS copies WHERE SLEEP(0.005) = 0`,
   );
@@ -181,7 +181,7 @@ test("one statement that would fill the disk is ended, and the server never wait
   expect(sh(`cat ${host.dir}/podman/overlay-containers/*/userdata/ctr.log`)).not.toMatch(/Disk is full|No space left/);
 });
 
-test("a volume that is written past its reserve grows by itself", async () => {
+test("a volume that is filled beyond its reserve grows by itself", async () => {
   const before = statSync(join(host.state, "volumes", `${node}.img`)).size;
   const freeMb = () => (statfsSync(volume()).bfree * statfsSync(volume()).bsize) / 1024 ** 2;
   sh(`dd if=/dev/zero of=${volume()}/runaway bs=1M count=${Math.floor(freeMb()) - 40} status=none`);

@@ -5,7 +5,7 @@ import type { Volume } from "../volume.ts";
 
 export const mb = 1024 * 1024;
 
-/** Online, and only ever larger: the file, then the device, then the file system, each as large as the one before. */
+/** Grows online, never shrinks: first the file, then the loop device, then the file system. */
 export async function growVolume({ image, volume }: Volume, sizeMb: number): Promise<void> {
   if ((await stat(image)).size < sizeMb * mb) {
     const file = await open(image, "r+");
@@ -20,10 +20,10 @@ export async function growVolume({ image, volume }: Volume, sizeMb: number): Pro
   await runCommand("xfs_growfs", ["-d", volume]);
 }
 
-/** The file system's log, and a last part that was too small for it to use. */
+/** The file system's log, and a last allocation group too small for it to use. */
 const slackMb = (sizeMb: number): number => 96 + sizeMb / 1000;
 
-/** Asked of the mounted file system, not of the file: a crash may have left it larger than what is in it. */
+/** Checks the mounted file system, not the file: a crash may have left the file larger than the file system. */
 export async function isGrown(volume: string, sizeMb: number): Promise<boolean> {
   const { blocks, bsize } = await statfs(volume);
   return blocks * bsize >= (sizeMb - slackMb(sizeMb)) * mb;

@@ -20,8 +20,8 @@ export const serverWrites = (socket: string): Promise<DiskFacts["server"]> =>
   }).catch(() => undefined);
 
 /**
- * `SET GLOBAL read_only = OFF` would open a member that its group closed in the same moment. A group opens the member that
- * it makes its primary by itself, and closes this one.
+ * `SET GLOBAL read_only = OFF` could make a member writable that its group made read-only in the same moment. A
+ * switchover makes the group itself open the new primary and close this one.
  */
 export const handOver = (socket: string): Promise<void> =>
   withRoot(socket, async (connection) => {
@@ -34,13 +34,13 @@ export const handOver = (socket: string): Promise<void> =>
   });
 
 /**
- * `read_only`, not `super_read_only`: tenants lack the right to write in spite of it, and the agent must be able to
- * set a password on a full database. The server waits for statements that are being executed; those that will not
- * end in a second, such as one that copies a whole table, are the ones that fill the disk, and are ended.
+ * `read_only`, not `super_read_only`: tenants lack the privilege to bypass it, and the agent must be able to set a
+ * password on a full database. The server waits for running statements; those that do not end within 1 s, such as one
+ * that copies a whole table, are the ones that fill the disk, and are killed.
  */
 export const closeToWrites = (socket: string): Promise<void> => close(socket, "read_only", 1);
 
-/** Of a leader that is none any more: not even its own host writes to it. */
+/** For a former primary: not even its own host may write to it. */
 export const closeToEverybody = (socket: string): Promise<void> => close(socket, "super_read_only", 2);
 
 const close = (socket: string, variable: "read_only" | "super_read_only", waitSeconds: number): Promise<void> =>
@@ -60,7 +60,7 @@ export const openToWrites = (socket: string): Promise<void> =>
     await connection.query("SET GLOBAL read_only = OFF");
   });
 
-/** A session that sleeps and yet is in the way holds LOCK TABLES: only its end lets go of them. */
+/** An idle session among the lock holders has LOCK TABLES, which only the end of its connection releases. */
 async function endWriters(connection: Connection): Promise<void> {
   const [writers] = await connection.query<RowDataPacket[]>(
     `SELECT DISTINCT t.processlist_id AS id, t.processlist_command = 'Sleep' AS idle

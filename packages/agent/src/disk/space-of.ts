@@ -4,7 +4,7 @@ import { mb } from "./grow-volume.ts";
 
 export type Space = { usedMb: number; freeMb: number; totalMb: number };
 
-/** Undefined while nothing is mounted there: then the mount point lies on the same device as its parent. */
+/** Undefined while nothing is mounted: then the mount point is on the same device as its parent. */
 export async function spaceOf({ volume, folder }: Pick<NodePaths, "volume" | "folder">): Promise<Space | undefined> {
   const [inside, outside] = await Promise.all([volume, folder].map((path) => stat(path).catch(() => undefined)));
   if (inside === undefined || inside.dev === outside?.dev) return undefined;

@@ -9,15 +9,15 @@ type Paths = Pick<NodePaths, "volume" | "folder" | "startUp">;
 const closing = {
   open: "",
   closed: "SET GLOBAL read_only = ON;\n",
-  /** A member of a group, which alone opens it. */
+  /** For a member of a group: only the group makes it writable. */
   group: "SET GLOBAL super_read_only = ON;\n",
 };
 const textOf = (writes: keyof typeof closing): string =>
   settings.map((each) => `${each};\n`).join("") + closing[writes];
 
 /**
- * What a server executes before it lets anybody in: one that was closed to writes is so again however it was started,
- * and one whose disk is full never takes a write. So the file is also how a restart remembers.
+ * The statements that a server executes before it accepts connections: a read-only server is read-only again however it
+ * was restarted, and one whose disk is full never accepts a write. The file also persists this state across restarts.
  */
 export async function writeStartUp(paths: Paths, planMb: number): Promise<void> {
   const readOnly = (await readIfThere(paths.startUp))?.endsWith(closing.closed) ?? false;

@@ -16,7 +16,7 @@ export type WatchDeps = {
   host: HostPaths;
   specs: () => NodeSpec[];
   reporter: Pick<Reporter, "setDisk">;
-  /** Makes room without taking anything away from a tenant: what is in the archive already. */
+  /** Frees space at no cost to the tenant: purges binary logs that are in the archive. */
   makeRoom?: (node: string) => Promise<void>;
   log: Logger;
 };
@@ -24,12 +24,12 @@ export type WatchDeps = {
 export const diskSteps = ["agent.disk.close", "agent.disk.open", "agent.disk.grow"] as const;
 
 const tickMs = 100;
-/** A server that was writable when last asked is asked again after this, in case it was restarted meanwhile. */
+/** A server that was writable is queried again after this, in case it was restarted meanwhile. */
 const queryAgainMs = 30_000;
 
 /**
- * Looks at every mounted volume, without a process, as often as a fast writer makes it necessary. Nothing is
- * remembered that could not be asked again: a restarted agent goes on from the file system and the server's own state.
+ * Checks every mounted volume with statfs, without starting a process, as often as a fast writer makes it necessary.
+ * All state can be read again: a restarted agent continues from the file system and the server's own state.
  */
 export async function watchDisks(deps: WatchDeps, signal: AbortSignal): Promise<void> {
   const due = new Map<string, number>();
@@ -56,7 +56,7 @@ export async function watchDisks(deps: WatchDeps, signal: AbortSignal): Promise<
     if (decision.server === "hand over") act(spec, "open", () => step(diskSteps[1], () => handOver(paths.socket)));
   }
 
-  /** Never awaited by the looks: while a server is slow to close, its disk may have to grow. */
+  /** Never awaited by the checks: while a server is slow to become read-only, its disk may have to grow. */
   function act({ node }: NodeSpec, what: string, work: () => Promise<unknown>): void {
     const name = `${node} ${what}`;
     if (busy.has(name)) return;
@@ -68,13 +68,14 @@ export async function watchDisks(deps: WatchDeps, signal: AbortSignal): Promise<
       .finally(() => busy.delete(name));
   }
 
-  /** A member is one before it is in its group, and when it has left it. */
+  /** A cluster's node counts as a group member before it joins and after it left. */
   async function writesOf({ cluster }: NodeSpec, { socket }: NodePaths): Promise<DiskFacts["server"]> {
     const server = await serverWrites(socket);
     return server && { ...server, groupMember: server.groupMember || cluster !== undefined };
   }
 
-  // Remembered for the next start before it is so, and forgotten after it is no longer so. Members always start closed.
+  // The start-up file is closed before the server and opened after it, so a crash never loses read-only. Members always
+  // start closed.
   async function close({ cluster }: NodeSpec, paths: NodePaths): Promise<void> {
     if (cluster === undefined) await setStartUp(paths, "closed");
     await closeToWrites(paths.socket);

@@ -2,8 +2,8 @@ import type { RowDataPacket } from "mysql2/promise";
 import { withRoot } from "../mysql/node-sql.ts";
 
 /**
- * The tables that came with the prepared directory, which was made without keys. Not in the binary log: every server
- * does it for itself. A server that died in the middle goes on when it starts.
+ * Encrypts the tables of the prepared directory, which was built without keys. Not in the binary log: every server does
+ * it for itself. A server that dies in the middle continues when it starts.
  */
 export const encryptServer = (socket: string): Promise<void> =>
   withRoot(socket, async (connection) => {

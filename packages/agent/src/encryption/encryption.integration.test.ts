@@ -71,7 +71,7 @@ afterAll(async () => {
   await host?.close();
 });
 
-/** Each way in which a server puts a tenant's text on a disk, under a mark of its own. */
+/** Every way in which a server writes a tenant's text to a disk, each with a mark of its own. */
 const marks = ["TABLE", "INDEX", "UNDONE", "TEMPORARY", "REDONE", "GROUP", "BUILD"];
 const text = (name: string, times = 10) => `REPEAT(CONCAT('MOORmark${name}', SHA2(n, 256)), ${times})`;
 const numbers = "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 20000) SELECT";
@@ -97,7 +97,7 @@ async function writeInEveryWay(connection: Connection): Promise<void> {
     await connection.query(sql);
 }
 
-/** A sort file is there for as long as somebody reads from it: a client that does not go on keeps it. */
+/** A sort file exists as long as its result is being read: a client that stops reading keeps it. */
 async function holdSort(node: string): Promise<() => void> {
   const connection = await tenant(node);
   await connection.query("SET sort_buffer_size = 262144");
@@ -108,7 +108,7 @@ async function holdSort(node: string): Promise<() => void> {
   return () => connection.destroy();
 }
 
-/** Of each mark, in the bytes of the files, whatever the file system in them says of these bytes. */
+/** Counts each mark in the raw bytes of the files, including space that their file systems call free. */
 function hits(...files: string[]): Record<string, number> {
   const counted = sh(`sync; LC_ALL=C grep --text --no-filename -oE 'MOORmark(${marks.join("|")})' ${files.join(" ")} |
     awk '{ n[$0]++ } END { for (mark in n) print mark, n[mark] }'`);
@@ -121,7 +121,7 @@ function hits(...files: string[]): Record<string, number> {
   );
 }
 
-test("the control plane has the keys before it is asked for the tenant's password", () => {
+test("the control plane receives the keys before the agent requests the tenant's password", () => {
   expect(gateway.keyrings.get(encrypted)).toBe(readFileSync(keyring(), "base64"));
   expect(gateway.keyrings.has(inClear)).toBe(false);
   const sealed = gateway.requestedPaths.indexOf("/v1/keyring");
@@ -129,19 +129,19 @@ test("the control plane has the keys before it is asked for the tenant's passwor
   expect(gateway.requestedPaths.slice(sealed)).toContain("/v1/secrets");
 });
 
-test("the keys are not on the volume, and belong to the node alone", () => {
+test("the keys are not on the volume and are readable by the node alone", () => {
   const { mode, uid } = statSync(join(keyring(), ".."));
   expect([mode & 0o777, uid]).toEqual([0o700, 200_001]);
   expect(sh(`find ${folder(encrypted, "volume")} -name keyring`)).toBe("");
 });
 
-test("nothing that a tenant writes is on a disk in clear, in whatever way it was written", async () => {
+test("no tenant data is on a disk in clear, however it was written", async () => {
   const found = new Map<string, Record<string, number>>();
   const logs = (node: string) => folder(node, "volume", "data", "binlog.0*");
   for (const node of [encrypted, inClear])
     await withTenant(node, async (connection) => {
       await writeInEveryWay(connection);
-      // While the sessions live, so that what is temporary does too.
+      // While the sessions are open, so that their temporary files exist.
       const end = await holdSort(node);
       found.set(node, hits(image(node), ...(node === encrypted ? [folder(node, "temporary.img")] : [])));
       end();
@@ -163,11 +163,11 @@ test.each([
   "ALTER TABLE shop.t ENCRYPTION = 'N'",
   "ALTER DATABASE shop DEFAULT ENCRYPTION = 'N'",
   "SET SESSION default_table_encryption = OFF",
-])("a tenant cannot leave the encryption: %s", async (sql) => {
+])("a tenant cannot disable encryption: %s", async (sql) => {
   await expect(query(encrypted, sql)).rejects.toThrow(/encrypt|privilege/i);
 });
 
-test("the temporary files of an encrypted node are not on its volume, and a full place for them is an error, not an end", async () => {
+test("temporary files of an encrypted node are not on its volume; a lack of space fails only the query", async () => {
   expect(readdirSync(folder(encrypted, "temporary", "files")).sort()).toEqual(["ibtmp1", "innodb", "tmp"]);
   expect(readdirSync(folder(encrypted, "volume", "data"))).not.toContain("ibtmp1");
   const filler = folder(encrypted, "temporary", "filler");
@@ -178,7 +178,7 @@ test("the temporary files of an encrypted node are not on its volume, and a full
   rmSync(filler);
 });
 
-test("a killed server and a rebooted host come back with the same keys, without asking anybody", async () => {
+test("a killed server and a rebooted host recover with the same keys, without the control plane", async () => {
   host.podman("kill", "--signal", "KILL", `moorage-${encrypted}`);
   await until("SQL", () => answers(encrypted));
   await gateway.close();
@@ -190,7 +190,7 @@ test("a killed server and a rebooted host come back with the same keys, without 
   await gateway.open();
 });
 
-test("keys that were lost on the host come back from the control plane", async () => {
+test("keys lost on the host are restored from the control plane", async () => {
   const before = readFileSync(keyring());
   await host.stopAgent();
   host.podman("kill", "--signal", "KILL", `moorage-${encrypted}`);
@@ -202,7 +202,7 @@ test("keys that were lost on the host come back from the control plane", async (
   expect(await query(encrypted, "SELECT COUNT(*) AS n FROM shop.t")).toEqual([{ n: 20_000 }]);
 });
 
-test("keys that changed are told again", async () => {
+test("changed keys are sent to the control plane again", async () => {
   await until("the report", isRunning(encrypted));
   const before = gateway.keyrings.get(encrypted);
   const root = await createConnection({
@@ -216,7 +216,7 @@ test("keys that changed are told again", async () => {
   expect(gateway.keyrings.get(encrypted)).toBe(readFileSync(keyring(), "base64"));
 });
 
-/** The very server, on a copy of the volume, with the given keys. */
+/** Starts the same server on a copy of the volume with the given keys. */
 async function startsFromCopy(keys: string | undefined): Promise<boolean> {
   const copy = join(host.dir, "copy");
   for (const name of ["volume", "keyring", "temporary/tmp", "temporary/innodb", "run"])
@@ -251,7 +251,7 @@ async function startsFromCopy(keys: string | undefined): Promise<boolean> {
   }
 }
 
-test("a copied volume starts with its keys, and without them it does not", async () => {
+test("a server starts on a copied volume only with its keys", async () => {
   await host.stopAgent();
   host.podman("stop", "--time", "60", `moorage-${encrypted}`);
   expect([await startsFromCopy(keyring()), await startsFromCopy(undefined)]).toEqual([true, false]);
@@ -259,7 +259,7 @@ test("a copied volume starts with its keys, and without them it does not", async
   await until("SQL", () => answers(encrypted));
 });
 
-test("a plan with more disk has more room for temporary files too", async () => {
+test("a plan with more disk has more space for temporary files too", async () => {
   const resources = { memory_mb: 640, vcpus: 1, disk_mb: 8192 };
   gateway.setDesired(spec(encrypted, { generation: 2, resources }), spec(inClear));
   await until("the plan", () => isRunning(encrypted)() && gateway.latest(encrypted)?.generation === 2);
@@ -267,7 +267,7 @@ test("a plan with more disk has more room for temporary files too", async () => 
   expect(await query(encrypted, "SELECT COUNT(*) AS n FROM shop.t")).toEqual([{ n: 20_000 }]);
 });
 
-test("a tombstone leaves neither keys nor a place for temporary files", async () => {
+test("a tombstone removes the keys and the file system for temporary files", async () => {
   gateway.setDesired(spec(encrypted, { generation: 3, tombstone: { operation: 1 } }), spec(inClear));
   await until("the end", () => gateway.latest(encrypted)?.state === "gone");
   expect(existsSync(folder(encrypted))).toBe(false);

@@ -8,7 +8,7 @@ const files = (host: HostPaths) => ({
   settings: join(host.keyringComponent, "component_keyring_file.cnf"),
 });
 
-/** What mysqld reads beside its own binary before anything else. The same for every node of the host; no secret. */
+/** The files beside mysqld's binary that it reads first. The same for every node of the host; no secrets. */
 export async function writeKeyringComponent(host: HostPaths): Promise<void> {
   await mkdir(host.keyringComponent, { recursive: true, mode: 0o700 });
   const { manifest, settings } = files(host);
@@ -16,14 +16,14 @@ export async function writeKeyringComponent(host: HostPaths): Promise<void> {
   await writeDurably(settings, '{"path":"/keyring/keyring","read_only":false}\n', 0o644);
 }
 
-/** The mounts that give a server its keys: those of `keyring`, a folder that is not on its volume. */
+/** The bind mounts for a server's keys; `keyring` is a folder that is not on its volume. */
 export const keyringBinds = (host: HostPaths, { keyring }: Pick<NodePaths, "keyring">): string[] => [
   `${files(host).manifest}:/usr/sbin/mysqld.my:ro`,
   `${files(host).settings}:/usr/lib/mysql/plugin/component_keyring_file.cnf:ro`,
   `${keyring}:/keyring:rw`,
 ];
 
-/** Of every server that has encrypted data, a throw-away one too. */
+/** For every server with encrypted data, throw-away servers included. */
 export const encryptionSettings = `# Nothing that a tenant wrote reaches a disk in clear (ADR 0011).
 default_table_encryption = ON
 table_encryption_privilege_check = ON

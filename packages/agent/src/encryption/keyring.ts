@@ -8,7 +8,7 @@ import { recordKeyringSent, timelineRecord, updateTimeline } from "../node-state
 import { CannotHeal } from "../podman.ts";
 import { exists } from "../volume.ts";
 
-/** Whether the keys of an encrypted node are where they should be: on the host's own disk, and in the control plane. */
+/** Whether the keys of an encrypted node are on the host's own disk and in the control plane. */
 export type KeyringState = "absent" | "unsent" | "right";
 
 export const keyringFile = ({ keyring }: Pick<NodePaths, "keyring">): string => join(keyring, "keyring");
@@ -21,8 +21,8 @@ export async function keyringState({ spec, paths }: NodeContext): Promise<Keyrin
 }
 
 /**
- * A server without its file makes a new one, which opens nothing. So keys that were lost are asked back before it
- * starts; only a server that never started has none.
+ * A server without a keyring file creates a new one, which decrypts nothing. So lost keys are requested from the
+ * control plane before the server starts; only a server that never started has none.
  */
 export async function prepareKeyring({ spec, paths, keyringOf }: NodeContext): Promise<void> {
   await mkdir(paths.keyring, { recursive: true, mode: 0o700 });
@@ -36,9 +36,9 @@ export async function prepareKeyring({ spec, paths, keyringOf }: NodeContext): P
   await updateTimeline(paths, { keyring_sent: fingerprint(keys) });
 }
 
-/** Before a tenant writes anything with them: from then on the loss of this host's disk alone loses no data. */
+/** Sent before a tenant writes anything with the keys: from then on losing this host's disk alone loses no data. */
 export async function sendKeyring({ spec, paths, sendKeyring: send }: NodeContext): Promise<void> {
-  // Left by a server that died while it wrote its keys; it puts them right when it starts.
+  // Left by a server that died while writing its keys; it repairs them when it starts.
   if (await exists(`${keyringFile(paths)}.backup`)) throw new Error("The server is writing its encryption keys.");
   await sync(keyringFile(paths));
   await sync(paths.keyring);
@@ -49,7 +49,7 @@ export async function sendKeyring({ spec, paths, sendKeyring: send }: NodeContex
   await recordKeyringSent(paths, fingerprint(keys));
 }
 
-/** An empty file is one that a server began to write, or that somebody emptied: no keys. */
+/** An empty file, which a server began to write or somebody truncated, counts as no keys. */
 async function readKeys(paths: NodePaths): Promise<Buffer | undefined> {
   const keys = await readFile(keyringFile(paths)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;

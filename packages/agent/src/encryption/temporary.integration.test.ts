@@ -7,12 +7,12 @@ import { makeTemporary, releaseTemporary, temporaryFiles } from "./temporary.ts"
 
 const mb = 1024 * 1024;
 
-test("a bigger one takes its place under a server that still writes to the old one, and nothing stays behind", async () => {
+test("a larger file system replaces one that a server still writes to, and nothing is left behind", async () => {
   const dir = mkdtempSync(join(tmpdir(), "moor-temporary-"));
   const temporary = { image: join(dir, "image"), folder: join(dir, "mounted") };
   const files = temporaryFiles(temporary);
   const totalMb = () => (statfsSync(files).blocks * statfsSync(files).bsize) / mb;
-  // A container's bind mount is one of its own, like this.
+  // Stands for a container's bind mount.
   const held = join(dir, "held");
   try {
     await makeTemporary(temporary, 1024, 200_001);

@@ -7,25 +7,25 @@ import { CannotHeal } from "../podman.ts";
 import { runCommand } from "../run-command.ts";
 import { exists } from "../volume.ts";
 
-/** An image and where it is mounted; `files` in it is what a server sees as /temporary. */
+/** An image and its mount point; a server sees the folder `files` in it as /temporary. */
 export type Temporary = { image: string; folder: string };
 
 export const temporaryFiles = ({ folder }: Temporary): string => join(folder, "files");
 export const temporaryBind = (temporary: Temporary): string => `${temporaryFiles(temporary)}:/temporary:rw`;
 
-/** MySQL does not encrypt its temporary tables, sorts and index builds. The last path is relative to the data directory. */
+/** MySQL does not encrypt temporary tables, sorts and index builds. The last path is relative to the data directory. */
 export const temporarySettings = `tmpdir = /temporary/tmp
 innodb_temp_tablespaces_dir = /temporary/innodb
 innodb_temp_data_file_path = ../../temporary/ibtmp1:12M:autoextend
 `;
 
-/** As a part of the plan's disk. An index build needs about twice the size of the index. */
+/** A quarter of the plan's disk, at least 1 GB. An index build needs about twice the size of the index. */
 export const temporaryMb = (diskMb: number): number => Math.max(1024, Math.ceil(diskMb / 4));
 
 /**
- * A file system for what is temporary, whose key is in the kernel only and dies with the mount: after a reboot, or
- * to a thief, it is noise. Made anew whenever it is not mounted, or too small: a server that runs keeps the one that it
- * started with, until it ends.
+ * A file system for temporary files whose key is only in the kernel and is lost with the mount: after a reboot, or on a
+ * stolen disk, it is noise. Recreated whenever it is not mounted or too small; a running server keeps the one that it
+ * started with.
  */
 export async function makeTemporary(temporary: Temporary, sizeMb: number, uid: number): Promise<void> {
   const { image, folder } = temporary;
@@ -38,7 +38,7 @@ export async function makeTemporary(temporary: Temporary, sizeMb: number, uid: n
   } finally {
     await file.close();
   }
-  // Without a journal: what a crash leaves of it is thrown away.
+  // Without a journal: after a crash the file system is recreated.
   const features = "encrypt,^has_journal";
   await runCommand("mkfs.ext4", ["-q", "-F", "-m", "0", "-O", features, "-E", "lazy_itable_init=1,nodiscard", image]);
   await mkdir(folder, { recursive: true, mode: 0o711 });
@@ -59,12 +59,12 @@ const sizeOf = async (file: string): Promise<number> =>
   );
 
 async function encryptFolder(mount: string, folder: string): Promise<void> {
-  // Its group may pass through: what reads binary logs for the archive has a folder of its own in it.
+  // Traversable by the group: mysqlbinlog, which reads logs for the archive, has a folder of its own in it.
   await mkdir(folder, { mode: 0o710 });
   const added = await runCommand("xfs_io", ["-c", "add_enckey", mount], randomBytes(64));
   const [key] = /\b[0-9a-f]{32}\b/.exec(added) ?? [];
   if (key !== undefined) await runCommand("xfs_io", ["-c", `set_encpolicy -v 2 ${key}`, folder]);
-  // xfs_io succeeds whatever its commands did.
+  // xfs_io exits with 0 even if its commands fail.
   const policy = await runCommand("xfs_io", ["-c", "get_encpolicy", folder]);
   if (key === undefined || !policy.includes(key))
     throw new CannotHeal("This host's kernel does not encrypt files on ext4 (CONFIG_FS_ENCRYPTION).");

@@ -4,7 +4,7 @@ import { admits, type Sources } from "./sources.ts";
 
 type Session = RowDataPacket & { id: number; host: string };
 
-/** The kernel stops their packets already; this tells the clients, and gives back what their sessions hold. */
+/** The kernel already drops their packets; this disconnects the clients and releases what their sessions hold. */
 export const endSessions = (socket: string, sources: Sources): Promise<number> =>
   withRoot(socket, async (connection) => {
     const [sessions] = await connection.query<Session[]>(
@@ -15,7 +15,7 @@ export const endSessions = (socket: string, sources: Sources): Promise<number> =
     return ended.length;
   });
 
-/** The server writes address and port with a colon between, an IPv6 address without brackets. */
+/** The server writes `address:port`, an IPv6 address without brackets. */
 const addressOf = (host: string): string => host.slice(0, host.lastIndexOf(":")).replace(/^\[(.*)\]$/, "$1");
 
 function ignoreEnded(error: Error & { code?: string }): void {

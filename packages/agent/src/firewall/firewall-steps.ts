@@ -5,13 +5,13 @@ import type { StepTable } from "../run-steps.ts";
 import { endSessions } from "./end-sessions.ts";
 import type { Sources } from "./sources.ts";
 
-/** For a node that serves, and of which only the list changed: nothing else of it is touched. */
+/** For a running node of which only the allow list changed: nothing else is touched. */
 export const firewallSteps: StepTable = {
   name: "firewall",
   steps: [{ name: "apply", percent: 100, run: applyFirewall }],
 };
 
-/** First the kernel, then the sessions: whoever is thrown out cannot come in again. */
+/** First the kernel, then the sessions, so that a disconnected client cannot reconnect. */
 export async function applyFirewall(context: NodeContext): Promise<void> {
   const { firewall, spec, log } = context;
   await connectPeers(context);
@@ -20,14 +20,14 @@ export async function applyFirewall(context: NodeContext): Promise<void> {
   firewall.vouchFor(spec);
 }
 
-/** The list is in force and its peers are let in; a member's gate leads to the members that it should. */
+/** The allow list is in force, peers are allowed, and a member's proxy has the right servers. */
 export const isFirewallApplied = async ({ firewall, proxies, host, spec }: NodeContext): Promise<boolean> =>
   firewall.isVouchedFor(spec) &&
   firewall.allowsPeers(spec) &&
   (await isClusterFileCurrent(host, spec)) &&
   (await proxies.isRight(spec));
 
-/** The gatekeeper first: it says no to a member of which it knows nothing, and leads nobody to one that was replaced. */
+/** The gatekeeper first: it refuses traffic to a member that it does not know, and to one that was replaced. */
 async function connectPeers({ firewall, proxies, host, spec }: NodeContext): Promise<void> {
   if (spec.cluster === undefined) return;
   await writeClusterFile(host, spec);
@@ -37,6 +37,6 @@ async function connectPeers({ firewall, proxies, host, spec }: NodeContext): Pro
 
 function endOthersSessions({ proxies, spec, paths }: NodeContext, sources: Sources): Promise<number> {
   if (spec.cluster === undefined) return endSessions(paths.socket, sources);
-  // A member's are with its gate, and have ended with it.
+  // A member's clients connect to its proxy; without a proxy their sessions have ended.
   return hasProxy(spec) ? proxies.endSessions(spec, sources) : Promise.resolve(0);
 }

@@ -14,7 +14,7 @@ import { until } from "../testing/test-host.ts";
 import { changeText } from "./ruleset.ts";
 import { readSources } from "./sources.ts";
 
-// Real packets between real namespaces; the server on the node is a small one that tells callers who they are.
+// Real packets between real namespaces; the node runs a small server that answers with the client's address.
 let host: FirewallHost;
 const node = randomUUID();
 const port = 20_001;
@@ -27,7 +27,7 @@ const byPort6 = () => ({ host: host.address6, port });
 const stranger = "203.0.113.66";
 
 beforeAll(async () => {
-  // While `broken` is there, this nft writes no table that has a database in it.
+  // While `broken` exists, this nft fails to write a table with an opening.
   writeFileSync(
     join(folder, "nft"),
     `#!/bin/sh
@@ -53,7 +53,7 @@ const outcomes = () =>
     [byPort(), byPort6(), { ...byPort(), localAddress: stranger }].map((place) => host.client.call("probe", place)),
   );
 
-test("the listed are let in and seen by their own address; the others hear nothing, or over IPv6 a no", async () => {
+test("allowed clients connect under their own address; others are dropped, or reset over IPv6", async () => {
   expect(await outcomes()).toEqual(["open", "refused", "silent"]);
   expect(await host.client.call("greeting", byPort())).toBe(`::ffff:${host.clientAddress}`);
   await host.firewall.call("open", spec(`${host.clientAddress6}/128`, `${stranger}/32`));
@@ -61,14 +61,14 @@ test("the listed are let in and seen by their own address; the others hear nothi
   expect(await host.client.call("greeting", byPort6())).toBe(host.clientAddress6);
 });
 
-test("an empty list blocks everybody, and both /0 let everybody in", async () => {
+test("an empty list blocks everybody, and both /0 ranges allow everybody", async () => {
   await host.firewall.call("open", spec());
   expect(await outcomes()).toEqual(["silent", "refused", "silent"]);
   await host.firewall.call("open", spec(...everybody));
   expect(await outcomes()).toEqual(["open", "open", "open"]);
 });
 
-test("a node's own addresses are out of reach, whoever is on the list, and so are ports without a gate", async () => {
+test("a node's own addresses and ports without an opening are unreachable even for allowed clients", async () => {
   await host.firewall.call("open", spec(...everybody));
   for (const address of [host.nodeAddress(1), address6Of(host.nodeAddress(1))])
     expect(await host.client.call("probe", { host: address, port: 3306 })).not.toBe("open");
@@ -76,17 +76,17 @@ test("a node's own addresses are out of reach, whoever is on the list, and so ar
   expect(await host.firewall.call("reaches", host.nodeAddress(1), 3306)).toBe(true);
 });
 
-test("a source that is taken off the list is cut in the middle of its connection", async () => {
+test("a source removed from the list is cut off in the middle of its connection", async () => {
   const connection = await host.client.call("dial", byPort());
   expect(await host.client.call("send", connection, "hello")).toContain("hello");
   await host.firewall.call("open", spec("192.0.2.1/32"));
   expect(await host.client.call("send", connection, "still there?")).toBe("");
-  // On the list again before either side gave up, the connection goes on: its packets were only not let in.
+  // Allowed again before either side timed out, the connection continues: its packets were only dropped.
   await host.firewall.call("open", spec(`${host.clientAddress}/32`));
   await until("the words that were held back", async () => (await host.client.call("send", connection, ".")) !== "");
 });
 
-test("a connection of a listed source lives on while the whole table is written anew", async () => {
+test("an allowed connection survives a rewrite of the whole table", async () => {
   const connection = await host.client.call("dial", byPort());
   for (let times = 0; times < 5; times++) {
     await host.firewall.call("start", [spec(`${host.clientAddress}/32`)]);
@@ -94,7 +94,7 @@ test("a connection of a listed source lives on while the whole table is written 
   }
 });
 
-test("a node begins no connection, neither to its host nor to others nor to another gate", async () => {
+test("a node cannot open connections to its host, to others or to another node's port", async () => {
   const other = randomUUID();
   const server = await host.node(other, host.nodeAddress(2));
   const spec2 = testSpec({
@@ -119,9 +119,9 @@ test("a node begins no connection, neither to its host nor to others nor to anot
   expect(await host.client.call("probe", byPort())).toBe("open");
 });
 
-// After a flush there is no rule at all: no gate, but no way from the port to the node either; and the routes that
-// lead to nodes are for packets with the gate's mark, which nobody sets any more.
-test("nft flush ruleset by hand: no stranger gets in at any moment, and the listed are let in again", async () => {
+// After a flush there is no rule at all: no filter, but no DNAT from the port to the node either; and the routes to
+// nodes require the firewall's mark, which nothing sets any more.
+test("a manual `nft flush ruleset` never lets a stranger in, and allowed clients get access again", async () => {
   const own = [host.nodeAddress(1), address6Of(host.nodeAddress(1))].map((address) => ({ host: address, port: 3306 }));
   const strangers = [{ ...byPort(), localAddress: stranger }, byPort6(), ...own];
   expect(await host.client.call("probe", byPort())).toBe("open");
@@ -143,7 +143,7 @@ test.each([
   ["an address added to a list", `'add element inet moorage v4_${port} { ${stranger} }'`],
   ["a rule put before the others", `'insert rule inet moorage db_${port} meta mark set 0x02000000 accept'`],
   ["a table put to sleep", "'add table inet moorage { flags dormant; }'"],
-])("%s by hand is undone", async (_, command) => {
+])("%s by hand is reverted", async (_, command) => {
   host.nft(command);
   const place = { ...byPort(), localAddress: stranger };
   const changed = Date.now();
@@ -152,7 +152,7 @@ test.each([
   expect(await host.client.call("probe", place)).toBe("silent");
 });
 
-test("a table that is wrong and cannot be written again is closed, and nothing is vouched for until it can", async () => {
+test("if a changed table cannot be rewritten, all ports are closed and no firewall counts as applied", async () => {
   const listed = spec(`${host.clientAddress}/32`);
   await host.firewall.call("vouchFor", listed);
   expect(await host.firewall.call("isVouchedFor", listed)).toBe(true);
@@ -165,13 +165,13 @@ test("a table that is wrong and cannot be written again is closed, and nothing i
   await until("the gate", async () => (await outcomes()).join() === "open,refused,silent");
 });
 
-test("a change next to a table that was flushed a moment ago brings the whole table", async () => {
+test("a change right after a flush restores the whole table", async () => {
   host.nft("flush ruleset");
   await host.firewall.call("open", spec(`${stranger}/32`));
   expect(await outcomes()).toEqual(["silent", "refused", "open"]);
 });
 
-test("a list that cannot be read leaves the old one in force", async () => {
+test("an unreadable list leaves the old one in force", async () => {
   for (const bad of ["localhost/32", "10.0.0.1/8", "0.0.0.0/0; flush ruleset"])
     await expect(host.firewall.call("open", spec(`${stranger}/32`, bad))).rejects.toThrow("UnreadableSource");
   expect(await outcomes()).toEqual(["open", "refused", "silent"]);
@@ -180,7 +180,7 @@ test("a list that cannot be read leaves the old one in force", async () => {
 const manySources = (first: number): string[] =>
   Array.from({ length: 10_000 }, (_, index) => `${first}.${index >> 8}.${index & 255}.0/24`);
 
-test("a list of 10,000 is in force when it is reported, and so is its end", async () => {
+test("a list of 10,000 sources, and its removal, are in force when reported", async () => {
   const times: number[] = [];
   for (let change = 0; change < 20; change++) {
     const sources = [...manySources(20 + change).slice(1), `${change % 2 === 0 ? host.clientAddress : stranger}/32`];
@@ -203,9 +203,9 @@ function startNft(text: string) {
   return nft;
 }
 
-test("kill -9 of nft at any moment leaves the whole old list or the whole new one", async () => {
+test("kill -9 of nft at any moment leaves the complete old list or the complete new one", async () => {
   await host.firewall.call("open", spec(...manySources(20)));
-  await host.firewall.call("stop"); // or it would take what follows for tampering
+  await host.firewall.call("stop"); // otherwise it would revert what follows as tampering
   const fresh = { node, port, sources: readSources(manySources(120)) };
   const text = { old: changeText({ ...fresh, sources: readSources(manySources(20)) }), new: changeText(fresh) };
   const found = { old: 0, new: 0, killed: 0 };

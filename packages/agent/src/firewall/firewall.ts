@@ -19,23 +19,23 @@ import {
 } from "./ruleset.ts";
 import { readSources, type Sources } from "./sources.ts";
 
-/** With the time that a look and a mending take, what was changed by hand is right again within 10 s. */
+/** Including the time for a check and a repair, a manual change is reverted within 10 s. */
 const verifyEveryMs = 8000;
 
 /**
- * The host's gates: one table of the kernel, written from specs that are on the disk and from nothing else, and looked
- * at again and again. What cannot be vouched for is closed.
+ * The host's firewall: one nftables table, written only from specs on the disk and verified periodically. If the table
+ * cannot be verified, all ports are closed.
  */
 export function createFirewall({ log }: { log: Logger }) {
   const stop = new AbortController();
-  /** What the table is to hold: gates by their port, members by the port of their peers. */
+  /** The desired table: openings by port, peerings by peer port. */
   let desired: DesiredRules = { openings: new Map(), peerings: new Map() };
-  /** The rules as nft told them when they were written; undefined while the table is not known to be ours. */
+  /** The rules as nft listed them after they were written; undefined while the table is not known to be ours. */
   let rules: Contents | undefined;
-  /** Specs whose gate is as they say, sessions and all. */
+  /** Specs whose rules are in force and whose disallowed sessions have ended. */
   const vouched = new Map<string, NodeSpec>();
 
-  // Two writers would each work from a table that the other is changing.
+  // Two concurrent writers would each start from a table that the other is changing.
   let last: Promise<unknown> = Promise.resolve();
   function oneAtATime<T>(work: () => Promise<T>): Promise<T> {
     const next = last.then(work, work);
@@ -53,7 +53,7 @@ export function createFirewall({ log }: { log: Logger }) {
     rules = found.rules;
   }
 
-  /** The small change, or the whole table if it is not there as we left it. If both fail, the old one is in force. */
+  /** Applies the small change, or the whole table if it is not as we left it. If both fail, the old one stays. */
   async function write(
     change: string,
     whole: DesiredRules,
@@ -72,7 +72,7 @@ export function createFirewall({ log }: { log: Logger }) {
     desired = whole;
   }
 
-  /** Only of the chain that was just made: the others must go on being what they were. */
+  /** Only for the chain just made: the other chains must still be as they were written. */
   async function learnRules(chain: string, known: Contents): Promise<void> {
     const made = (await list()).rules.get(chain);
     if (made === undefined) throw new Error(`There is no chain ${chain}.`);
@@ -127,7 +127,7 @@ export function createFirewall({ log }: { log: Logger }) {
     }
   }
 
-  /** Nothing is vouched for any more, so every node's own report says that its gate is not as it should be. */
+  /** Every node then reports that its firewall is not applied, because nothing is vouched for any more. */
   async function closeAll(because: unknown): Promise<void> {
     rules = undefined;
     vouched.clear();
@@ -147,7 +147,7 @@ export function createFirewall({ log }: { log: Logger }) {
 
   let verifying: Promise<void> | undefined;
   return {
-    /** From the disk alone. A node that waits for its deletion serves until then; a living one has its port before it. */
+    /** Works from the disk alone. A node with a held tombstone keeps serving, unless a live node has the same port. */
     async start(specs: readonly NodeSpec[]): Promise<void> {
       for (const spec of specs.toSorted((a, b) => Number(!a.tombstone) - Number(!b.tombstone))) {
         try {
@@ -161,7 +161,7 @@ export function createFirewall({ log }: { log: Logger }) {
       await oneAtATime(() => writeWhole(desired).catch(closeAll));
       verifying = keepVerifying();
     },
-    /** Makes the table as the spec says; the step that calls it vouches when all of its work is done. */
+    /** Applies the spec to the table; the calling step vouches for the spec once all of its work is done. */
     async open(spec: NodeSpec): Promise<Sources> {
       const ofNode = openingsOf(spec);
       await oneAtATime(async () => {
@@ -178,7 +178,7 @@ export function createFirewall({ log }: { log: Logger }) {
         for (const opening of desired.openings.values()) if (opening.node === node) await removeOpening(opening);
       });
     },
-    /** Its peers reach a member, and it reaches them; nobody else does. */
+    /** Lets a member and its peers reach each other, and nobody else. */
     async allowPeers(spec: NodeSpec): Promise<void> {
       const peering = peeringOf(spec);
       if (peering !== undefined) await oneAtATime(() => addPeering(peering));

@@ -15,11 +15,11 @@ const listing = (...objects: object[]) => readListing(JSON.stringify({ nftables:
 const nobody = [set("calls", []), { map: { name: "member4" } }, { map: { name: "callers" } }];
 const found = (...objects: object[]) => differences(listing(...objects, ...nobody).lists, desiredLists([opening], []));
 
-test("the order and the spelling of nft do not matter", () => {
+test("nft's order and notation of elements do not matter", () => {
   expect(found(ports, map("node4", "10.64.0.9"), map("node6", "fd6d:0::1"), v4, v6)).toEqual([]);
 });
 
-test("a range more, one less and another way are found", () => {
+test("an added range, a missing set and a changed destination are detected", () => {
   const open = set("v4_20007", [{ range: ["0.0.0.0", "9.9.9.9"] }, "198.51.100.7"]);
   expect(found(ports, map("node4", "10.64.0.10"), map("node6", "fd6d::1"), open)).toEqual([
     "node4",
@@ -28,7 +28,7 @@ test("a range more, one less and another way are found", () => {
   ]);
 });
 
-test("a rule before the others, another policy and a table put to sleep are found", () => {
+test("an inserted rule, another policy and a dormant table are detected", () => {
   const rule = (verdict: string, handle: number) => ({
     rule: { chain: "firewall", handle, expr: [{ [verdict]: null }] },
   });
@@ -41,7 +41,7 @@ test("a rule before the others, another policy and a table put to sleep are foun
   expect(differences(listing({ table: {} }, chain("drop"), rule("drop", 4)).rules, right)).toEqual(["firewall"]);
 });
 
-test("a member's peers are found as nft tells them, and a call that was added by hand too", () => {
+test("peers match nft's listing, and a connection allowed by hand is detected", () => {
   const peering = { node: "n", port: 24_103, address: "10.64.0.9", own: "10.9.0.1", others: ["10.9.0.2", "10.9.0.3"] };
   const lists = (...calls: [string, string, number][]) =>
     listing(

@@ -13,12 +13,12 @@ const NamedMap = z.object({
 const Chain = z.looseObject({ name: z.string() });
 const Rule = z.looseObject({ chain: z.string() });
 
-/** Name → content, both in a form that is the same whenever the meaning is. */
+/** Name → content in canonical form, so that equal contents are equal texts. */
 export type Contents = Map<string, string>;
 
 /**
- * The table as the kernel has it. `lists` (sets and maps) can be told from the openings alone; `rules` (chains and the
- * table's own flags) are in nft's words and are compared with what it said when they were written.
+ * The table as the kernel has it. `lists` (sets and maps) can be derived from the openings; `rules` (chains and the
+ * table's own flags) are in nft's notation and are compared with what nft listed after they were written.
  */
 export type Table = { lists: Contents; rules: Contents };
 
@@ -60,7 +60,7 @@ export function desiredLists(openings: readonly Opening[], peerings: readonly Pe
   return lists;
 }
 
-/** The names of what is missing, strange or different. */
+/** The names of what is missing, unexpected or different. */
 export const differences = (found: Contents, desired: Contents): string[] =>
   [...new Set([...found.keys(), ...desired.keys()])].filter((name) => found.get(name) !== desired.get(name));
 
@@ -77,7 +77,7 @@ function rangeText(element: unknown): string {
 }
 
 const valueText = (value: unknown): string => (typeof value === "string" ? spelling(value) : JSON.stringify(value));
-/** nft writes some IPv6 addresses with a dotted tail, which our reader of ranges understands in another sense. */
+/** nft prints some IPv6 addresses with a dotted IPv4 ending; this brings all to one notation. */
 const spelling = (address: string): string =>
   address.includes(":") ? new SocketAddress({ address, family: "ipv6" }).address : address;
 const sorted = (texts: string[]): string => texts.toSorted().join(" ");

@@ -1,10 +1,10 @@
 import { runCommand } from "../run-command.ts";
 import { table } from "./ruleset.ts";
 
-/** One transaction of the kernel: all of it or nothing, whenever the program dies. */
+/** One kernel transaction: all or nothing, even if nft dies. */
 export async function applyRules(text: string): Promise<void> {
   await runCommand("nft", ["-f", "-"], text);
 }
 
-/** What the kernel has, element by element, in nft's own JSON. */
+/** The kernel's table, with all elements, as nft's JSON. */
 export const listRules = (): Promise<string> => runCommand("nft", ["--json", "list", "table", ...table.split(" ")]);

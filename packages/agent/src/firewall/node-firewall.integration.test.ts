@@ -43,7 +43,7 @@ const isRunning = () => {
   const report = gateway.latest(node);
   return report?.state === "running" && report.generation === generation;
 };
-/** Wanted, and reported as reached; returns how long that took. */
+/** Sets the list and waits until it is reported as applied; returns how long that took. */
 async function apply(...sources: string[]): Promise<number> {
   const started = performance.now();
   setDesired({ firewall: { sources } });
@@ -70,19 +70,19 @@ async function answersTo(localAddress: string): Promise<unknown> {
 }
 const containerStarted = () => host.podman("inspect", "--format", "{{.Id}} {{.State.StartedAt}}", `moorage-${node}`);
 
-test("without a list nobody reaches a running node; a listed client does, and the server sees its address", async () => {
+test("only a listed client reaches a running node, and the server sees the client's address", async () => {
   setDesired({});
   await until("the node", isRunning);
   expect([await answersTo(host.outside), await answersTo(host.stranger)]).toEqual([undefined, undefined]);
   const started = containerStarted();
   const took = await apply(`${host.outside}/32`);
   expect([await answersTo(host.outside), await answersTo(host.stranger)]).toEqual([host.outside, undefined]);
-  // The server is not touched by a change of the list.
+  // A change of the list does not touch the server.
   expect(containerStarted()).toBe(started);
   process.stdout.write(`a new list, from wanted to reported: ${took.toFixed(0)} ms\n`);
 });
 
-test("the session of a source that is taken off the list ends; the others go on", async () => {
+test("sessions of a source removed from the list end; others continue", async () => {
   await apply(`${host.outside}/32`, `${host.stranger}/32`);
   const [stays, goes] = [await logIn(host.outside), await logIn(host.stranger)];
   const ended = new Promise<number>((resolve) => goes.on("error", () => resolve(performance.now())));
@@ -96,7 +96,7 @@ test("the session of a source that is taken off the list ends; the others go on"
   stays.destroy();
 });
 
-test("IPv6 is let in by its own entries, and its sessions end with them", async () => {
+test("IPv6 clients need IPv6 entries, and their sessions end when these are removed", async () => {
   await apply(`${host.outside}/32`);
   expect(await answersTo(host.outside6)).toBeUndefined();
   await apply(`${host.outside}/32`, `${host.outside6}/128`);
@@ -108,7 +108,7 @@ test("IPv6 is let in by its own entries, and its sessions end with them", async 
   expect([await answersTo(host.outside), await answersTo(host.outside6)]).toEqual([host.outside, undefined]);
 });
 
-test("10,000 sources: from wanted to reported as in force", async () => {
+test("a list of 10,000 sources is applied and reported", async () => {
   const times: number[] = [];
   for (let change = 0; change < 10; change++) {
     const sources = Array.from({ length: 9_999 }, (_, index) => `20.${index >> 8}.${index & 255}.${change}/32`);
@@ -118,7 +118,7 @@ test("10,000 sources: from wanted to reported as in force", async () => {
   process.stdout.write(`10,000 sources through the agent: ${times.map((ms) => ms.toFixed(0)).join(", ")} ms\n`);
 });
 
-test("50 lists in a row end with the last one in force", async () => {
+test("after 50 quick changes the last list is in force", async () => {
   for (let change = 0; change < 50; change++) {
     setDesired({ firewall: { sources: change % 2 === 0 ? [`${host.stranger}/32`] : [`${host.outside}/32`] } });
     await sleep(20);
@@ -127,14 +127,14 @@ test("50 lists in a row end with the last one in force", async () => {
   expect([await answersTo(host.outside), await answersTo(host.stranger)]).toEqual([host.outside, undefined]);
 });
 
-test("a list that cannot be read is reported, and the old one stays in force", async () => {
+test("an unreadable list is reported, and the old one stays in force", async () => {
   setDesired({ firewall: { sources: [`${host.stranger}/32`, "localhost/32"] } });
   await until("the reason", () => gateway.latest(node)?.message?.includes("localhost/32") === true);
   expect([await answersTo(host.outside), await answersTo(host.stranger)]).toEqual([host.outside, undefined]);
   await apply(`${host.outside}/32`);
 });
 
-test("without a control plane, an agent that starts opens the gates from its disk", async () => {
+test("without a control plane, a starting agent applies the firewall from its disk", async () => {
   await host.stopAgent("SIGKILL");
   await gateway.close();
   execFileSync("ip", ["netns", "exec", "moor-t-gn", "nft", "-f", bootFile]);
@@ -146,7 +146,7 @@ test("without a control plane, an agent that starts opens the gates from its dis
   await apply(`${host.outside}/32`);
 });
 
-test("a reboot of the host: no stranger gets in at any moment, and the listed do again", async () => {
+test("a reboot of the host never lets a stranger in, and listed clients get access again", async () => {
   const tries = { open: 0, not: 0 };
   let trying = true;
   const knock = (to: { host: string; port: number }) => {
@@ -180,7 +180,7 @@ test("a reboot of the host: no stranger gets in at any moment, and the listed do
   await gateway.open();
 });
 
-test("a tombstone closes the gate and leaves nothing of it", async () => {
+test("a tombstone closes the port and leaves no firewall rule", async () => {
   await until("the report", isRunning);
   setDesired({ firewall: { sources: ["0.0.0.0/0"] }, tombstone: { operation: 9 } });
   await until("the end", () => gateway.latest(node)?.state === "gone");

@@ -4,7 +4,7 @@ import { address6Of } from "../network.ts";
 import { databasePorts, type Opening, type Peering } from "./ruleset.ts";
 import { readSources } from "./sources.ts";
 
-/** A member's ports lead to its gate's process, which knows where the primary and the secondaries are. */
+/** A cluster member's ports lead to its proxy, which forwards to the primary or to secondaries. */
 export function openingsOf(spec: NodeSpec): Opening[] {
   const { node, network, firewall, power, cluster } = spec;
   const { address, port } = network;

@@ -6,11 +6,11 @@ import { type FirewallHost, makeFirewallHost } from "../testing/firewall-host.ts
 import { type Lan, makeLan } from "../testing/lan.ts";
 import { testSpec } from "../testing/node-spec.ts";
 
-// Real packets between three hosts; the members' servers are small ones that tell callers who they are.
+// Real packets between three hosts; each member runs a small server that answers with the client's address.
 const port = 20_011;
 const peerPort = peerPortOf(port);
 const nodes = [randomUUID(), randomUUID(), randomUUID()];
-const addressOfNode = "198.18.59.70"; // the same on every host: nobody but its own host knows it
+const addressOfNode = "198.18.59.70"; // the same on every host: only its own host has a route to it
 let hosts: FirewallHost[];
 let servers: Awaited<ReturnType<FirewallHost["node"]>>[];
 let lan: Lan;
@@ -59,7 +59,7 @@ beforeEach(async () => {
   for (const [index, { firewall }] of hosts.entries()) await firewall.call("start", [spec(index)]);
 });
 
-test("every member reaches every member, itself too, by their hosts' addresses, and is seen as its own host", async () => {
+test("every member reaches all members by their hosts' addresses, with its own host's address as source", async () => {
   for (const [from, caller] of servers.entries())
     for (const to of [0, 1, 2])
       expect(await caller.call("greeting", { host: lan.address(to), port: peerPort })).toBe(
@@ -67,10 +67,10 @@ test("every member reaches every member, itself too, by their hosts' addresses, 
       );
 });
 
-test("nobody else reaches a member's peer port: no client, no other host, and no host by another of its addresses", async () => {
+test("only the addresses of the cluster's hosts reach a member's peer port", async () => {
   const place = { host: lan.address(0), port: peerPort };
   expect(await host(0).client.call("probe", { host: host(0).address, port: peerPort })).toBe("silent");
-  // Host 1 itself, by the address that its kernel would choose, and by the one that it has as a member's host.
+  // Host 1 itself, from its default source address, and from its address in the cluster.
   expect(await host(1).firewall.call("reaches", place.host, peerPort, lan.first(1))).toBe(false);
   expect(await host(1).firewall.call("reaches", place.host, peerPort, lan.address(1))).toBe(true);
   await host(0).firewall.call("allowPeers", spec(0, [0, 2]));
@@ -78,7 +78,7 @@ test("nobody else reaches a member's peer port: no client, no other host, and no
   expect(await server(2).call("probe", place)).toBe("open");
 });
 
-test("a member calls its peers at their port, and nothing else of anybody", async () => {
+test("a member can connect only to its peers' peer ports", async () => {
   await host(1).client.call("listen", 8080);
   const places = [
     { host: lan.address(1), port: port },
@@ -91,7 +91,7 @@ test("a member calls its peers at their port, and nothing else of anybody", asyn
   expect(found.filter((outcome) => outcome === "open")).toEqual([]);
 });
 
-test("a member's connection to a peer lives on while the table is written anew and while another peer is replaced", async () => {
+test("a peer connection survives a rewrite of the table and the replacement of another peer", async () => {
   const connection = await server(0).call("dial", { host: lan.address(1), port: peerPort });
   await host(0).firewall.call("start", [spec(0)]);
   await host(1).firewall.call("start", [spec(1)]);
@@ -104,7 +104,7 @@ test("a member's connection to a peer lives on while the table is written anew a
   expect(await host(0).firewall.call("allowsPeers", spec(0, [0, 1]))).toBe(true);
 });
 
-test("the clients' ports lead to a process of the host, for the listed and for nobody else", async () => {
+test("a member's client ports reach a process on the host, for allowed sources only", async () => {
   const [clients, readers] = [port, readOnlyPortOf(port)].map((each) => ({ host: host(0).address, port: each }));
   if (clients === undefined || readers === undefined) throw new Error("two ports");
   await host(0).firewall.call("listen", port);
@@ -119,12 +119,12 @@ test("the clients' ports lead to a process of the host, for the listed and for n
   expect(await from(host(0).clientAddress)).toEqual(["silent", "silent"]);
 });
 
-test("a member that goes leaves no rule", async () => {
+test("a removed member leaves no rule", async () => {
   await host(0).firewall.call("close", spec(0));
   await host(0).firewall.call("disallowPeers", spec(0));
   expect(host(0).nft("list table inet moorage")).not.toMatch(/_2\d{4}|elements = \{ (?!icmp|tcp)/);
   expect(await server(1).call("probe", { host: lan.address(0), port: peerPort })).toBe("silent");
-  // Nor is anything taken for tampering afterwards.
+  // The removal is not taken for tampering afterwards.
   await host(0).firewall.call("allowPeers", spec(0));
   expect(await server(1).call("probe", { host: lan.address(0), port: peerPort })).toBe("open");
 });

@@ -8,7 +8,7 @@ import { type FirewallHost, makeFirewallHost } from "../testing/firewall-host.ts
 import { testSpec } from "../testing/node-spec.ts";
 import { admittedMark } from "./ruleset.ts";
 
-/** Of 20 lists each. The long form has 50: set MOORAGE_TRIALS for it. */
+/** Rounds of 20 lists each. Set MOORAGE_TRIALS=50 for the long form. */
 const rounds = Number(process.env["MOORAGE_TRIALS"] ?? 10);
 const databases = 20;
 const probesEach = 50;
@@ -16,7 +16,7 @@ const probesEach = 50;
 let host: FirewallHost;
 beforeAll(async () => {
   host = await makeFirewallHost("moor-t-rl", "198.18.79", "fd00:79");
-  // Right after the gate, and before any other decision: what it let in, by address and port.
+  // Records, right after the firewall and before any other decision, what it accepted, by address and port.
   host.nft(`-f - <<'RULES'
 table inet seen {
   set v4 { typeof ip saddr . tcp dport; flags dynamic; size 65535; }
@@ -28,12 +28,12 @@ table inet seen {
   }
 }
 RULES`);
-  // While a neighbour's link address is not known, only the first packets to it wait for the answer.
+  // Resolves the neighbours first: while a link address is unknown, the kernel queues only the first packets to it.
   for (const address of [host.address, host.address6]) await host.client.call("probe", { host: address, port: 1 });
 });
 afterAll(() => host?.close(), 30_000);
 
-/** Sources that no packet on a wire can have: the sender's own kernel refuses them. */
+/** Sources that no packet on the wire can have: the sender's own kernel refuses them. */
 const unsendable = otherMatcher(
   [
     "0.0.0.0/8",
@@ -51,11 +51,11 @@ const unsendable = otherMatcher(
 );
 
 /**
- * 50 probes of each list; every probe is a real SYN from that address, and the answer is the kernel's mark on the
- * packet behind the gate. Half of the lists come with the whole table, half take the place of another list.
- * The matcher that says what is right is Node's BlockList, whose code has nothing in common with ours.
+ * 50 probes per list. Each probe is a real SYN from that address; the result is the firewall's mark on the packet. Half
+ * of the lists are written with the whole table, half replace another list. The expected result comes from Node's
+ * BlockList, which shares no code with ours.
  */
-test("random lists: the kernel lets in exactly what another matcher says", async () => {
+test("for random lists the kernel accepts exactly what an independent matcher accepts", async () => {
   let [probed, admitted] = [0, 0];
   for (let round = 0; round < rounds; round++) {
     const lists: Cidr[][] = fc.sample(fc.array(fc.integer().map(cidrFrom), { maxLength: 40, size: "max" }), {
@@ -102,13 +102,13 @@ test("random lists: the kernel lets in exactly what another matcher says", async
     }
   }
   expect(probed).toBe(rounds * databases * probesEach);
-  // Both answers must be common, or the question was too easy.
+  // Both results must be frequent, or the test would prove little.
   expect(admitted / probed).toBeGreaterThan(0.2);
   expect(admitted / probed).toBeLessThan(0.8);
   process.stdout.write(`random lists: ${rounds * databases} lists, ${probed} SYNs, ${admitted} let in, 0 wrong\n`);
 });
 
-/** nft and we do not spell every IPv6 address alike. */
+/** nft does not write every IPv6 address as we do. */
 const keyOf = (address: string, port: number): string =>
   `${new SocketAddress({ address, family: isIPv6(address) ? "ipv6" : "ipv4" }).address} ${port}`;
 

@@ -11,13 +11,13 @@ const opening = (...sources: string[]): Opening => ({
   sources: readSources(sources),
 });
 
-test("what a host loads at boot is the table without openings", () => {
+test("the file loaded at boot is the table without openings", () => {
   const file = readFileSync(join(import.meta.dirname, "../../boot/firewall-closed.nft"), "utf8");
   const rules = file.split("\n").filter((line) => !line.startsWith("#"));
   expect(rules.join("\n")).toBe(wholeTable([], []));
 });
 
-test("a new list empties both sets first, in the same transaction", () => {
+test("a new list replaces both sets in one transaction", () => {
   expect(changeText(opening("192.0.2.0/24", "192.0.2.1/32"))).toBe(
     [
       "flush set inet moorage v4_20007",

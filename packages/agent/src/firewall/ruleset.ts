@@ -1,7 +1,7 @@
 import { readOnlyPortOf } from "@moorage/contract/agent";
 import type { Family, Sources } from "./sources.ts";
 
-/** One gate: who may reach this port of the host, and the node that it leads to; without one, a process of the host. */
+/** Who may reach this port of the host, and the node that it leads to; without `to`, a process of the host. */
 export type Opening = {
   node: string;
   port: number;
@@ -10,17 +10,17 @@ export type Opening = {
 };
 
 /**
- * How a member of a cluster and its peers reach each other: they at `port` of its host, which leads to it; it at the
- * same port of their hosts, as if its host (`own`) were calling.
+ * How a cluster member and its peers reach each other: the peers connect to `port` of its host, which leads to the
+ * member; the member connects to the same port of their hosts, with its host's address (`own`) as source.
  */
 export type Peering = { node: string; port: number; address: string; own: string; others: string[] };
 
-/** All ports that databases can have. Below the ephemeral range, and the control plane gives out no others. */
+/** All ports that the control plane assigns to databases. Below the ephemeral range. */
 export const databasePorts = { first: 20_000, last: 24_093 } as const;
-/** With the ports that go with them. Nobody comes in by one of these who is not let in. */
+/** Including peer and read-only ports. Closed to every source that no rule allows. */
 const closedPorts = { first: databasePorts.first, last: readOnlyPortOf(databasePorts.last) } as const;
 
-/** On every packet that a gate has let in, and on no other. Routing to nodes asks for it too (`network.ts`). */
+/** Set on every packet that the firewall accepted, and on no other. Routes to nodes require it too (`network.ts`). */
 export const admittedMark = 0x0200_0000;
 const mark = `0x${admittedMark.toString(16).padStart(8, "0")}`;
 
@@ -31,14 +31,14 @@ export const setOf = (family: Family, port: number): string => `${family}_${port
 const types: Record<Family, string> = { v4: "ipv4_addr", v6: "ipv6_addr" };
 const families: readonly Family[] = ["v4", "v6"];
 
-/** What goes into the maps and sets that all gates share. Every element is a line of nft's and what nft tells of it. */
+/** The elements of the maps and sets that all openings share; used to write them and to verify nft's listing. */
 export type SharedLists = {
   ports: [port: number, chain: string][];
   node4: [port: number, address: string][];
   node6: [port: number, address: string][];
   /** Members, by peer port. */
   member4: [port: number, address: string][];
-  /** Whom a member may call, and as whom. */
+  /** The peers that a member may connect to, and its source address for that. */
   calls: [from: string, to: string, port: number][];
   callers: [address: string, as: string][];
 };
@@ -72,17 +72,17 @@ const elementsOf = (lists: SharedLists): Record<keyof SharedLists, string[]> => 
 });
 
 /**
- * The whole table, in place of whatever it was. Without openings it is the closed one.
+ * Replaces the whole table. Without openings, all database ports are closed.
  *
- * - gate: each packet of a connection is looked at on its way in, not only the first, so a source that was taken off a
- *   list is cut at its next packet. Replies to a node's clients have no local destination and pass by; what answers a
- *   member that called a peer has one, its host's, and is let through to it.
- * - Errors of routers about our replies belong to connections that were let in, and must find their node: without them
- *   a path with a smaller MTU is a black hole.
- * - A source that is not on the list meets silence over IPv4, and a reset over IPv6: clients try a name's IPv6 address
- *   first, and one whose IPv4 address alone is listed must come to that without waiting for a time-out.
- * - nodes: only what a gate let in is passed on to a node, and it goes nowhere else, should the node not be there; a
- *   node answers and begins nothing, neither through its host nor with it, but a member's calls to its peers.
+ * - firewall: each incoming packet is checked, not only the first of a connection, so a source removed from an allow
+ *   list is cut off at its next packet. Replies to a node's clients have no local destination and are not checked;
+ *   replies from a peer to a member have the host's address as destination and are accepted.
+ * - ICMP errors about our replies belong to accepted connections and must reach the node: without them a path with a
+ *   smaller MTU is a black hole.
+ * - A source that is not allowed is dropped over IPv4 and reset over IPv6: clients try a name's IPv6 address first, and
+ *   a client of which only the IPv4 address is allowed must fall back to it without waiting for a time-out.
+ * - nodes: only accepted packets are forwarded to a node, and nowhere else if the node does not exist. A node answers
+ *   but opens no connections, neither through its host nor to it, except a member's to its peers.
  */
 export function wholeTable(openings: readonly Opening[], peerings: readonly Peering[]): string {
   const elements = elementsOf(sharedLists(openings, peerings));
@@ -146,7 +146,7 @@ export const openText = (opening: Opening): string => `table ${table} {
 ${block(opening)}}
 ${shared("add", [opening], [])}`;
 
-/** Only the lists change; the way to the node stays. */
+/** Changes only the allowed sources; the route to the node stays. */
 export const changeText = ({ port, sources }: Opening): string =>
   families
     .map((family) => {

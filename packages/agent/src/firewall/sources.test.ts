@@ -21,21 +21,21 @@ test.each([
   "/8",
   "",
   "1.2.3.4/32 } ; flush ruleset ; #",
-])("%j is refused, as is every list with it", (text) => {
+])("%j is refused, and so is every list that contains it", (text) => {
   expect(() => readSources(["192.0.2.0/24", text])).toThrow(UnreadableSource);
 });
 
-test("a range within another is left out, and neighbours stay apart", () => {
+test("a range within another is dropped, and adjacent ranges are not merged", () => {
   const { v4, v6 } = readSources(["10.1.0.0/16", "10.0.0.0/8", "11.0.0.0/8", "10.0.0.0/8", "::/0", "fd00::1/128"]);
   expect([v4.map(({ text }) => text), v6.map(({ text }) => text)]).toEqual([["10.0.0.0/8", "11.0.0.0/8"], ["::/0"]]);
 });
 
-test("an IPv4 client of a server that listens on both families is judged as such", () => {
+test("an IPv4-mapped IPv6 address is matched as IPv4", () => {
   const sources = readSources(["192.0.2.7/32"]);
   expect([admits(sources, "::ffff:192.0.2.7"), admits(sources, "::ffff:192.0.2.8")]).toEqual([true, false]);
 });
 
-test("it admits what another matcher admits", () => {
+test("`admits` agrees with an independent matcher", () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer().map(cidrFrom), { maxLength: 30 }),

@@ -1,9 +1,9 @@
 import ipaddr from "ipaddr.js";
 
-/** `text` is the CIDR in its one canonical spelling; `first` and `last` are its ends in hex, so that they compare. */
+/** `text` is the canonical CIDR; `first` and `last` are its ends in hex, so that they compare as text. */
 export type Range = { text: string; first: string; last: string };
 export type Family = "v4" | "v6";
-/** Sorted, and no range within another: nothing that the kernel could call an overlap. */
+/** Sorted, and no range within another, so that the kernel reports no overlap. */
 export type Sources = Record<Family, Range[]>;
 
 export class UnreadableSource extends Error {
@@ -18,7 +18,7 @@ export function readSources(texts: readonly string[]): Sources {
   };
 }
 
-/** Whether the kernel admits this address by these sources. */
+/** Whether the kernel would accept this address with these sources. */
 export function admits(sources: Sources, address: string): boolean {
   const parsed = ipaddr.process(address);
   const ranges = sources[parsed.kind() === "ipv4" ? "v4" : "v6"];
@@ -34,15 +34,15 @@ export function admits(sources: Sources, address: string): boolean {
 }
 
 /**
- * nft resolves names and knows services and expressions, so nothing reaches it that is not spelled exactly as we would
- * spell the range ourselves.
+ * nft resolves names and parses services and expressions, so only a range in exactly the canonical spelling is passed
+ * to it.
  */
 function readRange(text: string): Range {
   const [address, prefix] = parse(text);
   const first = hexOf(address);
   const beyond = (1n << BigInt(first.length * 4 - prefix)) - 1n;
   const value = BigInt(`0x${first}`);
-  // From the bits alone: an IPv6 address may come with a zone, which can be any text.
+  // From the bits alone: an IPv6 address may have a zone, which can be any text.
   const spelling = `${ipaddr.fromByteArray(address.toByteArray()).toString()}/${prefix}`;
   if ((value & beyond) !== 0n || spelling !== text)
     throw new UnreadableSource(`${JSON.stringify(text)} is not the one spelling of a range of addresses.`);
@@ -59,7 +59,7 @@ function parse(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
 
 const hexOf = (address: ipaddr.IPv4 | ipaddr.IPv6): string => Buffer.from(address.toByteArray()).toString("hex");
 
-/** Two CIDR ranges are apart or one holds the other, so after sorting only the last kept one can hold the next. */
+/** Two CIDR ranges are disjoint or nested, so after sorting only the last kept one can contain the next. */
 function outermost(ranges: Range[]): Range[] {
   const kept: Range[] = [];
   const widestFirst = (a: Range, b: Range): number => compare(a.first, b.first) || compare(b.last, a.last);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { changeCommand } from "./apply-verdicts.ts";
 
-test("a gate is told what changed and nothing else, who leads no more before who leads now", () => {
+test("a proxy receives only what changed, servers that go down first", () => {
   const before = new Map([
     ["primary/m0", false],
     ["primary/m1", true],

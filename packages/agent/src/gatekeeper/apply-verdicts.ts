@@ -3,7 +3,7 @@ import { queryProxy } from "../proxy/runtime-socket.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import { mayBePrimary, mayServeReads, type Views } from "./may-be-primary.ts";
 
-/** By way and slot: whether clients may be led there. */
+/** By kind of access and proxy slot: whether clients may be forwarded to that server. */
 export type Verdicts = ReadonlyMap<string, boolean>;
 
 export const verdictsOf = ({ members }: Pick<ClusterFile, "members">, views: Views): Verdicts =>
@@ -16,7 +16,7 @@ export const verdictsOf = ({ members }: Pick<ClusterFile, "members">, views: Vie
     ),
   );
 
-/** What is no more before what is now: nobody is let through while two members are up. */
+/** Servers go down before others come up, so that no connection is forwarded while two primaries are up. */
 export const changeCommand = (before: Verdicts, after: Verdicts): string =>
   [...after]
     .filter(([server, is]) => before.get(server) !== is)
@@ -24,7 +24,7 @@ export const changeCommand = (before: Verdicts, after: Verdicts): string =>
     .map(([server, is]) => `set server ${server} agent ${is ? "up" : "down"}`)
     .join("; ");
 
-/** A change, at once; what was told. A gate that did not hear of it asks within a second or two. */
+/** Applies a change to the proxy at once and returns the command. A proxy that missed it polls within 1 to 2 s. */
 export async function applyVerdicts(socket: string, before: Verdicts, after: Verdicts): Promise<string> {
   const command = changeCommand(before, after);
   if (command !== "") await queryProxy(socket, command).catch(() => {});

@@ -9,11 +9,11 @@ const mostAtOnce = 100;
 const fileOf = (host: HostPaths, { view, to }: PrimaryChange): string =>
   join(host.gatekeeper.changes, `${encodeURIComponent(view)}-${to}.json`);
 
-/** By the gatekeeper, once; the agent tells it until it is acknowledged, and then removes it. */
+/** Written once by the gatekeeper; the agent reports it until it is acknowledged, then removes it. */
 export const writeChange = (host: HostPaths, change: PrimaryChange): Promise<void> =>
   writeDurably(fileOf(host, change), JSON.stringify(change));
 
-/** One that cannot be read is left to a person: it must not keep the others, or the nodes' reports, from being told. */
+/** Skips a file that cannot be read and leaves it to a person: it must not block other changes or reports. */
 export async function readChanges(host: HostPaths): Promise<PrimaryChange[]> {
   const names = (await readdir(host.gatekeeper.changes)).filter((name) => name.endsWith(".json")).slice(0, mostAtOnce);
   const read = await Promise.all(
@@ -32,7 +32,7 @@ export async function removeChanges(host: HostPaths, changes: readonly PrimaryCh
 type LastPrimary = Pick<Note, "group" | "primary" | "view" | "changes">;
 const lastPrimaryFile = (host: HostPaths, node: string): string => join(host.gatekeeper.lastPrimary, `${node}.json`);
 
-/** So that a gatekeeper which was started anew knows a change that it did not see. */
+/** Lets a restarted gatekeeper recognise a change that it did not see. */
 export async function readLastPrimary(host: HostPaths, node: string): Promise<Note | undefined> {
   const text = await readIfThere(lastPrimaryFile(host, node));
   return text === undefined ? undefined : (JSON.parse(text) as LastPrimary);

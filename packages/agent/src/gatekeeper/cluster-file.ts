@@ -6,16 +6,16 @@ import { z } from "zod";
 import { readIfThere, removeDurably, writeDurably } from "../durable-file.ts";
 import { type HostPaths, nodePaths } from "../host-paths.ts";
 
-/** What the gatekeeper is told of a member of this host. It asks nobody else: it works while the agent does not. */
+/** What the gatekeeper needs to know of a member of this host. Its only source: it works while the agent does not. */
 export const ClusterFile = z.object({
   node: z.uuid(),
   group: z.uuid(),
-  /** Where the member's server is asked. */
+  /** Socket of the member's server. */
   socket: z.string(),
   members: z.array(Member),
-  /** Of an asynchronous cluster: a group elects its own. */
+  /** Only for an asynchronous cluster: a group elects its own primary. */
   primary: z.object({ node: z.uuid(), term: z.int() }).optional(),
-  /** The database's own; those of peers and readers go with it. */
+  /** The database's port; the ports for peers and readers are derived from it. */
   port: z.int(),
 });
 export type ClusterFile = z.output<typeof ClusterFile>;
@@ -30,7 +30,7 @@ function desiredFile(host: HostPaths, { node, cluster, network }: NodeSpec): Clu
   return { node, group, socket, members, ...withPrimary, port: network.port };
 }
 
-/** Nothing, for a node that is no member. */
+/** Does nothing for a node that is not a member. */
 export async function writeClusterFile(host: HostPaths, spec: NodeSpec): Promise<void> {
   const file = desiredFile(host, spec);
   if (file !== undefined && !(await isClusterFileCurrent(host, spec)))
@@ -44,7 +44,7 @@ export async function isClusterFileCurrent(host: HostPaths, spec: NodeSpec): Pro
 
 export const removeClusterFile = (host: HostPaths, node: string): Promise<void> => removeDurably(fileOf(host, node));
 
-/** Undefined if there is none, or it cannot be read: it is written whole, so that is somebody's hand. */
+/** Undefined if it is missing or unreadable: the agent writes it atomically, so somebody has edited it by hand. */
 async function readClusterFile(path: string): Promise<ClusterFile | undefined> {
   const text = await readIfThere(path);
   if (text === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 const Port = z.coerce.number().int().min(1024).max(65_534);
-/** Of the agent and of the gatekeeper: where the one finds the other. */
+/** Shared by the agent and the gatekeeper, so that they find each other. */
 export const gatekeeperPorts = {
   MOORAGE_GATEKEEPER_PORT: Port.default(19_443),
   MOORAGE_GATEKEEPER_CHECK_PORT: Port.default(19_080),
@@ -14,7 +14,7 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]).default("info"),
 });
 
-/** `check` is the port for HTTP; gates ask by their one word on the next one. */
+/** `check` is the HTTP port; the proxies' agent-check uses the next one. */
 export type GatekeeperConfig = {
   dir: string;
   fleetCa: string;

@@ -7,7 +7,7 @@ export class GatekeeperAway extends Error {
   override readonly name = "GatekeeperAway";
 }
 
-/** For the agent: what this host's gatekeeper knows. It fails while there is none, or while it does not know the node. */
+/** The agent's client of this host's gatekeeper. Fails while the gatekeeper is down or does not know the node. */
 export function connectGatekeeper(checkPort: number) {
   return {
     async views(node: string): Promise<ClusterViews> {

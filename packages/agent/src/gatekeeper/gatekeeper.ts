@@ -14,17 +14,17 @@ export type RunningGatekeeper = { close: () => Promise<void> };
 
 const queryEveryMs = 250;
 const checkEveryMs = 250;
-/** As long as a first round may take before gates are answered with what is known. */
+/** The first round may take this long; then proxies are answered with what is known. */
 const firstRoundMs = 1500;
 
-/** Watches the clusters that have a member on this host, and says where their gates may lead. It decides nothing else. */
+/** Watches the clusters that have a member on this host, and sets where their proxies forward. Decides nothing else. */
 export async function startGatekeeper(config: GatekeeperConfig, log: Logger): Promise<RunningGatekeeper> {
   const host = hostPaths(config.dir);
   await makeHostFolders(host);
   const stop = new AbortController();
   let identity = await firstIdentity(host, config.fleetCa, stop.signal);
   const clusters = new Map<string, WatchedCluster>();
-  /** By the host's name and address: one link for all clusters that are shared with it. */
+  /** By the host's name and address: one connection for all clusters that are shared with it. */
   const links = new Map<string, { peer: Peer; querying: Promise<void>; end: AbortController; round: Promise<void> }>();
 
   let sure = false;
@@ -99,7 +99,7 @@ export async function startGatekeeper(config: GatekeeperConfig, log: Logger): Pr
       for (const { ageMs, kept: _, ...view } of views) if (view.node === node) cluster.take({ at: at - ageMs, view });
   }
 
-  /** A view is told to the hosts of the same cluster only. */
+  /** A view is served only to hosts of the same cluster. */
   const viewFor = (node: string, name: string) => {
     const cluster = clusters.get(node);
     return cluster?.file().members.some((member) => member.host === name) ? cluster.own() : undefined;
@@ -111,7 +111,7 @@ export async function startGatekeeper(config: GatekeeperConfig, log: Logger): Pr
   const firstRound = [...clusters.values()]
     .map(({ sampled }) => sampled)
     .concat([...links.values()].map(({ round }) => round));
-  // Gates that hear nothing stay as they are: better than to tell them no before anybody was asked.
+  // Proxies without an answer stay as they are: better than a "down" before any member was queried.
   await Promise.race([Promise.all(firstRound), sleep(firstRoundMs)]);
   sure = true;
   const proxyChecks = await serveProxyChecks(

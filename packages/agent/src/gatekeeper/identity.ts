@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { readIfThere } from "../durable-file.ts";
 import type { HostPaths } from "../host-paths.ts";
 
-/** The host's own key and certificate, and whom it trusts. The agent has them made and renewed. */
+/** The host's key and certificate, and the authority that it trusts. The agent requests and renews them. */
 export type HostIdentity = { key: string; cert: string; ca: string };
 
 const checkEveryMs = 5000;
@@ -13,7 +13,7 @@ export async function readIdentity(paths: HostPaths, caFile: string): Promise<Ho
   return key === undefined || cert === undefined || ca === undefined ? undefined : { key, cert, ca };
 }
 
-/** Until the host is enrolled there is none. */
+/** Waits until the host is enrolled. */
 export async function firstIdentity(paths: HostPaths, caFile: string, signal: AbortSignal): Promise<HostIdentity> {
   for (;;) {
     const found = await readIdentity(paths, caFile);
@@ -22,7 +22,7 @@ export async function firstIdentity(paths: HostPaths, caFile: string, signal: Ab
   }
 }
 
-/** Calls `use` with each one that takes the place of another. */
+/** Calls `use` with each new identity. */
 export async function followIdentity(
   read: () => Promise<HostIdentity | undefined>,
   first: HostIdentity,

@@ -1,10 +1,10 @@
 import type { Sample } from "./sample-member.ts";
 import type { MemberView } from "./views.ts";
 
-/** As far as the rule looks back from the last that was seen of a member, and a little. */
+/** As far back from a member's last view as the rule looks, and a little more. */
 const keepMs = 2200;
 
-/** What was seen of the members of one cluster, with the age that it has when it is asked for. */
+/** Recent views of the members of one cluster, with their age at the time of reading. */
 export function createKnownViews(now: () => number = () => performance.now()) {
   const samples = new Map<string, Sample[]>();
   const refused = new Set<string>();
@@ -12,7 +12,7 @@ export function createKnownViews(now: () => number = () => performance.now()) {
     take(sample: Sample): void {
       refused.delete(sample.view.node);
       const before = samples.get(sample.view.node) ?? [];
-      // The last one stays, however old: who asks is told its age.
+      // The last one stays, however old: its age is reported with it.
       samples.set(sample.view.node, [sample, ...before.filter(({ at }) => sample.at - at <= keepMs)]);
     },
     all: (): MemberView[] =>
@@ -21,9 +21,9 @@ export function createKnownViews(now: () => number = () => performance.now()) {
         ageMs: Math.round(now() - at),
         ...(refused.has(view.node) && { kept: true }),
       })),
-    /** Nobody is there to say something else. */
+    /** The host refuses connections, so no newer view of the member can arrive. */
     refuse: (node: string): void => void refused.add(node),
-    /** Of those that are no members any more nothing is known. */
+    /** Drops the views of former members. */
     keep(nodes: readonly string[]): void {
       for (const node of samples.keys()) if (!nodes.includes(node)) samples.delete(node);
     },

@@ -18,13 +18,13 @@ const primary = (change: Partial<MemberView> = {}): MemberView => ({
 const secondary = (change: Partial<MemberView> = {}): MemberView =>
   primary({ node: "b", role: "secondary", writable: false, ...change });
 
-test("clients are led to a primary whose view another host's member shares", () => {
+test("clients are forwarded to a primary whose view a member on another host shares", () => {
   expect(mayBePrimary("a", [primary(), secondary()])).toBe(true);
   expect(mayBePrimary("a", [primary({ online: ["a", "b"] }), secondary({ online: ["a", "b"] })])).toBe(true);
   expect(mayBePrimary("a", [primary(), secondary({ ageMs: 2001 }), secondary({ node: "c", ageMs: 2000 })])).toBe(true);
 });
 
-describe("clients are not led to a member", () => {
+describe("clients are not forwarded to a member", () => {
   test.each<[string, MemberView[]]>([
     ["that nobody else confirms", [primary()]],
     ["that was not heard of", [secondary(), secondary({ node: "c" })]],
@@ -58,7 +58,7 @@ describe("clients are not led to a member", () => {
   });
 });
 
-test("a member that comes or goes moves no client: the samples of two hosts may fall on either side of the change", () => {
+test("a member that joins or leaves moves no client, even if two hosts' samples straddle the change", () => {
   const before = primary({ ageMs: 400 });
   expect(mayBePrimary("a", [before, primary({ ageMs: 150, view: "v:4" }), secondary({ ageMs: 200 })])).toBe(true);
   expect(mayBePrimary("a", [before, secondary({ ageMs: 450 }), secondary({ ageMs: 100, view: "v:4" })])).toBe(true);
@@ -68,7 +68,7 @@ test("a member that comes or goes moves no client: the samples of two hosts may 
   );
 });
 
-test("a gatekeeper that is started again moves no client for four seconds, if its host is there", () => {
+test("a gatekeeper that restarts moves no client for four seconds if its host is up", () => {
   expect(mayBePrimary("a", [primary({ ageMs: 4000, kept: true }), secondary()])).toBe(true);
   expect(mayBePrimary("a", [primary(), secondary({ ageMs: 4000, kept: true })])).toBe(true);
   expect(mayBePrimary("a", [primary({ ageMs: 4001, kept: true }), secondary()])).toBe(false);
@@ -77,10 +77,10 @@ test("a gatekeeper that is started again moves no client for four seconds, if it
   );
 });
 
-test("readers are led to secondaries of a shared view, and to no primary", () => {
+test("readers are forwarded to secondaries of a shared view, and never to a primary", () => {
   const third = secondary({ node: "c" });
   expect(all.map((member) => mayServeReads(member, [primary(), secondary(), third]))).toEqual([false, true, true]);
-  // Until another is elected, what the dead primary had acknowledged can be read.
+  // Until another is elected, secondaries serve what the dead primary had acknowledged.
   expect(all.map((member) => mayServeReads(member, [primary({ state: "away" }), secondary(), third]))).toEqual([
     false,
     true,
@@ -104,7 +104,7 @@ const anyView: fc.Arbitrary<MemberView> = fc.record({
   kept: fc.boolean(),
 });
 
-test("whatever the views are, clients are led to one member at most, and readers never to it", () => {
+test("for all views, clients are forwarded to at most one member, and readers never to it", () => {
   fc.assert(
     fc.property(fc.array(anyView, { maxLength: 9 }), (views) => {
       const eligible = all.filter((member) => mayBePrimary(member, views));

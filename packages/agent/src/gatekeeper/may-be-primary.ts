@@ -1,26 +1,26 @@
 import type { MemberView } from "./views.ts";
 
 /**
- * What was seen longer ago says nothing of now. Shorter would end sessions of a server that is only busy; longer would let
- * a member that was cut off be read for more than three seconds. A gatekeeper that is started again must move nobody.
+ * Older views are ignored. A shorter limit would end sessions of a server that is only busy; a longer one would let
+ * clients read from an isolated member for more than three seconds. Restarting a gatekeeper must move no client.
  */
 const freshMs = 2000;
 const keptMs = 4000;
 const majority = 2;
 
-/** Views of all members, as many of each as were seen lately: a change of the group reaches them one after the other. */
+/** Recent views of all members, several of each: a change of the group reaches the members one after the other. */
 export type Views = readonly MemberView[];
 
 /**
- * Whether clients may be led to this member as the primary. Its own word is not enough: a member that was cut off goes on
- * calling itself the primary. Another host's member must be in the same view with the same primary.
+ * Whether clients may be forwarded to this member as the primary. Its own claim is not enough: an isolated member still
+ * calls itself the primary. A member on another host must be in the same view with the same primary.
  */
 export function mayBePrimary(member: string, views: Views): boolean {
   const now = newest(member, views);
   return now !== undefined && claimsPrimary(now) && isShared(now, views.filter(claimsPrimary), views);
 }
 
-/** Whether readers may be led to this member: a secondary, in a view that another host's member shares. */
+/** Whether readers may be forwarded to this member: a secondary, in a view that a member on another host shares. */
 export function mayServeReads(member: string, views: Views): boolean {
   const now = newest(member, views);
   return now !== undefined && claimsSecondary(now) && isShared(now, views.filter(claimsSecondary), views);
@@ -29,7 +29,7 @@ export function mayServeReads(member: string, views: Views): boolean {
 export const primaryOf = (members: readonly { node: string }[], views: Views): string | undefined =>
   members.find(({ node }) => mayBePrimary(node, views))?.node;
 
-/** The last that is known of it; undefined: it was not heard of. */
+/** The last known view of a member; undefined: none. */
 export const newest = (node: string, views: Views): MemberView | undefined =>
   views.filter((view) => view.node === node).sort((a, b) => a.ageMs - b.ageMs)[0];
 
@@ -42,8 +42,8 @@ const claimsSecondary = (view: MemberView): boolean =>
   isInGroup(view) && view.role === "secondary" && view.primary !== undefined;
 
 /**
- * Another member follows the same primary now, and both were in one view within the last two seconds. Not in one view at
- * this very moment: while a member comes or goes, samples of two hosts fall on either side of the change.
+ * Another member follows the same primary now, and both were in one view within the last two seconds. Not necessarily
+ * at the same moment: while a member joins or leaves, samples of two hosts fall on either side of the change.
  */
 function isShared(now: MemberView, ofMember: Views, views: Views): boolean {
   const own = ofMember.filter(({ node, primary }) => node === now.node && primary === now.primary);

@@ -12,7 +12,7 @@ const cluster = {
     address: `10.0.0.${ordinal}`,
   })),
 };
-/** All of `online` in one view that calls `primary` the primary. */
+/** All of `online` in one view whose primary is `primary`. */
 const group = (primary: string, view: string, online: string[], gtid = "u:1-5"): Views =>
   online.map((node) => ({
     node,
@@ -37,13 +37,13 @@ function observe(...seen: [at: number, views: Views][]) {
   return { note, changes };
 }
 
-test("the first primary of a group is no change, and neither is one that was doubted for a moment", () => {
+test("the first primary of a group, or one that was missed for a moment, is not a change", () => {
   expect(
     observe([0, []], [10, group("a", "v:1", everybody)], [20, []], [30, group("a", "v:2", everybody)]).changes,
   ).toEqual([]);
 });
 
-test("a failover is told with the time from when the old one was last well to each of its phases", () => {
+test("a failover is recorded with the time from the old primary's last health to each phase", () => {
   const [b, c] = group("a", "v:3", everybody).slice(1);
   if (b === undefined || c === undefined) throw new Error("three");
   const { changes } = observe(
@@ -69,7 +69,7 @@ test("a failover is told with the time from when the old one was last well to ea
   ]);
 });
 
-test("planned changes there and back within one view are told apart", () => {
+test("switchovers back and forth within one view are distinguished", () => {
   const { changes } = observe(
     [0, group("a", "v:3", everybody)],
     [10, group("b", "v:3", everybody)],
@@ -81,7 +81,7 @@ test("planned changes there and back within one view are told apart", () => {
   expect(changes.map(({ view, to }) => `${view} ${to}`)).toEqual(["v:3#1 b", "v:3#2 a", "v:3#3 b", "v:4#1 a"]);
 });
 
-test("another group of the same members, after a restore, begins anew", () => {
+test("a new group of the same members, after a restore, starts afresh", () => {
   const { note } = observe([0, group("a", "v:3", everybody)]);
   const next = noteChange({ ...cluster, group: "h" }, note, group("b", "w:1", everybody), 10);
   expect(next.change).toBeUndefined();

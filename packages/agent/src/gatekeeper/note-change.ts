@@ -2,10 +2,10 @@ import type { PrimaryChange } from "@moorage/contract/agent";
 import type { ClusterFile } from "./cluster-file.ts";
 import { newest, primaryOf, type Views } from "./may-be-primary.ts";
 
-/** Where a gate leads, and what was seen since its primary was last well. Times are of the wall clock, in ms. */
+/** The server that the proxy forwards to, and what happened since it was last healthy. Wall clock times, in ms. */
 export type Note = {
   group: string;
-  /** Where it led last; `view` and `changes` tell its changes within one view apart. */
+  /** The last primary; `view` and `changes` distinguish several changes within one view. */
   primary?: string;
   view?: string;
   changes: number;
@@ -14,7 +14,7 @@ export type Note = {
   elected?: { node: string; at: number };
 };
 
-/** From what was noted and what is seen now to the next note, and the change that was completed, if one was: pure. */
+/** Takes the last note and the current views and returns the next note, and the completed change if any: pure. */
 export function noteChange(
   cluster: Pick<ClusterFile, "node" | "group" | "members">,
   noted: Note | undefined,
@@ -33,7 +33,7 @@ export function noteChange(
   return { note, change: changeOf(cluster, missed(before, views, now), note, now) };
 }
 
-/** Another view with the same primary: its changes are counted anew. */
+/** A new view with the same primary restarts the count of changes. */
 const keepView = (before: Note, view: string | undefined): Pick<Note, "view" | "changes"> =>
   view === undefined || view === before.view
     ? { changes: before.changes, ...(before.view !== undefined && { view: before.view }) }
@@ -61,7 +61,7 @@ function changeOf(cluster: Pick<ClusterFile, "node" | "group">, before: Note, af
   return {
     node: cluster.node,
     group: cluster.group,
-    // A planned change leaves the view as it is: the second one in a view has another name than the first.
+    // A planned change keeps the view: the second change in one view needs another name than the first.
     view: after.changes === 0 ? `${after.view}` : `${after.view}#${after.changes}`,
     ...(before.primary !== undefined && { from: before.primary }),
     to: `${after.primary}`,

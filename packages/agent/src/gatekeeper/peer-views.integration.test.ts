@@ -55,17 +55,17 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-test("a host of the cluster hears its views, another host of the fleet nothing, and a stranger is not let in", async () => {
+test("a host of the cluster gets its views, another host of the fleet none, and a stranger is refused", async () => {
   expect(await queryViews(identities.two)).toEqual([view]);
   expect(await queryViews(identities.three)).toEqual([]);
   await expect(queryViews(identities.stranger)).rejects.toThrow(/closed|ECONNRESET|alert/);
 });
 
-test("a host that is not the one that was asked for is not believed", async () => {
+test("an answer from another host than the expected one is rejected", async () => {
   await expect(queryViews(identities.two, "host-3")).rejects.toThrow("is host-1, not host-3");
 });
 
-test("a gatekeeper that is not there refuses, which is more than one that is cut off says", async () => {
+test("a stopped gatekeeper is distinguished from an isolated one by its refusal", async () => {
   const peer = connectPeer(identities.two, { host: "host-1", address }, port + 1);
   expect(isRefusal(await peer.views([view.node]).catch((error: unknown) => error))).toBe(true);
   await peer.close();
@@ -74,7 +74,7 @@ test("a gatekeeper that is not there refuses, which is more than one that is cut
   await cutOff.close();
 });
 
-test("a renewed certificate is used without being started again", async () => {
+test("a renewed certificate is used without a restart", async () => {
   const dir = mkdtempSync(join(tmpdir(), "moor-"));
   const [paths, ca] = [hostPaths(dir), join(dir, "ca.pem")];
   const write = ({ key, cert, ca: trusted }: HostIdentity): void => {

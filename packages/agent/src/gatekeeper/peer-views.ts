@@ -8,12 +8,12 @@ import { MemberView } from "./views.ts";
 
 const Question = z.object({ nodes: z.array(z.uuid()).max(1000) });
 const Answer = z.object({ views: z.array(MemberView) });
-/** No answer in this time is none. */
+/** A slower answer counts as none. */
 const answerWithinMs = 1000;
 
 /**
- * Tells other hosts what members of this one said of their groups. `viewFor` knows which host may hear of which member,
- * by the name in the host's certificate.
+ * Serves the views of this host's members to other hosts. `viewFor` decides which host may read which member, by the
+ * name in that host's certificate.
  */
 export function servePeers(
   identity: HostIdentity,
@@ -44,7 +44,7 @@ export function servePeers(
   };
 }
 
-/** Asks another host for its members' views, over one connection that it proves to be the right host on. */
+/** Queries another host for its members' views, over one connection on which that host proves its identity. */
 export function connectPeer(
   identity: HostIdentity,
   { host, address }: { host: string; address: string },
@@ -61,7 +61,7 @@ export function connectPeer(
     keepAliveTimeout: 20_000,
   });
   return {
-    /** `at` is the youngest that they can be: when they were asked for. */
+    /** `at`: when the views were requested, so they may be younger but never older. */
     async views(nodes: string[]): Promise<{ at: number; views: MemberView[] }> {
       const at = performance.now();
       const { statusCode, body } = await request(`https://${address}:${port}/views`, {
@@ -79,6 +79,6 @@ export function connectPeer(
 }
 export type Peer = ReturnType<typeof connectPeer>;
 
-/** The host is there and says that nobody listens: its gatekeeper ended a moment ago. A host that is cut off says nothing. */
+/** The host is up and its port is closed: its gatekeeper has just ended. An isolated host does not answer at all. */
 export const isRefusal = (error: unknown): boolean =>
   ["ECONNREFUSED", "ECONNRESET", "UND_ERR_SOCKET"].includes((error as { code?: string }).code ?? "");

@@ -21,13 +21,13 @@ const following = (source: string, change: Partial<FollowingRow> = {}): Followin
     ...{ source: addressOf(source), receiving: "ON", applying: "ON", ...change },
   },
 ];
-/** What the host of a member tells of it, that knows this leader in this term. */
+/** The view of a member as served by its host, which knows this primary in this term. */
 const view = (node: string, rows: FollowingRow[], primaryNode = a, term = 3): MemberView => ({
   ...{ node, ageMs: 100 },
   ...readFollowing(rows, { node, group, members, primary: { node: primaryNode, term } }),
 });
 
-test("an open leader is a primary, with those that take its transactions", () => {
+test("an open primary is reported with the replicas that are connected", () => {
   expect(view(a, open(b, c, b))).toEqual({
     ...{ node: a, ageMs: 100, state: "online", role: "primary", view: "8d3c1f6e.3", primary: a, online: [a, b, c] },
     ...{ writable: true, group, gtid: `${uuid}:1-9`, term: 3 },
@@ -35,12 +35,12 @@ test("an open leader is a primary, with those that take its transactions", () =>
   expect(view(a, open())).toMatchObject({ online: [a] });
 });
 
-test("a reader of its logs that is no member is not a follower", () => {
+test("a client of the binary log that is no member is not counted as a replica", () => {
   const [row] = open() as [FollowingRow];
   expect(view(a, [row, { ...row, follower: "localhost" }, { ...row, follower: "10.9.9.9" }]).online).toEqual([a]);
 });
 
-test("a follower that receives and applies is a secondary", () => {
+test("a replica that receives and applies is a secondary", () => {
   expect(view(b, following(a))).toEqual({
     ...{ node: b, ageMs: 100, state: "online", role: "secondary", view: "8d3c1f6e.3", primary: a, online: [b, a] },
     ...{ writable: false, group, gtid: `${uuid}:1-8`, received: `${uuid}:1-9`, term: 3 },
@@ -51,7 +51,7 @@ test.each<[string, Partial<FollowingRow>]>([
   ["looks for its leader", { receiving: "CONNECTING" }],
   ["does not receive", { receiving: "OFF" }],
   ["does not apply", { applying: "OFF" }],
-])("a follower that %s is on its way", (_, change) => {
+])("a replica that %s is recovering", (_, change) => {
   expect(view(b, following(a, change))).toMatchObject({ state: "recovering", view: "8d3c1f6e.3", primary: a });
 });
 
@@ -68,12 +68,12 @@ test.each<[string, MemberView]>([
       open(b).map((row) => ({ ...row, uuid: "9e000000-1111-4111-8111-111111111111" })),
     ),
   ],
-])("%s is in no view, and tells its term", (_, seen) => {
+])("%s is in no view, and reports its term", (_, seen) => {
   expect(seen).toMatchObject({ state: "offline", online: [], term: 3 });
   expect([seen.view, seen.role, seen.primary]).toEqual([undefined, undefined, undefined]);
 });
 
-test("a server of the timeline before does not call itself one of this", () => {
+test("a server of an earlier timeline is not reported as one of this timeline", () => {
   expect(
     view(
       a,
@@ -82,13 +82,13 @@ test("a server of the timeline before does not call itself one of this", () => {
   ).not.toBe(group);
 });
 
-test("clients are led to the open leader of a term that another host's member follows in the same term", () => {
+test("clients are forwarded to the open primary that a member on another host follows in the same term", () => {
   const views = [view(a, open(b, c)), view(b, following(a)), view(c, following(a, { receiving: "CONNECTING" }))];
   expect([a, b, c].map((node) => mayBePrimary(node, views))).toEqual([true, false, false]);
   expect([a, b, c].map((node) => mayServeReads(node, views))).toEqual([false, true, false]);
 });
 
-describe("clients are not led to a leader", () => {
+describe("clients are not forwarded to a primary", () => {
   const [oldPrimary, follower] = [view(a, open(b, c)), view(b, following(a))];
   test.each<[string, MemberView[]]>([
     ["that nobody follows", [view(a, open()), view(b, following(a, { receiving: "CONNECTING" }))]],
@@ -118,7 +118,7 @@ describe("clients are not led to a leader", () => {
   });
 });
 
-test("beside a former leader that is alone, the one of the next term is led to", () => {
+test("clients are forwarded to the primary of the next term, not to an isolated former one", () => {
   const views = [view(a, open(b, c)), view(b, open(c), b, 4), view(c, following(b), b, 4)];
   expect([a, b, c].map((node) => mayBePrimary(node, views))).toEqual([false, true, false]);
 });

@@ -12,7 +12,7 @@ export type FollowingRow = {
   source: string | null;
   receiving: Switch;
   applying: Switch;
-  /** One row for each that takes its transactions, or one without. */
+  /** One row for each replica that is connected, or a single row without one. */
   follower: string | null;
 };
 type AsyncClusterFile = Pick<ClusterFile, "node" | "group" | "members"> & {
@@ -20,7 +20,7 @@ type AsyncClusterFile = Pick<ClusterFile, "node" | "group" | "members"> & {
 };
 export type FollowingPacket = RowDataPacket & FollowingRow;
 
-// `closed` before `gtid`: what a server has that said it is closed is all that it will have.
+// `closed` before `gtid`: the transactions of a server that is already closed are final.
 export const followingQuery = `SELECT @@server_uuid AS uuid,
   @@GLOBAL.super_read_only OR @@GLOBAL.offline_mode AS closed, @@GLOBAL.gtid_executed AS gtid,
   c.RECEIVED_TRANSACTION_SET AS received, s.HOST AS source, c.SERVICE_STATE AS receiving, a.SERVICE_STATE AS applying,
@@ -32,8 +32,8 @@ export const followingQuery = `SELECT @@server_uuid AS uuid,
   LEFT JOIN performance_schema.threads t ON t.PROCESSLIST_COMMAND = 'Binlog Dump GTID'`;
 
 /**
- * A member of an asynchronous cluster says what a member of a group would. Its view is the timeline and the term, so that
- * those of different terms are in no view together.
+ * Reports a member of an asynchronous cluster in the form of a group member. The view is the timeline and the term, so
+ * that members of different terms never share a view.
  */
 export function readFollowing(
   rows: readonly FollowingRow[],
@@ -45,7 +45,7 @@ export function readFollowing(
   return {
     ...(isOfTimeline ? placeOf(row, rows, file) : { state: "offline", online: [] }),
     writable: row.closed === 0,
-    // A server of the timeline before names it by its beginning.
+    // A server of an earlier timeline is identified by its server uuid, which begins with that timeline.
     group: isOfTimeline ? file.group : row.uuid,
     gtid: row.gtid,
     ...(row.received && { received: row.received }),
@@ -80,5 +80,5 @@ function placeOf(
   };
 }
 
-/** Short, and another one on every timeline and in every term. */
+/** Short, and different on every timeline and in every term. */
 export const viewOf = (group: string, term: number): string => `${group.slice(0, 8)}.${term}`;

@@ -6,10 +6,10 @@ import { type FollowingPacket, followingQuery, readFollowing } from "./sample-fo
 import type { MemberView } from "./views.ts";
 
 export const sampleEveryMs = 250;
-/** A server that takes longer is not one to lead to: its word would be too old when the next one comes. */
+/** Clients must not be forwarded to a slower server: its view would be too old when the next one arrives. */
 const answerWithinMs = 1700;
 
-/** `at` is when it was asked, by the clock of this process. */
+/** `at`: when the server was queried, by the clock of this process. */
 export type Sample = { at: number; view: Omit<MemberView, "ageMs"> };
 
 type Row = RowDataPacket & {
@@ -24,7 +24,7 @@ type Row = RowDataPacket & {
   group_name: string | null;
 };
 
-// One statement: the group as it was at one moment, or nearly so. A server without a group has a row all the same.
+// One statement: the group at nearly one moment. A server without a group returns a row too.
 const memberQuery = `SELECT m.MEMBER_HOST AS host, m.MEMBER_STATE AS state, m.MEMBER_ROLE AS role,
   m.MEMBER_ID = @@server_uuid AS own,
   (SELECT s.VIEW_ID FROM performance_schema.replication_group_member_stats s WHERE s.MEMBER_ID = @@server_uuid) AS view,
@@ -34,7 +34,7 @@ const memberQuery = `SELECT m.MEMBER_HOST AS host, m.MEMBER_STATE AS state, m.ME
     WHERE c.CHANNEL_NAME = 'group_replication_applier') AS received
   FROM (SELECT 1) AS one LEFT JOIN performance_schema.replication_group_members m ON TRUE`;
 
-/** Asks the member's server again and again over one connection, which a server that is full of clients still has. */
+/** Queries the member's server periodically over one connection, so that it works on a server full of clients. */
 export async function keepSampling(
   file: () => ClusterFile,
   take: (sample: Sample) => void,
@@ -43,7 +43,7 @@ export async function keepSampling(
   let connection: Connection | undefined;
   while (!signal.aborted) {
     const at = performance.now();
-    // As it was before the server was asked: what it says is then of this term or a later one.
+    // Read before the query: the server's answer then belongs to this term or a later one.
     const known = file();
     const { node, socket } = known;
     try {
@@ -70,7 +70,7 @@ async function queryMember(connection: Connection, file: ClusterFile): Promise<O
   return readFollowing(rows, { ...file, primary });
 }
 
-/** Of a server that does not answer, its host still knows the term. */
+/** The host knows the term even if the server is unreachable. */
 export const awayView = ({ node, primary }: Pick<ClusterFile, "node" | "primary">): Sample["view"] => ({
   ...{ node, state: "away", online: [], writable: false },
   ...(primary && { term: primary.term }),
@@ -78,7 +78,7 @@ export const awayView = ({ node, primary }: Pick<ClusterFile, "node" | "primary"
 
 async function open(socket: string): Promise<Connection> {
   const connection = await connect(socket);
-  // One that ends between two questions is told by the next.
+  // A connection that ends between two queries is noticed by the next one.
   connection.on("error", () => {});
   return connection;
 }
@@ -89,7 +89,7 @@ const states: Record<string, MemberView["state"]> = {
   OFFLINE: "offline",
 };
 
-/** Members are known by the address that they call themselves by: a renewed one has another server uuid. */
+/** Members are identified by the address that they report: a re-cloned one has a new server uuid. */
 export function readView(
   rows: readonly Omit<Row, "constructor">[],
   members: ClusterFile["members"],

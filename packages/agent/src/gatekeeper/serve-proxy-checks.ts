@@ -2,7 +2,7 @@ import { createServer as createHttpServer } from "node:http";
 import { createServer, type Server } from "node:net";
 import type { ClusterViews } from "./views.ts";
 
-/** What the gates of this host, its agent and its people ask. `undefined`: no such cluster here. */
+/** Queries of this host's proxies, its agent and its administrators. `undefined`: no such cluster here. */
 export type ProxyQueries = {
   mayBePrimary: (node: string, ordinal: number) => boolean;
   mayServeReads: (node: string, ordinal: number) => boolean;
@@ -10,9 +10,9 @@ export type ProxyQueries = {
 };
 
 /**
- * On loopback, for what was not told (`tell-gate.ts`). Gates ask in one word (`lead <own node> <ordinal>` or `read …`: up or down), and an answer that they do not
- * get changes nothing: a gatekeeper that is started again moves nobody. That it is there at all they ask by `/health`, and
- * after a while without an answer they close.
+ * Serves on loopback, for changes that `apply-verdicts.ts` could not push. Proxies send one line (`primary <own node>
+ * <ordinal>` or `read …`) and get `up` or `down`; without an answer they keep their state, so a restarted gatekeeper
+ * moves nobody. They poll `/health` too, and close after a while without an answer.
  */
 export async function serveProxyChecks(queries: ProxyQueries, ports: { http: number; agentCheck: number }) {
   const judge = (kind: string | undefined, node = "", ordinal = ""): boolean =>

@@ -1,39 +1,39 @@
 import { z } from "zod";
 
-/** What a member's server said of its group, and how long ago. Raw: no verdict is in it. */
+/** What a member's server reported of its group, and how long ago. Raw: contains no verdict. */
 export const MemberView = z.object({
   node: z.string(),
   ageMs: z.number(),
-  /** `away`: its server does not answer. */
+  /** `away`: the server is unreachable. */
   state: z.enum(["online", "recovering", "offline", "error", "away"]),
   role: z.enum(["primary", "secondary"]).optional(),
-  /** The name of its group: while a cluster changes to another timeline, not all members have the same. */
+  /** The name of its group: while a cluster changes to another timeline, members may differ. */
   group: z.string().optional(),
   view: z.string().optional(),
-  /** The member that it calls the primary. */
+  /** The member that it considers the primary. */
   primary: z.string().optional(),
-  /** The members that it calls online, itself too. */
+  /** The members that it considers online, including itself. */
   online: z.array(z.string()),
-  /** All that are in its view, unreachable ones too: a server that died is there until it is expelled. */
+  /** All members in its view, including unreachable ones: a crashed server is listed until it is expelled. */
   listed: z.array(z.string()).optional(),
-  /** Neither closed to writes for everybody (`super_read_only`) nor offline. */
+  /** Neither `super_read_only` nor `offline_mode` is on. */
   writable: z.boolean(),
-  /** Everything that it has executed. */
+  /** Everything that was executed. */
   gtid: z.string().optional(),
-  /** Its host answers and its gatekeeper does not: that is being started again, and this is what it said last. */
+  /** The host is up and its gatekeeper is down: it is being restarted, and this is its last view. */
   kept: z.boolean().optional(),
-  /** Everything that it has received from the group or its leader, executed or not. */
+  /** Everything that was received from the group or the primary, executed or not. */
   received: z.string().optional(),
-  /** Of an asynchronous cluster: the newest term that its host was told, whether its server answers or not. */
+  /** Asynchronous cluster: the newest term that its host knows, whether the server is reachable or not. */
   term: z.int().optional(),
 });
 export type MemberView = z.output<typeof MemberView>;
 
-/** All that a host knows of one cluster: its own member's view and, where they were heard of, the others'. */
+/** Everything that a host knows of one cluster: its own member's view and the last seen views of the others. */
 export const ClusterViews = z.object({
   own: MemberView,
   others: z.array(MemberView),
-  /** Where this host's gate leads, by the rule; undefined: nowhere. */
+  /** The member that this host's proxy forwards to, by the rule; undefined: none. */
   primary: z.string().optional(),
 });
 export type ClusterViews = z.output<typeof ClusterViews>;

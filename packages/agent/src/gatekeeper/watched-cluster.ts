@@ -13,16 +13,16 @@ import type { ClusterViews, MemberView } from "./views.ts";
 
 const noteEveryMs = 100;
 
-/** Sessions end by a verdict: whoever asks why finds who was not heard of for how long, and what it said last. */
+/** A verdict may end sessions: the log shows which member was unreachable, for how long, and its last state. */
 function lastSeen({ node, ordinal }: ClusterFile["members"][number], views: Views): object {
   const { state, role, ageMs } = newest(node, views) ?? {};
   return { ordinal, state, role, ageMs };
 }
 
-/** One cluster of this host: its own member is asked from here on; what others say of theirs is taken from their hosts. */
+/** One cluster of this host: samples its own member, and takes the others' views from their hosts. */
 export function watchCluster(
   first: ClusterFile,
-  /** `isSure`: enough was heard for a no to be one. */
+  /** `isSure`: enough members were queried for a negative verdict to be valid. */
   { host, isSure, log }: { host: HostPaths; isSure: () => boolean; log: Logger },
 ) {
   let file = first;
@@ -71,12 +71,12 @@ export function watchCluster(
   }
 
   const nodeAt = (ordinal: number): string => file.members.find((member) => member.ordinal === ordinal)?.node ?? "";
-  /** Undefined until its server was asked once: a gatekeeper that was just started knows nothing worth telling. */
+  /** Undefined until the server was queried once: a gatekeeper that has just started knows nothing to serve. */
   const own = (): MemberView | undefined => newest(first.node, known.all());
   const unknown = (): MemberView => ({ ...awayView(file), ageMs: 0 });
   return {
     file: () => file,
-    /** The same member, and others around it perhaps. */
+    /** The same own member; the others may differ. */
     update(next: ClusterFile): void {
       file = next;
       known.keep(next.members.map(({ node }) => node));
@@ -84,7 +84,7 @@ export function watchCluster(
     take: known.take,
     refuse: known.refuse,
     own,
-    /** Its own member was asked once, whatever came of it. */
+    /** Its own member was queried once, successfully or not. */
     sampled: sampled.promise,
     mayBePrimary: (ordinal: number) => mayBePrimary(nodeAt(ordinal), known.all()),
     mayServeReads: (ordinal: number) => mayServeReads(nodeAt(ordinal), known.all()),

@@ -3,10 +3,10 @@ import { join } from "node:path";
 
 const mounted = "/sys/fs/cgroup";
 
-/** Where the kernel counts for the group that a process is in: one folder in version 2, one for each in version 1. */
+/** A process's cgroup: one folder in version 2, one folder for each controller in version 1. */
 type Group = { version: 1; cpu: string; memory: string } | { version: 2; folder: string };
 
-/** What the kernel has counted of a container, read from files: no process is started for it. */
+/** CPU and memory use of a container, read from cgroup files without starting a process. */
 export async function usageOf(pid: number): Promise<{ cpuSeconds: number; memoryBytes: number }> {
   const group = groupOf(await readFile(`/proc/${pid}/cgroup`, "utf8"));
   if (group.version === 2) {
@@ -23,7 +23,7 @@ export async function usageOf(pid: number): Promise<{ cpuSeconds: number; memory
   return { cpuSeconds: Number(cpu) / 1e9, memoryBytes: Number(used) - field(memory, "total_inactive_file") };
 }
 
-/** The text is /proc/<pid>/cgroup: a line `number:controllers:path` for each hierarchy, `0::path` for version 2. */
+/** Parses /proc/<pid>/cgroup: a line `number:controllers:path` for each hierarchy, `0::path` for version 2. */
 export function groupOf(text: string): Group {
   const paths = new Map<string, string>();
   for (const line of text.trim().split("\n")) {

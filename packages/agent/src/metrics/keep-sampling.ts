@@ -16,8 +16,8 @@ export type SamplingDeps = {
 };
 
 /**
- * The figures of all running nodes, in one message. They are worth something now or not at all: what cannot be sent is
- * dropped, and nothing waits for this.
+ * Sends the metrics of all running nodes in one message. Old samples are worthless: what cannot be sent is dropped, and
+ * nothing waits for this.
  */
 export async function keepSampling(deps: SamplingDeps, signal: AbortSignal): Promise<void> {
   try {

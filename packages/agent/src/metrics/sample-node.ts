@@ -8,7 +8,7 @@ const mb = 1024 * 1024;
 
 export type Sampled = { spec: NodeSpec; paths: NodePaths; pid: number };
 
-/** What can be told of a node now. A part that does not answer is left out: the others are still true. */
+/** The current metrics of a node. A source that does not answer is left out; the others are still valid. */
 export async function sampleNode({ spec, paths, pid }: Sampled): Promise<Partial<Record<MetricName, number>>> {
   const [status, usage, diskMb] = await Promise.all([
     serverStatus(paths.socket).catch(() => undefined),

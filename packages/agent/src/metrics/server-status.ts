@@ -13,7 +13,7 @@ const variables = {
   Bytes_sent: "sent_bytes_total",
 } as const satisfies Record<string, MetricName>;
 
-/** The session that asks is one of them, and no tenant's. */
+/** These count the agent's own session, which is subtracted. */
 const ownSession: ReadonlySet<MetricName> = new Set(["connections", "threads_running"]);
 
 const statement = `SELECT VARIABLE_NAME AS name, VARIABLE_VALUE AS value FROM performance_schema.global_status

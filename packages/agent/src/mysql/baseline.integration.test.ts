@@ -85,7 +85,7 @@ const serverPid = (): string => host.podman("inspect", "--format", "{{.State.Pid
 const sessionOf = async (user: string): Promise<number> =>
   Number((await asRoot(`SELECT id FROM performance_schema.processlist WHERE user = '${user}' LIMIT 1`))[0]?.["id"]);
 
-/** One for each look: a server remembers a zone that it has found. */
+/** One for each check: a server caches a zone that it has found. */
 const zones: [string, number][] = [
   ["US/Eastern", 8],
   ["Asia/Calcutta", 17],
@@ -173,7 +173,7 @@ test.each(expectations)("a new node: %s", async (_, expectation) => {
   await expect(expectation()).resolves.toBeUndefined();
 });
 
-test("sessions of the service cannot be ended, nor can what is none", async () => {
+test("a tenant cannot kill sessions of the service or ids that are no session", async () => {
   const ours = await asRoot(
     "SELECT processlist_id AS id FROM performance_schema.threads WHERE processlist_id > 0 AND processlist_id <> CONNECTION_ID() AND COALESCE(processlist_user, '') NOT IN ('dbadmin', 'app')",
   );
@@ -210,11 +210,11 @@ const grabs = [
   "SET GLOBAL super_read_only = ON",
   "UPDATE mysql.user SET account_locked = 'N'",
 ];
-test.each(grabs)("no right beyond a tenant's by: %s", async (sql) => {
+test.each(grabs)("a tenant gains no further right by: %s", async (sql) => {
   expect(await refusal(sql)).not.toBe("done");
 });
 
-test("with every other connection taken the admin comes in, and so does the agent", async () => {
+test("with all other connections in use, the admin and the agent can still connect", async () => {
   const [{ max } = { max: 0 }] = (await query("SELECT @@GLOBAL.max_connections AS max")) as { max: number }[];
   const held: Connection[] = [];
   const fill = async (user: string, password: string): Promise<string> => {
@@ -234,7 +234,7 @@ test("with every other connection taken the admin comes in, and so does the agen
     expect(held.length).toBeGreaterThan(max - 10 - 5);
     expect(held.length).toBeLessThanOrEqual(max - 10);
     expect(await query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
-    // Those of the admin end too: what is left is the agent's.
+    // Those of the admin run out too: the rest is the agent's.
     expect(await fill("dbadmin", gateway.secrets.password)).toBe("ER_NEW_ABORTING_CONNECTION");
     await Promise.all([1, 2, 3].map(() => asRoot("SELECT SLEEP(0.2)")));
     gateway.secrets.password = "another one";
@@ -254,7 +254,7 @@ test.each([
   ["renamed", "RENAME USER dbadmin@'%' TO boss@'%'"],
   ["dropped", "DROP USER dbadmin@'%'"],
   ["without rights", "REVOKE ALL PRIVILEGES, GRANT OPTION FROM dbadmin@'%'"],
-])("a reset of the password brings back an admin that was %s", async (what, sql) => {
+])("a password reset restores an admin that was %s", async (what, sql) => {
   const before = await asRoot("SHOW GRANTS FOR dbadmin@'%'");
   await query(sql);
   gateway.secrets.password = `after it was ${what}`;
@@ -262,7 +262,7 @@ test.each([
   expect(await query("SHOW GRANTS")).toEqual(before.map((row) => row));
 });
 
-/** As a server was before there was a baseline. */
+/** A server as it was before there was a baseline. */
 const older = [
   "SET SESSION sql_log_bin = 0",
   ...["kill_session", "kill_query", "require_tenant_session", "generate_invisible_primary_keys"].map(
@@ -277,7 +277,7 @@ const older = [
   "SET GLOBAL sql_mode = CONCAT(@@GLOBAL.sql_mode, ',NO_ENGINE_SUBSTITUTION')",
 ];
 
-test("a server without it fails every expectation; a tenant's procedure in the name of an account of ours gets no rights", async () => {
+test("without a baseline every expectation fails, and a definer named like our account gains no rights", async () => {
   await host.stopAgent();
   await asRoot(...older);
   for (const [, expectation] of expectations) await expect(expectation()).rejects.toBeInstanceOf(Error);
@@ -292,7 +292,7 @@ test("a server without it fails every expectation; a tenant's procedure in the n
   await query("DROP PROCEDURE shop.own");
 });
 
-test("a server of an earlier release gets all of it while it runs", async () => {
+test("a server of an earlier release gets the whole baseline while it runs", async () => {
   const pid = serverPid();
   await host.stopAgent();
   host.startAgent(environment);
@@ -306,7 +306,7 @@ test("a server of an earlier release gets all of it while it runs", async () => 
   expect(await asRoot("SELECT COUNT(*) > 500 AS zones FROM mysql.time_zone_name")).toEqual([{ zones: 1 }]);
 });
 
-test("data that become a cluster's get keys where there are none, and a table that cannot have one is named", async () => {
+test("data that become a cluster's get missing primary keys, and a table that cannot have one is named", async () => {
   await query(`CREATE DATABASE keys_of; USE keys_of; CALL sys.generate_invisible_primary_keys(FALSE);
     CREATE TABLE none (a INT); INSERT INTO none VALUES (7), (7);
     CREATE TABLE nullable (a INT UNIQUE);
@@ -322,7 +322,7 @@ test("data that become a cluster's get keys where there are none, and a table th
   await expect(addPrimaryKeys(socket())).rejects.toThrow("keys_of.counted cannot be given one");
 });
 
-test("a server that starts again has its settings from the first session on", async () => {
+test("a restarted server has its settings from the first session on", async () => {
   host.podman("kill", "--signal", "KILL", `moorage-${node}`);
   await until("SQL", () =>
     query("SELECT 1").then(

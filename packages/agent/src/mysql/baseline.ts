@@ -7,9 +7,9 @@ import { claimAccount } from "./reserved-account.ts";
 import { settings } from "./settings.ts";
 
 /**
- * What a server has beside its tenant's data: the admin's rights, procedures and time zones. `engines/mysql` has the
- * statements, by which the prepared directory is made too; this brings them to servers that are older. All of it is in
- * the binary log, like the tenant's statements that rely on it, so members and restored logs follow.
+ * What a server has besides its tenant's data: the admin's rights, procedures and time zones. The statements are in
+ * `engines/mysql` and also make the prepared directory; this code applies them to older servers. All of it goes to the
+ * binary log, like the tenant's statements that rely on it, so members and restored logs follow.
  */
 export type Engine = { enginesDir: string; spec: Pick<NodeSpec, "engine"> };
 
@@ -18,7 +18,7 @@ const statements = ({ enginesDir, spec }: Engine, name: string): Promise<string 
 
 const levelIn = (text: string | null | undefined): number => Number(/\bbaseline (\d+)/.exec(text ?? "")?.[1] ?? 0);
 
-/** Of the engine's files on this host; 0 if they are of a release that had none. */
+/** The level of the engine's files on this host; 0 if their release had none. */
 export const desiredBaseline = async (engine: Engine): Promise<number> =>
   levelIn(await statements(engine, "tools.sql"));
 
@@ -37,7 +37,7 @@ export const applySettings = (socket: string): Promise<void> =>
     for (const setting of settings) await connection.query(setting);
   });
 
-/** On a server that takes writes. Each part may be repeated; that the last one is there shows that all are. */
+/** On a server that takes writes. Each part may be repeated; the last one present shows that all are. */
 export const writeBaseline = (socket: string, engine: Engine): Promise<void> =>
   withRoot(
     socket,
@@ -51,7 +51,7 @@ export const writeBaseline = (socket: string, engine: Engine): Promise<void> =>
     { multipleStatements: true, database: "mysql" },
   );
 
-/** The tenant can take rights from its admin, rename it and drop it. Afterwards it is there, with all of its rights. */
+/** A tenant can revoke its admin's rights, rename the admin or drop it. Afterwards the admin exists with all rights. */
 export const repairAdmin = (socket: string, engine: Engine): Promise<void> =>
   withRoot(socket, (connection) => writeAdmin(connection, engine), { multipleStatements: true });
 
@@ -60,7 +60,7 @@ async function writeAdmin(connection: Connection, engine: Engine): Promise<void>
   if (admin !== undefined) await connection.query(admin);
 }
 
-/** All or nothing. Zones that are there stay as they are. */
+/** All or nothing. Existing time zones stay as they are. */
 async function loadTimeZones(connection: Connection, engine: Engine): Promise<void> {
   const [found] = await connection.query<RowDataPacket[]>("SELECT 1 FROM mysql.time_zone_name LIMIT 1");
   const zones = await statements(engine, "timezones.sql");

@@ -13,7 +13,7 @@ test.each(plans)("%i MB of memory and %i MB of disk", (memory_mb, disk_mb, sizes
   expect(sizesOf({ memory_mb, disk_mb, vcpus: 1 })).toEqual(sizes);
 });
 
-test("the buffer pool leaves at least a third of every plan to the rest, and is whole chunks", () => {
+test("the buffer pool takes at most two thirds of a plan's memory, in whole chunks", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 512, max: 1_000_000 }),
@@ -28,7 +28,7 @@ test("the buffer pool leaves at least a third of every plan to the rest, and is 
   );
 });
 
-test("the file starts with what the data directory was made with, and adds the node's own place", () => {
+test("the file starts with the data directory's settings and adds the node's own", () => {
   const text = configFile("[mysqld]\ngtid_mode = ON\n", testSpec({ server_id: 42 }));
   expect(text.startsWith("[mysqld]\ngtid_mode = ON\n")).toBe(true);
   expect(text).toMatch(/^report_host = 198\.18\.77\.64$/m);
@@ -37,7 +37,7 @@ test("the file starts with what the data directory was made with, and adds the n
   expect(text).toMatch(/^require_secure_transport = ON$/m);
 });
 
-test("a node with a certificate uses it; the file of one without is what it was before there were any", () => {
+test("a node with a certificate uses it; the file of a node without one has no TLS settings", () => {
   const tls = { names: ["db-1-mysql-primary.moorage.test"], version: 1 };
   expect(configFile("", testSpec({ tls }))).toMatch(/^ssl_cert = \/etc\/mysql\/tls\/server\.pem$/m);
   expect(configFile("", testSpec())).not.toContain("ssl_");

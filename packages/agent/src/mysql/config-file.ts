@@ -10,7 +10,7 @@ import { type OwnMember, ownMember } from "../member.ts";
 const clamp = (low: number, value: number, high: number): number => Math.min(Math.max(low, Math.floor(value)), high);
 const poolChunkMb = 32;
 
-/** What a plan's memory and disk mean for mysqld. The rest of the memory is for connections, sorts and the server. */
+/** Derives mysqld's sizes from a plan's memory and disk. The remaining memory is for connections and sorts. */
 export function sizesOf({ memory_mb, disk_mb }: NodeSpec["resources"]) {
   const share = memory_mb < 1024 ? 0.125 : memory_mb < 4096 ? 0.45 : 0.65;
   const bufferPoolMb = Math.max(2 * poolChunkMb, Math.floor((memory_mb * share) / poolChunkMb) * poolChunkMb);
@@ -26,24 +26,24 @@ ssl_cert = /etc/mysql/tls/server.pem
 ssl_key = /etc/mysql/tls/server.pem
 `;
 
-/** A log goes when it is in the archive, and not before. */
+/** With an archive, a binary log is purged only once it is archived. */
 const logSettings = ({ archive }: NodeSpec): string =>
   archive === undefined ? "binlog_expire_logs_seconds = 259200\n" : "binlog_expire_logs_auto_purge = OFF\n";
 
-/** Copies for the archive, and of one member's data for another, are the server's own work. */
+/** The server itself makes copies for the archive, and copies of one member's data for another. */
 const cloneSettings = ({ archive, cluster }: NodeSpec): string =>
   archive === undefined && cluster === undefined ? "" : "plugin_load_add = mysql_clone.so\n";
 
 const memberSettings = (member: OwnMember): string =>
   isAsynchronous(member.cluster) ? followingSettings : groupSettings(member);
 
-/** Only a restart gives its room back, so it may not take all of it. */
+/** The temporary tablespace shrinks only at a restart, so its size is limited. */
 const temporaryOnVolume = ({ disk_mb }: NodeSpec["resources"]): string => `tmpdir = /volume/tmp
 innodb_temp_data_file_path = ibtmp1:12M:autoextend:max:${Math.max(64, Math.floor(disk_mb / 10))}M
 `;
 
 /**
- * The node's my.cnf: what its data directory was made with (`fixed`), and what its plan and place say.
+ * The node's my.cnf: the settings its data directory was created with (`fixed`), and those of its plan and its cluster.
  * Paths are those inside the container.
  */
 export function configFile(fixed: string, spec: NodeSpec): string {

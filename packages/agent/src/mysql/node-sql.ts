@@ -1,7 +1,7 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import { type Connection, type ConnectionOptions, createConnection } from "mysql2/promise";
 
-/** Root by the node's socket: the server asks the kernel who is calling, so no password exists. */
+/** Root through the node's socket: the server authenticates the caller by its user id, so no password exists. */
 export async function connect(socket: string, options: ConnectionOptions = {}): Promise<Connection> {
   return createConnection({
     ...options,
@@ -25,11 +25,11 @@ export async function withRoot<T>(
   }
 }
 
-/** The server said no; any other error leaves open what it did. */
+/** The server answered with an error; after any other error it is unknown what the server did. */
 export const isAnswer = (error: unknown): error is Error & { sqlState: string } =>
   error instanceof Error && typeof (error as { sqlState?: unknown }).sqlState === "string";
 
-/** The engine's error for whoever wants a server's data while they are being copied: it makes one copy at a time. */
+/** The engine's error for a clone of data that are being cloned already: it makes one copy at a time. */
 export const copyUnderWay = 3634;
 
 export const answers = (socket: string): Promise<boolean> =>
@@ -48,7 +48,7 @@ export const setAdminPassword = (socket: string, { username }: NodeSpec["credent
     ]);
   });
 
-/** All or nothing: if the files cannot be used, the server keeps what it has and says so. */
+/** All or nothing: if the files are unusable, the server keeps the old ones and returns an error. */
 export const reloadTls = (socket: string) =>
   withRoot(socket, async (connection) => {
     await connection.query("ALTER INSTANCE RELOAD TLS");

@@ -8,9 +8,9 @@ const stored = `SELECT CONCAT(LOWER(routine_type), ' ', routine_schema, '.', rou
   LIMIT 1`;
 
 /**
- * Makes one of our accounts on a server that may hold a tenant's objects. A tenant may name a definer that does not exist;
- * had it named this one, its code would run with the rights that the account gets next. With SYSTEM_USER the account can
- * be named no more, so whatever was named before is found then.
+ * Creates one of our accounts on a server that may hold a tenant's objects. A tenant may name a definer that does not
+ * exist; had it named this account, its code would run with the rights that the account gets next. Once the account has
+ * SYSTEM_USER, tenants can no longer name it, so a search then finds every object that did.
  */
 export async function claimAccount(connection: Connection, user: string, host: string): Promise<void> {
   await connection.query(

@@ -1,9 +1,9 @@
-/** Connections beyond those of the plan: for the tenant's admin, and the rest for the agent, backups and replication. */
+/** Connections beyond the plan's: some for the tenant's admin, the rest for the agent, backups and replication. */
 export const reservedConnections = { all: 10, service: 5 };
 
 /**
- * Fails for a session that would take a reserved connection, which ends it. The engine runs it for every session but
- * those of accounts with CONNECTION_ADMIN, which no tenant has. JSON is only there because `x` is none.
+ * Fails, and so ends a session that would take a reserved connection. The engine runs it for every session except those
+ * of accounts with CONNECTION_ADMIN, which no tenant has. The cast fails because `x` is not JSON.
  */
 const keepReserve =
   `DO (SELECT IF(VARIABLE_VALUE > @@GLOBAL.max_connections - IF(CURRENT_USER() = 'dbadmin@%', ` +
@@ -13,13 +13,13 @@ const keepReserve =
 const sqlMode = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO";
 
 /**
- * What every server has that takes tenants, and that can change while it runs. A server executes it when it starts
- * (start-up.sql); one that runs already is told by its agent. Not in my.cnf: another text there restarts every server.
+ * Settings of every server that takes tenants, which can change at run time. A server executes them when it starts
+ * (start-up.sql); the agent applies them to one that runs already. Not in my.cnf: a changed file restarts every server.
  *
- * - log_bin_trust_function_creators: triggers and functions for accounts without SUPER. What it warns of are statements in
+ * - log_bin_trust_function_creators: triggers and functions for accounts without SUPER. Its risk concerns statements in
  *   the binary log, and ours has rows.
  * - sql_mode without NO_ENGINE_SUBSTITUTION: `ENGINE=MEMORY`, temporary or not, makes an InnoDB table and a warning.
- * - local_infile: a client reads a file for LOAD DATA LOCAL only if it was itself told to.
+ * - local_infile: a client reads a file for LOAD DATA LOCAL only if the client allows it too.
  */
 export const settings: readonly string[] = [
   "SET GLOBAL log_bin_trust_function_creators = ON",

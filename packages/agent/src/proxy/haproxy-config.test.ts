@@ -6,7 +6,7 @@ import { readSessions, readServers } from "./runtime-socket.ts";
 const config = (hasIpv6 = true) =>
   haproxyConfig({ spec: memberSpec(1), socket: "/x/haproxy.sock", checkPort: 19_080, hasIpv6 });
 
-test("its own member is reached by the node's address, the others by their hosts', as the host that they let in", () => {
+test("a proxy connects to its own member by node address, to others by host address from its cluster address", () => {
   const servers = config()
     .split("\n")
     .filter((line) => line.startsWith("  server "))
@@ -19,7 +19,7 @@ test("its own member is reached by the node's address, the others by their hosts
   expect(servers).toEqual([...three, ...three]);
 });
 
-test("each way asks the gatekeeper about each member by its ordinal, in one word", () => {
+test("each backend's agent-check names the backend and the member's ordinal", () => {
   const queries = [...config().matchAll(/agent-port (\d+) .*agent-send "(\w+) \S+ (\d)\\n"/g)].map((match) =>
     match.slice(1),
   );
@@ -29,12 +29,12 @@ test("each way asks the gatekeeper about each member by its ordinal, in one word
   expect(queries).toEqual(expected);
 });
 
-test("a host without IPv6 listens by IPv4 alone", () => {
+test("a proxy on a host without IPv6 listens on IPv4 only", () => {
   expect(config().match(/bind \[::\]:(20000|28192) v6only/g)).toHaveLength(2);
   expect(config(false)).not.toContain("[::]");
 });
 
-test("members are read from what the gate tells of its servers", () => {
+test("servers are parsed from `show servers state`", () => {
   const answer = `1
 # be_id be_name srv_id srv_name srv_addr srv_op_state srv_port srv_fqdn
 2 primary 1 m0 198.18.77.1 2 24096 -
@@ -46,7 +46,7 @@ test("members are read from what the gate tells of its servers", () => {
   ]);
 });
 
-test("clients' sessions of both families are read, and not the one that asks", () => {
+test("client sessions of both families are parsed from `show sess`, without the querying one", () => {
   const answer = `0x556e15cdd010: proto=tcpv4 src=198.18.64.1:44309 fe=primary be=primary srv=m0 ts=00 age=1s
 0x556e15dd84c0: proto=tcpv6 src=fd00::1:42915 fe=read be=read srv=m2 ts=00 age=0s
 0x556e15dd88b0: proto=unix_stream src=unix:1 fe=GLOBAL be=<NONE> srv=<none> ts=00 age=0s

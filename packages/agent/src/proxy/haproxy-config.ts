@@ -4,13 +4,13 @@ import { ownMember } from "../member.ts";
 
 export type HaproxyConfigInput = { spec: NodeSpec; socket: string; checkPort: number; hasIpv6: boolean };
 
-/** The two ways through a gate: to the primary, and to the secondaries. */
+/** A proxy's two backends: the primary, and the secondaries. */
 export const backends = ["primary", "read"] as const;
 export type Backend = (typeof backends)[number];
 
 export const serverNameOf = (ordinal: number): string => `m${ordinal}`;
 
-/** Where a member is reached from its own host, and from the others'. */
+/** The addresses of all members as seen from this host: its own by the node's address, the others by their hosts'. */
 export function serverAddresses(spec: NodeSpec): { server: string; address: string; port: number; isOwn: boolean }[] {
   const member = ownMember(spec);
   if (member === undefined) return [];
@@ -27,14 +27,15 @@ export function serverAddresses(spec: NodeSpec): { server: string; address: stri
 }
 
 /**
- * Written once, for a process that is never reloaded. Two questions are asked of the gatekeeper on loopback:
+ * Written once, for a process that is never reloaded. HAProxy runs two checks against the gatekeeper on loopback:
  *
- * - agent-check: may clients be led to this member? Only an answer changes anything: `down` ends its sessions. The
- *   gatekeeper tells a change at once, through the runtime socket; this is for what was not heard.
- * - check: are you there? After four seconds without an answer every member is down. So a gatekeeper may be started again
- *   and nobody notices; one that is gone closes the gate.
+ * - agent-check: may clients be forwarded to this member? Only an answer has an effect: `down` ends the sessions. The
+ *   gatekeeper pushes changes through the runtime socket at once; this check catches what was missed.
+ * - check: is the gatekeeper running? After 4 s without an answer every member is down. So a restart of the gatekeeper
+ *   goes unnoticed, and a gatekeeper that stays away closes the proxy.
  *
- * A process that was just started takes every member for up. Therefore nobody is let through while more than one is.
+ * A new HAProxy process takes every member for up. Therefore the primary backend rejects connections unless exactly one
+ * member is up, and the read backend while more than two are.
  */
 export function haproxyConfig({ spec, socket, checkPort, hasIpv6 }: HaproxyConfigInput): string {
   const { own } = ownMember(spec) ?? {};
@@ -44,7 +45,7 @@ export function haproxyConfig({ spec, socket, checkPort, hasIpv6 }: HaproxyConfi
       .map(({ server, address, port, isOwn }) =>
         [
           `  server ${server} ${address}:${port}`,
-          // The peers let in the address that this host has among them, and no other.
+          // The peers' firewalls accept only this host's cluster address.
           ...(isOwn ? [] : [`source ${own.address}`]),
           `check addr 127.0.0.1 port ${checkPort}`,
           `agent-check agent-addr 127.0.0.1 agent-port ${agentCheckPortOf(checkPort)} agent-inter ${everyMs}ms`,

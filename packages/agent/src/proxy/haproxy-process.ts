@@ -18,7 +18,7 @@ export const proxyPaths = (host: HostPaths, node: string) => {
 };
 export type ProxyPaths = ReturnType<typeof proxyPaths>;
 
-/** Asked of the kernel: the number in the file may be another process's by now. */
+/** Checked with the kernel: the pid in the file may belong to another process by now. */
 export async function proxyPid(paths: ProxyPaths): Promise<number | undefined> {
   const pid = Number((await readIfThere(paths.pid))?.trim());
   if (!Number.isInteger(pid) || pid < 2) return undefined;
@@ -26,7 +26,7 @@ export async function proxyPid(paths: ProxyPaths): Promise<number | undefined> {
   return command.split("\0").includes(paths.config) ? pid : undefined;
 }
 
-/** It leaves the agent's side at once, and goes on without it. */
+/** HAProxy daemonizes at once and outlives the agent. */
 export async function startProxy(paths: ProxyPaths, config: string): Promise<void> {
   await mkdir(paths.folder, { recursive: true, mode: 0o700 });
   await writeDurably(paths.config, config);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "../testing/test-host.ts";
 import { makeThreeHosts, type ThreeHosts } from "../testing/three-hosts.ts";
 
-// A real group of three, real gates and gatekeepers; the clients are outside of the hosts.
+// A real group of three, real proxies and gatekeepers; the clients are outside the hosts.
 let three: ThreeHosts;
 const port = 20_051;
 const everywhere = [0, 1, 2];
@@ -32,7 +32,7 @@ const addressOf = async (session: Connection): Promise<string> => {
   const [rows] = await session.query<RowDataPacket[]>({ sql: "SELECT @@report_host AS it", timeout: 30_000 });
   return rows[0]?.["it"];
 };
-/** The member that a new client of this gate comes to. */
+/** The member that a new client of this proxy reaches. */
 async function routedTo(index: number, toPort = port): Promise<number> {
   const session = await three.logIn(index, toPort).catch(() => undefined);
   try {
@@ -53,7 +53,7 @@ const primary = async (): Promise<number> => {
   return three.members.findIndex(({ node }) => node === found);
 };
 
-test("every gate leads clients to the primary, and readers to secondaries", async () => {
+test("every proxy forwards clients to the primary, and readers to secondaries", async () => {
   const primaryIndex = await primary();
   expect(await Promise.all(everywhere.map((index) => routedTo(index)))).toEqual([
     primaryIndex,
@@ -67,7 +67,7 @@ test("every gate leads clients to the primary, and readers to secondaries", asyn
   expect(readers).not.toContain(-1);
 });
 
-test("agents and gatekeepers that are killed and started again, one after the other, move no client", async () => {
+test("restarting killed agents and gatekeepers one by one disconnects no client", async () => {
   const held = await Promise.all(everywhere.flatMap((index) => [hold(index), hold(index, readOnlyPortOf(port))]));
   for (const index of everywhere) {
     const host = three.hosts[index] as ThreeHosts["hosts"][number];
@@ -83,7 +83,7 @@ test("agents and gatekeepers that are killed and started again, one after the ot
   for (const { session } of held) session.destroy();
 });
 
-test("a source that is taken off the list is cut on both ports, at a gate that leads to another host too", async () => {
+test("a source removed from the list is disconnected on both ports, also from members of other hosts", async () => {
   const host = three.hosts[1] as ThreeHosts["hosts"][number];
   const ports = [port, readOnlyPortOf(port)];
   const goes = await Promise.all(ports.map((each) => hold(1, each, host.stranger)));
@@ -98,7 +98,7 @@ test("a source that is taken off the list is cut on both ports, at a gate that l
   for (const { session } of stays) session.destroy();
 });
 
-test("a planned change of the primary: gates lead to it, its clients hear of it, and it is told once by each", async () => {
+test("after a switchover proxies use the new primary and end old sessions, and each host reports it once", async () => {
   const before = await primary();
   const after = (before + 1) % 3;
   const held = await hold(after);
@@ -123,7 +123,7 @@ test("a planned change of the primary: gates lead to it, its clients hear of it,
 const changesOf = (index: number) => three.hosts[index]?.gateway.messages.flatMap(({ changes }) => changes ?? []) ?? [];
 const changeFiles = (index: number) => readdirSync(join(three.hosts[index]?.state ?? "", "gatekeeper", "changes"));
 
-test("a gate whose process is killed is there again, though nobody asks for it", async () => {
+test("a killed proxy is restarted without a new spec", async () => {
   const before = three.proxyPid(2);
   process.kill(before, "SIGKILL");
   await until("another", () => three.proxyPid(2) !== before);
@@ -132,7 +132,7 @@ test("a gate whose process is killed is there again, though nobody asks for it",
   expect(three.proxyPid(2)).not.toBe(before);
 });
 
-test("a primary that is cut off: its gate closes, its sessions end, and the other gates lead to another", async () => {
+test("if a primary is cut off, its proxy closes, its sessions end, and other proxies use a new primary", async () => {
   const old = await primary();
   const [other] = everywhere.filter((index) => index !== old) as [number];
   const held = [await hold(old), await hold(other)];
@@ -150,7 +150,7 @@ test("a primary that is cut off: its gate closes, its sessions end, and the othe
   await until("the way from the old one", async () => (await routedTo(old)) === (await routedTo(other)));
 });
 
-test("without power a member's gate is closed, and the others' go on", async () => {
+test("powering a member off closes its proxy, and the others continue", async () => {
   await isWhole();
   const primaryIndex = await primary();
   const [rests, other] = everywhere.filter((index) => index !== primaryIndex) as [number, number];
@@ -161,7 +161,7 @@ test("without power a member's gate is closed, and the others' go on", async () 
   expect(await routedTo(other)).toBe(primaryIndex);
 });
 
-test("tombstones leave no gate, no rule, and nothing for the gatekeeper", async () => {
+test("tombstones leave no proxy, no rule, and no cluster file", async () => {
   three.setDesired(() => ({ tombstone: { operation: 9 } }));
   await until("the end", () => everywhere.every((index) => three.latest(index)?.state === "gone"));
   for (const { state, nft } of three.hosts) {

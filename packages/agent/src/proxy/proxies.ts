@@ -12,12 +12,12 @@ import { queryProxy, readSessions, readServers, type ProxyServer, configureProxy
 const checkEveryMs = 2000;
 
 /**
- * The gates of this host's members: a process for each, found again by whoever starts an agent. Whom they lead to the
- * gatekeeper tells them; here is only that they run, and know the addresses of their members.
+ * The proxies of this host's cluster members: one HAProxy process each, found again by a restarted agent. This module
+ * keeps them running and sets their members' addresses; the gatekeeper decides which member they forward to.
  */
 export function createProxies({ host, checkPort, log }: { host: HostPaths; checkPort: number; log: Logger }) {
   const queues = new Map<string, Promise<unknown>>();
-  /** A node's gate is looked after by its steps and by the keeper: one at a time. */
+  /** Both a node's steps and keepRunning manage its proxy: one at a time. */
   function oneAtATime<T>(node: string, work: () => Promise<T>): Promise<T> {
     const next = (queues.get(node) ?? Promise.resolve()).then(work, work);
     queues.set(
@@ -40,12 +40,12 @@ export function createProxies({ host, checkPort, log }: { host: HostPaths; check
     for (const desired of desiredServers(spec)) {
       if (found.some((server) => isDeepStrictEqual(server, desired))) continue;
       const { backend, server, address, port } = desired;
-      // It answers in words, whether it did it or not: what it has afterwards tells.
+      // HAProxy answers with text whether it succeeded or not: the state is checked afterwards.
       log.info(
         { node: spec.node, server, backend, address },
         await queryProxy(socket, `set server ${backend}/${server} addr ${address} port ${port}`),
       );
-      // Sessions with the member that was there before.
+      // Ends the sessions with the previous member.
       await configureProxy(socket, `shutdown sessions server ${backend}/${server}`);
     }
     if (!(await hasServers(spec))) throw new Error("The gate does not lead to the members that it should.");
@@ -57,37 +57,37 @@ export function createProxies({ host, checkPort, log }: { host: HostPaths; check
   }
 
   return {
-    /** Runs and knows its members; or ends, if the spec has no gate. */
+    /** Starts the proxy and sets its members, or stops it if the spec has no proxy. */
     apply: (spec: NodeSpec): Promise<void> =>
       oneAtATime(spec.node, async () => {
         if (!hasProxy(spec)) return stopProxy(proxyPaths(host, spec.node));
         await ensureRunning(spec);
         await ensureServers(spec);
       }),
-    /** Of a node that is no member it is always as it should be. */
+    /** Always true for a node outside a cluster. */
     async isRight(spec: NodeSpec): Promise<boolean> {
       if (spec.cluster === undefined) return true;
       const runs = (await proxyPid(proxyPaths(host, spec.node))) !== undefined;
       if (!hasProxy(spec)) return !runs;
       return runs && (await hasServers(spec).catch(() => false));
     },
-    /** The kernel stops their packets already; this tells the clients. Servers know them by their gate's address only. */
+    /** The kernel already drops their packets; this disconnects the clients. mysqld sees only the proxy's address. */
     async endSessions({ node }: NodeSpec, sources: Sources): Promise<number> {
       const { socket } = proxyPaths(host, node);
       const sessions = readSessions(await queryProxy(socket, "show sess"));
       const ended = sessions.filter(({ source }) => !admits(sources, source));
-      // One that ended by itself meanwhile is refused, and is what was wanted.
+      // HAProxy refuses an id that ended meanwhile, which is the desired result.
       for (const { id } of ended) await queryProxy(socket, `shutdown session ${id}`);
       return ended.length;
     },
     end: (node: string): Promise<void> => oneAtATime(node, () => stopProxy(proxyPaths(host, node))),
-    /** A gate leads on to other hosts whatever becomes of its own member: it waits for no step. */
+    /** A proxy forwards to other hosts even if its own member is down, so this does not wait for the node's steps. */
     async keepRunning(specs: () => readonly NodeSpec[], signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
-        // One that is to go has its gate ended by its own steps, and not started again in between.
+        // A node's tombstone steps end its proxy; it must not be restarted in between.
         for (const spec of specs().filter((each) => hasProxy(each) && each.tombstone === undefined))
           await oneAtATime(spec.node, async () => {
-            // The spec may have gone while others were looked at.
+            // The spec may have been removed while other proxies were checked.
             if (specs().includes(spec)) await ensureRunning(spec);
           }).catch((error: unknown) => log.error({ node: spec.node, error: String(error) }, "a gate does not run"));
         await sleep(checkEveryMs, undefined, { signal }).catch(() => {});

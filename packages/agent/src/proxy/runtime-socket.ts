@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 
 const answerWithinMs = 2000;
 
-/** One command of a gate's runtime socket, and all that it answers. */
+/** Sends one command to a proxy's runtime socket and returns the whole answer. */
 export async function queryProxy(path: string, command: string): Promise<string> {
   const socket = connect(path);
   socket.setTimeout(answerWithinMs, () => socket.destroy(new Error("The gate did not answer.")));
@@ -11,7 +11,7 @@ export async function queryProxy(path: string, command: string): Promise<string>
   return (await text(socket)).trim();
 }
 
-/** A command that says nothing when it is done. */
+/** Sends a command whose answer is empty on success. */
 export async function configureProxy(path: string, command: string): Promise<void> {
   const answer = await queryProxy(path, command);
   if (answer !== "") throw new Error(`The gate refused \`${command}\`: ${answer}`);
@@ -19,7 +19,7 @@ export async function configureProxy(path: string, command: string): Promise<voi
 
 export type ProxyServer = { backend: string; server: string; address: string; port: number };
 
-/** `show servers state`: a version, a line of names that begins with #, and a line for each server. */
+/** Parses `show servers state`: a version, a header line that begins with #, and a line for each server. */
 export function readServers(answer: string): ProxyServer[] {
   const lines = answer.split("\n").filter((line) => line !== "");
   const names =
@@ -44,7 +44,7 @@ export function readServers(answer: string): ProxyServer[] {
 
 export type ProxySession = { id: string; source: string };
 
-/** `show sess`: a line for each, the clients' ones with `fe=` and their address. */
+/** Parses `show sess`: a line for each session; those of clients have `fe=` and the source address. */
 export const readSessions = (answer: string): ProxySession[] =>
   [...answer.matchAll(/^(0x[0-9a-f]+): proto=tcpv[46] src=(\S+):\d+ fe=(?:primary|read) /gm)].map(
     ([, id = "", source = ""]) => ({

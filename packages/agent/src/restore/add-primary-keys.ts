@@ -9,8 +9,8 @@ const keyless = `SELECT t.TABLE_SCHEMA AS \`schema\`, t.TABLE_NAME AS name FROM 
     AND t.TABLE_SCHEMA NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')`;
 
 /**
- * A member refuses writes to a table without a key. One node may have such tables; before its data become a cluster's they
- * get the invisible key that three nodes would have given them.
+ * A group member refuses writes to a table without a primary key; a single node may have such tables. Before its data
+ * become a cluster's, they get the invisible key that a cluster generates for new tables.
  */
 export const addPrimaryKeys = (socket: string): Promise<number> =>
   withRoot(socket, async (connection) => {

@@ -15,8 +15,8 @@ import type { Workplace } from "./workplace.ts";
 type Log = Omit<Recipe["logs"][number], "url"> & StoredObject;
 
 /**
- * In their order, on a server that answers. Doing it again changes nothing: what was executed is skipped by its GTID.
- * After each log the server must have all that the log says it should, or one before it was missing.
+ * Applies the logs in order on a running server. Repeatable: executed transactions are skipped by GTID. After each log
+ * the server must have all GTIDs that the recipe lists for it; otherwise a log is incomplete or missing.
  */
 export async function applyLogs(
   context: NodeContext,
@@ -59,7 +59,7 @@ async function applyLog(client: ReplayClient, work: Workplace, log: Log, signal:
     await requireExecuted(work, seen.previousGtids, `a log before ${log.name}`);
     begun = true;
   };
-  /** Nothing of a log is executed before all that came before it was. */
+  /** No statement of a log is executed before all of the log's previous GTIDs are. */
   async function* inOrder(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
       await begin();
@@ -73,10 +73,10 @@ async function applyLog(client: ReplayClient, work: Workplace, log: Log, signal:
   const reading = settlePipe(text, pipeline(Readable.from(ahead(bytes())), text.stdin, { signal }));
   const read = reading.catch((error: unknown) => Promise.reject(causeOf(error, log.name)));
   const written = pipeline(text.stdout, stream, inOrder, client.input, { signal, end: false });
-  // Not asked after a log that ends too soon: a statement without its end would take the question for a part of it.
+  // Not after a truncated log: an unterminated statement would swallow the marker query.
   await Promise.all([noted(read), noted(written.then(() => read).then(client.executed))]);
   signal.throwIfAborted();
-  // Each failure breaks the pipe for the others: the first one is the cause. A client that left says why.
+  // Each failure breaks the pipe for the others: the first one is the cause. A client that ended early has the reason.
   const [cause] = failures;
   if (cause instanceof BrokenArchive || cause instanceof StoreAway) throw cause;
   if (cause !== undefined)

@@ -11,7 +11,7 @@ const tenants = `SELECT TABLE_SCHEMA AS \`schema\`, TABLE_NAME AS name FROM info
 
 export type Checks = { tables: number; rows: number };
 
-/** Each table of the tenant opens, and a row can be read if there is one. */
+/** Opens each table of the tenant and reads one row if there is one. */
 export const openTables = (socket: string, signal: AbortSignal): Promise<Checks> =>
   withRoot(socket, async (connection) => {
     const [tables] = await connection.query<Named[]>(tenants);
@@ -22,7 +22,7 @@ export const openTables = (socket: string, signal: AbortSignal): Promise<Checks>
     return { tables: tables.length, rows: 0 };
   });
 
-/** Each page and each index of every table of the tenant is read, and all rows are counted. */
+/** Runs CHECK TABLE on every table of the tenant, which reads each page and index, and counts all rows. */
 export const checkTables = (socket: string, signal: AbortSignal): Promise<Checks> =>
   withRoot(socket, async (connection) => {
     const [tables] = await connection.query<Named[]>(tenants);

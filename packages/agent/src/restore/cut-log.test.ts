@@ -25,7 +25,7 @@ const first = gtidAt(198, 278, micros("2026-11-14T23:59:59.999Z")) + statement(2
 const second = gtidAt(400, 480, micros("2026-11-15T00:00:00Z")) + statement(480, 600, "CREATE TABLE second (a INT)");
 const midnight = new Date("2026-11-15T00:00:00Z");
 
-/** In pieces of every length, so that a header is split at each of its bytes. */
+/** Feeds the text in pieces, so that headers are split at any byte. */
 async function cut(log: string, before?: Date, pieces = 7) {
   const { stream, seen } = cutLog(before);
   const bytes = Buffer.from(log, "latin1");
@@ -36,7 +36,7 @@ async function cut(log: string, before?: Date, pieces = 7) {
 }
 
 test.each([1, 7, 64, 100_000])(
-  "what was committed before the time passes, and nothing after it (in %i bytes)",
+  "only transactions committed before the time pass (in pieces of %i bytes)",
   async (n) => {
     const { out, seen } = await cut(head + first + second, midnight, n);
     expect(out).toContain("CREATE TABLE first");
@@ -46,19 +46,19 @@ test.each([1, 7, 64, 100_000])(
   },
 );
 
-test("a whole log passes byte by byte, and says what was executed before it", async () => {
+test("an uncut log passes unchanged and yields its previous GTIDs", async () => {
   const { out, seen } = await cut(head + first + second);
   expect(out).toBe((head + first + second).trimEnd());
   expect(seen.previousGtids).toBe("917633e7-e0dd-11f1-8803-92e62f5d132f:1-27,a17633e7-e0dd-11f1-8803-92e62f5d132f:1");
 });
 
-test("the time of an event that a tenant has set does not end it", async () => {
+test("a SET TIMESTAMP by the tenant does not cut the log", async () => {
   const { out, seen } = await cut(head + first, midnight);
   expect(out).toContain("CREATE TABLE first");
   expect(seen.cut).toBe(false);
 });
 
-test("a statement with lines like those of a log does not end it, and what follows is still cut", async () => {
+test("a statement that looks like log headers does not cut the log, and a later cut still works", async () => {
   const imitation = gtidAt(9999, 10_000, micros("2038-01-01T00:00:00Z"));
   const log = head + gtidAt(198, 278, micros("2026-11-14T12:00:00Z")) + statement(278, 400, `SELECT '\n${imitation}'`);
   const { out, seen } = await cut(log + second, midnight);
@@ -78,7 +78,7 @@ test("a line of any length passes", async () => {
   expect(seen.cut).toBe(true);
 });
 
-test("it says which transactions passed, and when the last of them was committed, whatever a statement looks like", async () => {
+test("the GTIDs and the last commit time are read correctly in spite of look-alike statements", async () => {
   const group = "aaaaaaaa-0000-4000-8000-000000000001";
   const named = (gtid: string) => `/*!80014 SET @@session.original_server_version=90704*//*!*/;
 SET @@SESSION.GTID_NEXT= '${gtid}'/*!*/;

@@ -1,6 +1,6 @@
 import { Transform, type TransformCallback } from "node:stream";
 
-/** Long enough for every line that says something to us; longer ones are a tenant's. */
+/** Longer than any header line of mysqlbinlog; longer lines are a tenant's. */
 const longestHeader = 4096;
 const newline = 0x0a;
 const hash = 0x23;
@@ -11,37 +11,35 @@ const committedAt = /\tGTID\t.*original_committed_timestamp=(\d+)/;
 const gtidNext = /^SET @@SESSION\.GTID_NEXT= '([0-9a-f-]{36}(?::[a-z0-9_]+)?):(\d+)'/i;
 
 /**
- * Passes the text of `mysqlbinlog` on, up to the first transaction that was committed at `before` or later; nothing of
- * what follows is wanted then. The time is the one at which the tenant's commit was acknowledged, to the microsecond:
- * unlike an event's own time it cannot be set by `SET TIMESTAMP`.
+ * Passes the text of `mysqlbinlog` on, up to the first transaction that was committed at `before` or later. The time is
+ * `original_committed_timestamp`, in microseconds: unlike an event's own time it cannot be set by `SET TIMESTAMP`.
  *
- * A statement's text may have lines that look like ours. A header is one only if the line before it names the position
- * at which the event before it ended.
+ * A statement's text may have lines that look like event headers. A line counts as a header only if the line before it
+ * names the position at which the previous event ended.
  */
 export function cutLog(before: Date | undefined) {
   const limit = before === undefined ? undefined : BigInt(before.getTime()) * 1000n;
   const seen = {
     cut: false,
-    /** What was executed before this log; undefined until it has said so. */
+    /** The Previous-GTIDs of this log; undefined until read. */
     previousGtids: undefined as string | undefined,
-    /** Something looked like a header that comes later, and was none: then a cut may have been missed. */
+    /** A line looked like a header at an unexpected position: the cut may have been missed. */
     doubtful: false,
-    /** When the last of its transactions was committed, in microseconds. They need not be in the order of their times. */
+    /** The latest commit time in the log, in microseconds. Transactions need not be in the order of their times. */
     lastCommitted: undefined as bigint | undefined,
-    /** The transactions that are in it. */
     gtids: new Map<string, [first: number, last: number][]>(),
   };
   let rest: Buffer = Buffer.alloc(0);
-  /** Inside of a line that is too long to be a header. */
+  /** Inside a line that is too long to be a header. */
   let skipping = false;
   let position: number | undefined;
   let ended: number | undefined;
   let inPrevious = false;
   let previous = "";
-  /** Between the header of a transaction and the next event is nothing but what mysqlbinlog writes itself. */
+  /** Between a GTID event's header and the next event there is only text of mysqlbinlog itself. */
   let inGtid = false;
 
-  /** True when the wanted part of the log ends before this line. */
+  /** True if the log is to be cut before this line. */
   function read(line: string): boolean {
     const at = /^# at (\d+)$/.exec(line);
     if (at !== null) {
@@ -52,7 +50,7 @@ export function cutLog(before: Date | undefined) {
     const header = position === undefined ? null : eventHeader.exec(line);
     if (header !== null && isNext(position)) {
       ended = Number(header[1]);
-      // Whole with the next event: several lines, if there are several servers.
+      // Complete when the next event begins: one line for each source.
       if (inPrevious) seen.previousGtids = previous;
       inPrevious = line.endsWith("\tPrevious-GTIDs");
       const [, committed] = committedAt.exec(line) ?? [];
@@ -84,7 +82,7 @@ export function cutLog(before: Date | undefined) {
   const isNext = (at: number | undefined): boolean =>
     ended === undefined || ended === 0 || (at !== undefined && at % wrap === ended % wrap);
 
-  /** How much of the bytes is wanted; the rest of an unfinished line is kept for the next ones. */
+  /** Returns the bytes to pass on; an unfinished line is kept for the next call. */
   function scan(bytes: Buffer, last: boolean): Buffer {
     let start = 0;
     while (start < bytes.length) {
@@ -110,7 +108,7 @@ export function cutLog(before: Date | undefined) {
 
   const stream = new Transform({
     transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback) {
-      // What comes after the cut is read to its end, so that its SHA-256 can be compared.
+      // Discarded but still read, so that the whole object's SHA-256 can be compared.
       if (seen.cut) return done();
       const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
       rest = Buffer.alloc(0);

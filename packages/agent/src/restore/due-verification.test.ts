@@ -15,15 +15,15 @@ const cases: [string, string, LastVerification | undefined, boolean][] = [
   ["found broken an hour ago", "2026-11-01T01:00:00Z", { ...last, ok: false }, false],
   ["found broken a day ago", "2026-11-02T00:00:00Z", { ...last, ok: false }, true],
 ];
-test.each(cases)("a restore that was %s", (_, now, record, due) => {
+test.each(cases)("whether a verification is due when the last one was %s", (_, now, record, due) => {
   expect(dueVerification(new Date(now), record, spec, "1.0.0")).toBe(due);
 });
 
-// Seven daily backups are kept, and one of them is to be verified.
+// Seven daily backups are kept, and one of them must be verified.
 test.each([
   ["2026-11-06T23:59:59Z", false],
   ["2026-11-07T00:00:00Z", true],
-])("whatever the setting says, six days are the longest: %s", (now, due) => {
+])("verifications are at most six days apart, whatever the setting: %s", (now, due) => {
   const rarely = testSpec({ archive: { ...archive, verify_days: 30 } });
   expect(dueVerification(new Date(now), last, rarely, "1.0.0")).toBe(due);
 });

@@ -1,7 +1,7 @@
 import type { NodeSpec } from "@moorage/contract/agent";
 import { z } from "zod";
 
-/** What the last trying of a restore was done with, and what came of it. */
+/** When the last verification ran, with which versions, and its result. */
 export const LastVerification = z.object({ at: z.string(), ok: z.boolean(), image: z.string(), agent: z.string() });
 export type LastVerification = z.output<typeof LastVerification>;
 
@@ -9,7 +9,7 @@ const dayMs = 24 * 3_600_000;
 /** Seven daily backups are kept: with one verified every six days, the last verified one is among the seven newest. */
 const longestDays = 6;
 
-/** Each few days, and after whatever could have changed the outcome: the server's image or the agent itself. */
+/** Every few days, and after a change of the server's image or the agent, which could change the outcome. */
 export function dueVerification(
   now: Date,
   last: LastVerification | undefined,
@@ -18,7 +18,7 @@ export function dueVerification(
 ): boolean {
   if (archive === undefined) return false;
   if (last === undefined || last.image !== engine.image || last.agent !== agentVersion) return true;
-  // What was found broken is looked at again each day: somebody may have mended it.
+  // A failed verification is repeated daily: somebody may have repaired the archive.
   const days = Math.min(archive.verify_days, last.ok ? longestDays : 1);
   return now.getTime() >= Date.parse(last.at) + days * dayMs;
 }

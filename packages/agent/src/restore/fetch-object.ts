@@ -5,20 +5,20 @@ import { networkDelayMs } from "../retry-delay.ts";
 import { BrokenArchive, StoreAway } from "./restore-errors.ts";
 
 export type StoredObject = {
-  /** For people. */
+  /** For error messages. */
   name: string;
-  /** Asked for each request: addresses end, and are then given anew. */
+  /** Called for each request: presigned URLs expire and are renewed. */
   url: () => Promise<string>;
-  /** The address is no longer good. */
+  /** Discards an expired URL. */
   renew: () => void;
   sha256: string;
 };
 
-/** As large as a part of a base copy: such a one is whole, and known to be right, before anything of it is used. */
+/** The size of a part of a base copy: a part is fetched completely and verified before any of it is used. */
 const chunkBytes = 8 * 1024 * 1024;
 const tries = 8;
 
-/** An object of any size in constant memory. Its last bytes are held back until its SHA-256 is known to be right. */
+/** Reads an object of any size in constant memory. The last chunk is held back until the SHA-256 is verified. */
 export async function* readObject(
   object: StoredObject & { bytes: number },
   signal: AbortSignal,
@@ -35,19 +35,19 @@ export async function* readObject(
   }
 }
 
-/** Fetches the next chunk while the one before it is used: one more of them is in memory. */
+/** Fetches the next chunk while the current one is used, at the cost of one more chunk in memory. */
 export async function* ahead<T>(chunks: AsyncGenerator<T, void, void>): AsyncGenerator<T, void, void> {
   let next = chunks.next();
   for (;;) {
     const { done, value } = await next;
     if (done) return;
     next = chunks.next();
-    next.catch(() => {}); // thrown when it is its turn
+    next.catch(() => {}); // thrown by the next await
     yield value;
   }
 }
 
-/** Only for what is known to be small. */
+/** For small objects only: the whole object is in memory. */
 export async function readSmallObject(object: StoredObject, signal: AbortSignal): Promise<string> {
   const bytes = await fetchBytes(object, signal);
   requireHash(object, createHash("sha256").update(bytes).digest("hex"));

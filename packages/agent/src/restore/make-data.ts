@@ -11,7 +11,7 @@ import { startServer, waitUntilServerReady } from "./throw-away-server.ts";
 import { unpackBase } from "./unpack-base.ts";
 import { clearWorkplace, type Workplace } from "./workplace.ts";
 
-/** All that is needed to make data from the archive. `progress` is of the step in hand, from 0 to 1. */
+/** What restoring data from the archive needs. `progress` is that of the current step, from 0 to 1. */
 export type MakeContext = NodeContext & {
   work: Workplace;
   source: RecipeSource;
@@ -19,11 +19,11 @@ export type MakeContext = NodeContext & {
   progress: (done: number) => void;
 };
 
-/** Begun afresh each time: of what an earlier try has made, nothing is known to be whole. */
+/** Every try starts from scratch: nothing that an earlier try left is known to be complete. */
 export async function beginAfresh({ podman, work, spec, host, source }: MakeContext): Promise<void> {
   await clearWorkplace(podman, work);
   await requireRoom(host.volumes, Math.min(spec.resources.disk_mb, likelyMb(await source.get())));
-  // First of all: by its folder it is found, should the agent die over the rest.
+  // First, so that removeLeftovers finds the rest by this folder if the agent dies.
   await mkdir(work.folder, { recursive: true, mode: 0o711 });
   await makeVolume(work, spec.resources.disk_mb);
   if (!spec.database.encrypted) return;
@@ -33,10 +33,10 @@ export async function beginAfresh({ podman, work, spec, host, source }: MakeCont
 }
 
 const mb = 1024 * 1024;
-/** This much of the host's disk stays free for the databases that are on it. */
+/** Stays free on the host's disk for its databases. */
 const reserveMb = 1024;
 
-/** Stored data are compressed. What grows beyond this guess fills its own volume first, and that has the plan's size. */
+/** An estimate: stored data are compressed. Larger data fill only their own volume, which has the plan's size. */
 function likelyMb({ base, logs }: Recipe): number {
   const stored =
     (base.kind === "copy" ? base.parts.length * partBytes : 0) + logs.reduce((sum, log) => sum + log.bytes, 0);
@@ -59,7 +59,7 @@ export async function replayLogs(context: MakeContext): Promise<void> {
   const { work, source, signal, progress, spec } = context;
   await startServer(context, work);
   await waitUntilServerReady(context, work, signal);
-  // Of a copy all is encrypted already; of the prepared directory it is done before the first row of a tenant comes.
+  // A copy is encrypted already; the prepared directory must be before the first row of a tenant is replayed.
   if (spec.database.encrypted) await encryptServer(work.socket);
   await applyLogs(context, work, source, signal, progress);
 }

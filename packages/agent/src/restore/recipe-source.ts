@@ -1,6 +1,6 @@
 import type { Recipe } from "@moorage/contract/agent";
 
-/** Its addresses end sooner than a long restore: then it is asked for again. It leads to the same data each time. */
+/** The recipe's URLs expire during a long restore; the recipe is then requested again. It yields the same data. */
 export function recipeSource(requestRecipe: () => Promise<Recipe>) {
   let known: Promise<Recipe> | undefined;
   const get = (): Promise<Recipe> => {

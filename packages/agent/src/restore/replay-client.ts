@@ -6,29 +6,28 @@ import { runCommand } from "../run-command.ts";
 import { runPipe } from "./run-pipe.ts";
 import type { Workplace } from "./workplace.ts";
 
-/** `--binary-mode`: bytes are passed as they are, and no line of a tenant's text is a command to the client. */
+/** `--binary-mode`: bytes pass unchanged, and no line of a tenant's text is a client command. */
 const mysql = [
   "mysql --no-defaults --user=root --socket=/run/mysqld/sql.sock",
   "--binary-mode --max-allowed-packet=1G --batch --skip-column-names --unbuffered --skip-reconnect",
 ].join(" ");
 
-/** The server did not take what a log says. */
+/** The server refused a statement of a log. */
 export class ReplayRefused extends Error {
   override readonly name = "ReplayRefused";
 }
 
 export type ReplayClient = {
   input: Writable;
-  /** When all that was written until now has been executed. */
+  /** Resolves when everything written so far has been executed. */
   executed: () => Promise<void>;
-  /** Why it ended, if it did before it was told to. */
+  /** Ends the client; throws the reason if it ended by itself before. */
   end: () => Promise<void>;
 };
 
 /**
- * The image's `mysql`, inside of the throw-away server's container, one for all logs. Its input comes through a named
- * pipe: the text of an encrypted database is never on a disk, and nothing between here and there looks for keys to
- * detach in it.
+ * The image's `mysql` inside the throw-away server's container, one for all logs. Its input comes through a named pipe:
+ * the text of an encrypted database is never on a disk, and podman does not scan it for detach keys.
  */
 export async function openReplayClient(
   { podman }: NodeContext,
@@ -51,7 +50,7 @@ export async function openReplayClient(
   errors.setEncoding("utf8").on("data", (text: string) => {
     errorOutput = (errorOutput + text).slice(-2000);
   });
-  // Opening the pipe waits for its reader: in a process of its own, so that nothing else waits with it.
+  // Opening a named pipe blocks until it has a reader: done in another process, so that the agent does not block.
   const pipe = runPipe('exec cat >"$1"', [work.replay], signal);
   const ended = new Promise<void>((resolve) => output.once("close", resolve)).then(async () => {
     pipe.end();
@@ -59,7 +58,7 @@ export async function openReplayClient(
     const { ExitCode } = await exec.inspect();
     if (ExitCode !== 0) throw new ReplayRefused(errorOutput.trim() || `mysql ended with ${ExitCode}.`);
   });
-  ended.catch(() => {}); // told to whoever asks next
+  ended.catch(() => {}); // thrown by the next await
 
   let marksSent = 0;
   const waiting = new Map<string, () => void>();
@@ -69,7 +68,7 @@ export async function openReplayClient(
     async executed() {
       const mark = `moorage ${++marksSent}`;
       const seen = new Promise<void>((resolve) => waiting.set(mark, resolve));
-      // A log that was cut has left its own delimiter, and the number of its last transaction, behind.
+      // A cut log leaves its own delimiter and the GTID_NEXT of its last transaction behind.
       pipe.stdin.write(`\nDELIMITER ;\nSET @@SESSION.GTID_NEXT = 'AUTOMATIC';\nSELECT '${mark}';\n`);
       await Promise.race([seen, ended.then(() => Promise.reject(new ReplayRefused("mysql ended before its input.")))]);
       waiting.delete(mark);

@@ -2,7 +2,7 @@ import type { RowDataPacket } from "mysql2/promise";
 import { withRoot } from "../mysql/node-sql.ts";
 import { BrokenArchive } from "./restore-errors.ts";
 
-/** What a tenant's admin has by engines/mysql/admin.sql, and may hand on. */
+/** Privileges of a tenant's admin (engines/mysql/admin.sql), which it may grant to others. */
 const grantable = [
   "ALLOW_NONEXISTENT_DEFINER",
   "APPLICATION_PASSWORD_ADMIN",
@@ -24,8 +24,8 @@ const beyond = `SELECT CONCAT(User, '@', Host) AS account FROM mysql.user
   UNION SELECT CONCAT(User, '@', Host) FROM mysql.global_grants WHERE NOT (${ours}) AND PRIV NOT IN (?)`;
 
 /**
- * A replay runs as root. Should a statement of a tenant ever be read there as more than it was, nobody may come out of
- * it with more rights than a tenant can have.
+ * A replay runs as root. If a tenant's text were ever misread as a statement there, no account may end up with more
+ * privileges than a tenant can have.
  */
 export const requireTenantRights = (socket: string): Promise<void> =>
   withRoot(socket, async (connection) => {

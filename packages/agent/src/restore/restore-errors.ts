@@ -1,9 +1,9 @@
-/** What the archive has, or lacks, does not lead to the wanted data: trying again would end the same way. */
+/** The archive is damaged or incomplete; a retry would fail the same way. */
 export class BrokenArchive extends Error {
   override readonly name = "BrokenArchive";
 }
 
-/** The object store could not be asked: that says nothing about what it has. */
+/** The object store is unreachable; this says nothing about its contents. */
 export class StoreAway extends Error {
   override readonly name = "StoreAway";
 }

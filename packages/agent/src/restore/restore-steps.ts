@@ -17,8 +17,8 @@ import { stopServer } from "./throw-away-server.ts";
 import { clearWorkplace } from "./workplace.ts";
 
 /**
- * Makes the volume of a timeline beside whatever the node runs on. When the last step is done, the volume has its name;
- * the node then leaves the old one for it (`switch` of provisioning).
+ * Makes the volume of a timeline while the node runs on another. The last step gives the volume its final name;
+ * provisioning's `switch` step then moves the node to it.
  */
 export const restoreSteps: StepTable<MakeContext> = {
   name: "restore",
@@ -28,7 +28,7 @@ export const restoreSteps: StepTable<MakeContext> = {
     { name: "fetch", percent: 45, run: fetchBase },
     { name: "replay", percent: 85, run: replayLogs },
     { name: "check", percent: 90, run: check },
-    // Before anybody can reach it: a password of the past never opens the new server.
+    // Before anybody can reach the server, so that a password from the archive never works on it.
     { name: "credentials", percent: 92, run: setTodaysPassword },
     { name: "stop", percent: 95, run: stopServerCleanly },
     { name: "keep", percent: 98, run: keepVolume },
@@ -55,10 +55,10 @@ async function stopServerCleanly(context: MakeContext): Promise<void> {
   await stopServer(context, context.work);
 }
 
-/** The last rename gives the volume its name; whatever dies before it begins afresh, and after it has nothing to do. */
+/** The last rename gives the volume its name. A crash before it starts the restore again; after it nothing is left. */
 async function keepVolume({ work, paths, spec, podman }: MakeContext): Promise<void> {
   if (await exists(paths.image)) return;
-  // A server makes its own identity when it first starts: the timeline is not the one that these data came from.
+  // The server generates a new server_uuid: the timeline is not the one that the data came from.
   await rm(join(work.data, "auto.cnf"), { force: true });
   await runCommand("sync", ["--file-system", work.volume]);
   await releaseVolume(work);

@@ -26,7 +26,7 @@ const networkOf = (n: number) => ({ address: host.address(n), port: 20_000 + n }
 const timelines = Array.from({ length: 40 }, () => randomUUID());
 const timelineOf = (ordinal: number): string => timelines[ordinal] ?? "";
 let generation = 0;
-/** A spec that is newer than all before it. */
+/** A spec with the next generation. */
 const spec = (change: Partial<NodeSpec> = {}): NodeSpec =>
   testSpec({
     node,
@@ -37,7 +37,7 @@ const spec = (change: Partial<NodeSpec> = {}): NodeSpec =>
     data: { timeline: timelineOf(0), ordinal: 0, origin: "prepared" },
     ...change,
   });
-/** Another database, made from the past of the first. */
+/** Another database, restored from the first one's archive. */
 const forked = (ordinal: number): NodeSpec =>
   spec({ node: fork, network: networkOf(2), uid: 200_002, data: restored(ordinal) });
 const restored = (ordinal: number, keep?: number): NodeSpec["data"] => ({
@@ -79,7 +79,7 @@ const checksum = async (n = 1) => {
   );
   return { n: Number(rows?.["n"]), sum: Number(rows?.["sum"]) };
 };
-/** Adds to the table of text as many rows as it has, and then some. */
+/** Doubles the table's rows and adds one. */
 const grow = (n = 1) =>
   query(
     n,
@@ -93,7 +93,7 @@ const logAt = (index: number): Recipe["logs"][number] => {
   if (log === undefined) throw new Error("no such log");
   return log;
 };
-/** As if less of it had been stored: what there is of it is as it was told. */
+/** The recipe for a truncated log: size and SHA-256 match its first 70 %. */
 const shortened = (log: Recipe["logs"][number]): Recipe["logs"][number] => {
   const bytes = store.read(archive.keyOfLog(log.name)).subarray(0, Math.floor(log.bytes * 0.7));
   return { ...log, bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
@@ -127,7 +127,7 @@ afterAll(async () => {
 });
 
 describe("data from the archive", () => {
-  test("a copy and the logs after it give every row back, on a server of its own, and the old data stay until then", async () => {
+  test("a copy and the logs after it restore every row while the old data stay in use", async () => {
     await setDesired(spec());
     await query(1, "CREATE DATABASE shop; CREATE TABLE shop.t (id INT AUTO_INCREMENT PRIMARY KEY, text TEXT)");
     for (let i = 0; i < 8; i++) await grow();
@@ -152,7 +152,7 @@ describe("data from the archive", () => {
     nothingLeft();
   });
 
-  test("the way back is open while it is kept, and then the old volume is in the trash", async () => {
+  test("a kept timeline can be switched back to; when no longer kept, its volume goes to the trash", async () => {
     await setDesired(spec({ data: { timeline: timelineOf(0), ordinal: 0, origin: "prepared", keep: 1 } }));
     await expect(query(1, "SELECT 1 FROM shop.t LIMIT 1")).rejects.toThrow("doesn't exist");
     await setDesired(spec({ data: restored(1, 0) }));
@@ -161,14 +161,14 @@ describe("data from the archive", () => {
     await until("the trash", () => volumes().length === 1);
     expect(volumes()).toEqual([`${node}.1.img`]);
     expect(readdirSync(join(host.state, "trash"))).toEqual([expect.stringMatching(new RegExp(`Z-${node}$`))]);
-    // An empty volume in its place would be taken for the tenant's data.
+    // An empty volume instead would look like the tenant's data.
     await setDesired(spec(), "failed");
     expect(gateway.latest(node)?.message).toContain("no longer has timeline 0");
     expect(await checksum()).toEqual(whole);
     await setDesired(spec({ data: restored(1) }));
   });
 
-  test("of two rows that were written a second apart, a fork to a time between them has the first one only", async () => {
+  test("a fork to a time between two commits one second apart has only the first", async () => {
     const present = handMadeArchive(host, store, node);
     const baseline = "ALTER USER 'moorage_tools'@'localhost' COMMENT";
     await withRoot(present.socket, (root) => root.query(`${baseline} 'baseline 0'`));
@@ -177,11 +177,11 @@ describe("data from the archive", () => {
     const between = new Date().toISOString();
     await query(1, "DO SLEEP(0.5); INSERT INTO shop.moments VALUES ('second')");
     await present.ship();
-    // From the prepared directory, through the past of the timeline before, into the present one.
+    // From the prepared directory through the previous timeline's logs into the current one's.
     recipe(fork, prepared(), [...archive.logs, ...present.logs.map((log) => ({ ...log, before: between }))]);
     await setDesired(forked(0));
     expect(await query(2, "SELECT name FROM shop.moments")).toEqual([{ name: "first" }]);
-    // Of an older baseline when they were made, the data have today's now.
+    // The archived data had an older baseline; the restored server has the current one.
     const level = "SELECT attribute->>'$.comment' <> 'baseline 0' AS newer FROM information_schema.user_attributes";
     expect(await query(2, `${level} WHERE user = 'moorage_tools'`)).toEqual([{ newer: 1 }]);
     await withRoot(present.socket, async (root) => {
@@ -193,7 +193,7 @@ describe("data from the archive", () => {
     present.close();
   });
 
-  test("data in which an account has more rights than a tenant can have are not served", async () => {
+  test("data with an account that has more privileges than a tenant can have are refused", async () => {
     const { socket } = nodePaths(hostPaths(host.state), fork);
     const asRoot = (statement: string) =>
       withRoot(socket, async (connection) => {
@@ -209,7 +209,7 @@ describe("data from the archive", () => {
     await expect(requireTenantRights(socket)).resolves.toBeUndefined();
   });
 
-  test("midnight is told by when a commit was acknowledged, whatever time a statement says that it is", async () => {
+  test("a restore to midnight cuts by commit time, not by a statement's SET TIMESTAMP", async () => {
     const dayMs = 86_400_000;
     const midnight = Math.ceil(Date.now() / dayMs) * dayMs;
     const present = handMadeArchive(host, store, node);
@@ -235,7 +235,7 @@ describe("data from the archive", () => {
     present.close();
   });
 
-  test("a flipped byte fails at once, while the old server serves; wanted again, it is running and was never stopped", async () => {
+  test("a flipped byte fails the restore at once, and the old server runs on without a restart", async () => {
     const started = startedAt();
     recipe(node, base, archive.logs);
     store.flipByte(archive.keyOfPart(1), 100);
@@ -267,7 +267,7 @@ describe("data from the archive", () => {
     ],
   ];
   test.each(broken)(
-    "a log that %s fails, and the old server serves on, restarted if it dies",
+    "a log that %s fails the restore, and the old server keeps running, restarted if it dies",
     async (how, logs, expectedMessage) => {
       const key = archive.keyOfLog("binlog.000002");
       const bytes = store.read(key);
@@ -289,7 +289,7 @@ describe("data from the archive", () => {
     },
   );
 
-  test("the password of today opens the restored server, and the one of the copy's day does not", async () => {
+  test("the restored server has the current password, not the one at the time of the copy", async () => {
     const old = gateway.secrets.password;
     await setDesired(spec({ data: restored(1) }));
     gateway.secrets.password = "another ' horse";
@@ -299,7 +299,7 @@ describe("data from the archive", () => {
     await setDesired(spec({ data: restored(2, 1), credentials }));
     expect(await checksum()).toEqual(whole);
     await expect(query(1, "SELECT 1", old)).rejects.toThrow("Access denied");
-    // Back there, the password is the one that was set there.
+    // Back on the old timeline, the password is the current one too.
     await setDesired(spec({ data: restored(1, 2), credentials: { ...credentials, version: 3 } }));
     expect(await checksum()).toEqual(whole);
     await expect(query(1, "SELECT 1", old)).rejects.toThrow("Access denied");
@@ -308,7 +308,7 @@ describe("data from the archive", () => {
   const points = ["volume", "fetch", "replay", "stop", "keep"].map((step) => `agent.restore.${step}`);
   points.push("agent.provision.switch", "agent.discard.trash");
   test.each(points.map((point, index) => [point, index + 3] as const))(
-    "killed after %s, the agent finishes the restore when it is back",
+    "an agent killed after %s finishes the restore when restarted",
     async (point, ordinal) => {
       const credentials = { username: "dbadmin", version: 3 };
       recipe(node, base, archive.logs);
@@ -329,7 +329,7 @@ describe("data from the archive", () => {
     },
   );
 
-  test("a tombstone ends a restore, and all volumes of the node are in the trash", async () => {
+  test("a tombstone aborts a restore, and all volumes of the node go to the trash", async () => {
     const latch = Promise.withResolvers<void>();
     gateway.recipes.set(`${node} data`, async () => {
       await latch.promise;
@@ -350,7 +350,7 @@ describe("verification", () => {
   const archiveOf = { recipient: "age1", log_seconds: 3600, copy_hours: { from: 20, to: 24 }, verify_days: 7 };
   const verified = randomUUID();
 
-  test("the newest point is restored and checked, all else is read, and what is wrong is told", async () => {
+  test("restores and checks the newest point, reads all other objects, and reports damage", async () => {
     host.known(verified);
     const its = (change: Partial<NodeSpec> = {}) =>
       spec({ node: verified, network: networkOf(4), uid: 200_004, archive: archiveOf, ...change });
@@ -365,7 +365,7 @@ describe("verification", () => {
     expect(gateway.verified[0]?.message).toContain("3 objects");
     nothingLeft();
 
-    // Another version of the agent: what held for the one before may no longer.
+    // Another agent version makes a verification due at once.
     store.flipByte(archive.keyOfLog("binlog.000001"), 50);
     await host.stopAgent();
     const state = join(host.state, "nodes", verified, "state.json");
@@ -385,7 +385,7 @@ describe("verification", () => {
 describe("encrypted data", () => {
   const marker = "a sentence that nobody else may read";
 
-  test("are restored with their keys, and no disk of the host has them in clear", async () => {
+  test("are restored with their keys and are on no disk of the host in clear", async () => {
     const encrypted = { ...testSpec().database, encrypted: true };
     const its = (change: Partial<NodeSpec> = {}) =>
       spec({ node: secret, network: networkOf(3), uid: 200_003, database: encrypted, ...change });

@@ -11,9 +11,9 @@ import { restoreSteps } from "./restore-steps.ts";
 import { clearWorkplace, endServerWith, workplace } from "./workplace.ts";
 
 export type RestorerDeps = NodeDeps & {
-  /** How far it is has changed. */
+  /** The progress has changed. */
   changed: (spec: NodeSpec) => void;
-  /** The volume is there. */
+  /** The volume is complete. */
   ended: (node: string) => void;
 };
 
@@ -26,10 +26,10 @@ type Making = {
 
 const restoresAtOnce = 2;
 const tries = 3;
-/** With the delays between them about eight minutes: an object store, or a gateway, that is being restarted. */
+/** With the delays between them about eight minutes: enough for a restart of the object store or the gateway. */
 const triesWhileAway = 20;
 
-/** Makes the volumes of timelines that come from the archive, beside what their nodes run on meanwhile. */
+/** Makes the volumes of restored timelines while their nodes run on the previous ones. */
 export function createRestorer(deps: RestorerDeps) {
   const makings = new Map<string, Making>();
   const queue = createNodeQueue(restoresAtOnce, make);
@@ -57,7 +57,7 @@ export function createRestorer(deps: RestorerDeps) {
     };
     let failure: unknown;
     try {
-      // The last step may have been done, and yet reported as failed.
+      // The last step may have failed after its work was done.
       if (!(await exists(base.paths.image)))
         await runSteps(restoreSteps, { ...base, work, source, signal, progress }, reportStep);
     } catch (error) {
@@ -84,7 +84,7 @@ export function createRestorer(deps: RestorerDeps) {
     if (!hopeless) queue.wakeLater(making.spec.node, stepDelayMs(attempt + 1));
   }
 
-  /** Ends the making in hand, if any, and waits until nothing of it is left. */
+  /** Aborts the running restore, if any, and waits until nothing of it is left. */
   async function stop(node: string): Promise<void> {
     const making = makings.get(node);
     if (making === undefined) return;
@@ -94,7 +94,7 @@ export function createRestorer(deps: RestorerDeps) {
   }
 
   return {
-    /** Level-triggered: asked again and again while the wanted volume is not there. */
+    /** Level-triggered: called repeatedly while the desired volume does not exist. */
     async setDesired(spec: NodeSpec): Promise<void> {
       const known = makings.get(spec.node);
       const same = known?.spec.data?.timeline === spec.data?.timeline;

@@ -7,10 +7,10 @@ import { runPipe } from "./run-pipe.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
-test("a pipeline runs no file of its user's first", async () => {
+test("a pipeline does not run the user's shell start-up files", async () => {
   const home = mkdtempSync(join(tmpdir(), "moorage-home-"));
   writeFileSync(join(home, ".bashrc"), "echo from the file of the user\n");
-  // As a service is started: bash takes a shell inside of another one for no login.
+  // As a service starts it: bash skips its start-up files in a shell inside another one.
   vi.stubEnv("HOME", home);
   vi.stubEnv("SHLVL", undefined);
   const pipe = runPipe("cat", [], new AbortController().signal);
@@ -20,7 +20,7 @@ test("a pipeline runs no file of its user's first", async () => {
   rmSync(home, { recursive: true });
 });
 
-test("a part that fails is the failure of the whole", async () => {
+test("a failing program fails the whole pipeline", async () => {
   const pipe = runPipe("false | cat", [], new AbortController().signal);
   await expect(pipe.ended).rejects.toThrow("it ended with 1");
 });

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { bareBash } from "../bare-bash.ts";
 import { endGroup } from "../end-group.ts";
 
-/** A shell pipeline as one process: its own group, so that all of it can be ended, and one exit code for all of it. */
+/** Runs a shell pipeline in a process group of its own, so that all of it can be ended; it has one exit code. */
 export function runPipe(script: string, args: readonly string[], signal: AbortSignal) {
   const child = spawn("bash", [...bareBash, "-c", script, "bash", ...args], {
     stdio: ["pipe", "pipe", "pipe"],
@@ -22,7 +22,7 @@ export function runPipe(script: string, args: readonly string[], signal: AbortSi
       else reject(new PipeFailed(errorOutput.trim() || `it ended with ${code ?? killedBy}`));
     });
   });
-  // Awaited later, and then it tells; until then it must not count as unhandled.
+  // Thrown when awaited later; until then it must not count as unhandled.
   ended.catch(() => {});
   return { stdin: child.stdin, stdout: child.stdout, ended, end };
 }
@@ -32,7 +32,7 @@ export class PipeFailed extends Error {
   override readonly name = "PipeFailed";
 }
 
-/** Whose failure it was: a pipe that broke under a writer is told by the one who broke it. */
+/** Throws the root cause: if the pipe broke under the writer, the error of the program that broke it. */
 export async function settlePipe(pipe: Pipe, writing: Promise<unknown>): Promise<void> {
   const [wrote, ended] = await Promise.allSettled([writing, pipe.ended]);
   const broken = wrote.status === "rejected" && isBrokenPipe(wrote.reason);
@@ -47,7 +47,7 @@ const isBrokenPipe = (error: unknown): boolean =>
   );
 
 /**
- * Decrypts what follows the identity on stdin. The identity is its first line: it is in nobody's arguments and on no
- * disk. It reaches age by a pipe that has a name only inside of this shell.
+ * Decrypts stdin, whose first line is the age identity: the identity is on no disk and in no process's arguments. It
+ * reaches age through a pipe that exists only inside this shell.
  */
 export const decrypt = `{ IFS= read -r identity; printf '%s\\n' "$identity" | age --decrypt -i /dev/fd/4 4<&0 <&3; } 3<&0 | zstd -dcq`;

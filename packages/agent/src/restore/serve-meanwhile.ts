@@ -7,7 +7,7 @@ import { powerOffSteps } from "../power-off-steps.ts";
 import { provisionSteps } from "../provision-steps.ts";
 import { runSteps, type StepTable } from "../run-steps.ts";
 
-/** The old timeline's server is kept as it should be while the data of the next one are being made. */
+/** Keeps the previous timeline's server converged while the data of the next one are being restored. */
 export async function serveMeanwhile(context: NodeContext, seen: SeenContainer | undefined): Promise<void> {
   const { kind } = decide(context.spec, await gather(context, seen));
   const tables = { provision: provisionSteps, group: groupSteps, firewall: firewallSteps, "power-off": powerOffSteps };

@@ -12,7 +12,7 @@ import { imageName, isThere, settled } from "../podman.ts";
 import { lastError } from "../provision-steps.ts";
 import type { Workplace } from "./workplace.ts";
 
-/** It did not start on the data, or did not end well. */
+/** The server did not start on the data, or did not shut down cleanly. */
 export class ServerFailed extends Error {
   override readonly name = "ServerFailed";
 }
@@ -20,8 +20,9 @@ export class ServerFailed extends Error {
 const memoryMb = 1024;
 
 /**
- * What differs from the server that will live on these data: nobody can reach it, nothing runs in it by itself, and what
- * a crash would lose is made anew anyway. `[mysqld]` again, because the last line about a setting counts.
+ * Differences from the server that will run on these data: nobody can reach it, it runs no events or replication, and
+ * it trades crash safety for speed, because a crash starts the restore again. `[mysqld]` again, because the last line
+ * of a setting counts.
  */
 const overrides = `
 [mysqld]
@@ -40,7 +41,7 @@ max_connections = 20
 super_read_only = OFF
 `;
 
-/** Removed and made again if there is one: it holds nothing that is not on its volume. */
+/** Replaces an existing container: it holds nothing that is not on its volume. */
 export async function startServer({ podman, host, spec }: NodeContext, work: Workplace): Promise<void> {
   const { tls: _tls, cluster: _cluster, ...plain } = spec;
   await mkdir(work.run, { recursive: true });
@@ -85,7 +86,7 @@ const containerOptions = (
 
 const readyWithinMs = 600_000;
 
-/** Long, because a base copy of a busy server begins with a recovery. */
+/** The limit is long because a base copy of a busy server starts with crash recovery. */
 export async function waitUntilServerReady(
   { podman }: NodeContext,
   work: Workplace,
@@ -106,7 +107,7 @@ export async function waitUntilServerReady(
   }
 }
 
-/** A clean end, or the data are not to be trusted: they were written without the guards against a crash. */
+/** Throws unless the shutdown was clean: the data were written without crash safety. */
 export async function stopServer({ podman }: NodeContext, work: Workplace): Promise<void> {
   const container = podman.client.getContainer(work.container);
   const found = await isThere(container.inspect());

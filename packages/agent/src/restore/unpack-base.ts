@@ -16,7 +16,7 @@ import type { Workplace } from "./workplace.ts";
 type Progress = (done: number) => void;
 type CopyBase = Extract<Recipe["base"], { kind: "copy" }>;
 
-/** The data directory that the logs are applied to, whole and on the disk when this returns. */
+/** Creates the data directory that the logs are applied to; complete and synced when this returns. */
 export async function unpackBase(
   context: NodeContext,
   work: Workplace,
@@ -68,7 +68,7 @@ async function unpackCopy(
   const scratch = join(work.volume, "tmp");
   await rm(temporary, { recursive: true, force: true });
   await mkdir(scratch, { recursive: true });
-  // The keys of an encrypted copy lie beside the volume, never on it.
+  // The keys of an encrypted copy go beside the volume, never on it.
   const transforms = [
     `s,^${copyContents.data},volume/data.tmp,`,
     `s,^${copyContents.fixedConfig}$,volume/fixed.cnf,`,
@@ -84,7 +84,7 @@ async function unpackCopy(
   for (const path of owned) await lchown(path, spec.uid, spec.uid);
   await chown(scratch, spec.uid, spec.uid);
   if (spec.database.encrypted) await chown(join(work.keyring, "keyring"), spec.uid, spec.uid);
-  // Its own identity, not the one of the server that was copied.
+  // The server must not reuse the server_uuid of the copied one.
   await rm(join(temporary, "auto.cnf"), { force: true });
   await runCommand("sync", ["--file-system", temporary]);
   await rename(temporary, work.data);

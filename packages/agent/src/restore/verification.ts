@@ -17,7 +17,7 @@ export type VerificationDeps = NodeDeps & {
 /** A database that is a few hours old has no restore point yet. */
 const retryMs = 3_600_000;
 
-/** For the host's schedule, which has one place for all heavy work. */
+/** Called by the host's schedule, which runs one heavy work at a time. */
 export function createVerification(deps: VerificationDeps) {
   const notBefore = new Map<string, number>();
   return {

@@ -19,7 +19,7 @@ export type VerifyContext = MakeContext & {
   found: { checks?: Checks; scrubbed: number };
 };
 
-/** A restore of the newest point, in a place of its own that nobody can reach, and thrown away afterwards. */
+/** Restores the newest point into a server that nobody can reach and that is thrown away afterwards. */
 export const verifySteps: StepTable<VerifyContext> = {
   name: "verify",
   steps: [
@@ -38,7 +38,7 @@ async function check(context: VerifyContext): Promise<void> {
   await stopServer(context, context.work);
 }
 
-/** Of the other backups every byte is read: what rots is found while there are others that are whole. */
+/** Reads every byte of the other backups, to find bit rot while intact ones remain. */
 async function scrub({ source, signal, found }: VerifyContext): Promise<void> {
   const { scrub: others = [] } = await source.get();
   found.scrubbed = 0;
@@ -50,7 +50,7 @@ async function scrub({ source, signal, found }: VerifyContext): Promise<void> {
   }
 }
 
-/** Tells what came of it. Throws when nothing did: the store, the gateway or this host were not able to try. */
+/** Reports the result. Throws when there is none: the store, the gateway or this host prevented the verification. */
 export async function verifyPoint(context: VerifyContext): Promise<void> {
   const { spec, paths, source, signal, clock, log, work, podman, agentVersion, report } = context;
   const { node, data, engine } = spec;
@@ -80,7 +80,7 @@ export async function verifyPoint(context: VerifyContext): Promise<void> {
   log.info({ ok, message }, "verified");
 }
 
-/** A sentence about the archive; undefined for what says nothing about it. */
+/** The fault of the archive; undefined for errors with another cause. */
 function faultOf(error: unknown): string | undefined {
   const cause = error instanceof StepFailed ? error.cause : error;
   const faults = [BrokenArchive, ReplayRefused, ServerFailed, TableBroken];

@@ -8,8 +8,8 @@ import { releaseVolume } from "../volume.ts";
 export type Purpose = "restore" | "verify";
 
 /**
- * Where data are made from the archive: a volume under a name that no node's has, and a folder with what a throw-away
- * server needs. One of each purpose for a node, so that what a crash leaves is known by its name.
+ * Where data are restored: a volume under a name that no node's volume has, and a folder with what a throw-away server
+ * needs. One per node and purpose, so that leftovers of a crash are known by name.
  */
 export function workplace(host: HostPaths, node: string, purpose: Purpose) {
   const folder = join(host[purpose], node);
@@ -20,7 +20,7 @@ export function workplace(host: HostPaths, node: string, purpose: Purpose) {
     data: join(folder, "volume", "data"),
     fixedConfig: join(folder, "volume", "fixed.cnf"),
     run: join(folder, "run"),
-    // Short: a socket's path has 107 characters at most.
+    // Short: a socket's path has at most 107 characters.
     socket: join(folder, "run", "sql.sock"),
     replay: join(folder, "run", "replay"),
     config: join(folder, "my.cnf"),
@@ -31,7 +31,7 @@ export function workplace(host: HostPaths, node: string, purpose: Purpose) {
 }
 export type Workplace = ReturnType<typeof workplace>;
 
-/** Repeatable, and right whatever of it is there. */
+/** Idempotent; works on a partial workplace. */
 export async function clearWorkplace({ client }: Podman, work: Workplace): Promise<void> {
   await settled(client.getContainer(work.container).remove({ force: true }));
   await releaseVolume(work);
@@ -40,7 +40,7 @@ export async function clearWorkplace({ client }: Podman, work: Workplace): Promi
   await rm(work.folder, { recursive: true, force: true });
 }
 
-/** Whoever waits for the throw-away server does not wait longer than `signal` allows. */
+/** Removes the throw-away server when `signal` aborts, so that nobody waits for it any longer. */
 export function endServerWith(signal: AbortSignal, { client }: Podman, { container }: Workplace): void {
   const end = () => settled(client.getContainer(container).remove({ force: true })).catch(() => {});
   signal.addEventListener("abort", () => void end(), { once: true });
@@ -48,7 +48,7 @@ export function endServerWith(signal: AbortSignal, { client }: Podman, { contain
 
 const purposes: readonly Purpose[] = ["restore", "verify"];
 
-/** Of one node, or of all: whatever an agent that died was making is made anew by the next one, if it is still wanted. */
+/** For one node or all. What a dead agent left is removed; the next agent restores again if it is still desired. */
 export async function removeLeftovers(
   { host, podman }: { host: HostPaths; podman: Podman },
   node?: string,

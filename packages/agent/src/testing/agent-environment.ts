@@ -7,7 +7,7 @@ import { enginesDir, type TestHost } from "./test-host.ts";
 
 const engineFile = (file: string): string => readFileSync(join(enginesDir, "mysql", file), "utf8").trim();
 
-/** The engine as `bin/setup` has built it. */
+/** The engine as built by `bin/setup`. */
 export const builtEngine: NodeSpec["engine"] = {
   name: "mysql",
   version: engineFile("version"),
@@ -15,10 +15,10 @@ export const builtEngine: NodeSpec["engine"] = {
   prepared: engineFile("prepared.sha256"),
 };
 
-/** What the gateway of a test takes for an enrolment. */
+/** The token that a test's gateway accepts for an enrolment. */
 export const enrolToken = "one-time";
 
-/** Writes what the host's agent needs to speak with this gateway, and returns its settings. */
+/** Writes the files that the host's agent needs to connect to this gateway, and returns its settings. */
 export function agentEnvironment(
   { dir }: TestHost,
   gateway: FakeGateway,

@@ -18,8 +18,8 @@ const mb = 1024 * 1024;
 const run = promisify(execFile);
 
 /**
- * A copy of a database of so many MB by a real agent: the memory of the agent and its children, caches aside, and the
- * time beside that of the same files by hand (`tar | zstd | curl`). True if both are within what is promised.
+ * Copies a database of `dataMb` with a real agent and measures the memory of the agent and its children, without
+ * caches, and the time compared with copying the same files by hand (`tar | zstd | curl`). True if both are allowed.
  */
 export async function benchBackup(dataMb = 2048): Promise<boolean> {
   const host = await makeTestHost("moor-t-bck", "198.18.85");
@@ -49,7 +49,7 @@ export async function benchBackup(dataMb = 2048): Promise<boolean> {
     const first = await copyByHand(store, host.dir, paths.volume);
     const id = randomUUID();
     const task = () => gateway.latest(node)?.tasks?.find((each) => each.id === id);
-    // Afresh: what the making of the node left to the collector would hide what the copy takes.
+    // Restarted: garbage left from provisioning the node would hide the memory that the copy takes.
     await host.stopAgent();
     host.startAgent(environment);
     const agent = agentPid(host.state);
@@ -92,7 +92,7 @@ export async function benchBackup(dataMb = 2048): Promise<boolean> {
   }
 }
 
-/** Half of each row can be compressed. Not in the binary log: that is not what is copied. */
+/** Half of each row is compressible. Not in the binary log, which is not part of a copy. */
 async function fill(socket: string, dataMb: number): Promise<void> {
   const rowsAtOnce = 16_384;
   await withRoot(socket, async (connection) => {
@@ -120,7 +120,7 @@ async function fill(socket: string, dataMb: number): Promise<void> {
 }
 
 const handPartMb = 64;
-/** What a copy does not have either. */
+/** Files that a copy does not contain either. */
 const excluded = ["binlog.*", "#innodb_redo/*", "#ib_16384_*", "ibtmp1", "#innodb_temp/*"]
   .map((name) => `--exclude='${name}'`)
   .join(" ");
@@ -142,12 +142,12 @@ async function copyByHand(store: ObjectStore, dir: string, volume: string): Prom
   return performance.now() - started;
 }
 
-/** Of an agent that has nothing to do: its lowest, so that growth is never told too small. */
+/** The lowest memory of an idle agent, so that growth is never underestimated. */
 async function leastMemory(agent: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let n = 0; n < 150; n++) {
     await sleep(100);
-    // The first seconds are its start.
+    // The first 5 s are its start.
     if (n >= 50) least = Math.min(least, treeMemory(agent));
   }
   return least;
@@ -170,8 +170,8 @@ const parentOf = (pid: string): number =>
   Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
 
 /**
- * What is nobody else's and no cache, of a process and all below it. A child that is still its parent's program has not
- * begun its own yet, and shows all of its parent's pages: they would be counted twice.
+ * Private memory without caches, of a process and all its descendants. A child that still runs its parent's program has
+ * not called exec yet and shows all of its parent's pages: they would be counted twice.
  */
 function treeMemory(pid: number, parentProgram?: string): number {
   try {
@@ -185,6 +185,6 @@ function treeMemory(pid: number, parentProgram?: string): number {
     );
     return own * 1024 + children.reduce((sum, child) => sum + treeMemory(child, program), 0);
   } catch {
-    return 0; // it ended meanwhile
+    return 0; // it has ended
   }
 }

@@ -4,7 +4,7 @@ import { copyUnderWay, withRoot } from "../mysql/node-sql.ts";
 import { until } from "./test-host.ts";
 
 /**
- * A server that copies its own data, again and again, until `end`: whoever wants them meanwhile has to wait.
+ * A server that copies its own data repeatedly until `end`: other copies have to wait meanwhile.
  *
  *   const busy = keepBusy({ socket, volume });  await busy.copies(3);  await busy.end();
  */

@@ -40,8 +40,8 @@ const network = (family: "ipv4" | "ipv6", value: bigint, prefix: number): Cidr =
 };
 
 /**
- * A range for each number. Many share their first bits, so that lists have ranges within ranges and neighbours; /0 and
- * single hosts are common.
+ * A range for each number. Many share their first bits, so that lists contain nested and adjacent ranges; /0 and single
+ * hosts are common.
  */
 export function cidrFrom(number: number): Cidr {
   const dice = createHash("sha256").update(String(number)).digest();
@@ -55,7 +55,7 @@ export function cidrFrom(number: number): Cidr {
   return network(family, places[where % places.length] ?? bits, prefixes[length % prefixes.length] ?? width);
 }
 
-/** Code that has nothing in common with ours. One list for each family: Node lets IPv4 addresses match `::/0`. */
+/** An implementation independent of ours. One list for each family: Node lets IPv4 addresses match `::/0`. */
 export function otherMatcher(list: readonly Cidr[]): (probe: Probe) => boolean {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const { address, prefix, family } of list) lists[family].addSubnet(address, prefix, family);

@@ -44,7 +44,7 @@ const login = (place: Place, password: string): Promise<Connection> =>
 
 export const functions = {
   probe,
-  /** A SYN from each source, and no waiting for what becomes of it. Returns those that could not be sent. */
+  /** Sends a SYN from each source without waiting for the outcome. Returns the sources that could not send. */
   knocks: async (from: { source: string; host: string; port: number }[]): Promise<string[]> => {
     const unsent: string[] = [];
     for (const { source, host, port } of from) {
@@ -52,7 +52,7 @@ export const functions = {
       socket.on("error", (error: NodeJS.ErrnoException) => {
         if (error.code !== "ECONNREFUSED") unsent.push(`${source} ${error.code}`);
       });
-      // The SYN leaves before the next turn; what comes back is of no interest.
+      // The SYN leaves before the next event loop turn; the answer does not matter.
       setImmediate(() => socket.destroy());
     }
     await new Promise((resolve) => setTimeout(resolve, 30));
@@ -89,7 +89,7 @@ export const functions = {
   endedAt: (session: number) => sessions[session]?.endedAt ?? null,
   querySession: async (session: number, sql: string): Promise<unknown> =>
     (await sessions[session]?.connection.query({ sql, timeout: 1000 }))?.[0],
-  /** A plain connection that can speak later. */
+  /** A plain connection that can send later. */
   dial: async (place: Place): Promise<number> => {
     const { outcome, socket } = await knock(place, 1000);
     if (outcome !== "open") throw new Error(outcome);
@@ -107,7 +107,7 @@ export const functions = {
     await new Promise((resolve) => setTimeout(resolve, 300));
     return held.received;
   },
-  /** Tells every caller the address that it sees, and repeats what it hears. */
+  /** Sends every caller the address that it sees, and echoes what it receives. */
   listen: async (port: number): Promise<number> => {
     const server = createServer((socket) => {
       socket.on("error", () => {});

@@ -41,8 +41,8 @@ const crypto = webcrypto;
 const pollMs = 1000;
 
 /**
- * A gateway that speaks the real protocol over real mutual TLS and keeps everything in memory. Only for tests. It has one
- * host; gateways of hosts that are to trust each other have one authority.
+ * A gateway that speaks the real protocol over real mutual TLS and keeps everything in memory. Only for tests. It has
+ * one host; gateways whose hosts trust each other share one authority.
  */
 export async function startFakeGateway(
   address: string,
@@ -52,7 +52,7 @@ export async function startFakeGateway(
 ) {
   const { host, authority } = of ?? { host: 7, authority: await makeAuthority() };
   const databaseAuthority = await makeAuthority();
-  /** How the next certificates of nodes are given, if not as usual. */
+  /** How the next node certificates are issued, if not as usual. */
   const certificateTerms: { days: number; after?: Promise<unknown> }[] = [];
   const server = await makeServerIdentity(authority, address);
   const desired = {
@@ -62,13 +62,13 @@ export async function startFakeGateway(
     digest: false,
     allowance: undefined as DeletionAllowance | undefined,
   };
-  /** All that are wanted. Undefined: a gateway of before, which knows nothing of them. */
+  /** All desired captures. Undefined: an older gateway that does not know captures. */
   const captures = { desired: undefined as Capture[] | undefined, reports: [] as CaptureReport[] };
   const reports: NodeReport[] = [];
   const messages: ObservedRequest[] = [];
   const requestedPaths: string[] = [];
   const archived: ArchivedRequest["nodes"] = [];
-  /** Where uploads go, below their timeline, whether `archived` is answered, and where a cluster's archive ends then. */
+  /** Where uploads go, by timeline; whether `archived` is answered; and where a cluster's archive then ends. */
   const archive = {
     store: undefined as ObjectStore | undefined,
     acknowledges: true,
@@ -76,7 +76,7 @@ export async function startFakeGateway(
   };
   const keyrings = new Map<string, string>();
   const samples: SamplesRequest["nodes"] = [];
-  /** By node and purpose: what is answered when a recipe is asked for. */
+  /** By node and purpose: the answer to a recipe request. */
   const recipes = new Map<string, () => Promise<Recipe>>();
   const verified: VerifiedRequest[] = [];
   const secrets = { password: "correct horse ' battery", groupPassword: "a secret among members" };

@@ -9,8 +9,8 @@ const startClient = (namespace: string) =>
   startProgram<typeof ClientFunctions>(namespace, program("client-program.ts"));
 
 /**
- * A host's gate in a namespace of its own, and a client on the other end of a cable. The client may send from any
- * address, and knows the way to the nodes' own addresses, as a neighbour of the host could.
+ * A host's firewall in its own namespace, and a client on the other end of a cable. The client may send from any
+ * address and has routes to the nodes' own addresses, as a neighbour of the host could.
  */
 export async function makeFirewallHost(
   name: string,
@@ -50,7 +50,7 @@ export async function makeFirewallHost(
     nodeAddress: (n: number) => `${subnet}.${64 + n}`,
     nft: (command: string) => sh(`ip netns exec ${host} nft ${command}`),
     namespace: host,
-    /** A node with a server that tells callers who they are. */
+    /** A node with a server that sends callers their address. */
     async node(node: string, address: string, hostAddress?: string) {
       nodes.push(node);
       await firewall.call("makeNode", node, address, ...(hostAddress === undefined ? [] : [hostAddress]));

@@ -4,7 +4,7 @@ import { createFirewall, type Firewall } from "../firewall/firewall.ts";
 import { allowForwarding, makeNetwork, nodeNetwork, removeNetwork } from "../network.ts";
 import { serveCalls } from "./namespace-program.ts";
 
-// The gate of a host, without the rest of its agent. Runs inside the host's namespace.
+// The firewall of a host, without the rest of its agent. Runs inside the host's namespace.
 let firewall: Firewall | undefined;
 const opened = (): Firewall =>
   firewall ?? (firewall = createFirewall({ log: pino({ level: process.env["FIREWALL_LOG"] ?? "silent" }) }));
@@ -26,7 +26,7 @@ export const functions = {
   close: (spec: Parameters<Firewall["close"]>[0]) => opened().close(spec),
   isVouchedFor: (spec: Parameters<Firewall["isVouchedFor"]>[0]) => opened().isVouchedFor(spec),
   vouchFor: (spec: Parameters<Firewall["vouchFor"]>[0]) => opened().vouchFor(spec),
-  /** From the host itself, to which its nodes are no secret. */
+  /** From the host itself, which can route to its nodes. */
   reaches: (host: string, port: number, localAddress?: string) =>
     new Promise<boolean>((resolve) => {
       const socket = connect({ host, port, timeout: 500, ...(localAddress !== undefined && { localAddress }) });
@@ -36,7 +36,7 @@ export const functions = {
       };
       socket.once("connect", end(true)).once("error", end(false)).once("timeout", end(false));
     }),
-  /** A process of the host that takes connections and says nothing. */
+  /** A process of the host that accepts connections and sends nothing. */
   listen: (port: number) => new Promise<void>((resolve) => void createServer().listen(port, "::", resolve)),
   allowForwarding,
   allowPeers: (spec: Parameters<Firewall["allowPeers"]>[0]) => opened().allowPeers(spec),

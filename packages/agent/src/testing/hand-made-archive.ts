@@ -12,7 +12,7 @@ import { sh, type TestHost } from "./test-host.ts";
 
 const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
-/** The archive of one node, filled by hand with the programs that anybody has: what is stored, told without our code. */
+/** The archive of one node, written by hand with standard programs: specifies the format independently of our code. */
 export function handMadeArchive(host: TestHost, store: ObjectStore, node: string, { encrypted = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "moor-archive-"));
   sh(`age-keygen -o ${folder}/key 2>${folder}/said`);
@@ -30,7 +30,7 @@ export function handMadeArchive(host: TestHost, store: ObjectStore, node: string
   return {
     socket,
     logs,
-    /** A base copy, as it is now. */
+    /** A base copy of the current data. */
     async copy(keyring?: string): Promise<Recipe["base"]> {
       const id = randomUUID();
       await withRoot(socket, async (connection) => {
@@ -74,7 +74,7 @@ export function handMadeArchive(host: TestHost, store: ObjectStore, node: string
         parts: await Promise.all(parts.map((_, index) => store.presignGet(partName(id, index + 1)))),
       };
     },
-    /** Closes the log that is written to, and stores it. */
+    /** Closes the active log, and stores it. */
     async ship(): Promise<void> {
       const name = String((await sql("SHOW BINARY LOG STATUS"))[0]?.["File"]);
       await sql("FLUSH BINARY LOGS");
@@ -106,7 +106,7 @@ export function handMadeArchive(host: TestHost, store: ObjectStore, node: string
         bytes: bytes.length,
       });
     },
-    /** The names of objects: of a log, or of a part of the last copy. */
+    /** Object names: of a log, or of a part of the last copy. */
     keyOfLog: (name: string): string => keys.get(name) ?? "",
     keyOfPart: (number: number): string => partName(copied, number),
     close: (): void => rmSync(folder, { recursive: true, force: true }),

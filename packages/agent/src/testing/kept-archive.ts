@@ -15,7 +15,7 @@ import { startObjectStore } from "./object-store.ts";
 import { sh } from "./test-host.ts";
 import type { ThreeHosts } from "./three-hosts.ts";
 
-/** The archive of three hosts: a real store, and what the control plane would know of it. Of one timeline, their group's. */
+/** The archive of three hosts for the timeline of their group: a real store, and what the control plane records. */
 export async function keepArchive(three: ThreeHosts) {
   const [{ dir, outside }] = three.hosts as [ThreeHosts["hosts"][number]];
   const store = await startObjectStore(outside);
@@ -26,7 +26,7 @@ export async function keepArchive(three: ThreeHosts) {
   const timeline = three.spec(0).cluster?.group ?? "";
 
   let archived: GtidSet = new Map();
-  /** In the order in which they go on from each other. */
+  /** In the order in which they continue each other. */
   const logs: (ArchivedLog & { node: string })[] = [];
   const copies: ArchivedCopy[] = [];
   const refused: string[] = [];
@@ -67,7 +67,7 @@ export async function keepArchive(three: ThreeHosts) {
       ...(isArchiver ? {} : { archiver: false as const }),
     }),
     urlOf: (name: string): Promise<string> => store.presignGet(`${timeline}/${name}`),
-    /** What a log or a tail says, opened as a restore opens it. */
+    /** The text of a log or of lost transactions, decrypted as a restore does it. */
     textOf: async (name: string): Promise<string> =>
       sh(`curl -sf '${await store.presignGet(`${timeline}/${name}`)}' | age -d -i ${file} | zstd -dc`),
     close: () => store.close(),

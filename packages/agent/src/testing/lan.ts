@@ -1,8 +1,8 @@
 import { sh } from "./test-host.ts";
 
 /**
- * A network between hosts, for their members. Each has two addresses on it, of which `address` is the second: a packet
- * that leaves with the first is not from a member's host.
+ * A network between hosts, for their members. Each host has two addresses on it, of which `address` is the second: a
+ * packet sent from the first is not from a member's host.
  */
 export function makeLan(name: string, subnet: string, namespaces: readonly string[]) {
   sh(`ip netns add ${name} && ip -n ${name} link add lan type bridge && ip -n ${name} link set lan up`);
@@ -19,9 +19,9 @@ export function makeLan(name: string, subnet: string, namespaces: readonly strin
   return {
     address,
     first,
-    /** After the host's namespace was made anew. */
+    /** After the host's namespace was recreated. */
     plug,
-    /** Nothing passes, and neither end is told: the cable is plugged in. */
+    /** Drops all packets; neither end sees its link go down. */
     cut: (index: number) => forwarding(index, 0),
     heal: (index: number) => forwarding(index, 3),
     close: () => sh(`ip netns delete ${name}`),

@@ -5,7 +5,7 @@ export type Call = { id: number; name: string; args: unknown[] };
 export type Answer = { id: number; value?: unknown; error?: string };
 type Functions = Record<string, (...args: never[]) => unknown>;
 
-/** In the program: answers the calls of whoever started it. */
+/** In the program: answers the calls of the process that started it. */
 export function serveCalls(functions: Functions): void {
   process.on("message", ({ id, name, args }: Call) => {
     void (async () => functions[name]?.(...(args as never[])))().then(

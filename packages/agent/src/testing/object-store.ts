@@ -18,7 +18,7 @@ const bucket = "moorage-test";
 const credentials = { accessKeyId: "test-access", secretAccessKey: "test-secret" };
 const validFor = { expiresIn: 3600 };
 
-/** A real versitygw with one bucket, on an address that the hosts of the test can reach. Objects are files of its folder. */
+/** A real versitygw with one bucket, on an address that the test's hosts can reach. Objects are files in its folder. */
 export async function startObjectStore(address = "127.0.0.1") {
   const folder = mkdtempSync(join(tmpdir(), "moor-s3-"));
   for (const name of ["objects", "sidecar"]) mkdirSync(join(folder, name));
@@ -86,7 +86,7 @@ export async function startObjectStore(address = "127.0.0.1") {
       return (page.Contents ?? []).flatMap(({ Key }) => Key ?? []);
     },
     read: (key: string): Buffer => readFileSync(fileOf(key)),
-    /** Behind the store's back, as a rotten disk would. */
+    /** Behind the store's back, as a failing disk would. */
     flipByte(key: string, at = 0): void {
       const bytes = readFileSync(fileOf(key));
       bytes[at] = (bytes[at] ?? 0) ^ 0xff;

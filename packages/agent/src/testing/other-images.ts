@@ -6,10 +6,10 @@ import { enginesDir, sh } from "./test-host.ts";
 
 const kept = join(enginesDir, "..", "tmp");
 
-/** The file by which the patched image differs from the one that `bin/setup` has built. */
+/** The file that distinguishes the patched image from the one built by `bin/setup`. */
 export const patchedFile = "/etc/moorage-patch";
 
-/** Made once for each image of the engine, beside the other parts: packing it takes seconds. */
+/** Created once for each image of the engine and kept: packing it takes seconds. */
 function patchedArchive(): string {
   const archive = join(kept, `patched-${builtEngine.image.slice(0, 16)}.tar.zst`);
   if (existsSync(archive)) return archive;
@@ -23,14 +23,14 @@ function patchedArchive(): string {
   return archive;
 }
 
-/** An image without a server in it: no container of it can start. */
+/** An image without a server: no container of it can start. */
 function emptyArchive(folder: string): string {
   const archive = join(folder, "empty.tar.zst");
   sh(`mkdir -p ${folder}/empty/etc && tar -C ${folder}/empty -c . | zstd -q -o ${archive}`);
   return archive;
 }
 
-/** A folder of engines as on a host that has got two more images: a patched one, and one that does not start. */
+/** An engines folder as on a host that received two more images: a patched one, and one that does not start. */
 export function enginesWithOtherImages(folder: string): { enginesDir: string; patched: string; empty: string } {
   const engine = join(folder, "mysql");
   mkdirSync(join(engine, "images"), { recursive: true });

@@ -11,7 +11,7 @@ const program = (name: string): string => join(import.meta.dirname, "..", "bin",
 
 const containersConf = join(import.meta.dirname, "../../../../tools/stack/containers.conf");
 
-/** The engine's image as `tools/stack/podman.ts` unpacks it for the machine. What a host imports itself goes elsewhere. */
+/** The engine's image as unpacked for the machine by `tools/stack/podman.ts`. A host's own imports go elsewhere. */
 function unpackedImage(): string[] {
   const image = readFileSync(join(enginesDir, "mysql", "sha256"), "utf8").slice(0, 16);
   const store = join(parts, "image-stores", image);
@@ -21,9 +21,9 @@ function unpackedImage(): string[] {
 export const sh = (command: string): string => execFileSync("sh", ["-c", command], { encoding: "utf8", stdio: "pipe" });
 
 /**
- * A host of its own: namespace, podman, folders. `close` leaves nothing of it, whatever happened. The test is a client
- * on the other end of the cable, with two addresses: `outside` and `stranger`. Unless it is `bare`, it has the engine's
- * image already, which takes an agent ten seconds to import.
+ * An isolated host: namespace, podman, folders. `close` removes all of it, whatever happened. The test is a client on
+ * the other end of the cable, with two addresses: `outside` and `stranger`. Unless it is `bare`, it already has the
+ * engine's image, which takes an agent ten seconds to import.
  */
 export async function makeTestHost(name: string, subnet: string, { bare = false } = {}) {
   const dir = mkdtempSync(join(tmpdir(), "moor-"));
@@ -39,11 +39,11 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
       ip -n ${name} addr add ${inside}/30 dev up0 && ip -n ${name} link set up0 up && ip -n ${name} link set lo up &&
       ip -n ${name} route add default via ${outside} && ip route add ${subnet}.64/26 via ${inside} &&
       ip addr add ${outside6}/64 dev ${name} nodad && ip -n ${name} addr add ${inside6}/64 dev up0 nodad`);
-  // What a run that was killed left would be in the way.
+  // Leftovers of a killed run would be in the way.
   sh(`ip link delete ${name} 2>/dev/null; ip netns delete ${name} 2>/dev/null; ip netns add ${name}`);
   plugIn();
   const podmanSocket = join(dir, "podman.sock");
-  // Folders of its own for all three: podman's default ones, and the locks in them, are the machine's.
+  // Its own folders for all three: podman's default ones, and the locks in them, are shared by the machine.
   const folders = { "--root": "podman", "--runroot": "podman-run", "--tmpdir": "podman-tmp" };
   const podmanArgs = Object.entries(folders).flatMap(([option, folder]) => [option, join(dir, folder)]);
   podmanArgs.push("--storage-driver", "overlay", ...(bare ? [] : unpackedImage()));
@@ -71,7 +71,7 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
   }
 
   function start(what: "agent" | "gatekeeper", environment: Record<string, string>): ChildProcess {
-    // Before others, as its unit has it: it has little to do, and a second for it.
+    // With real-time priority, as in its systemd unit: it has little to do, and one second to do it.
     const first = what === "gatekeeper" ? ["chrt", "--rr", "1"] : [];
     const child = spawn("nsenter", [`--net=/run/netns/${namespace}`, ...first, process.execPath, program(what)], {
       env: {
@@ -90,7 +90,7 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
     return child;
   }
 
-  /** Gates outlive their agent. */
+  /** Proxies outlive their agent. */
   function endProxies(): void {
     sh(`cat ${join(state, "proxies", "*", "haproxy.pid")} 2>/dev/null | xargs -r kill -9 || true`);
   }
@@ -110,7 +110,7 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
     podmanBytes: (...args: string[]): Buffer =>
       execFileSync("podman", [...podmanArgs, ...args], { env: podmanEnv, stdio: "pipe", maxBuffer: 1 << 30 }),
     nft: (command: string) => sh(`ip netns exec ${name} nft ${command}`),
-    /** A power cut. What the machine does at boot, before it has a network, is `atBoot`; the agent is not started. */
+    /** A power failure. `atBoot` is what the machine does at boot before it has a network; the agent is not started. */
     async reboot(atBoot: (namespace: string) => void): Promise<void> {
       await stopAgent("SIGKILL");
       await stopGatekeeper("SIGKILL");
@@ -145,18 +145,18 @@ export async function makeTestHost(name: string, subnet: string, { bare = false 
         try {
           sh(command);
         } catch {
-          // already away
+          // already removed
         }
       };
       try {
         podman("rm", "--all", "--force", "--time", "0");
       } catch {
-        // podman itself is broken; the rest goes on
+        // podman itself is broken; the rest continues
       }
       const ended = new Promise((resolve) => service.once("exit", resolve));
       service.kill();
       await ended;
-      // Also of nodes that a test did not name: the agent may have been killed between any two steps.
+      // Also for nodes that a test did not name: the agent may have been killed between any two steps.
       const stateFolders = ["specs", "nodes", "tombstones"].map((folder) => join(state, folder)).filter(existsSync);
       const spaces = [...nodes, ...stateFolders.flatMap((folder) => readdirSync(folder))].map((each) =>
         each.slice(0, 8),
@@ -176,7 +176,7 @@ const hasEnded = (child: ChildProcess | undefined): boolean =>
   child === undefined || child.exitCode !== null || child.signalCode !== null;
 export type TestHost = Awaited<ReturnType<typeof makeTestHost>>;
 
-/** Long, so that it only ends what hangs: a busy machine takes many times as long as a quiet one. */
+/** Long, so that it only ends what hangs: a busy machine takes many times as long as an idle one. */
 const PATIENCE_MS = 300_000;
 
 export async function until(

@@ -17,17 +17,17 @@ import { makeTestHost, sh, until } from "./test-host.ts";
  * Three hosts with a network between them, each with its podman, agent, gatekeeper and gateway; one authority for all.
  *
  *   three = await makeThreeHosts("moor-t-x", { subnets: [60, 61, 62], lan: 63, port: 20_021 });
- *   three.want()                      all three members are wanted as the specs say, one generation higher
- *   three.want((i) => ({ gate: … }))  … with a change, which stays
- *   three.cluster((i) => ({ begin })) … with a change of `cluster`, which stays
- *   three.hosts[i]                    its TestHost, `gateway`, `member`, `node`; startAgent() and startGatekeeper() as here
- *   three.latest(i), three.isReached(i)   its last report, and whether it is `running` as wanted last
- *   three.sql(i, "SELECT …")          as root, by its member's socket;  three.views(i)  of its gatekeeper
- *   three.logIn(i, port?)             a client from outside, through host i's gate
+ *   three.setDesired()                sends all three members their specs, one generation higher
+ *   three.setDesired((i) => ({ firewall: … }))  … with a change, which stays
+ *   three.cluster((i) => ({ bootstrap })) … with a change of `cluster`, which stays
+ *   three.hosts[i]                    its TestHost, `gateway`, `member`, `node`; startAgent() and startGatekeeper()
+ *   three.latest(i), three.isReached(i)   its last report, and whether it is `running` at the last generation
+ *   three.sql(i, "SELECT …")          as root, through its member's socket;  three.views(i)  of its gatekeeper
+ *   three.logIn(i, port?)             a client from outside, through the proxy of host i
  *   three.cut(i) / three.heal(i)      nothing passes between host i and the other two; its gateway and clients stay
  *   three.killServer(i)               kill -9 of its mysqld
  *
- * The subnets are the third byte of 198.18.x.0/24. `close` leaves nothing.
+ * The subnets are the third byte of 198.18.x.0/24. `close` removes everything.
  */
 export async function makeThreeHosts(
   name: string,
@@ -104,7 +104,7 @@ export async function makeThreeHosts(
         socketOf(index),
         async (connection) => (await connection.query<(T & RowDataPacket)[]>({ sql, timeout: 10_000 }))[0],
       ),
-    /** As its gatekeeper tells its agent. */
+    /** As its gatekeeper serves them to its agent. */
     async views(index: number): Promise<ClusterViews | undefined> {
       const { namespace, node } = at(index);
       const text = sh(
@@ -128,14 +128,14 @@ export async function makeThreeHosts(
       Number(at(index).podman("inspect", "--format", "{{.State.Pid}}", `moorage-${at(index).node}`)),
     killServer(index: number): void {
       const pid = this.serverPid(index);
-      // To a signal, 0 is the whole group of whoever sends it.
+      // To kill(1), 0 means the whole process group of the sender.
       if (!(pid > 1)) throw new Error(`The server of member ${index} does not run.`);
       sh(`kill -9 ${pid}`);
     },
     until,
     async close(): Promise<void> {
       if (process.env["SHOW_AGENT_LOG"]) for (const host of hosts) process.stdout.write(host.log());
-      // The agents first: a handshake that is under way would keep a gateway from closing.
+      // The agents first: a handshake in progress would keep a gateway from closing.
       await Promise.all(hosts.map((host) => host.close()));
       await Promise.all(hosts.map(({ gateway }) => gateway.close()));
       lan.close();

@@ -2,7 +2,7 @@ import { enableCompileCache } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-// Most of the time of a short command goes into reading the program. Not in a folder that others can write to.
+// A short command spends most of its time on compiling. The cache must not be in a folder that others can write to.
 enableCompileCache(join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "moorage", "compiled"));
 const { moorage } = await import("../main.ts");
 const { createTerminal } = await import("../terminal.ts");

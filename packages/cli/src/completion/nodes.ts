@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 
-/** A command as completion sees it: where it is, and what may come next there. */
+/** A command for shell completion: its path, and what can follow it. */
 export type Node = {
-  /** `/db/backup`; the program itself is the empty text. */
+  /** `/db/backup`; empty for the program itself. */
   path: string;
   next: { name: string; help: string }[];
   flags: { flag: string; help: string; takesValue: boolean; choices: readonly string[] }[];

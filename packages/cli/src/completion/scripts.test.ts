@@ -22,7 +22,7 @@ async function scriptFor(shell: string): Promise<string> {
 }
 
 const bash = await scriptFor("bash");
-/** What bash offers after these words; the last one is being typed. */
+/** What bash offers after these words; the last word is incomplete. */
 function offered(...words: string[]): string[] {
   const line = words.map((word) => `'${word}'`).join(" ");
   const completionScript = `COMP_WORDS=(moorage ${line}); COMP_CWORD=${words.length}; _moorage; printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -31,7 +31,7 @@ function offered(...words: string[]): string[] {
     .filter(Boolean);
 }
 
-test("bash completes commands, options and the values that there are", () => {
+test("bash completes commands, options and known values", () => {
   expect(offered("d")).toEqual(["db"]);
   expect(offered("db", "con")).toEqual(["connect"]);
   expect(offered("db", "backup", "")).toEqual(expect.arrayContaining(["create", "restore"]));
@@ -41,7 +41,7 @@ test("bash completes commands, options and the values that there are", () => {
   expect(offered("db", "show", "--pro")).toEqual(["--profile"]);
 });
 
-test("zsh and fish are given the same commands, with their texts", async () => {
+test("zsh and fish complete the same commands, with descriptions", async () => {
   expect(await scriptFor("zsh")).toContain("'create:Create a MySQL database'");
   const fish = await scriptFor("fish");
   expect(fish).toContain(

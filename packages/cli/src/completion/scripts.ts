@@ -1,6 +1,6 @@
 import type { Node } from "./nodes.ts";
 
-/** Whole tables: nothing is started while somebody types. */
+/** The scripts contain complete tables, so that no process starts while somebody types. */
 export const scripts = { bash, zsh, fish };
 
 const names = (node: Node): string => node.next.map(({ name }) => name).join(" ");
@@ -14,7 +14,7 @@ const paths = (nodes: readonly Node[]): string =>
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 const lines = (parts: readonly string[]): string => parts.join("\n");
 
-/** Words that are options, or what an option takes, are no part of the command's name. */
+/** Options and their values are not part of the command's path. */
 function bash(nodes: readonly Node[]): string {
   return `# moorage completion bash: eval "$(moorage completion bash)"
 _moorage() {

@@ -45,7 +45,7 @@ async function find(client: Client, labelOrId: string, how: { readOnly?: true; p
   return { host, port, username, password, ca };
 }
 
-/** In these states no server answers, and what to do about it. */
+/** States in which no server accepts connections, with what to do about each. */
 const silent: Partial<Record<MysqlDatabase["status"], string>> = {
   provisioning: "See how it goes: moorage db show",
   suspending: "See how it goes: moorage db show",

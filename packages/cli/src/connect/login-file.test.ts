@@ -2,7 +2,7 @@ import { createDecipheriv } from "node:crypto";
 import { expect, test } from "vitest";
 import { loginFile } from "./login-file.ts";
 
-/** As MySQL reads it: four bytes for later, twenty that make the key, then lines with their lengths. */
+/** MySQL's format: 4 unused bytes, 20 bytes that make the key, then lines with their lengths. */
 function read(file: Buffer): string {
   const key = Buffer.alloc(16);
   for (const [index, byte] of file.subarray(4, 24).entries()) key[index % 16] = (key[index % 16] ?? 0) ^ byte;
@@ -16,6 +16,6 @@ function read(file: Buffer): string {
   return text;
 }
 
-test("a password is written so that MySQL reads it back, whatever is in it", () => {
+test("MySQL reads back any password from the login file", () => {
   expect(read(loginFile('a#b"c\\d e'))).toBe('[client]\npassword = "a#b\\"c\\\\d e"\n');
 });

@@ -1,8 +1,8 @@
 import { createCipheriv, randomBytes } from "node:crypto";
 
 /**
- * MySQL's login path file with one password in it. It stands above the option files that people have, and no other way
- * of giving a password stays out of arguments, environment and prompts alike. Its cipher hides nothing: the key is in it.
+ * MySQL's login path file with one password. It takes precedence over other option files, and it is the only way to
+ * pass a password without arguments, environment or prompt. Its cipher hides nothing: the file contains the key.
  */
 export function loginFile(password: string): Buffer {
   const folded = randomBytes(20);

@@ -11,13 +11,13 @@ export type Reached = {
   port: number;
   username: string;
   password: string;
-  /** The authority that signs its certificate; null for a database that does not ask for TLS. */
+  /** The authority that signs the server's certificate; null for a database that does not require TLS. */
   ca: string | null;
 };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Opens `mysql` in this terminal and gives the code that it ended with. */
+/** Runs `mysql` in this terminal and returns its exit code. */
 export async function openMysql(
   command: string,
   { host, port, username, password, ca }: Reached,
@@ -40,7 +40,7 @@ export async function openMysql(
   }
 }
 
-/** A file that has no name any more when the program starts: whatever kills us, no password is left behind. */
+/** The file is unlinked before the program starts: no password is left behind, even if this process is killed. */
 async function withPassword(folder: string, password: string, use: (fd: number) => Promise<number>): Promise<number> {
   const path = join(folder, "login.cnf");
   writeFileSync(path, loginFile(password), { mode: 0o600 });
@@ -55,12 +55,12 @@ async function withPassword(folder: string, password: string, use: (fd: number) 
 
 const run = (program: string, args: readonly string[], secret: number, env: Environment): Promise<number> =>
   new Promise((resolve, reject) => {
-    // Ctrl-C is for mysql, which stops a statement by it.
+    // Ctrl-C is for mysql, which then cancels the running statement.
     const ignore = (): void => {};
     process.on("SIGINT", ignore);
     const child = spawn(program, args, {
       stdio: ["inherit", "inherit", "inherit", secret],
-      // By the descriptor: it means nothing to anybody but the program that was given it.
+      // A path by descriptor, which only the started program can open.
       env: { ...env, MYSQL_TEST_LOGIN_FILE: "/dev/fd/3" },
     });
     child.on("error", reject);
@@ -70,7 +70,7 @@ const run = (program: string, args: readonly string[], secret: number, env: Envi
     });
   });
 
-/** MariaDB's has the same name, other options, and would not check whom it reached. */
+/** MariaDB's client has the same name but other options, and would not verify the server's certificate. */
 async function requireMysql(program: string, before: readonly string[], env: Environment): Promise<void> {
   const { stdout } = await promisify(execFile)(program, [...before, "--version"], { env }).catch((error: Error) => {
     throw new Refused(

@@ -2,18 +2,18 @@ import type { Configuration } from "openid-client";
 import { z } from "zod";
 import { Refused } from "../admin-client.ts";
 
-/** The client of the command line, which every installation knows. */
+/** The OAuth client of the command line, which every installation has. */
 const CLIENT_ID = "moorage-cli";
 
-/** RFC 9728: where the tokens of an API come from. */
+/** RFC 9728: names the authorization server of an API. */
 const Resource = z.object({ authorization_servers: z.array(z.url()).min(1) });
 
 const isLoopback = ({ hostname }: URL): boolean => ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
 
-/** Loaded only here: most commands never need it. */
+/** Loaded on first use: most commands never need it. */
 export const oauth = () => import("openid-client");
 
-/** Where people sign in for this API. */
+/** The authorization server at which people sign in for this API. */
 export async function issuerOf(apiUrl: string): Promise<string> {
   const reply = await request(new URL("/.well-known/oauth-protected-resource", apiUrl));
   const found = Resource.safeParse(reply.ok ? await reply.json().catch(() => undefined) : undefined);
@@ -25,7 +25,7 @@ export async function issuerOf(apiUrl: string): Promise<string> {
   return issuer;
 }
 
-/** What is needed to talk with it. A password or a token never goes over a connection that others can read. */
+/** Reads the server's metadata. Passwords and tokens are never sent over an unencrypted connection. */
 export async function serverAt(issuer: string): Promise<Configuration> {
   const url = new URL(issuer);
   if (url.protocol !== "https:" && !isLoopback(url)) throw new Refused(`${issuer} must be an https address.`);
@@ -43,7 +43,7 @@ const TIMEOUT_MS = 30_000;
 const request = (url: URL): Promise<Response> =>
   inWords(url.origin, () => fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }));
 
-/** What the server refuses, and a server that does not answer, said to a person. */
+/** Turns refusals and connection errors into messages for people. */
 export async function inWords<T>(whom: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();

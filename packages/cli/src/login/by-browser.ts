@@ -9,7 +9,7 @@ import type { Login } from "./login.ts";
 const PATH = "/callback";
 const MINUTES = 10;
 
-/** By the browser of this computer: its answer comes to a server on 127.0.0.1, which lives until then (RFC 8252). */
+/** Signs in with the browser of this computer. The redirect goes to a temporary server on 127.0.0.1 (RFC 8252). */
 export async function signInByBrowser({ issuer, scope, machine, terminal }: Login): Promise<string> {
   const config = await serverAt(issuer);
   const client = await oauth();
@@ -41,7 +41,7 @@ export async function signInByBrowser({ issuer, scope, machine, terminal }: Logi
 
 type Came = { url: URL; show: (status: number, title: string, text: string) => void };
 
-/** Only the answer to our own question counts: another program of this computer could send one too. */
+/** Accepts only a redirect with our own `state`: another program on this computer could send one too. */
 async function listen(state: string) {
   const { promise: came, resolve, reject } = Promise.withResolvers<Came>();
   let url = "";

@@ -1,7 +1,7 @@
 import { inWords, oauth, serverAt } from "./authorization-server.ts";
 import type { Login } from "./login.ts";
 
-/** By a browser anywhere: a person types there the code that is shown here (RFC 8628). */
+/** Signs in with a browser on any computer: the person types in the code that is printed here (RFC 8628). */
 export async function signInByDeviceCode({ issuer, scope, machine, terminal }: Login): Promise<string> {
   const config = await serverAt(issuer);
   const client = await oauth();

@@ -1,10 +1,10 @@
 import type { Terminal } from "../terminal.ts";
 
 export type Login = {
-  /** Where one signs in. */
+  /** The authorization server. */
   issuer: string;
   scope: string;
-  /** The name of this computer, by which a person tells their logins apart. */
+  /** The name of this computer, by which people recognise the login later. */
   machine: string;
   terminal: Terminal;
 };

@@ -5,14 +5,14 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const isSet = (value: string | undefined): boolean => value !== undefined && value !== "";
 
-/** Whether a browser that opens here is one that the person sees: not over ssh, and not without a screen. */
+/** Whether the person would see a browser opened here: false over ssh, and without a display. */
 export function hasBrowser(env: Environment, system: NodeJS.Platform = platform()): boolean {
   if (isSet(env["BROWSER"])) return true;
   if (isSet(env["SSH_CONNECTION"]) || isSet(env["SSH_TTY"])) return false;
   return system === "darwin" || system === "win32" || isSet(env["DISPLAY"]) || isSet(env["WAYLAND_DISPLAY"]);
 }
 
-/** The program and its arguments. `BROWSER` is a list with colons, of commands in which `%s` is the address. */
+/** The program and its arguments. `BROWSER` is a colon-separated list of commands, in which `%s` stands for the URL. */
 export function browserCommand(env: Environment, url: string, system: NodeJS.Platform = platform()): string[] {
   const own = env["BROWSER"]?.split(":").find((each) => each.trim() !== "");
   if (own !== undefined) {
@@ -24,7 +24,7 @@ export function browserCommand(env: Environment, url: string, system: NodeJS.Pla
   return ["xdg-open", url];
 }
 
-/** If it does not open, the person has the address before them. */
+/** Errors are ignored: the address is printed as well. */
 export function openBrowser(env: Environment, url: string): void {
   const [program = "", ...args] = browserCommand(env, url);
   const child = spawn(program, args, { env, stdio: "ignore", detached: true });

@@ -1,6 +1,6 @@
 import { inWords, oauth, serverAt } from "./authorization-server.ts";
 
-/** Ends a token that `moorage login` got. One that has ended already is no fault. */
+/** Revokes a token that `moorage login` obtained. A token that has already ended is no error. */
 export async function revokeLogin(issuer: string, token: string): Promise<void> {
   const config = await serverAt(issuer);
   const { tokenRevocation } = await oauth();

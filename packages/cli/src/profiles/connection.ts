@@ -8,7 +8,7 @@ import { readProfiles } from "./profile-store.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 export type Connection = { url: string; token?: string };
 
-/** Where a tenant's commands go: the profile that was named, else the environment, else the profile in use. */
+/** The API that tenant commands use: from the named profile, else the environment, else the current profile. */
 export async function connection(env: Environment, named: string | undefined): Promise<Connection> {
   const url = env["MOORAGE_URL"];
   if (named === undefined && url !== undefined && url !== "") {
@@ -34,7 +34,7 @@ export const isSignedIn = (env: Environment, named: string | undefined): boolean
 const tokenIf = (token: string | undefined): { token?: string } =>
   token === undefined || token === "" ? {} : { token };
 
-/** `tell` is for what is worth knowing beside the answer. */
+/** `warn` receives warnings, which are not part of the command's output. */
 export const clientOf = async (
   env: Environment,
   named: string | undefined,
@@ -45,7 +45,7 @@ export const clientOf = async (
     onIgnored: (fields) => warn(`Warning: these fields are not known here and had no effect: ${fields}`),
   });
 
-/** Besides those that are trusted anyway. */
+/** Adds an authority to those that are trusted by default. */
 export function trust(file: string | undefined): void {
   if (file === undefined || file === "") return;
   try {

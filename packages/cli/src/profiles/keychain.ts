@@ -5,7 +5,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export type Keychain = {
   name: string;
-  /** False: it would not take it. */
+  /** False: the keychain refused to store it. */
   keep(profile: string, token: string): Promise<boolean>;
   find(profile: string): Promise<string | undefined>;
   forget(profile: string): Promise<void>;
@@ -13,7 +13,7 @@ export type Keychain = {
 
 const SERVICE = "moorage";
 
-/** The system's own, by the program that comes with it. Secrets go through its standard input, never its arguments. */
+/** The system's keychain, used through its own program. Secrets go through standard input, never through arguments. */
 export const keychainOf = (env: Environment, system: NodeJS.Platform = platform()): Keychain =>
   system === "darwin" ? macOs(env) : secretService(env);
 
@@ -30,7 +30,7 @@ const secretService = (env: Environment): Keychain => {
 };
 
 const macOs = (env: Environment): Keychain => {
-  /** Commands that it reads, so that no secret is among its arguments. */
+  /** `security -i` reads commands from standard input, so that no secret is in its arguments. */
   const security = (command: string): Promise<Ended> => run(env, "security", ["-i"], `${command}\n`);
   const item = (profile: string): string => `-s ${SERVICE} -a ${quoted(profile)}`;
   return {
@@ -48,7 +48,7 @@ const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, "\\$&")}"
 type Ended = { code: number | null; stdout: string };
 const foundIn = ({ code, stdout }: Ended): string | undefined => (code === 0 ? stdout.trim() || undefined : undefined);
 
-/** A program that is not there has ended with null. */
+/** Null: the program does not exist. */
 const run = (env: Environment, program: string, args: readonly string[], input: string): Promise<Ended> =>
   new Promise((resolve) => {
     const child = spawn(program, args, { env, stdio: ["pipe", "pipe", "ignore"] });

@@ -8,11 +8,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const Profile = z.object({
   url: z.string(),
-  /** A file with the authorities that sign the API's certificate, where the system does not know them. */
+  /** A file with the authorities that sign the API's certificate, where the system does not trust them already. */
   ca: z.string().optional(),
-  /** Only where the system has no keychain. */
+  /** Only on a system without a keychain. */
   token: z.string().optional(),
-  /** Where `moorage login` got the token, and `moorage logout` revokes it. A token that was pasted has none. */
+  /** The authorization server that issued the token; `moorage logout` revokes it there. Missing for a pasted token. */
   issuer: z.string().optional(),
 });
 export type Profile = z.output<typeof Profile>;
@@ -39,7 +39,7 @@ export function readProfiles(env: Environment): Profiles {
   }
 }
 
-/** Whole or not at all, and for its owner alone from the first byte on. */
+/** Written atomically, and readable only by the owner from the first byte on. */
 export function writeProfiles(env: Environment, profiles: Profiles): void {
   const file = profilesFile(env);
   mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 });

@@ -1,15 +1,15 @@
 import { InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
 
-/** A field of a body or a query as an option: `updates.day_of_week` is `--updates.day-of-week`. */
+/** A field of a body or query as an option: `updates.day_of_week` becomes `--updates.day-of-week`. */
 export type Field = {
   path: readonly string[];
   kind: "text" | "number" | "boolean" | "list" | "numbers" | "json";
   isNullable: boolean;
   isRequired: boolean;
-  /** What it is when it is not said. */
+  /** The default value. */
   preset?: unknown;
-  /** What the contract says is valid. */
+  /** The valid values, from the contract. */
   help: string;
   choices: readonly string[];
 };
@@ -18,7 +18,7 @@ export const flagOf = (path: readonly string[]): string => `--${path.join(".").r
 
 export function fieldsOf(schema: z.ZodObject, within: readonly string[] = [], isRequired = true): Field[] {
   return Object.entries(schema.shape).flatMap(([name, whole]) => {
-    // What no option can be called is an older client's name for another field.
+    // A name that cannot be an option is an old client's alias of another field.
     if (!/^\w/.test(name)) return [];
     const path = [...within, name];
     const { inner, isOptional, isNullable, preset } = unwrap(whole as z.ZodType);
@@ -61,7 +61,7 @@ const literal = (values: readonly unknown[]): Pick<Field, "kind" | "choices"> =>
   choices: values.map(String),
 });
 
-/** The contract's reason for a refusal says what would be valid. */
+/** The contract's error message for a missing field describes the valid values. */
 function helpOf(schema: z.ZodType): string {
   const message = schema.safeParse(undefined).error?.issues[0]?.message ?? "";
   return message.startsWith("Invalid ") ? "" : message;
@@ -83,12 +83,12 @@ export function optionOf(field: Field): Option {
   const needed = isRequired ? "(needed)" : otherwise;
   const descriptions = [help || choices.join(", "), needed, isList ? "(repeat it for more)" : ""];
   const option = new Option(`${flagOf(path)} ${shapes[kind]}`, descriptions.filter(Boolean).join(" "));
-  // For completion alone: what is valid the API says, in its own words.
+  // Only for completion: the API itself checks the value and explains a refusal.
   if (choices.length > 0) option.argChoices = [...choices];
   return option.argParser((text: string, before: unknown) => valueOf(field, text, before));
 }
 
-/** Commander takes null for an option without a value. */
+/** Stands for null, which commander uses for an option without a value. */
 const NULL = Symbol("null");
 
 function valueOf({ kind, isNullable }: Field, text: string, before: unknown): unknown {
@@ -98,7 +98,7 @@ function valueOf({ kind, isNullable }: Field, text: string, before: unknown): un
   if (kind === "json") return jsonOf(text);
   if (kind === "boolean") return booleanOf(text);
   if (kind === "number") return numberOf(text);
-  // The empty text is the empty list.
+  // An empty text stands for the empty list.
   if (text === "") return [];
   return more(kind === "list" ? text : numberOf(text));
 }
@@ -122,7 +122,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The options that were given, as the object that the API takes, over what is there already. */
+/** The body for the API: the given options, on top of `whole`. */
 export function gather(fields: readonly Field[], given: Readonly<Record<string, unknown>>, whole: object): object {
   const body = structuredClone(whole) as Record<string, unknown>;
   for (const { path } of fields) {
@@ -135,7 +135,7 @@ export function gather(fields: readonly Field[], given: Readonly<Record<string, 
   return body;
 }
 
-/** What commander calls the option. */
+/** Commander's name of the option. */
 const optionKey = (path: readonly string[]): string =>
   path.join(".").replaceAll(/_(.)/g, (_, next: string) => next.toUpperCase());
 

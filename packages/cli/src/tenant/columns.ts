@@ -2,7 +2,7 @@ import type { Operation } from "@moorage/contract";
 import { z } from "zod";
 import { Refused } from "../admin-client.ts";
 
-/** The fields that an operation answers with, those of inner objects by their whole name. */
+/** The fields of an operation's reply; fields of nested objects by their full path. */
 export function fieldNames({ reply }: Operation): string[] {
   const item = reply instanceof z.ZodObject ? reply.shape["data"] : undefined;
   return namesIn(item instanceof z.ZodArray ? (item.element as z.ZodType) : reply, "");
@@ -17,7 +17,7 @@ function namesIn(schema: z.ZodType, prefix: string): string[] {
   });
 }
 
-/** What `--columns` says, if every one of them is a field. Refused before anything is asked for. */
+/** The columns that `--columns` names. An unknown field is refused before any request is sent. */
 export function chosenColumns(operation: Operation, columnsOption: unknown): string[] | undefined {
   if (typeof columnsOption !== "string") return undefined;
   const [columns, known] = [columnsOption.split(",").map((name) => name.trim()), fieldNames(operation)];

@@ -4,7 +4,7 @@ import { commandNames } from "./command-name.ts";
 
 const names = new Map([...commandNames(operations)].map(([{ id }, { words }]) => [id, words.join(" ")]));
 
-test("every operation has a command of its own, and no command is a group as well", () => {
+test("every operation has its own command, and no command is also a group", () => {
   const lines = [...names.values()];
   expect(new Set(lines).size).toBe(operations.length);
   expect(lines.filter((line) => lines.some((other) => other.startsWith(`${line} `)))).toEqual([]);

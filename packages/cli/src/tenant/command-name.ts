@@ -1,13 +1,13 @@
 import type { Operation } from "@moorage/contract";
 
 export type CommandName = {
-  /** The groups that it is in, and at the end its own name: `db backup restore`. */
+  /** The command's groups, then its own name: `db backup restore`. */
   words: readonly string[];
   /** The parameters of its path, in order. */
   params: readonly string[];
 };
 
-/** Where the path says more than a person would, or another command has the word. The longest that fits is taken. */
+/** Shorter names for paths that are too long, or whose noun another command uses. The longest match wins. */
 const shorter: Readonly<Record<string, readonly string[]>> = {
   "/v4/databases/mysql/instances": ["db"],
   "/v4/databases": ["db"],
@@ -16,7 +16,7 @@ const shorter: Readonly<Record<string, readonly string[]>> = {
   "/v4/profile": ["me"],
 };
 
-/** How operations are called on the command line: nouns from the path, the verb from the method. */
+/** Names of the operations as commands: nouns from the path, the verb from the method. */
 export function commandNames(operations: readonly Operation[]): Map<Operation, CommandName> {
   const collections = new Set<string>(operations.filter(({ paged }) => paged).map(({ path }) => path));
   return new Map(operations.map((operation) => [operation, nameOf(operation, collections)]));
@@ -44,7 +44,7 @@ function nounsOf(segments: readonly string[], collections: ReadonlySet<string>):
   const pathTo = (n: number): string => `/v4/${segments.slice(0, n).join("/")}`;
   const lengths = segments.map((_, index) => segments.length - index);
   const known = lengths.find((n) => shorter[pathTo(n)] !== undefined) ?? 0;
-  // The account's collections are spoken of without it: `event list`.
+  // Collections of the account are named without it: `event list`.
   const from = known > 0 ? known : segments[0] === "account" && collections.has(pathTo(2)) ? 1 : 0;
   const rest = segments.slice(from).flatMap((segment, index) => {
     if (segment.startsWith(":")) return [];

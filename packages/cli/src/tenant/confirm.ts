@@ -4,10 +4,10 @@ import { Refused } from "../admin-client.ts";
 import type { Terminal } from "../terminal.ts";
 
 type Params = Readonly<Record<string, unknown>>;
-/** What will be lost, and the word that has to be typed for it. */
+/** What will be lost, and the word that confirms it when typed. */
 type Loss = { sentence: string; confirmation: string };
 
-/** Commands that end something for good. */
+/** Commands that destroy something irreversibly. */
 const losses: Readonly<Record<string, (client: Client, params: Params) => Promise<Loss>>> = {
   [deleteMysqlDatabase.id]: async (client, params) => {
     const { label } = await client.call(viewMysqlDatabase, { params: params as never });

@@ -12,7 +12,7 @@ test.each([
   expect(filterOf(listEvents, { filter })).toEqual(header);
 });
 
-test("an order may stand alone and beside a filter", () => {
+test("an order works alone and with a filter", () => {
   expect(filterOf(listImages, { orderBy: "size", order: "desc" })).toEqual({
     ...{ "+and": [], "+order_by": "size", "+order": "desc" },
   });
@@ -22,6 +22,6 @@ test("an order may stand alone and beside a filter", () => {
   expect(filterOf(listImages, {})).toBeUndefined();
 });
 
-test("a field that cannot be filtered by is refused with those that can", () => {
+test("an error for a field that cannot be filtered by lists those that can", () => {
   expect(() => filterOf(listImages, { filter: ["colour=red"] })).toThrow("label, deprecated, is_public");
 });

@@ -1,13 +1,13 @@
 import type { FilterKind, Operation } from "@moorage/contract";
 import { Refused } from "../admin-client.ts";
 
-/** The longest first, so that `>=` is not taken for `>`. */
+/** The longest first, so that `>=` is not read as `>`. */
 const signs = { "!=": "+neq", ">=": "+gte", "<=": "+lte", "=": undefined, ">": "+gt", "<": "+lt", "~": "+contains" };
 const expression = /^([\w.]+?)\s*(!=|>=|<=|=|>|<|~)\s*(.*)$/s;
 
 export const FILTER_HELP = "such as label~shop or 'created>2026-01-31', all of them; or X-Filter as JSON";
 
-/** `--filter status=active --filter label~shop --order-by label` as X-Filter. */
+/** Translates `--filter status=active --filter label~shop --order-by label` to X-Filter. */
 export function filterOf(
   operation: Operation,
   { filter = [], orderBy, order }: { filter?: readonly string[]; orderBy?: string; order?: string },
@@ -40,7 +40,7 @@ function valueOf(kind: FilterKind, text: string): string | number | boolean | nu
   if (text === "null") return null;
   if (kind === "number" && text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
   if (kind === "boolean" && /^(true|false)$/.test(text)) return text === "true";
-  // A day stands for its beginning.
+  // A date without a time means the start of that day.
   return kind === "date" && /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00` : text;
 }
 

@@ -3,7 +3,7 @@ import type { Operation } from "@moorage/contract";
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** What an operation has made or changed, as it is after its event: the reply to it was from before. */
+/** Reads the created or changed object again after its event: the operation's reply shows an earlier state. */
 export async function freshOf(
   client: Client,
   operation: Operation,
@@ -28,7 +28,7 @@ export async function freshOf(
   return changed === undefined ? reply : client.call(changed, { params } as never);
 }
 
-/** An answer without an id: what was made is found again by the label that was given to it. */
+/** For a reply without an id: finds the created object by its label. */
 async function newestCalled(
   client: Client,
   { path }: Operation,

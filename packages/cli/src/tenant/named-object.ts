@@ -6,14 +6,16 @@ import { fieldNames } from "./columns.ts";
 
 type Collection = Operation & { paged: true };
 
-/** The list in which an object can be looked up by its label, if the parameter is a number and its things have labels. */
+/**
+ * The list in which an object can be looked up by label, if the parameter is numeric and the list's items have labels.
+ */
 export function collectionOf(
   { path, params }: Operation,
   param: string,
   operations: readonly Operation[],
 ): Collection | undefined {
   const field = params?.shape[param] as z.ZodType | undefined;
-  // A number, whichever way the contract reads it from a path.
+  // The field accepts numbers only, however the contract parses it.
   if (field === undefined || !field.safeParse("1").success || field.safeParse("x").success) return undefined;
   const above = path.slice(0, path.indexOf(`/:${param}`));
   return operations.find(
@@ -22,12 +24,12 @@ export function collectionOf(
   );
 }
 
-/** People say labels, the API takes numbers. A number is always taken for an id. */
+/** People use labels, the API uses ids. A number is always read as an id. */
 export async function idOf(
   client: Client,
   collection: Collection,
   labelOrId: string,
-  /** `params`: of the path to the list. */
+  /** `params`: those of the list's path. */
   { listCommand, params = {} }: { listCommand: string; params?: Readonly<Record<string, unknown>> },
 ): Promise<string | number> {
   if (/^\d+$/.test(labelOrId)) return labelOrId;

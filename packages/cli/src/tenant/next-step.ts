@@ -1,7 +1,7 @@
 import { listMysqlDatabases } from "@moorage/contract";
 import { clientOf, isSignedIn } from "../profiles/connection.ts";
 
-/** What a tenant does next. */
+/** Suggests the tenant's next step. */
 export async function tenantNextStep(
   env: Readonly<Record<string, string | undefined>>,
   profile: string | undefined,

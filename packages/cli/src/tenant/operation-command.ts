@@ -23,19 +23,19 @@ export type TenantDeps = {
   terminal: Terminal;
   output: Output;
   names: ReadonlyMap<Operation, CommandName>;
-  /** Signs in when the first request is made, and not for a help text. */
+  /** Signs in on the first request, so that a help text needs no login. */
   client: () => Promise<Client>;
 };
 type Given = Readonly<Record<string, unknown>>;
 
-/** Any operation of the contract as a command: its path as arguments, its body as options. */
+/** Turns any operation of the contract into a command: path parameters become arguments, body fields options. */
 export function operationCommand(operation: Operation, name: CommandName, deps: TenantDeps): Command {
   const command = new Command(name.words.at(-1)).description(descriptionOf(operation));
   for (const param of name.params) command.addArgument(argumentOf(operation, param, deps));
   for (const option of optionsOf(operation)) command.addOption(option);
   command.action(async () => {
     const given = command.opts<Given>();
-    // What is wrong with it already is said before anybody has to sign in.
+    // Errors in the input are reported before a login is required.
     const input = await inputOf(operation, given, deps.terminal);
     const columns = chosenColumns(operation, given["columns"]);
     const client = await deps.client();
@@ -138,7 +138,7 @@ async function list(client: Client, operation: Operation, input: Input, given: G
   deps.output.list(found, own ?? rowOf(chosen ?? columnsOf(operation)), whenEmpty(operation, input.filter, deps));
 }
 
-/** What there is none of can often be made. */
+/** Suggests the command that creates the first item. */
 function whenEmpty(operation: Operation, filter: object | undefined, { names }: TenantDeps): string {
   if (filter !== undefined) return "None that fits.";
   const create = [...names].find(([{ method, path }]) => method === "POST" && path === operation.path);

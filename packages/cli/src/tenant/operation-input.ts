@@ -5,11 +5,11 @@ import { Refused } from "../admin-client.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Field, fieldsOf, flagOf, gather, missingFrom } from "./body-field.ts";
 
-/** Other people of a machine see command lines, so these are only taken from a file. */
+/** Other users of a machine can see command lines, so these fields are only read from a file. */
 const secrets = ["card_number", "cvv"];
 export const isSecret = ({ path }: Field): boolean => secrets.includes(path.at(-1) ?? "");
 
-/** Where to look for what a field can be. */
+/** The command that lists a field's valid values. */
 const sources: Readonly<Record<string, string>> = {
   region: "moorage region list",
   type: "moorage db type list",
@@ -19,7 +19,7 @@ const sources: Readonly<Record<string, string>> = {
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** The body from `--body` and the options over it. Undefined: the operation takes none. */
+/** The body from `--body`, with the options on top. Undefined: the operation has no body. */
 export async function bodyOf(operation: Operation, given: Given, terminal: Terminal): Promise<object | undefined> {
   if (operation.body === undefined) return undefined;
   const fields = fieldsOf(operation.body);

@@ -4,7 +4,7 @@ import type { Terminal } from "../terminal.ts";
 
 const EVERY_MS = 1_000;
 
-/** How an event goes, for whoever waits. */
+/** Shows the progress of an event while waiting for it. */
 export const progressIn = ({ progress, env }: Terminal): Waiting => ({
   everyMs: Number(env["MOORAGE_POLL_MS"] ?? EVERY_MS),
   onProgress: (event) => progress(lineOf(event)),

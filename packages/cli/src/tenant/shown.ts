@@ -6,7 +6,7 @@ import { columnsOfList } from "./tables.ts";
 type Cell = string | number | boolean | null;
 const MOST_COLUMNS = 8;
 
-/** What a list shows of an item: what it is called, what it can be found by, and how it is. */
+/** Default columns of a list: name, the fields that can be filtered by, and status. */
 export function columnsOf({ id, reply, filterable = {} }: Operation): readonly string[] {
   const own = columnsOfList[id];
   if (own !== undefined) return own;
@@ -31,7 +31,7 @@ function cellOf(value: unknown): Cell {
   return JSON.stringify(value);
 }
 
-/** One object, a line for each field, those of inner objects by their whole name. */
+/** One object, one line per field; fields of nested objects by their full path. */
 export function linesOf(value: object): string {
   const facts = flat(value, "");
   const width = Math.max(0, ...facts.map(([name]) => name.length));

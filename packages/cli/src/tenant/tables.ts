@@ -1,13 +1,13 @@
 import type { DatabaseType, MetricSeries } from "@moorage/contract";
 import type { Row } from "../output.ts";
 
-/** What a list shows where the fields that can be filtered by are not what a person looks for. */
+/** Columns of lists for which the filterable fields are not what people look for. */
 export const columnsOfList: Readonly<Record<string, readonly string[]>> = {
   listEvents: ["id", "created", "action", "entity.type", "entity.label", "status", "percent_complete", "username"],
   listPersonalTokens: ["id", "label", "scopes", "created", "expiry", "token"],
 };
 
-/** Lists whose cells are not fields as they are. */
+/** Lists whose cells are computed from the fields. */
 export const rowsOfList: Readonly<Record<string, (item: never) => Row>> = {
   listDatabaseTypes: ({ id, label, vcpus, memory, disk, engines }: DatabaseType) => ({
     ...{ id, label, vcpus, "memory mb": memory, "disk mb": disk },
@@ -20,7 +20,7 @@ export const rowsOfList: Readonly<Record<string, (item: never) => Row>> = {
   }),
 } satisfies Record<string, (item: never) => Row>;
 
-/** Objects that are a table themselves. */
+/** Objects that are shown as a table. */
 export const rowsOfObject: Readonly<Record<string, (object: never) => Row[]>> = {
   viewMysqlMetric: ({ series, unit }: MetricSeries) => {
     const times = [...new Set(series.flatMap(({ points }) => points.map(([at]) => at)))].sort((a, b) => a - b);

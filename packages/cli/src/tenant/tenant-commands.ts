@@ -4,7 +4,7 @@ import { connectCommand } from "../connect/connect-command.ts";
 import { commandNames } from "./command-name.ts";
 import { operationCommand, type TenantDeps } from "./operation-command.ts";
 
-/** Every operation of the contract, in groups, and what is made of several. */
+/** Every operation of the contract in groups, and the commands that combine several. */
 export function tenantCommands(given: Omit<TenantDeps, "names">, endWith: (code: number) => void): Command {
   const deps = { ...given, names: commandNames(operations) };
   const root = new Command();
@@ -21,7 +21,7 @@ export function tenantCommands(given: Omit<TenantDeps, "names">, endWith: (code:
 const inside = (above: Command, word: string): Command =>
   above.commands.find((command) => command.name() === word) ?? above.command(word);
 
-/** A group is what is in it. */
+/** Describes a group by the commands in it. */
 function describe(command: Command): void {
   if (command.commands.length === 0) return;
   command.description(command.commands.map((inner) => inner.name()).join(", "));

@@ -8,7 +8,7 @@ const B = "7c2a1d0e-0000-4000-8000-000000000001";
 const numbers = fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { maxLength: 30 });
 const text = (all: readonly number[]) => (all.length === 0 ? "" : `${A}:${all.join(":")}`);
 
-test("what two sets are together, and what one lacks of the other, is what plain sets of numbers say", () => {
+test("union and difference agree with plain sets of numbers", () => {
   fc.assert(
     fc.property(numbers, numbers, (one, other) => {
       const [a, b] = [parseGtidSet(text(one)), parseGtidSet(text(other))];
@@ -20,7 +20,7 @@ test("what two sets are together, and what one lacks of the other, is what plain
   );
 });
 
-test("a set that is written and read again is the same", () => {
+test("a set that is printed and parsed again is the same", () => {
   fc.assert(
     fc.property(numbers, (all) => {
       expect(parseGtidSet(formatGtidSet(parseGtidSet(text(all))))).toEqual(parseGtidSet(text(all)));
@@ -33,11 +33,11 @@ test.each([
   [`${A}:1:2:3`, `${A}:1-3`],
   [`${B}:2,\n${A.toUpperCase()}:1-3`, `${A}:1-3,${B}:2`],
   [`${A}:1-3:audit:1-2`, `${A}:1-3,${A}:audit:1-2`],
-])("%j is written as %j", (read, written) => {
+])("%j is printed as %j", (read, written) => {
   expect(formatGtidSet(parseGtidSet(read))).toBe(written);
 });
 
-test("of a group are the transactions that have its name, tagged or not", () => {
+test("the transactions of a group are those with its name, tagged or not", () => {
   const set = parseGtidSet(`${A}:1-3:audit:1-2,${B}:5`);
   expect(formatGtidSet(gtidsOfGroup(set, A.toUpperCase()))).toBe(`${A}:1-3,${A}:audit:1-2`);
 });

@@ -1,4 +1,4 @@
-/** A set of transactions as the server writes it: `uuid:1-5:7,uuid:tag:1-3`. By source, each range in order. */
+/** A GTID set as the server prints it: `uuid:1-5:7,uuid:tag:1-3`. By source, each range in order. */
 export type GtidSet = ReadonlyMap<string, readonly Range[]>;
 type Range = readonly [first: number, last: number];
 
@@ -9,7 +9,7 @@ export function parseGtidSet(text: string): GtidSet {
     let source = uuid;
     for (const item of rest) {
       const [, first, last] = /^(\d+)(?:-(\d+))?$/.exec(item) ?? [];
-      // What is no number is a tag, and counts apart.
+      // An item that is not a number is a tag, whose transactions are numbered separately.
       if (first === undefined) source = `${uuid}:${item}`;
       else found.set(source, [...(found.get(source) ?? []), [Number(first), Number(last ?? first)]]);
     }
@@ -32,7 +32,7 @@ export function uniteGtidSets(...sets: readonly GtidSet[]): GtidSet {
   return all;
 }
 
-/** How many transactions of the one the other lacks. */
+/** How many transactions of `one` are missing in `other`. */
 export function countMissing(one: GtidSet, other: GtidSet): number {
   let missing = 0;
   for (const [source, ranges] of one)
@@ -41,23 +41,23 @@ export function countMissing(one: GtidSet, other: GtidSet): number {
 }
 
 /**
- * Those that a cluster gave on one timeline: a group names them by its own name, with or without a tag, and servers that
- * lead in turns by names that begin as it does (`serverUuidOf`).
+ * The transactions of a cluster on one timeline: a group uses its own name as source, with or without a tag; servers of
+ * an asynchronous cluster use uuids with the same prefix (`serverUuidOf`).
  */
 export const gtidsOfGroup = (set: GtidSet, group: string): GtidSet =>
   new Map([...set].filter(([source]) => source.startsWith(groupPrefix(group))));
 
-/** Long enough to tell the timelines of one database apart. */
+/** Long enough to distinguish the timelines of one database. */
 const groupPrefix = (group: string): string => group.toLowerCase().slice(0, "xxxxxxxx-xxxx-xxxx-".length);
 
 /**
- * What a server calls itself, and so its transactions, in an asynchronous cluster. `mark` are 16 hexadecimal digits, other
- * ones after each renewal: a server whose transactions were lost must never give their names to others.
+ * The server uuid, and so the source of its transactions, in an asynchronous cluster. `mark` has 16 hexadecimal digits
+ * and changes with each re-clone: a server must never reuse the GTIDs of transactions that were lost.
  */
 export const serverUuidOf = (group: string, mark: string): string =>
   `${groupPrefix(group)}${mark.slice(0, 4)}-${mark.slice(4, 16)}`;
 
-/** In order, without overlap or neighbours. */
+/** Sorted, with overlapping and adjacent ranges merged. */
 function joined(ranges: readonly Range[]): Range[] {
   const all: Range[] = [];
   for (const [first, last] of ranges.toSorted((a, b) => a[0] - b[0])) {

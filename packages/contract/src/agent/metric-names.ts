@@ -1,6 +1,6 @@
 /**
- * The figures that a host sends of each node (`/v1/samples`): what a sample's values, their series and their plots are
- * named by. Counters start again at 0 with the server; a ratio is made of two of them by whoever reads.
+ * The metrics that a host sends for each node (`/v1/samples`): the names of a sample's values, their series and their
+ * plots. Counters restart at 0 with the server; readers compute ratios from two of them.
  */
 export type Metric = { name: string; kind: "gauge" | "counter"; unit: MetricUnit; help: string };
 export type MetricUnit = "bytes" | "seconds" | "count";

@@ -1,18 +1,18 @@
 /**
- * What a host's agent and the fleet gateway say to each other, over mutual TLS; the agent always calls.
+ * The protocol between a host's agent and the fleet gateway, over mutual TLS; the agent is always the client.
  *
  *   POST /v1/enrol     one-time token and CSR in, certificate out (the only call without a client certificate)
- *   POST /v1/renew     CSR in, certificate out, well before the old one ends
- *   POST /v1/desired    long poll and lease: what this host should run
+ *   POST /v1/renew     CSR in, certificate out, well before the old one expires
+ *   POST /v1/desired   long poll and lease: what this host should run
  *   POST /v1/observed  what it runs
- *   POST /v1/secrets   the secrets of one node of this host, asked for when they are used, never stored there
+ *   POST /v1/secrets   the secrets of one node of this host, requested when they are used, never stored there
  *   POST /v1/certificate  CSR of one node of this host in, the certificate that its clients see out
  *   POST /v1/uploads   names in, addresses to PUT them to out: the bytes go straight to the object store
- *   POST /v1/archived  what of a node's past is in the object store now
- *   POST /v1/recipe    how to make a node's data, or its newest restore point, from the object store
- *   POST /v1/verified  what came of trying such a restore
+ *   POST /v1/archived  what of a node's timeline is in the object store now
+ *   POST /v1/recipe    how to build a node's data, or its newest restore point, from the object store
+ *   POST /v1/verified  the result of verifying such a restore
  *   POST /v1/keyring   the encryption keys of one node of this host, before anything is written with them
- *   POST /v1/samples   figures of the nodes, for their tenants' plots
+ *   POST /v1/samples   metrics of the nodes, for their tenants' plots
  *   POST /v1/image-uploads  names of one capture in, addresses to PUT them to out
  *
  * Every message carries `protocol`. The gateway refuses every version but its own, so control plane and agents are
@@ -35,8 +35,8 @@ export const RenewReply = z.object({ protocol: Protocol, certificate: z.string()
 export type RenewReply = z.output<typeof RenewReply>;
 
 /**
- * Permission for more deletions than a host does by itself. Signed with the operator's key, which the control plane
- * does not hold: a control plane gone mad, or taken over, cannot empty a host.
+ * Permission for more deletions than a host performs by itself. Signed with the operator's key, which the control plane
+ * does not hold: a misbehaving or compromised control plane cannot empty a host.
  */
 export const DeletionAllowance = z.object({
   host: z.int(),
@@ -53,24 +53,24 @@ export const signedText = ({ host, count, from, until }: Omit<DeletionAllowance,
 export const DesiredRequest = z.object({
   protocol: Protocol,
   agent: z.string(),
-  /** The host revision that the agent has applied to its disk. A gateway that knows less was set back in time. */
+  /** The host revision that the agent has written to its disk. A gateway that knows a lower one was set back. */
   epoch: z.int(),
   revision: z.int(),
-  /** Changes with every boot of the host, so that a reboot is seen. */
+  /** Changes with every boot of the host, so that a reboot is noticed. */
   boot: z.string(),
   now: z.string(),
   trash_mb: z.int(),
-  /** The captures that it knows of: an agent that was started anew knows none. Absent: it cannot capture. */
+  /** The captures that the agent knows: a restarted agent knows none. Absent: it cannot capture. */
   captures: z.array(z.uuid()).optional(),
 });
 export type DesiredRequest = z.output<typeof DesiredRequest>;
 
-/** A disk of the host to be kept as an image. Asked for until its end was heard. */
+/** A disk of the host to be captured as an image. Sent until its end was reported. */
 export const Capture = z.object({ id: z.uuid(), device: z.string(), max_bytes: z.int().positive() });
 export type Capture = z.output<typeof Capture>;
 
 /**
- * The whole wanted state of a host. A node that is missing here is left as it is: absence never deletes.
+ * The whole desired state of a host. A node that is missing here is left as it is: absence never deletes.
  * `nodes` is undefined when nothing changed before the poll ended.
  */
 export const DesiredReply = z.object({
@@ -79,21 +79,21 @@ export const DesiredReply = z.object({
   revision: z.int(),
   nodes: z.array(z.unknown()).optional(),
   allowance: DeletionAllowance.optional(),
-  /** All that are wanted now; one that is missing is dropped. Undefined: as the agent knows them. */
+  /** All captures that are desired now; a missing one is dropped. Undefined: unchanged. */
   captures: z.array(z.unknown()).optional(),
-  /** Asks for a report of every node with its spec, for `moorage recover`. */
+  /** Requests a report of every node with its spec, for `moorage recover`. */
   digest: z.boolean(),
 });
 export type DesiredReply = z.output<typeof DesiredReply>;
 
 export const NodeState = z.enum([
-  "working", // on the way; `step` says where
+  "working", // in progress; `step` names the current step
   "running",
-  "stopped", // as the spec wants it: its power is off
+  "stopped", // as desired: the spec's power is off
   "gone", // stopped, and its volume is in the trash
-  "failed", // given up, `message` says why
+  "failed", // given up; `message` is the reason
   "held", // a tombstone that waits for the operator's allowance
-  "unsupported", // the spec asks for something this agent does not know
+  "unsupported", // the spec has something that this agent does not know
 ]);
 export type NodeState = z.output<typeof NodeState>;
 
@@ -105,18 +105,18 @@ export const TaskReport = z.object({
 });
 export type TaskReport = z.output<typeof TaskReport>;
 
-/** `content`, when it is done: the folder that holds the disk, its manifest last. */
+/** `content`, once it is done: the folder that holds the disk, its manifest written last. */
 export const CaptureReport = TaskReport.extend({ content: z.uuid().optional() });
 export type CaptureReport = z.output<typeof CaptureReport>;
 
 export const DiskState = z.enum([
   "ok",
   "low", // nine tenths of the plan's disk are used
-  "read_only", // nearly full: the server takes no writes until there is room
+  "read_only", // nearly full: the server takes no writes until space is freed
 ]);
 export type DiskState = z.output<typeof DiskState>;
 
-/** Transactions of a former leader that nobody else has, as text, sealed; `name` is among the objects of its timeline. */
+/** Transactions that only a former primary has, as encrypted text; `name` is an object of its timeline. */
 export const SavedErrantTransactions = z.object({
   name: z.string().max(200),
   gtid: z.string().max(100_000),
@@ -125,49 +125,49 @@ export const SavedErrantTransactions = z.object({
 });
 export type SavedErrantTransactions = z.output<typeof SavedErrantTransactions>;
 
-/** What a member says of its group, as its host saw it last. A cut member's own view is stale: only a shared one counts. */
+/** A member's view of its group, as last seen by its host. An isolated member's is stale: only shared views count. */
 export const GroupReport = z.object({
-  /** `away`: the server does not answer. */
+  /** `away`: the server is unreachable. */
   state: z.enum(["online", "recovering", "offline", "error", "away"]),
   role: z.enum(["primary", "secondary"]).optional(),
-  /** The view that it is in, and which of the members it calls the primary. */
+  /** The view that it is in, and the member that it considers the primary. */
   view: z.string().max(200).optional(),
   primary: z.uuid().optional(),
-  /** How many members it counts as online, itself too. */
+  /** How many members it considers online, including itself. */
   online: z.int().nonnegative(),
-  /** Whether another host's member is in the same view with the same primary. */
+  /** Whether a member on another host is in the same view with the same primary. */
   shared: z.boolean(),
-  /** Everything that it has executed or received: told while it is in no group. */
+  /** Everything that was executed or received: reported while it is out of the group. */
   gtid: z.string().max(100_000).optional(),
-  /** The permission to begin that it used last. */
+  /** The bootstrap permission that it used last. */
   bootstrapped: z.uuid().optional(),
-  /** Has transactions that its group does not have; it waits to be renewed. */
+  /** It has transactions that its group does not have, and waits to be re-cloned. */
   errant: z.string().max(100_000).optional(),
-  /** What still has to be applied before it could lead, in seconds. */
+  /** What still has to be applied before it could become primary, in seconds. */
   backlog_seconds: z.number().nonnegative().optional(),
-  /** Of an asynchronous cluster: the newest term that its host knows. */
+  /** Asynchronous cluster: the newest term that its host knows. */
   term: z.int().optional(),
-  /** Its server led in this term and has ended; its host will not start it to lead in that term again. */
+  /** Its server was primary in this term and has ended; its host will not start it as primary in that term again. */
   fenced: z.int().optional(),
-  /** Why it can never follow with the data that it has, in a sentence. */
+  /** Why it can never follow the primary with the data that it has, in a sentence. */
   unusable: z.string().max(1000).optional(),
-  /** The transactions that it alone has are in the object store. */
+  /** The errant transactions are in the object store. */
   saved_errant: SavedErrantTransactions.optional(),
 });
 export type GroupReport = z.output<typeof GroupReport>;
 
-/** One change of a cluster's primary, as one host saw it. The hosts of a cluster each tell it; `view` makes it the same. */
+/** One change of a cluster's primary, as seen by one host. Each of its hosts reports it; `view` identifies it. */
 export const PrimaryChange = z.object({
   node: z.uuid(),
   group: z.uuid(),
   view: z.string().max(200),
   from: z.uuid().optional(),
   to: z.uuid(),
-  /** When this host's gate led to the new one. */
+  /** When this host's proxy first forwarded to the new primary. */
   at: z.string(),
-  /** Milliseconds from when the old one was last seen well: until it was missed, another was elected, the gate led to it. */
+  /** Milliseconds since the old primary was last healthy until: it was missed, another elected, clients reached it. */
   phases: z.object({ missed: z.int().optional(), elected: z.int().optional(), led: z.int().optional() }),
-  /** Executed by the old one when it was last seen, and by the new one when the gate led to it. */
+  /** Executed by the old primary when it was last seen, and by the new one when the proxy forwarded to it. */
   gtid_before: z.string().max(100_000).optional(),
   gtid_after: z.string().max(100_000).optional(),
 });
@@ -186,7 +186,7 @@ export const NodeReport = z.object({
   /** The timeline that its server runs on. */
   timeline: z.uuid().optional(),
   tasks: z.array(TaskReport).optional(),
-  /** Of a member of a cluster. */
+  /** For a member of a cluster. */
   group: GroupReport.optional(),
   /** Only in a digest: the spec as it is on the host's disk. */
   spec: NodeSpec.optional(),
@@ -195,15 +195,15 @@ export type NodeReport = z.output<typeof NodeReport>;
 
 export const ObservedRequest = z.object({
   protocol: Protocol,
-  /** True when `nodes` is every node that the host knows. */
+  /** True when `nodes` contains every node that the host knows. */
   complete: z.boolean(),
-  /** The epoch of the digest that this answers, when it is one. */
+  /** The epoch of the digest request that this answers, if it answers one. */
   digest: z.int().optional(),
   nodes: z.array(NodeReport),
   captures: z.array(CaptureReport).optional(),
-  /** Told again until they are acknowledged. */
+  /** Sent again until they are acknowledged. */
   changes: z.array(PrimaryChange).max(100).optional(),
-  /** Containers and volumes on the host that no spec explains. They are left alone, and shown to the operator. */
+  /** Containers and volumes on the host that belong to no spec. They are left alone, and shown to the operator. */
   unknown: z.array(z.string()),
 });
 export type ObservedRequest = z.output<typeof ObservedRequest>;
@@ -211,27 +211,27 @@ export const ObservedReply = z.object({ protocol: Protocol });
 
 export const SecretsRequest = z.object({ protocol: Protocol, node: z.uuid() });
 export type SecretsRequest = z.output<typeof SecretsRequest>;
-/** `keyring`: the keys that this node was last known to have, for one that lost them. */
+/** `keyring`: the last known keys of this node, in case it lost them. */
 export const SecretsReply = z.object({
   protocol: Protocol,
   admin_password: z.string(),
-  /** Of the members' own account, by which they replicate from each other. */
+  /** The password of the members' own account, with which they replicate from each other. */
   group_password: z.string().optional(),
   keyring: z.base64().optional(),
 });
 export type SecretsReply = z.output<typeof SecretsReply>;
 
-/** The key is the node's and stays on its host. The certificate's names are those of the wanted spec, whatever the CSR says. */
+/** The node's key stays on its host. The certificate's names are those of the desired spec, not those of the CSR. */
 export const CertificateRequest = z.object({ protocol: Protocol, node: z.uuid(), csr: z.string() });
 export type CertificateRequest = z.output<typeof CertificateRequest>;
-/** `ca` is every authority that clients trust just now: more than one while one takes over from another. */
+/** `ca`: every authority that clients currently trust; more than one while authorities are being replaced. */
 export const CertificateReply = z.object({ protocol: Protocol, certificate: z.string(), ca: z.string() });
 export type CertificateReply = z.output<typeof CertificateReply>;
 
 /**
- * Of a base copy: `copies/<id>/manifest.json` and `copies/<id>/part-000001`, …; of the binary logs: `logs/<name>`. Those
- * of a cluster's member end with a mark of its own, so that members never write over each other. What only a former leader
- * had: `lost/<term>.<mark>`.
+ * A base copy: `copies/<id>/manifest.json` and `copies/<id>/part-000001`, …. Binary logs: `logs/<name>`; those of a
+ * cluster's member end with a mark of its own, so that members never overwrite each other. Lost transactions of a
+ * former primary: `lost/<term>.<mark>`.
  */
 export const ObjectName = z
   .string()
@@ -239,7 +239,7 @@ export const ObjectName = z
     /^(copies\/[0-9a-f-]{36}\/(manifest\.json|part-\d{6})|logs\/binlog\.\d{6,}(\.[0-9a-f]{16})?|lost\/\d+\.[0-9a-f]{16})$/,
   );
 
-/** `timeline` must be the one that is wanted of the node: a host that is behind cannot write into another past. */
+/** `timeline` must be the node's desired one: an outdated host cannot write into another timeline. */
 export const UploadsRequest = z.object({
   protocol: Protocol,
   node: z.uuid(),
@@ -247,14 +247,14 @@ export const UploadsRequest = z.object({
   names: z.array(ObjectName).min(1).max(100),
 });
 export type UploadsRequest = z.output<typeof UploadsRequest>;
-/** In the order of the names. Each takes one PUT of any length, with Content-MD5 for the store to compare. */
+/** In the order of the names. Each takes one PUT of any length, with a Content-MD5 that the store checks. */
 export const UploadsReply = z.object({ protocol: Protocol, urls: z.array(z.url()) });
 export type UploadsReply = z.output<typeof UploadsReply>;
 
-/** A base copy that is whole in the object store, its manifest last. */
+/** A base copy that is complete in the object store, its manifest written last. */
 export const ArchivedCopy = z.object({
   id: z.uuid(),
-  /** The copy holds everything that was committed before `started_at` and nothing of after `ended_at`. */
+  /** The copy holds everything that was committed before `started_at` and nothing committed after `ended_at`. */
   started_at: z.string(),
   ended_at: z.string(),
   gtid: z.string(),
@@ -264,16 +264,16 @@ export const ArchivedCopy = z.object({
 });
 export type ArchivedCopy = z.output<typeof ArchivedCopy>;
 
-/** A closed binary log that is in the object store. Logs of a timeline are told in their order, without gaps. */
+/** A closed binary log that is in the object store. Logs of a timeline are reported in their order, without gaps. */
 export const ArchivedLog = z.object({
   name: z.string(),
   sequence: z.int().positive(),
   closed_at: z.string(),
-  /** Everything that was executed when it was closed. */
+  /** Everything that was executed when the log was closed. */
   gtid: z.string(),
   /**
-   * Of a cluster's member: everything that was executed before the log began. Its place among the logs of all members is
-   * the gateway's to give, because each numbers its own.
+   * For a member of a cluster: everything that was executed before the log began. The gateway determines its place
+   * among the logs of all members, because each member numbers its own.
    */
   previous: z.string().optional(),
   bytes: z.int().nonnegative(),
@@ -283,13 +283,13 @@ export type ArchivedLog = z.output<typeof ArchivedLog>;
 
 /** Where the archive of a cluster's timeline ends. */
 const ArchiveEnd = z.object({
-  /** Every transaction of its group that is in its logs. */
+  /** Every transaction of the group that is in the archived logs. */
   gtid: z.string(),
   newest_copy: z.string().optional(),
 });
 export type ArchiveEnd = z.output<typeof ArchiveEnd>;
 
-/** Told again until it is acknowledged; telling it twice changes nothing. */
+/** Sent again until it is acknowledged; sending it twice changes nothing. */
 export const ArchivedRequest = z.object({
   protocol: Protocol,
   nodes: z.array(
@@ -298,15 +298,15 @@ export const ArchivedRequest = z.object({
       timeline: z.uuid(),
       copies: z.array(ArchivedCopy).optional(),
       logs: z.array(ArchivedLog).optional(),
-      /** Everything that was committed before this time is in the archive. Told with logs, and once past midnight. */
+      /** Everything that was committed before this time is archived. Sent with logs, and once after midnight. */
       through: z.string().optional(),
-      /** Of an asynchronous cluster: the term of whose leader it has what it tells. In a later one that may be lost. */
+      /** Asynchronous cluster: the term of the primary of these transactions. In a later term they may be lost. */
       term: z.int().optional(),
     }),
   ),
 });
 export type ArchivedRequest = z.output<typeof ArchivedRequest>;
-/** What the archive has of the timelines then. A member that is to go on with it asks without telling anything. */
+/** What is then in the archive of the timelines. A member that takes over the archive sends an empty request first. */
 export const ArchivedReply = z.object({
   protocol: Protocol,
   nodes: z.array(ArchiveEnd.extend({ node: z.uuid(), timeline: z.uuid() })).optional(),
@@ -317,13 +317,13 @@ export const RecipeRequest = z.object({ protocol: Protocol, node: z.uuid(), purp
 export type RecipeRequest = z.output<typeof RecipeRequest>;
 
 const StoredPart = z.object({ url: z.url(), sha256: z.hex().length(64), bytes: z.int() });
-/** From a base, and the logs after it in their order, to a state of the past. */
+/** Builds a state of a timeline from a base and the logs after it, in order. */
 export const Recipe = z.object({
-  /** What it leads to: the backup that a verification is about, and its time. */
+  /** The result: the backup that a verification checks, and its time. */
   point: z.object({ backup: z.int().optional(), at: z.string() }),
   base: z.discriminatedUnion("kind", [
     z.object({ kind: z.literal("prepared"), sha256: z.string() }),
-    /** The manifest says each part's length and SHA-256; `parts` are their addresses in order. */
+    /** The manifest has each part's length and SHA-256; `parts` are their addresses in order. */
     z.object({
       kind: z.literal("copy"),
       identity: z.string(),
@@ -336,13 +336,13 @@ export const Recipe = z.object({
     StoredPart.extend({
       name: z.string(),
       identity: z.string(),
-      /** Everything that was executed at its end. A server that lacks some of it afterwards misses a log. */
+      /** Everything that was executed at its end. A server that lacks any of it afterwards misses a log. */
       gtid: z.string(),
-      /** Only what was committed before this time is wanted of it; it is the last of its timeline then. */
+      /** Only transactions committed before this time are applied; then it is the last log of its timeline. */
       before: z.string().optional(),
     }),
   ),
-  /** Of the other kept backups: only read, and compared with their SHA-256. */
+  /** Parts of the other kept backups: only read, and compared with their SHA-256. */
   scrub: z.array(StoredPart).optional(),
 });
 export type Recipe = z.output<typeof Recipe>;
@@ -355,7 +355,7 @@ export const VerifiedRequest = z.object({
   timeline: z.uuid(),
   point: Recipe.shape.point,
   ok: z.boolean(),
-  /** What was found, in a sentence: what was checked, or what is wrong. */
+  /** The result in a sentence: what was checked, or what is wrong. */
   message: z.string().max(1000),
 });
 export type VerifiedRequest = z.output<typeof VerifiedRequest>;
@@ -365,7 +365,7 @@ export const KeyringRequest = z.object({ protocol: Protocol, node: z.uuid(), key
 export type KeyringRequest = z.output<typeof KeyringRequest>;
 export const KeyringReply = z.object({ protocol: Protocol });
 
-/** Counters and gauges of a node, each by its name in `metricNames`. */
+/** Counters and gauges of a node, by their names in `metricNames`. */
 export const SamplesRequest = z.object({
   protocol: Protocol,
   nodes: z.array(z.object({ node: z.uuid(), values: z.record(z.string(), z.number()) })),
@@ -373,7 +373,7 @@ export const SamplesRequest = z.object({
 export type SamplesRequest = z.output<typeof SamplesRequest>;
 export const SamplesReply = z.object({ protocol: Protocol });
 
-/** Each try of a capture is a folder of its own, so that two of them never mix. */
+/** Each attempt of a capture has its own folder, so that attempts never mix. */
 export const ImageUploadsRequest = z.object({
   protocol: Protocol,
   capture: z.uuid(),

@@ -1,4 +1,4 @@
-/** Addresses that a client registers, and what must not pass for each of them. */
+/** Addresses that a client registers, and what must not match each of them. */
 export const redirects = [
   {
     kind: "https",

@@ -7,7 +7,7 @@ export type AccountRow = Selectable<Tables["accounts"]>;
 export const findAccount = (db: Db | Tx, id: number): Promise<AccountRow> =>
   db.selectFrom("accounts").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
 
-/** Locks the row, last in the order of locks: who needs a database's too takes that first. */
+/** Locks the row, which is last in the lock order: lock a database's row before it. */
 export const lockAccount = (tx: Tx, id: number): Promise<AccountRow | undefined> =>
   tx.selectFrom("accounts").selectAll().where("id", "=", id).forNoKeyUpdate().executeTakeFirst();
 

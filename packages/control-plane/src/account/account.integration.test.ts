@@ -10,7 +10,7 @@ type Refusal = { errors: { field?: string; reason: string }[] };
 const eventsOf = async (reader: { get: World["anonymous"]["get"] }) =>
   (await reader.get<Page<Event>>("/v4/account/events")).body.data;
 
-test("a new account owes nothing, has no card, and is as the operator made it", async () => {
+test("a new account owes nothing, has no card, and has the operator's settings", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const row = await world.account(alice.accountId);
@@ -35,7 +35,7 @@ test("a new account owes nothing, has no card, and is as the operator made it", 
   });
 });
 
-test("every field can be changed, alone or all at once, and each accepted change has its event", async () => {
+test("every field can be changed, alone or with others, and each accepted change emits an event", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const whole = {
@@ -60,7 +60,7 @@ test("every field can be changed, alone or all at once, and each accepted change
   expect(details.at(-1)?.detail).toEqual({ fields: ["phone"] });
 });
 
-test("a client that sends back all that it was given changes nothing, and is not refused", async () => {
+test("a client that sends back all fields that it received changes nothing and gets no error", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const before = await alice.get<Account>(ACCOUNT);
@@ -70,7 +70,7 @@ test("a client that sends back all that it was given changes nothing, and is not
     expect(await alice.put(ACCOUNT, sent)).toMatchObject({ status: 200, body: before.body });
 });
 
-test("the address for bills is the tenant's to change, and the operator's key stays", async () => {
+test("the tenant can change the billing address; the operator's key stays", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { email } = await world.account(alice.accountId);
@@ -84,7 +84,7 @@ test("the address for bills is the tenant's to change, and the operator's key st
   expect(again.body).toMatchObject({ id: alice.accountId, email });
 });
 
-test("rules of a country are judged on the account as it would be, and name the field that has to change", async () => {
+test("a country's rules are checked on the resulting account, and the error names the field to change", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   await alice.put(ACCOUNT, { country: "CA", state: "ON", zip: "M5H 2N2" });
@@ -102,7 +102,7 @@ test("rules of a country are judged on the account as it would be, and name the 
 });
 
 test.each(["post@xn--e1afmkfd.xn--p1ai", "a&b@test.example", "user/dept@test.example", "почта@пример.рф"])(
-  "%s is an address for the account and for its users",
+  "%s is a valid address for the account and for its users",
   async (email) => {
     await using world = await newWorld();
     const alice = await world.customer();
@@ -128,7 +128,7 @@ test.each([
   ["email", "nobody"],
   ["city", 7],
   ["phone", "a\tb"],
-])("a %s of %j is refused by its name", async (field, value) => {
+])("a %s of %j is refused, with the name of the field", async (field, value) => {
   await using world = await newWorld();
   const alice = await world.customer();
 
@@ -140,7 +140,7 @@ test.each([
   ]);
 });
 
-test("an account that databases are not open to lacks the capability until it has one or was given it", async () => {
+test("an account without access to databases lacks the capability until it has one or is granted it", async () => {
   await using world = await newWorld({ existingCustomersOnly: true });
   const alice = await world.customer();
   const capabilities = async () => (await alice.get<Account>(ACCOUNT)).body.capabilities;
@@ -157,7 +157,7 @@ test("an account that databases are not open to lacks the capability until it ha
   expect(await capabilities()).toEqual(["Managed Databases", "Machine Images"]);
 });
 
-test("settings are kept, and what is not ours to set is left out", async () => {
+test("settings are stored, and fields that cannot be set are left out", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const settings = {
@@ -173,7 +173,7 @@ test("settings are kept, and what is not ours to set is left out", async () => {
   expect((await alice.put(`${ACCOUNT}/settings`, { network_helper: "yes" })).status).toBe(400);
 });
 
-test("databases are available where a host takes them and nowhere during an outage, and create and regions agree", async () => {
+test("databases are available where a host accepts them and not in an outage; create and regions agree", async () => {
   await using world = await newWorld({ withoutHosts: true });
   const alice = await world.customer();
   await world.operator.post("/admin/regions", { id: "eu-west", label: "Lisbon", country: "pt" });
@@ -207,7 +207,7 @@ test("databases are available where a host takes them and nowhere during an outa
   expect((await alice.get(`${ACCOUNT}/availability/atlantis`)).status).toBe(404);
 });
 
-test("an account from which the operator took it does not see availability, not even which regions there are", async () => {
+test("an account without the operator's permission sees no availability, nor which regions exist", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const set = (on: boolean) => world.operator.post(`/admin/accounts/${alice.accountId}/availability`, { on });
@@ -221,7 +221,7 @@ test("an account from which the operator took it does not see availability, not 
   expect((await alice.get(`${ACCOUNT}/availability`)).status).toBe(200);
 });
 
-test("transfer is nothing, in every region", async () => {
+test("transfer is zero in every region", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const none = { billable: 0, quota: 0, used: 0 };

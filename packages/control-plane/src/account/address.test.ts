@@ -31,7 +31,7 @@ test.each([
   ["the same again", newYork, { ...newYork }],
   ["nothing at all", nowhere, { ...nowhere }],
   ["a zip away, elsewhere", berlin, { zip: "" }],
-])("taken: %s", (_name, before, change) => {
+])("accepted: %s", (_name, before, change) => {
   expect(judged(before, change).fields).toEqual([]);
 });
 
@@ -53,11 +53,11 @@ test.each([
   ["a move to the US with another's state", berlin, { country: "US" }, ["state"]],
   ["a move to Canada with a US state", newYork, { country: "CA" }, ["state"]],
   ["everything at once", toronto, { country: "US", state: "Texas", zip: "x" }, ["state", "zip"]],
-])("refused, by the field that has to change: %s", (_name, before, change, fields) => {
+])("refused, naming the field to change: %s", (_name, before, change, fields) => {
   expect(judged(before, change).fields).toEqual(fields);
 });
 
-test("codes are kept in capitals, other provinces as they were sent", () => {
+test("codes are stored in capitals, other provinces as sent", () => {
   expect(judged(nowhere, { country: "us", state: "ny", zip: "10001" }).after).toEqual(newYork);
   expect(judged(berlin, { state: "ny" }).after.state).toBe("ny");
 });
@@ -76,7 +76,7 @@ const anyChange = fc.record(
   { requiredKeys: [] },
 );
 
-test("whatever is stored is taken when it is sent back, and so is whatever was taken once", () => {
+test("a stored or previously accepted address is accepted when it is sent again", () => {
   fc.assert(
     fc.property(anyAddress, anyChange, (before, change) => {
       const { after, fields } = judged(before, change);
@@ -86,7 +86,7 @@ test("whatever is stored is taken when it is sent back, and so is whatever was t
   );
 });
 
-test("what is refused names a field that was sent, or one that the new country makes wrong", () => {
+test("a refusal names a field that was sent, or one that the new country makes invalid", () => {
   fc.assert(
     fc.property(anyAddress, anyChange, (before, change) => {
       const { after, fields } = judged(before, change);

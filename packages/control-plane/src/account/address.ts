@@ -2,14 +2,14 @@ import { type AccountChange, US_ZIP } from "@moorage/contract";
 import { iso31661, iso31662 } from "iso-3166";
 import { type ErrorDetail, invalidReason } from "#platform/errors.ts";
 
-/** Where an account is. What each field may be depends on the country, and so on the other fields. */
+/** The account's address. Which states and zip codes are valid depends on the country. */
 export type Address = { country: string; state: string; zip: string };
 
 const countries = new Set(iso31661.map(({ alpha2 }) => alpha2));
 const subdivisionsOf = (country: string): string[] =>
   iso31662.filter(({ parent }) => parent === country).map(({ code }) => code.slice(country.length + 1));
 
-/** Countries whose states have codes of two letters; of the US also the territories, and the three of the military. */
+/** Countries with two-letter state codes; for the US this includes territories and the three military codes. */
 const states: Readonly<Record<string, { codes: ReadonlySet<string>; valid: string }>> = {
   US: {
     codes: new Set([...subdivisionsOf("US"), "AA", "AE", "AP"]),
@@ -21,7 +21,7 @@ const states: Readonly<Record<string, { codes: ReadonlySet<string>; valid: strin
   },
 };
 
-/** The address after a change, in the spelling that is kept: codes in capitals, everything else as it was sent. */
+/** The address after a change, as it is stored: codes in capitals, everything else as sent. */
 export function addressAfter(before: Address, change: Pick<AccountChange, keyof Address>): Address {
   const country = (change.country ?? before.country).toUpperCase();
   const state = change.state ?? before.state;
@@ -30,8 +30,8 @@ export function addressAfter(before: Address, change: Pick<AccountChange, keyof 
 }
 
 /**
- * What is wrong with the new address. Only what changes is judged, and what a new country makes wrong: then the field
- * that has to be sent along is named. A state that is not known yet can be told later.
+ * The faults of the new address. Only changed fields are checked, and fields that a new country makes invalid: then the
+ * fault names the field that must be sent too. A missing state is valid and can be added later.
  */
 export function faultsOfAddress(before: Address, after: Address): ErrorDetail[] {
   const moves = after.country !== before.country;

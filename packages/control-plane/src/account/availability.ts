@@ -9,7 +9,10 @@ import { findAccount } from "./account-store.ts";
 
 type Deps = { db: Db; existingCustomersOnly: boolean };
 
-/** The operator lets each account see it, or not. Returns whether the account may have databases at all. */
+/**
+ * Refuses an account that the operator does not let see availability. Returns whether the account may have databases at
+ * all.
+ */
 async function requireAuthorized({ db, existingCustomersOnly }: Deps, accountId: number): Promise<boolean> {
   const account = await findAccount(db, accountId);
   if (!account.sees_availability)

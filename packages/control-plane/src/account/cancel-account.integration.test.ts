@@ -14,7 +14,7 @@ import { createWhenCancelled } from "./close-account.ts";
 const ACCOUNT = "/v4/account";
 const CANCEL = `${ACCOUNT}/cancel`;
 
-/** Everything that a cancellation that failed must leave as it was. */
+/** Everything that a failed cancellation must not change. */
 async function everythingOf(world: World) {
   const of = async (table: string) =>
     (await sql`select * from ${sql.table(table)} order by 1, 2`.execute(world.db)).rows;
@@ -42,7 +42,7 @@ const chargeJob = async (world: World) => {
   })();
 };
 
-test("with a declining card it is 409 with only a reason, and nothing has changed", async () => {
+test("with a declined card it is 409 with only a reason, and nothing changes", async () => {
   await using world = await newWorld();
   const { alice, database } = await owing(world);
   await addCard(alice, DECLINING);
@@ -62,7 +62,7 @@ test("with a declining card it is 409 with only a reason, and nothing has change
   expect((await alice.post(CANCEL, {})).status).toBe(200);
 });
 
-test("with a good card what is owed and what was used is charged once, and then everything ends", async () => {
+test("with a valid card the balance and the usage are charged once, and then everything ends", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await owing(world);
   const bob = await world.colleague(alice.accountId);
@@ -72,20 +72,20 @@ test("with a good card what is owed and what was used is charged once, and then 
   const reply = await alice.post(CANCEL, { comments: "moving house" });
 
   expect(reply).toMatchObject({ status: 200, body: { survey_link: SURVEY_URL } });
-  // Charged: once, in one intent.
+  // One charge.
   expect((await world.payments()).charged()).toMatchObject([{ cents: 300 }]);
   expect(await chargesOf(world)).toEqual([{ purpose: "cancel", status: "succeeded", amount_micros: 3_000_000 }]);
-  // Final invoice, and even books.
+  // A final invoice, and a ledger that balances.
   expect(await invoicesOf(world, alice.accountId)).toMatchObject([{ total_micros: 3_000_000, until: cutoff }]);
   expect(await verifyLedger(world.db)).toMatchObject({ faults: [] });
-  // Tokens dead, of everybody.
+  // The tokens of all users are invalid.
   for (const user of [alice, bob])
     for (const path of [ACCOUNT, database.url, "/v4/profile"])
       expect(await user.get(path)).toMatchObject({
         status: 401,
         body: { errors: [{ reason: "Invalid Token: the account of this token is closed." }] },
       });
-  // Nothing costs anything from then on.
+  // Metering has ended.
   expect((await factsOf(world)).at(-1)).toBe(`ended ${cutoff.toISOString()}`);
   // The database stops, and its data are kept.
   const { id } = await world.lastOperation();
@@ -104,7 +104,7 @@ test("with a good card what is owed and what was used is charged once, and then 
   });
 });
 
-test("what earlier invoices left to pay is in the same charge", async () => {
+test("unpaid earlier invoices are part of the same charge", async () => {
   await using world = await newWorld();
   const { alice } = await owing(world);
   await world.db
@@ -123,7 +123,7 @@ test("what earlier invoices left to pay is in the same charge", async () => {
   expect((await world.payments()).charged()).toMatchObject([{ cents: 800 }]);
 });
 
-test("where nothing is owed there is no charge, and no card is needed", async () => {
+test("an account that owes nothing needs no charge and no card", async () => {
   await using world = await newWorld({ provider: "none" });
   const alice = await world.customer();
 
@@ -134,7 +134,7 @@ test("where nothing is owed there is no charge, and no card is needed", async ()
   expect((await world.account(alice.accountId)).closed_at).toEqual(world.time.now);
 });
 
-test("what is too little to be charged holds nobody: the account is closed without a charge, and the books tell it", async () => {
+test("an amount too small to charge does not prevent closing, and stays in the ledger", async () => {
   await using world = await newWorld({ provider: "none" });
   const alice = await world.customer();
   const owe = (source: number, micros: number) =>
@@ -155,7 +155,7 @@ test("what is too little to be charged holds nobody: the account is closed witho
   expect((await world.operator.get(`/admin/accounts/${alice.accountId}`)).body).toMatchObject({ balance: 0.49 });
 });
 
-test("owing without a card is 409, and changes nothing", async () => {
+test("owing without a card is 409 and changes nothing", async () => {
   await using world = await newWorld();
   const { alice } = await owing(world);
   const before = await everythingOf(world);
@@ -168,7 +168,7 @@ test("owing without a card is 409, and changes nothing", async () => {
   expect(await chargesOf(world)).toEqual([]);
 });
 
-test("an outcome that is not known leaves the account open, and closes it when it comes", async () => {
+test("an unknown outcome leaves the account open, and closes it when the outcome is known", async () => {
   await using world = await newWorld();
   const { alice, database } = await owing(world);
   await addCard(alice, GOOD);
@@ -181,20 +181,20 @@ test("an outcome that is not known leaves the account open, and closes it when i
     ...{ status: 409, body: { errors: [{ reason: expect.stringContaining("has not said yet") }] } },
   });
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
-  // A second try does not charge a second time.
+  // A second attempt does not charge again.
   expect((await alice.post(CANCEL)).status).toBe(400);
   later(world, 1);
   await chargeJob(world);
 
   expect((await alice.get(ACCOUNT)).status).toBe(401);
   expect((await world.payments()).charged()).toMatchObject([{ cents: 300 }]);
-  // The hour in which nobody answered is not on it.
+  // The hour without an answer is not on it.
   expect(await invoicesOf(world, alice.accountId)).toMatchObject([{ total_micros: 3_000_000, until: cutoff }]);
   await world.closedAccountsJob();
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "suspending", powered: false });
 });
 
-test("while a payment is being made an account is not cancelled, also if it owes nothing", async () => {
+test("an account cannot be cancelled during a payment, even if it owes nothing", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   await addCard(alice, GOOD);
@@ -208,7 +208,7 @@ test("while a payment is being made an account is not cancelled, also if it owes
   expect((await alice.get(ACCOUNT)).status).toBe(200);
 });
 
-test("the same request twenty times at once is one charge, and one of them closes the account", async () => {
+test("twenty identical concurrent requests make one charge, and one of them closes the account", async () => {
   await using world = await newWorld();
   const { alice } = await owing(world);
   await addCard(alice, GOOD);
@@ -223,7 +223,7 @@ test("the same request twenty times at once is one charge, and one of them close
   expect(await invoicesOf(world, alice.accountId)).toHaveLength(1);
 });
 
-test("a restricted user cannot cancel, whatever they were granted", async () => {
+test("a restricted user cannot cancel, whatever their grants", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const rob = await world.colleague(owner.accountId, { restricted: true });
@@ -235,7 +235,7 @@ test("a restricted user cannot cancel, whatever they were granted", async () => 
   expect((await owner.get(ACCOUNT)).status).toBe(200);
 });
 
-test("every process hears that the tokens are dead", async () => {
+test("every process learns that the tokens are invalid", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   let notifications = 0;
@@ -260,7 +260,7 @@ test("every process hears that the tokens are dead", async () => {
 
 type Customer = Awaited<ReturnType<World["customer"]>>;
 
-/** What becomes of a request that waits for the account's row while that is closed. */
+/** The outcome of a request that waits for the account's row while the account is closed. */
 async function requestedWhileClosing(
   world: World,
   alice: Customer,
@@ -288,7 +288,7 @@ const racing: [string, (alice: Customer) => Promise<{ status: number }>, string]
   ],
   ["a change of the account", (alice) => alice.put(ACCOUNT, { city: "Late" }), "events"],
 ];
-test.each(racing)("%s that is being made while the account closes is not made", async (_what, make, table) => {
+test.each(racing)("%s that is in progress while the account closes has no effect", async (_what, make, table) => {
   await using world = await newWorld();
   const alice = await world.customer();
   const before = await countOf(world, table);
@@ -298,7 +298,7 @@ test.each(racing)("%s that is being made while the account closes is not made", 
   expect(await countOf(world, table)).toBe(before);
 });
 
-test("a payment that is being made while the account closes takes no money", async () => {
+test("a payment in progress while the account closes charges nothing", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   await addCard(alice, GOOD);
@@ -309,7 +309,7 @@ test("a payment that is being made while the account closes takes no money", asy
   expect(await chargesOf(world)).toEqual([]);
 });
 
-test("an account that a partner bills is cancelled with what it owes in the books: no card is needed, none is charged", async () => {
+test("an account billed by a partner is cancelled without a card or charge; its debt stays in the ledger", async () => {
   await using world = await newWorld();
   const { alice, database } = await owing(world);
   const other = await owing(world);
@@ -325,7 +325,7 @@ test("an account that a partner bills is cancelled with what it owes in the book
   expect((await verifyLedger(world.db)).faults).toEqual([]);
 });
 
-/** As a client does whose first answer was lost. */
+/** Like a client that lost the first answer. */
 const sendCancel = (world: World, token: string, key: string, body: object = { comments: "moving" }) =>
   world.send({
     ...{ method: "POST", url: CANCEL, payload: JSON.stringify(body) },
@@ -333,7 +333,7 @@ const sendCancel = (world: World, token: string, key: string, body: object = { c
   });
 
 test.each(["something", "nothing"])(
-  "a cancellation of an account that owes %s, repeated with its key, gets the first answer although the token is dead",
+  "a repeated cancellation with the same key, owing %s, gets the first answer although the token is invalid",
   async (owed) => {
     await using world = await newWorld();
     const alice = owed === "something" ? (await owing(world)).alice : await world.customer();
@@ -347,7 +347,7 @@ test.each(["something", "nothing"])(
     expect([first.statusCode, first.json()]).toEqual([200, { survey_link: SURVEY_URL }]);
     expect([again.statusCode, again.json()]).toEqual([200, { survey_link: SURVEY_URL }]);
     expect((await world.payments()).charged().length).toBe(charged);
-    // Nobody else, and nothing else, comes in by it.
+    // The token works for nothing and nobody else.
     expect((await sendCancel(world, alice.token, "another")).statusCode).toBe(401);
     expect((await sendCancel(world, bob.token, "once")).statusCode).toBe(401);
     expect((await sendCancel(world, alice.token, "once", { comments: "staying" })).statusCode).toBe(400);

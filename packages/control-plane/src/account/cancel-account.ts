@@ -26,16 +26,16 @@ export type CancelDeps = ChargeDeps &
   StopDeps &
   CloseSettings & {
     nudgeRelay: () => void;
-    /** Where the operator asks why; empty: nowhere. */
+    /** The operator's exit survey; empty: none. */
     surveyUrl: string;
   };
 
-/** The writing steps of the API process: where it can die. */
+/** The writing steps of the API process, at which a fault drill can kill it. */
 export const cancelSteps = ["api.cancelAccount", "api.stopClosedDatabase"] as const;
 
 /**
- * What is owed and what was used until now is charged in one intent. Only when that is paid is the account closed, in
- * the transaction that writes down the payment; otherwise nothing has changed.
+ * Charges the balance and the usage until now in one charge. The account is closed only once that is paid, in the
+ * transaction that records the payment; otherwise nothing changes.
  */
 export async function cancelAccount(
   deps: CancelDeps,
@@ -59,7 +59,7 @@ export async function cancelAccount(
   return reply;
 }
 
-/** Undefined: nothing is owed that could be charged, and the account is closed. */
+/** Undefined: there is nothing to charge, and the account is closed. */
 const startCancellation = (
   deps: CancelDeps,
   by: Principal,
@@ -77,7 +77,7 @@ const startCancellation = (
     if (pending !== undefined) throw beingMade(pending);
     const used = await estimate(tx, accountId, at);
     const amountMicros = (await balanceOf(tx, accountId)) + used.total_micros;
-    // What is too little to be charged must not hold anybody, nor what a partner bills: it stays in the books.
+    // An amount too small to be charged, or billed by a partner, must not prevent closing: it stays in the ledger.
     if (billing_source === "partner" || amountMicros < LEAST_CHARGE_MICROS) {
       await closeAccount(tx, deps, { accountId, username, cutoff: at, comments }, at);
       await keep(tx);

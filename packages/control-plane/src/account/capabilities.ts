@@ -4,7 +4,7 @@ import type { AccountRow } from "./account-store.ts";
 
 const MACHINE_IMAGES = "Machine Images";
 
-/** What the forms of clients offer. Images are for every account. */
+/** What clients offer in their forms. Every account can have images. */
 export const capabilitiesOf = async (
   db: Db,
   account: AccountRow,

@@ -9,24 +9,24 @@ import { targetOf } from "./entity.ts";
 const DAY_MS = 86_400_000;
 
 export type CloseSettings = {
-  /** So long its data are kept, and the operator can open it again. */
+  /** How long the account's data are kept, and the operator can reopen it. */
   closedAccountDays: number;
 };
 type Closing = {
   accountId: number;
   username: string | null;
-  /** What was used until then is paid. */
+  /** Usage until then is paid. */
   cutoff: Date;
-  /** Why it was cancelled, for the operator. */
+  /** The tenant's reason for cancelling, for the operator. */
   comments: string;
 };
 
-/** What a charge keeps, for the end of the account that comes of it. */
+/** Stored with the charge, for closing the account once it is paid. */
 export type CancelInput = { cutoff: string; comments: string };
 
 /**
- * The end of an account, in one row: from this commit on no token of it is good, nobody signs in, and nothing can be
- * made in it. Its databases are stopped by who finds them running; its data stay until their time is over.
+ * Closes an account with one row: from this commit on its tokens are invalid, nobody can sign in, and nothing can be
+ * created in it. The request or a job then stops its databases; its data are kept until the retention ends.
  */
 export async function closeAccount(tx: Tx, settings: CloseSettings, closing: Closing, at: Date): Promise<void> {
   const { accountId, cutoff } = closing;
@@ -43,7 +43,7 @@ export async function closeAccount(tx: Tx, settings: CloseSettings, closing: Clo
   });
 }
 
-/** In the transaction that settles the charge of a cancellation: paid and closed are one. */
+/** Runs in the transaction that settles the charge of a cancellation: payment and closing are atomic. */
 export const createWhenCancelled =
   (settings: CloseSettings) =>
   async (tx: Tx, charge: ChargeRow, at: Date): Promise<void> => {

@@ -7,7 +7,7 @@ import { CLOSED_ACCOUNT_DAYS, newWorld, type World } from "#testing/world.ts";
 type Customer = Awaited<ReturnType<World["customer"]>>;
 type Host = Awaited<ReturnType<World["host"]>>;
 
-/** Without a request that stops databases at once: whatever runs is the chore's to find. */
+/** Closes without the request that stops databases at once: the job has to find running ones. */
 const close = (world: World, accountId: number): Promise<unknown> =>
   world.db
     .updateTable("accounts")
@@ -17,7 +17,7 @@ const close = (world: World, accountId: number): Promise<unknown> =>
     })
     .where("id", "=", accountId)
     .execute();
-/** The host follows the newest change, and the worker hears of it. */
+/** The host applies the newest change, and the worker learns of it. */
 async function followed(world: World, host: Host, state: "stopped" | "running"): Promise<void> {
   const { id } = await world.lastOperation();
   await world.activities.applyChange(id);
@@ -35,7 +35,7 @@ const newToken = async (world: World, { accountId, username }: Customer) => {
   return world.as(issued.body.token);
 };
 
-test("whatever runs in a closed account is stopped, and tried again until it is", async () => {
+test("everything that runs in a closed account is stopped, with retries", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   const database = await activeDatabase(world, alice, host);
@@ -46,7 +46,7 @@ test("whatever runs in a closed account is stopped, and tried again until it is"
   expect(first).toMatchObject({ kind: "suspendDatabase", entity_id: database.id });
   await world.closedAccountsJob();
   expect((await world.lastOperation()).id).toBe(first.id);
-  // Its host did not come back in time: it runs again, so it is stopped again.
+  // The host did not return in time: the database runs again, so it is stopped again.
   await world.activities.settleChange(first.id, { done: false });
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "active", powered: true });
   await world.closedAccountsJob();
@@ -58,7 +58,7 @@ test("whatever runs in a closed account is stopped, and tried again until it is"
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "suspended", powered: false, deleted_at: null });
 });
 
-test("a database that is busy while its account closes is stopped when it no longer is", async () => {
+test("a database that is busy while its account closes is stopped afterwards", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   const { body } = await alice.create();
@@ -70,14 +70,14 @@ test("a database that is busy while its account closes is stopped when it no lon
   expect(await world.openOperations()).toEqual(["provisionDatabase"]);
   await host.report(await desiredSpec(world), "running");
   await world.activities.settleProvision(making.id, { done: true });
-  // What was ready only after the end costs nothing.
+  // A database that was ready only after the closing is not metered.
   expect(await factsOf(world)).toEqual([]);
   await world.closedAccountsJob();
   await followed(world, host, "stopped");
   expect(await world.databaseRow(body.id)).toMatchObject({ status: "suspended", powered: false });
 });
 
-test("what is left of a database that could not be made is stopped too, and stays failed", async () => {
+test("the rest of a database that could not be created is stopped too, and stays failed", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   const { body } = await alice.create();
@@ -94,7 +94,7 @@ test("what is left of a database that could not be made is stopped too, and stay
   expect(await world.openOperations()).toEqual([]);
 });
 
-test("a database whose account is opened again at that moment goes on", async () => {
+test("a database whose account is reopened at that moment keeps running", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   const database = await activeDatabase(world, alice, host);
@@ -113,7 +113,7 @@ test("a database whose account is opened again at that moment goes on", async ()
   expect(await world.databaseRow(database.id)).toMatchObject({ status: "active", powered: true });
 });
 
-test("databases of open accounts are left alone", async () => {
+test("databases of open accounts keep running", async () => {
   await using world = await newWorld();
   const [alice, bob, host] = [await world.customer(), await world.customer(), await world.host()];
   await activeDatabase(world, alice, host);
@@ -125,7 +125,7 @@ test("databases of open accounts are left alone", async () => {
   expect(await world.openOperations()).toEqual([]);
 });
 
-test("when their time is over data are deleted as by a tenant, and not before", async () => {
+test("after the retention data are deleted as by a tenant, and not before", async () => {
   await using world = await newWorld({ undeleteDays: 7 });
   const [alice, host] = [await world.customer(), await world.host()];
   const database = await activeDatabase(world, alice, host);
@@ -153,7 +153,7 @@ test("when their time is over data are deleted as by a tenant, and not before", 
   });
 });
 
-test("opened again, people sign in anew, databases stay suspended, and old tokens stay dead", async () => {
+test("after reopening people sign in again, databases stay suspended, and old tokens stay invalid", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await owing(world);
   await addCard(alice, GOOD);
@@ -173,7 +173,7 @@ test("opened again, people sign in anew, databases stay suspended, and old token
   expect((await again.get(database.url)).body).toMatchObject({ status: "active" });
 });
 
-test("opened again, an account is metered from the next month on: the one it left is paid", async () => {
+test("a reopened account is metered from the next month on: its last month is paid", async () => {
   await using world = await newWorld();
   const { alice, host } = await owing(world);
   await addCard(alice, GOOD);
@@ -191,12 +191,12 @@ test("opened again, an account is metered from the next month on: the one it lef
   ]);
   const again = await newToken(world, alice);
   expect((await again.get("/v4/account")).body).toMatchObject({ balance: 0, balance_uninvoiced: 0 });
-  // And it can be cancelled again: there is one invoice for a month, and it is made.
+  // It can be cancelled again: a month has one invoice, and that exists.
   expect((await again.post("/v4/account/cancel")).status).toBe(200);
   expect((await world.payments()).charged()).toHaveLength(1);
 });
 
-test("an account that is open, unknown, or whose data are being deleted cannot be opened again", async () => {
+test("an account that is open, unknown, or whose data are being deleted cannot be reopened", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   await activeDatabase(world, alice, host);
@@ -210,7 +210,7 @@ test("an account that is open, unknown, or whose data are being deleted cannot b
   });
 });
 
-test("the operator sees all of an account, also of one that is closed", async () => {
+test("the operator sees everything of an account, even of a closed one", async () => {
   await using world = await newWorld();
   const { alice } = await owing(world);
   await addCard(alice, GOOD);

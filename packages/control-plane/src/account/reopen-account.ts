@@ -5,11 +5,11 @@ import { DomainError } from "#platform/errors.ts";
 import { type AccountRow, lockAccount, saveAccountColumns } from "./account-store.ts";
 
 /**
- * For the operator, as long as the data are kept. People sign in as before; what opened the account before it was closed
- * (tokens, apps, sessions, links) does not open it again. Databases stay suspended until somebody resumes them.
+ * For the operator, as long as the data are kept. People sign in as before; tokens, apps, sessions and links from
+ * before the closing stay invalid. Databases stay suspended until somebody resumes them.
  */
 export async function reopenAccount(tx: Tx, accountId: number, at: Date): Promise<AccountRow> {
-  // Before the account, as everybody does who changes a database.
+  // Before the account, as the lock order requires.
   await tx
     .selectFrom("databases")
     .select("id")

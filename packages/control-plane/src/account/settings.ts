@@ -6,7 +6,7 @@ import { type AccountRow, lockAccount, saveAccountColumns } from "./account-stor
 import { recordAccountChange } from "./entity.ts";
 import { requireOpen } from "./open.ts";
 
-/** Clients keep these for compute instances, which are not run here: we remember what they chose. */
+/** Clients store these for compute instances, which do not exist here; the values are only kept. */
 export const viewOfSettings = ({
   backups_enabled,
   network_helper,

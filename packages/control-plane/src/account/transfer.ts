@@ -4,7 +4,7 @@ import { listRegions } from "#regions/index.ts";
 
 const none = { billable: 0, quota: 0, used: 0 };
 
-/** Traffic is neither counted nor charged, in any region. */
+/** Traffic is neither metered nor charged, in any region. */
 export const viewTransfer = async (db: Db): Promise<AccountTransfer> => ({
   ...none,
   region_transfers: (await listRegions(db)).map(({ id }) => ({ id, ...none })),

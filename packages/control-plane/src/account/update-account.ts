@@ -11,7 +11,9 @@ const texts = ["address_1", "address_2", "city", "company", "first_name", "last_
 const fields = [...texts, "country", "state", "zip", "contact_email"] as const;
 type Texts = Pick<AccountRow, (typeof texts)[number]>;
 
-/** Every accepted change has its event, also one that changes nothing: clients send back all that they were given. */
+/**
+ * Every accepted update emits an event, even one without changes: clients send back all the fields that they received.
+ */
 export async function updateAccount(deps: ViewDeps, by: Principal, change: AccountChange): Promise<Account> {
   await deps.db.transaction().execute(async (tx) => {
     const before = requireOpen(await lockAccount(tx, by.accountId));

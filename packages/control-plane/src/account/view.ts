@@ -8,7 +8,7 @@ import { capabilitiesOf } from "./capabilities.ts";
 
 export type ViewDeps = { db: Db; clock: Clock; existingCustomersOnly: boolean };
 
-/** The address that the account gave, or else the one by which the operator knows it. */
+/** The contact address that the account set, else the one that the operator created it with. */
 export const emailOf = ({ contact_email, email }: Pick<AccountRow, "contact_email" | "email">): string =>
   contact_email ?? email;
 

@@ -13,7 +13,7 @@ export type NewAccessToken = {
   expiresAt: Date;
 };
 
-/** Among the personal ones, so that the API looks up both in one way. */
+/** Stored in the same table as personal tokens, so that the API looks up both in the same way. */
 export async function saveAccessToken(tx: Tx, token: NewAccessToken): Promise<void> {
   await tx
     .insertInto("tokens")

@@ -26,7 +26,7 @@ import { OPENID, ofApi } from "./scopes.ts";
 
 export type AdapterDeps = { db: Db; clock: Clock; sealer: Sealer; loginTokens: LoginTokens };
 
-/** Set on what was found, so that it is saved only where it still is. */
+/** Set on a record that was read: it is saved only if it still exists under this key. */
 export type Kept = { keptAs?: string };
 
 const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
@@ -42,11 +42,11 @@ const nothing: Adapter = {
   findByUserCode: never,
   consume: never,
   destroy: never,
-  // What came of a grant ends with it, so there is nothing to look for.
+  // Tokens of a grant are only valid while the grant is, so nothing has to be deleted.
   revokeByGrantId: async () => {},
 };
 
-/** Where the provider keeps its models. Each of them is one of a few kinds. */
+/** The storage adapter of oidc-provider, for each of its models. */
 export function createAdapter(deps: AdapterDeps): AdapterFactory {
   const kinds: Record<string, Adapter> = {
     Client: clients(deps),
@@ -74,7 +74,7 @@ function sendsSecret(): boolean {
   return ctx?.headers.authorization !== undefined || ctx?.oidc.params?.client_secret !== undefined;
 }
 
-/** Of apps by their numbers, of the command line by names of their own. */
+/** Grants of apps are stored by number, those of the command line by a name. */
 const grants = (deps: AdapterDeps): Adapter => ({
   ...nothing,
   find: async (name) => {
@@ -134,11 +134,11 @@ const accessTokens = (deps: AdapterDeps): Adapter => ({
       scope: row.scopes.join(" "),
     };
   },
-  // Of an app: the provider then ends the grant, which is what ends it.
+  // For an app the provider ends the grant itself, which ends the token.
   destroy: (token) => deps.loginTokens.revoke(COMMAND_LINE, sha256(token)),
 });
 
-/** Codes and refresh tokens: they come of a grant, and who uses one twice ends all that came of it. */
+/** Authorization codes and refresh tokens: using one twice revokes everything that was issued from its grant. */
 const grantedOnce = (deps: AdapterDeps, model: string): Adapter => ({
   ...nothing,
   async upsert(id, payload) {
@@ -162,7 +162,7 @@ const grantedOnce = (deps: AdapterDeps, model: string): Adapter => ({
     if (found === undefined) return undefined;
     return { ...found.payload, ...(found.consumedAt !== null && { consumed: seconds(found.consumedAt) }) };
   },
-  // The provider has looked before, but many may have looked at once.
+  // The provider has checked before, but several requests may have passed that check at once.
   async consume(id) {
     const { db, clock } = deps;
     const use = await useRecord(db, model, id, clock());

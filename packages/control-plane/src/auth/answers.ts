@@ -1,20 +1,20 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import { paths } from "./provider.ts";
 
-/** How long a device waits between two questions. */
+/** Minimum interval between two polls of a device. */
 export const POLL_SECONDS = 5;
 
 type Answer = Record<string, unknown>;
 const isAnswer = (body: unknown): body is Answer => typeof body === "object" && body !== null;
 
-/** The provider says less, so that nobody learns what was wrong. Neither does this; but it says what to do. */
+/** The provider's messages do not reveal what was wrong. Neither do these, but they say what to do. */
 const advice: Record<string, string> = {
   invalid_grant:
     "the code or refresh token is unknown, expired, used before, revoked or another client's, or redirect_uri or code_verifier does not fit it: ask the person to sign in again",
   invalid_client: "client_id or client_secret is wrong, or the client was deleted, disabled or suspended",
 };
 
-/** Says things as clients of this family expect them. */
+/** Adapts the provider's answers to what clients of this API family expect. */
 export function polishAnswers(provider: Provider): void {
   provider.use(async (context, next) => {
     await next();
@@ -28,10 +28,13 @@ export function polishAnswers(provider: Provider): void {
   });
 }
 
-/** SDKs read `scopes`, the description says `scope`. */
+/** SDKs read `scopes`; the API description says `scope`. */
 const polishToken = (body: Answer): Answer => Object.assign(body, { token_type: "bearer", scopes: body.scope ?? "" });
 
-/** No address with the code in it: somebody could send it to a person who then agrees to a stranger's device. */
+/**
+ * Without a link that contains the code: an attacker could send it to a person, who would then authorize the attacker's
+ * device.
+ */
 function polishDevice(body: Answer): void {
   delete body.verification_uri_complete;
   body.interval = POLL_SECONDS;

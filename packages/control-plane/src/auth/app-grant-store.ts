@@ -5,8 +5,8 @@ import type { Person } from "./interactions.ts";
 import type { AppGrantRef } from "./names.ts";
 
 /**
- * Not revoked, not over, and its client is as it was when the person agreed: there, open and of the same epoch. Neither
- * the person's account nor the client's is closed.
+ * Grants that are not revoked or expired, and whose client is as it was when the person agreed: it exists, is enabled
+ * and has the same epoch. Neither the person's account nor the client's is closed.
  */
 export const liveAppGrants = (db: Db | Tx, now: Date) =>
   db
@@ -34,7 +34,7 @@ export const findAppGrant = (db: Db, { accountId, id }: AppGrantRef, now: Date) 
 
 export type Consent = { person: Person; clientId: string; epoch: number; scopes: readonly string[] };
 
-/** Undefined: the client is no longer what the person agreed to. */
+/** Undefined: the client has changed since the person agreed. */
 export const openAppGrant = (
   db: Db,
   { person, clientId, epoch, scopes }: Consent,
@@ -85,8 +85,8 @@ export const openAppGrant = (
   });
 
 /**
- * A grant lasts as long as what comes of it. False: it is no longer live, and nothing may come of it any more. The row
- * stays locked, so that a revocation is either seen here or ends what is being written.
+ * Extends a grant to the expiry of a token issued from it. False: the grant is no longer valid, and no token may be
+ * issued. The row stays locked, so that a concurrent revocation is either seen here or covers the new token.
  */
 export async function extendAppGrant(tx: Tx, grant: AppGrantRef, now: Date, until: Date): Promise<boolean> {
   const extended = await tx
@@ -108,7 +108,7 @@ export async function extendAppGrant(tx: Tx, grant: AppGrantRef, now: Date, unti
   return extended !== undefined;
 }
 
-/** Everything that came of it ends with this one row. */
+/** This one row ends everything that was issued from the grant. */
 export const closeAppGrant = (db: Db, { accountId, id }: AppGrantRef, at: Date): Promise<void> =>
   db.transaction().execute(async (tx) => {
     const closed = await tx

@@ -19,13 +19,13 @@ export type AuthorizationServerDeps = AdapterDeps & {
   limiter: RateLimiter;
   deviceLimits: DeviceLimits;
   pages: Pages;
-  /** Where people and apps reach us, and the issuer. */
+  /** The public address of this server, and the issuer. */
   authUrl: string;
-  /** Where the API is. */
+  /** The public address of the API. */
   publicUrl: string | undefined;
 };
 
-/** Everything but the pages of an interaction: whoever makes those gets `interactions`. */
+/** Everything but the interaction pages, which use `interactions`. */
 export async function createAuthorizationServer(
   log: Log,
   deps: AuthorizationServerDeps,

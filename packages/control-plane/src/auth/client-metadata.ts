@@ -2,18 +2,18 @@ import { isSameRedirect } from "@moorage/contract";
 import type { Client, ClientMetadata } from "oidc-provider";
 import type { ClientRow } from "./client-store.ts";
 
-/** What the provider does not know of a client, and keeps with it. */
+/** Client metadata of our own, which the provider stores with the client. */
 export const ownMetadata = ["epoch", "is_public", "may_add_query"] as const;
 export type Own = { epoch: number; is_public: boolean; may_add_query: boolean };
 
 export const ownOf = (client: Client): Own => client as unknown as Own;
 
-/** Asked for consent each time: another program may have taken the place where the answer goes. */
+/** Native apps need consent each time: another program may listen at the redirect address. */
 const isNative = (redirectUri: string): boolean => !redirectUri.startsWith("https:");
 
 /**
- * A public client has a secret too, and need not send it; if it does, it must be right. So how it authenticates
- * depends on what it sends.
+ * A public client has a secret too but need not send it; a secret that is sent must be right. So the authentication
+ * method depends on the request.
  */
 export const metadataOf = (row: ClientRow, sendsSecret: boolean): ClientMetadata & Own => ({
   client_id: row.id,
@@ -23,7 +23,7 @@ export const metadataOf = (row: ClientRow, sendsSecret: boolean): ClientMetadata
   grant_types: ["authorization_code", "refresh_token"],
   application_type: isNative(row.redirect_uri) ? "native" : "web",
   token_endpoint_auth_method: row.public && !sendsSecret ? "none" : "client_secret_post",
-  /** The hash of it. */
+  /** The hash of the secret. */
   client_secret: row.secret_sha256.toString("hex"),
   epoch: row.epoch,
   is_public: row.public,
@@ -33,7 +33,7 @@ export const metadataOf = (row: ClientRow, sendsSecret: boolean): ClientMetadata
 export const isRedirectOf = (client: Client, given: string): boolean =>
   (client.redirectUris ?? []).some((registered) => isSameRedirect(registered, given, ownOf(client).may_add_query));
 
-/** Pages of an app ask from where its answers go; on a loopback address, from any port. */
+/** Web apps send requests from the origin of a redirect address; on a loopback address, from any port. */
 export function isOriginOf(client: Client, origin: string): boolean {
   const [registered = ""] = client.redirectUris ?? [];
   const own = URL.canParse(registered) ? new URL(registered).origin : "null";

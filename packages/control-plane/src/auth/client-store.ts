@@ -4,7 +4,7 @@ import type { Tables } from "#platform/db/tables.ts";
 
 export type ClientRow = Selectable<Tables["oauth_clients"]>;
 
-/** One that is deleted, disabled or suspended is not there, nor one of a closed account. */
+/** Clients that are deleted, disabled, suspended or of a closed account are not found. */
 export const findClient = (db: Db, id: string): Promise<ClientRow | undefined> =>
   db
     .selectFrom("oauth_clients")

@@ -6,7 +6,7 @@ const close = (world: World, { accountId }: { accountId: number }): Promise<unkn
   world.db.updateTable("accounts").set({ closed_at: world.time.now }).where("id", "=", accountId).execute();
 const SCOPE = { scope: "databases:read_only" };
 
-/** Somebody's app, and somebody of another account who let it in. */
+/** An app of one account, and a user of another account who authorized it. */
 async function appFixture(world: World) {
   const auth = await startAuth(world);
   const [owner, person] = [await world.customer(), await world.customer()];
@@ -15,7 +15,7 @@ async function appFixture(world: World) {
   return { auth, owner, person, app, tokens, [Symbol.asyncDispose]: () => auth[Symbol.asyncDispose]() };
 }
 
-test("what an app was given in an account ends when that account closes", async () => {
+test("an app's access to an account ends when the account closes", async () => {
   await using world = await newWorld();
   await using fixture = await appFixture(world);
   const { auth, app, person, tokens } = fixture;
@@ -31,7 +31,7 @@ test("what an app was given in an account ends when that account closes", async 
   }
 });
 
-test("an app whose own account closes ends for everybody who let it in", async () => {
+test("when an app's own account closes, the app loses access to everybody's", async () => {
   await using world = await newWorld();
   await using fixture = await appFixture(world);
   const { auth, app, owner, person, tokens } = fixture;
@@ -44,7 +44,7 @@ test("an app whose own account closes ends for everybody who let it in", async (
   expect((await authorize(auth.browser(), person, query)).back).toBeUndefined();
 });
 
-test("a session of a closed account lets nobody through: signing in is asked for again", async () => {
+test("a session of a closed account is invalid: the person has to sign in again", async () => {
   await using world = await newWorld();
   await using fixture = await appFixture(world);
   const { auth, app, person } = fixture;

@@ -17,7 +17,7 @@ import {
 const HEX = /^[0-9a-f]{64}$/;
 const VIEW = "/v4/databases/mysql/instances";
 
-// One for all: nothing here is about what lies in the database beside.
+// One for all tests: none depends on other content of the database.
 let world: World;
 let auth: Auth;
 beforeAll(async () => {
@@ -29,7 +29,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-test("a certified client completes discovery, code with proof, refresh and revocation", async () => {
+test("a certified client completes discovery, code with PKCE, refresh and revocation", async () => {
   const [maker, person] = [await world.customer(), await world.customer()];
   const app = await auth.newApp(maker);
   const config = await oauth.discovery(new URL(auth.url), app.id, app.secret, undefined, {
@@ -68,7 +68,7 @@ test("a certified client completes discovery, code with proof, refresh and revoc
   });
 });
 
-test("the answer is what clients of this family expect, and the token holds these scopes and no others", async () => {
+test("the answer is what clients of this family expect, and the token has exactly these scopes", async () => {
   const person = await world.customer();
   const app = await auth.newApp(person);
   const tokens = await tokensFor(auth, app, person, { scope: undefined, scopes: "linodes:*,databases:read_only" });
@@ -116,7 +116,7 @@ describe("every form of the token request", () => {
     expect(reply.status).toBe(200);
   });
 
-  test("a public client's secret may be sent, and must then be right", async () => {
+  test("a public client may send its secret, which must then be right", async () => {
     const person = await world.customer();
     const app = await auth.newApp(person, { public: true });
     const { code, verifier } = await codeFor(auth, app, person);
@@ -127,7 +127,7 @@ describe("every form of the token request", () => {
     expect(right.status).toBe(200);
   });
 
-  test("what is no form is refused in the form of RFC 6749", async () => {
+  test("a malformed form is refused in the format of RFC 6749", async () => {
     const reply = await auth.post("/oauth/token", "{}", { "content-type": "application/json" });
     expect(reply.status).toBe(400);
     expect(await reply.json()).toMatchObject({ error: "invalid_request", error_description: expect.any(String) });
@@ -140,7 +140,7 @@ describe("every form of the token request", () => {
   });
 });
 
-test("the redirect address may be left out, and the loopback port of the request is the one that counts", async () => {
+test("the redirect address may be omitted, and the request's loopback port is used", async () => {
   const person = await world.customer();
   const app = await auth.newApp(person, { redirect_uri: "http://127.0.0.1/back", public: true });
   const { code, verifier } = await codeFor(auth, app, person, { redirect_uri: "http://127.0.0.1:4711/back" });
@@ -152,7 +152,7 @@ test("the redirect address may be left out, and the loopback port of the request
   expect((await auth.post("/oauth/token", new URLSearchParams(wrong))).status).toBe(400);
 });
 
-test("state and issuer come back, also with an error", async () => {
+test("state and issuer are returned, with an error too", async () => {
   const person = await world.customer();
   const app = await auth.newApp(person);
   const query = { client_id: app.id, response_type: "code", scope: "images:read_only", state: "a b&c=d/é" };
@@ -164,7 +164,7 @@ test("state and issuer come back, also with an error", async () => {
   });
 });
 
-describe("what is asked in a wrong way", () => {
+describe("invalid authorization requests", () => {
   test.each([
     [{ response_type: "token" }, "unsupported_response_type", "hash"],
     [{ response_mode: "form_post" }, "unsupported_response_mode", "search"],
@@ -173,7 +173,7 @@ describe("what is asked in a wrong way", () => {
     [{ scope: "openid" }, "invalid_scope", "search"],
     [{ prompt: "none" }, "login_required", "search"],
     [{ request: "a.b.c" }, "request_not_supported", "search"],
-  ] as const)("%j is told to the app as %s", async (change, error, where) => {
+  ] as const)("%j is reported to the app as %s", async (change, error, where) => {
     const person = await world.customer();
     const app = await auth.newApp(person);
     const query = { client_id: app.id, response_type: "code", scope: "images:read_only", state: "s", ...change };
@@ -183,14 +183,14 @@ describe("what is asked in a wrong way", () => {
     expect(answered.get("state")).toBe("s");
   });
 
-  test("a scope that there is not is named", async () => {
+  test("an unknown scope is named", async () => {
     const person = await world.customer();
     const query = { client_id: (await auth.newApp(person)).id, response_type: "code", scope: "sails:read_only *" };
     const { back } = await authorize(auth.browser(), person, query);
     expect(back?.searchParams.get("error_description")).toBe("there is no scope sails:read_only");
   });
 
-  test("a client that does not exist gets a page, and nothing is sent anywhere", async () => {
+  test("an unknown client gets a page, without a redirect", async () => {
     const reply = await auth
       .browser()
       .get("/oauth/authorize?client_id=abc&response_type=code&redirect_uri=https://a.b/");
@@ -201,7 +201,7 @@ describe("what is asked in a wrong way", () => {
   });
 });
 
-describe("the proof of who asked (PKCE)", () => {
+describe("PKCE", () => {
   const request = async (change: Record<string, string | undefined>, isPublic: boolean) => {
     const person = await world.customer();
     const app = await auth.newApp(person, { public: isPublic });
@@ -213,7 +213,7 @@ describe("the proof of who asked (PKCE)", () => {
     return back?.searchParams.get("error") ?? "accepted";
   };
   const without = { code_challenge: undefined, code_challenge_method: undefined };
-  test("is obligatory for public clients, and S256 for everybody", async () => {
+  test("is mandatory for public clients, and S256 for everybody", async () => {
     expect(await request({}, true)).toBe("accepted");
     expect(await request(without, true)).toBe("invalid_request");
     expect(await request(without, false)).toBe("accepted");
@@ -233,7 +233,7 @@ describe("the proof of who asked (PKCE)", () => {
     expect((await exchange(auth, app, { code, verifier })).status).toBe(200);
   });
 
-  test("cannot be made up for a code that was asked for without", async () => {
+  test("cannot be added to a code that was requested without it", async () => {
     const person = await world.customer();
     const app = await auth.newApp(person);
     const { code } = await codeFor(auth, app, person, without);
@@ -249,13 +249,13 @@ test("a code is bound to its client", async () => {
   expect((await exchange(auth, app, got)).status).toBe(200);
 });
 
-describe("what has had its time", () => {
+describe("expiry", () => {
   const later = (minutes: number) => vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + minutes * 60_000 });
   afterEach(() => {
     vi.useRealTimers();
   });
 
-  test("a code is good for ten minutes", async () => {
+  test("a code is valid for ten minutes", async () => {
     const person = await world.customer();
     const app = await auth.newApp(person);
     const [one, other] = [await codeFor(auth, app, person), await codeFor(auth, app, person)];
@@ -265,7 +265,7 @@ describe("what has had its time", () => {
     expect(await (await exchange(auth, app, other)).json()).toMatchObject({ error: "invalid_grant" });
   });
 
-  test("a refresh token is good for fourteen days, and so is the next", async () => {
+  test("a refresh token is valid for fourteen days, and so is the next", async () => {
     const person = await world.customer();
     const app = await auth.newApp(person);
     const { refresh_token } = await tokensFor(auth, app, person);
@@ -278,7 +278,7 @@ describe("what has had its time", () => {
   });
 });
 
-test("a refresh may narrow what a token may do, never widen it, and the next may have all again", async () => {
+test("a refresh may narrow the scopes, never widen them, and the next may have all again", async () => {
   const person = await world.customer();
   const app = await auth.newApp(person);
   const first = await tokensFor(auth, app, person, { scope: "databases:read_write images:read_only" });

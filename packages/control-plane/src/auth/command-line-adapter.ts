@@ -3,7 +3,7 @@ import { endCommandLineGrant, findCommandLineGrant, type GrantDeps } from "./com
 import { nameOfPerson } from "./names.ts";
 import { findRecord } from "./record-store.ts";
 
-/** What the provider asks its adapter for, where the client is the command line. */
+/** Adapter functions for the command line as the client. */
 
 const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
 
@@ -37,13 +37,16 @@ export async function findTokenPayload({ loginTokens }: { loginTokens: LoginToke
   );
 }
 
-/** Only there: what an app has is looked up by way of its grant, and must not be found when that has ended. */
+/**
+ * Only for the command line: a record of an app is looked up through its grant, and must not be found once that has
+ * ended.
+ */
 export async function findCode({ db, sealer }: GrantDeps, model: string, id: string) {
   const found = await findRecord(db, sealer, model, { id });
   return found?.payload["clientId"] === COMMAND_LINE ? found : undefined;
 }
 
-/** Of a code that was used twice. */
+/** For a code that was used twice. */
 export async function endGrantOfCode(deps: GrantDeps, model: string, id: string): Promise<void> {
   const name = (await findCode(deps, model, id))?.payload["grantId"];
   if (typeof name === "string") await endCommandLineGrant(deps, name);

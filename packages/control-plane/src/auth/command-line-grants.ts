@@ -9,14 +9,14 @@ import { findRecord, lockRecord, rewriteRecord, saveRecord, takeRecord } from ".
 
 export type GrantDeps = { db: Db; sealer: Sealer; loginTokens: LoginTokens };
 
-/** What a person agreed to when they signed the command line in. It lasts until its token is fetched. */
+/** A person's consent to sign the command line in. It lasts until the token is fetched. */
 export type CommandLineGrant = {
   person: Person;
   scopes: string[];
   machine: string;
   createdAt: string;
   expiresAt: string;
-  /** Of the token that came of it. */
+  /** Hash of the token that was issued from it. */
   tokenSha256?: string;
 };
 
@@ -26,7 +26,7 @@ const recordOf = (id: string, payload: CommandLineGrant) => ({
   expiresAt: new Date(payload.expiresAt),
 });
 
-/** Returns its name. */
+/** Returns the grant's name. */
 export async function openCommandLineGrant({ db, sealer }: GrantDeps, grant: CommandLineGrant): Promise<string> {
   const name = randomBytes(32).toString("hex");
   await saveRecord(db, sealer, recordOf(name, grant));
@@ -39,7 +39,7 @@ export const findCommandLineGrant = async (
 ): Promise<CommandLineGrant | undefined> =>
   (await findRecord(db, sealer, MODEL, { id: name }))?.payload as CommandLineGrant | undefined;
 
-/** One token comes of a grant. The row stays locked, so that whoever ends the grant also ends the token. */
+/** A grant yields one token. The row stays locked, so that ending the grant also revokes the token. */
 export const issueOnce = (
   { db, sealer, loginTokens }: GrantDeps,
   name: string,
@@ -60,7 +60,7 @@ export const issueOnce = (
     await rewriteRecord(tx, sealer, issued, record.key);
   });
 
-/** And the token that came of it. */
+/** Also revokes the token that was issued from it. */
 export async function endCommandLineGrant({ db, sealer, loginTokens }: GrantDeps, name: string): Promise<void> {
   const grant = (await takeRecord(db, sealer, MODEL, name))?.payload as CommandLineGrant | undefined;
   if (grant?.tokenSha256 !== undefined) await loginTokens.revoke(COMMAND_LINE, Buffer.from(grant.tokenSha256, "hex"));

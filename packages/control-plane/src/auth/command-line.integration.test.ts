@@ -33,7 +33,7 @@ const revoke = (token: string, clientId = commandLine.id) =>
   auth.post("/oauth/revoke", new URLSearchParams({ token, client_id: clientId }));
 const isGood = async (token: string): Promise<boolean> => (await world.as(token).get("/v4/profile")).status === 200;
 
-test("the command line gets a personal token, which its user finds among the others, and no refresh token", async () => {
+test("the command line gets a personal token, listed with the user's others, and no refresh token", async () => {
   const person = await world.customer();
   const answer = await signIn(person);
 
@@ -55,7 +55,7 @@ test("the command line gets a personal token, which its user finds among the oth
   expect((await person.get<{ results: number }>("/v4/profile/apps")).body.results).toBe(0);
 });
 
-test("a restricted user signs the command line in, and it may do no more than the user", async () => {
+test("a restricted user signs the command line in, and it has only the user's rights", async () => {
   const owner = await world.customer();
   const colleague = await world.colleague(owner.accountId, { restricted: true });
   const { access_token: token } = await signIn(colleague);
@@ -63,13 +63,13 @@ test("a restricted user signs the command line in, and it may do no more than th
   expect((await world.as(token).get("/v4/account/users")).status).toBe(403);
 });
 
-test("with fewer scopes it may do no more than these", async () => {
+test("with fewer scopes it can do no more than these", async () => {
   const { access_token: token } = await signIn(await world.customer(), { scope: "databases:read_only" });
   expect((await world.as(token).get("/v4/databases/mysql/instances")).status).toBe(200);
   expect((await world.as(token).get("/v4/profile/tokens")).status).toBe(401);
 });
 
-test("the person sees which computer asks, on one line and at most 60 characters of its name", async () => {
+test("the person sees the name of the requesting computer, on one line and cut to 60 characters", async () => {
   const person = await world.customer();
   const { challenge } = newProof();
   const { shown } = await authorize(auth.browser(), person, {
@@ -82,7 +82,7 @@ test("the person sees which computer asks, on one line and at most 60 characters
   expect(shown.at(-1)?.commandLine).not.toHaveProperty("device");
 });
 
-test("consent is asked for each time, also in a browser where it was given before", async () => {
+test("consent is required each time, even in a browser where it was given before", async () => {
   const person = await world.customer();
   const browser = auth.browser();
   await codeFor(auth, commandLine, person, query, browser);
@@ -107,7 +107,7 @@ test.each([
 });
 
 test.each(["https://evil.example/callback", "http://127.0.0.1:49152/other", "http://localhost:49152/callback"])(
-  "a code never goes to %s",
+  "a code is never sent to %s",
   async (redirectUri) => {
     const { challenge } = newProof();
     const { reply, back } = await authorize(auth.browser(), await world.customer(), {
@@ -118,7 +118,7 @@ test.each(["https://evil.example/callback", "http://127.0.0.1:49152/other", "htt
   },
 );
 
-test("a code that is used a second time ends the token that came of it", async () => {
+test("using a code twice revokes the token that was issued for it", async () => {
   const person = await world.customer();
   const code = await codeFor(auth, commandLine, person, query);
   const first = (await (await exchange(auth, commandLine, code)).json()) as Answer;
@@ -130,7 +130,7 @@ test("a code that is used a second time ends the token that came of it", async (
   expect(await isGood(first.access_token)).toBe(false);
 });
 
-test("of ten who exchange one code at once nobody keeps a token", async () => {
+test("of ten concurrent exchanges of one code nobody keeps a token", async () => {
   const person = await world.customer();
   const code = await codeFor(auth, commandLine, person, query);
   const answers = await Promise.all(
@@ -141,7 +141,7 @@ test("of ten who exchange one code at once nobody keeps a token", async () => {
 });
 
 describe("revoking", () => {
-  test("the command line ends its own token, and the event says so", async () => {
+  test("the command line revokes its own token, and the event says so", async () => {
     const person = await world.customer();
     const { access_token: token } = await signIn(person);
     expect((await revoke(token)).status).toBe(200);
@@ -151,7 +151,7 @@ describe("revoking", () => {
     expect((await revoke(token)).status).toBe(200);
   });
 
-  test("another client does not end it, and the command line ends no token that it was not given", async () => {
+  test("another client cannot revoke it, and the command line revokes only tokens issued to it", async () => {
     const person = await world.customer();
     const { access_token: token } = await signIn(person);
     const app = await auth.newApp(person, { public: true });
@@ -160,7 +160,7 @@ describe("revoking", () => {
     expect([await isGood(token), await isGood(person.token)]).toEqual([true, true]);
   });
 
-  test("its user ends it among the other tokens", async () => {
+  test("its user revokes it like other tokens", async () => {
     const person = await world.customer();
     const { access_token: token } = await signIn(person);
     const { id } = (await tokensOf(person)).at(-1) as PersonalToken;
@@ -185,7 +185,7 @@ describe("by a device code", () => {
     const form = { grant_type: DEVICE_GRANT, client_id: commandLine.id, device_code };
     return (await auth.post("/oauth/token", new URLSearchParams(form))).json() as never;
   };
-  /** What the page says after the code was typed. */
+  /** The page after the code was typed in. */
   const typeCode = async (browser: ReturnType<Auth["browser"]>, userCode: string): Promise<Response> => {
     const { fields } = JSON.parse(await (await browser.get("/device")).text()) as { fields: Record<string, string> };
     return browser.post("/device", { ...fields, user_code: userCode });
@@ -197,7 +197,7 @@ describe("by a device code", () => {
   const faultAfter = async (userCode: string): Promise<string> =>
     (JSON.parse(await (await typeCode(auth.browser(), userCode)).text()) as { fault: string }).fault;
 
-  test("a device waits until the person has agreed, and gets the token once", async () => {
+  test("a device waits until the person agrees, and gets the token once", async () => {
     const person = await world.customer();
     const device = await startDevice();
     expect(device).toEqual({
@@ -223,14 +223,14 @@ describe("by a device code", () => {
     expect(await isGood(token)).toBe(false);
   });
 
-  test("who refuses gives nothing, and the device is told", async () => {
+  test("a refusal issues nothing, and the device is notified", async () => {
     const device = await startDevice();
     const { reply } = await approve(await world.customer(), device.user_code, "refuse");
     expect(await reply.text()).toContain("not signed in");
     expect(await poll(device)).toMatchObject({ error: "access_denied" });
   });
 
-  test("a code is good for one person: a second one who types it is told, and changes nothing", async () => {
+  test("a code is for one person: a second one gets an error, and changes nothing", async () => {
     const [first, second] = [await world.customer(), await world.customer()];
     const device = await startDevice();
     await approve(first, device.user_code);
@@ -240,7 +240,7 @@ describe("by a device code", () => {
     expect(await tokensOf(second)).toHaveLength(1);
   });
 
-  test("a wrong code, and one that has expired after ten minutes, are told apart", async () => {
+  test("a wrong code and one expired after ten minutes get different errors", async () => {
     expect(await faultAfter("BBBB-BBBB")).toContain("no such code");
     expect(await faultAfter("")).toContain("Type the code");
     const device = await startDevice();
@@ -257,13 +257,13 @@ describe("by a device code", () => {
     expect(await poll(device)).toMatchObject({ error: "authorization_pending" });
   });
 
-  test("a link does not carry the code: the person types it", async () => {
+  test("a link cannot contain the code: the person types it in", async () => {
     const device = await startDevice();
     const page = await (await auth.browser().get(`/device?user_code=${device.user_code}`)).text();
     expect(page).not.toContain(device.user_code);
   });
 
-  test("apps of third parties have no device flow", async () => {
+  test("third-party apps have no device flow", async () => {
     const app = await auth.newApp(await world.customer(), { public: true });
     const form = { client_id: app.id, scope: "databases:read_only" };
     const refused = { error_description: expect.stringContaining("not allowed for this client") };
@@ -271,7 +271,7 @@ describe("by a device code", () => {
     expect([reply.status, await reply.json()]).toEqual([400, expect.objectContaining(refused)]);
   });
 
-  test("neither code lies in the database", async () => {
+  test("neither code is in the database", async () => {
     const device = await startDevice();
     const rows = JSON.stringify(await world.db.selectFrom("auth_records").selectAll().execute());
     for (const secret of [device.device_code, device.user_code, device.user_code.replace("-", "")])

@@ -4,8 +4,8 @@ import type { Own } from "./client-metadata.ts";
 import type { Person } from "./interactions.ts";
 
 /**
- * `moorage login`: a public client that every installation has. It gets a personal token and no refresh token, so that
- * many processes can use it at once, and so that people find it among their tokens. See docs/adr/0022.
+ * `moorage login`: a public client that every installation has. It gets a personal token instead of a refresh token, so
+ * that several processes can use it at once and people find it in their list of tokens. See docs/adr/0022.
  */
 export const COMMAND_LINE = "moorage-cli";
 export const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
@@ -26,7 +26,10 @@ export const commandLineClient: ClientMetadata & Own = {
 
 const LONGEST_NAME = 60;
 
-/** What the computer calls itself: anybody's text, so it is short, on one line, and in the order in which it is read. */
+/**
+ * The computer's name comes from an untrusted client: it is cut to one short line without characters that change the
+ * reading order.
+ */
 export function machineOf(deviceName: unknown): string {
   const name = typeof deviceName === "string" ? deviceName.replaceAll(/[\p{C}\p{Z}]+/gu, " ").trim() : "";
   return Array.from(name).slice(0, LONGEST_NAME).join("") || "an unnamed computer";
@@ -34,7 +37,7 @@ export function machineOf(deviceName: unknown): string {
 
 export const labelOf = (machine: string): string => `moorage login on ${machine}`;
 
-/** Personal tokens that a program was given, and can revoke. */
+/** Personal tokens that were issued to a program, which can revoke them. */
 export type LoginTokens = {
   issue(
     tx: Tx,

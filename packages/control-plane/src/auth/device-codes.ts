@@ -10,7 +10,7 @@ const MODEL = "DeviceCode";
 const isNew = ({ inFlight, accountId, error }: AdapterPayload): boolean =>
   inFlight !== true && accountId === undefined && error === undefined;
 
-/** Device codes, found by the device as by any token, and by people as by the short code that they type. */
+/** Device codes: the device finds one by its secret, a person by the short code that they type in. */
 export const createDeviceCodes = (
   deps: Deps,
 ): Pick<Adapter, "upsert" | "find" | "findByUserCode" | "consume" | "destroy"> => {
@@ -27,7 +27,7 @@ export const createDeviceCodes = (
       const person = personOf(payload.accountId);
       const record = { ...{ model: MODEL, id, payload, person, expiresAt }, uid: payload.userCode };
       if (isNew(payload)) return saveRecord(db, sealer, record);
-      // Two people may have typed one code: the first who agrees decides.
+      // Two people may have typed in the same code: the first who agrees decides.
       if (!(await decideRecord(db, sealer, record))) throw new errors.InvalidGrant("decided already");
     },
     find: (id) => find({ id }),

@@ -7,7 +7,7 @@ const multipart = (...fields: [string, string][]): Buffer =>
   );
 const TYPE = "multipart/form-data; boundary=b";
 
-test("both kinds of form are read, and a name that comes twice stays twice", async () => {
+test("both form encodings are read, and a repeated name stays repeated", async () => {
   const form = await readForm("application/x-www-form-urlencoded; charset=utf-8", Buffer.from("code=a%2Bb&code=c"));
   expect([...form]).toEqual([
     ["code", "a+b"],
@@ -16,7 +16,7 @@ test("both kinds of form are read, and a name that comes twice stays twice", asy
   expect([...(await readForm(TYPE, multipart(["code", "a+b"], ["code", "c"])))]).toEqual([...form]);
 });
 
-test("no body is an empty form, of any type", async () => {
+test("a missing body is an empty form, with any content type", async () => {
   expect((await readForm("application/json", Buffer.alloc(0))).size).toBe(0);
 });
 

@@ -6,7 +6,7 @@ const FORM_EXPECTED = "The body must be a form: application/x-www-form-urlencode
 
 const refused = (reason: string): DomainError => new DomainError("invalid", { reason });
 
-/** Clients of this family send both kinds. No body is an empty form. */
+/** Clients of this API family send both content types. A missing body is an empty form. */
 export async function readForm(contentType: string | undefined, body: Buffer): Promise<URLSearchParams> {
   const [type = ""] = (contentType ?? "").split(";");
   if (body.length === 0) return new URLSearchParams();

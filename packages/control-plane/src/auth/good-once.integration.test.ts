@@ -38,7 +38,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** What an `api` process has: a cache of its own that listens, and that forgets a token only when it is told to. */
+/** What an `api` process has: its own cache, which drops a token only when it is notified. */
 async function startProcess() {
   const started = new Date();
   const tokens = createTokenCache(() => started);
@@ -87,7 +87,7 @@ const liveGrants = (app: App) =>
     .where("revoked_at", "is", null)
     .execute();
 
-describe("a replay ends everything that came of the same consent, in every process", () => {
+describe("a replay revokes everything issued from the same consent, in every process", () => {
   test("of a code", async () => {
     const app = await auth.newApp(person);
     const got = await codeFor(auth, app, person);
@@ -110,7 +110,7 @@ describe("a replay ends everything that came of the same consent, in every proce
     expect(await errorOf(await refresh(auth, app, second.refresh_token))).toBe(ENDED);
   });
 
-  test("but not what came of another consent", async () => {
+  test("but not what was issued from another consent", async () => {
     const app = await auth.newApp(person);
     const [one, other] = [await tokensFor(auth, app, person), await tokensFor(auth, app, person)];
     await refresh(auth, app, one.refresh_token);
@@ -120,7 +120,7 @@ describe("a replay ends everything that came of the same consent, in every proce
   });
 });
 
-describe(`${MANY} who use one thing at once`, () => {
+describe(`${MANY} concurrent uses of one secret`, () => {
   const useAtOnce = async (use: () => Promise<Response>): Promise<{ won: Tokens[]; lost: number }> => {
     const replies = await Promise.all(Array.from({ length: MANY }, use));
     const won = replies.filter(({ status }) => status === 200);
@@ -129,7 +129,7 @@ describe(`${MANY} who use one thing at once`, () => {
       lost: replies.filter(({ status }) => status === 400).length,
     };
   };
-  test("get at most one token of a code, and it is dead too", async () => {
+  test("get at most one token for a code, and it is revoked too", async () => {
     const app = await auth.newApp(person);
     const got = await codeFor(auth, app, person);
     const { won, lost } = await useAtOnce(() => exchange(auth, app, got));
@@ -139,7 +139,7 @@ describe(`${MANY} who use one thing at once`, () => {
     expect(await liveGrants(app)).toEqual([]);
   });
 
-  test("get at most one token of a refresh token, and it is dead too", async () => {
+  test("get at most one token for a refresh token, and it is revoked too", async () => {
     const app = await auth.newApp(person);
     const first = await tokensFor(auth, app, person);
     const { won, lost } = await useAtOnce(() => refresh(auth, app, first.refresh_token));
@@ -150,7 +150,7 @@ describe(`${MANY} who use one thing at once`, () => {
   });
 });
 
-describe("two who both looked before either of them used it: at most one wins, and it is dead too", () => {
+describe("of two that both checked before either used it, at most one succeeds, and its token is revoked too", () => {
   const uses = {
     AuthorizationCode: async (app: App) => {
       const got = await codeFor(auth, app, person);
@@ -178,7 +178,7 @@ describe("two who both looked before either of them used it: at most one wins, a
   });
 });
 
-describe("what ends a client ends what it was given, in every process", () => {
+describe("ending a client revokes its tokens in every process", () => {
   const endings: [string, (app: App) => Promise<unknown>, string][] = [
     ["deleted", (app) => person.delete(`/v4/account/oauth-clients/${app.id}`), "401 invalid_client"],
     ["disabled", (app) => setStatus(app, "disabled"), "401 invalid_client"],
@@ -199,7 +199,7 @@ describe("what ends a client ends what it was given, in every process", () => {
     expect(await errorOf(await refresh(auth, app, tokens.refresh_token))).toBe(error);
   });
 
-  test("an old secret opens nothing", async () => {
+  test("an old secret does not work", async () => {
     const app = await auth.newApp(person);
     const { refresh_token } = await tokensFor(auth, app, person);
     const reset = await person.post<{ secret: string }>(`/v4/account/oauth-clients/${app.id}/reset-secret`);
@@ -207,7 +207,7 @@ describe("what ends a client ends what it was given, in every process", () => {
     expect((await refresh(auth, { ...app, secret: reset.body.secret }, refresh_token)).status).toBe(200);
   });
 
-  test("a client that changed while a person was asked gets nothing", async () => {
+  test("a client that changed while a person was asked for consent gets nothing", async () => {
     const app = await auth.newApp(person);
     const browser = auth.browser();
     const query = { client_id: app.id, response_type: "code", scope: "images:read_only" };
@@ -233,7 +233,7 @@ describe("revocation", () => {
     expect(await errorOf(await refresh(auth, app, tokens.refresh_token))).toBe(ENDED);
   });
 
-  test("of what is unknown, or another's, is 200 and changes nothing", async () => {
+  test("of an unknown or another client's token is 200 and changes nothing", async () => {
     const [app, other] = [await auth.newApp(person), await auth.newApp(person)];
     const tokens = await tokensFor(auth, app, person);
     expect((await revoke(other, tokens.access_token)).status).toBe(200);
@@ -244,7 +244,7 @@ describe("revocation", () => {
     expect((await world.as(person.token).get("/v4/profile")).status).toBe(200);
   });
 
-  test("needs the secret of a client that has one to keep", async () => {
+  test("requires the secret of a confidential client", async () => {
     const app = await auth.newApp(person);
     const tokens = await tokensFor(auth, app, person);
     expect((await revoke(app, tokens.access_token, { client_secret: "" })).status).toBe(401);

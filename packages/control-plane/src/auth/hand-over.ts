@@ -5,13 +5,16 @@ import type { Provider } from "oidc-provider";
 type Change = { url?: string; form?: URLSearchParams; accept?: string };
 export type HandOver = (request: FastifyRequest, reply: FastifyReply, change?: Change) => Promise<void>;
 
-/** What the provider looks at. Who it believes to be is not among them: that is not for a caller to say. */
+/**
+ * The headers that the provider uses. Forwarding headers are not among them: a caller must not choose the server's
+ * address.
+ */
 const passedOn = ["cookie", "authorization", "origin", "accept", "access-control-request-method"] as const;
 const alsoPassedOn = ["access-control-request-headers", "user-agent"] as const;
 
 /**
- * Gives a request to the provider, made anew: the address by which we are known, the headers that matter, and a form in
- * the one form that it reads.
+ * Passes a request to the provider, rebuilt: with our public address, the relevant headers, and a URL-encoded form, the
+ * only encoding that the provider reads.
  */
 export function createHandOver(provider: Provider): HandOver {
   const answer = provider.callback();
@@ -34,7 +37,7 @@ export function createHandOver(provider: Provider): HandOver {
       again.push(body);
     }
     again.push(null);
-    // It is here as a whole: otherwise its end would be taken for the caller's hanging up.
+    // The whole body is here: otherwise its end would look as if the caller had disconnected.
     again.complete = true;
     for (const [name, value] of Object.entries(reply.getHeaders()))
       if (value !== undefined) reply.raw.setHeader(name, value);

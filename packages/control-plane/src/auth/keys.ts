@@ -5,7 +5,7 @@ import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import type { KeyRing, Sealer } from "#platform/seal.ts";
 
-/** What cookies are signed with: the newest first, and the others while an operator rotates. */
+/** The keys that sign cookies: the newest first, and former ones while an operator rotates them. */
 export function cookieKeysOf({ current, keys }: KeyRing): string[] {
   const derived = (id: string): string =>
     Buffer.from(hkdfSync("sha256", Buffer.from(keys[id] ?? "", "base64"), "", "moorage auth cookies", 32)).toString(
@@ -17,7 +17,7 @@ export function cookieKeysOf({ current, keys }: KeyRing): string[] {
 const ID = "id-tokens-1";
 const placeOf = (id: string) => ["signing_keys", id] as const;
 
-/** Made by whichever process starts first: of two at once, both use the one that was written. */
+/** Created by the first process that starts: if two start at once, both use the one that was stored. */
 export async function findSigningKey({ db, clock, sealer }: { db: Db; clock: Clock; sealer: Sealer }): Promise<JWK> {
   const find = () => db.selectFrom("signing_keys").select("jwk").where("id", "=", ID).executeTakeFirst();
   let row = await find();

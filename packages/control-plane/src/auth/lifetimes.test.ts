@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { lifetimes, sessionSeconds } from "./lifetimes.ts";
 
-test("a session that is used goes on for half a day, and ends a week after its beginning", () => {
+test("use extends a session by half a day, up to a week after sign-in", () => {
   const { idle, whole } = lifetimes.session;
   expect(sessionSeconds(undefined, 1000)).toBe(idle);
   expect(sessionSeconds(1000, 1000)).toBe(idle);

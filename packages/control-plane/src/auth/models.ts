@@ -11,7 +11,7 @@ import { sha256 } from "#platform/sha256.ts";
 import { isRedirectOf } from "./client-metadata.ts";
 import { included, within } from "./scopes.ts";
 
-/** Where the provider's models are not as we need them. Each is a method that its own code calls, and that we replace. */
+/** Replaces methods of the provider's models that do not behave as we need. */
 export function adjustModels(provider: Provider): void {
   nameTokensInHex(provider);
   adjustClients(provider.Client.prototype);
@@ -20,13 +20,13 @@ export function adjustModels(provider: Provider): void {
   letRedirectBeLeftOut(provider);
 }
 
-/** The API knows tokens by that form, and one client of this family finds no other in an answer. */
+/** The API recognises tokens by this form, and one client of this family accepts no other in an answer. */
 function nameTokensInHex({ AccessToken, RefreshToken, AuthorizationCode }: Provider): void {
   for (const { prototype } of [AccessToken, RefreshToken, AuthorizationCode]) {
     const model = prototype as unknown as { generateTokenId(): string };
     const { generateTokenId } = model;
     model.generateTokenId = function (): string {
-      // Called for what it notes on the token, beside making a name.
+      // Called for its side effect on the token; its name is not used.
       generateTokenId.call(this);
       return randomBytes(32).toString("hex");
     };
@@ -46,7 +46,7 @@ function adjustClients(client: Client): void {
 
 const listOf = (scope: string): string[] => scope.split(" ").filter((each) => each !== "");
 
-/** A scope that writes includes the one that reads: to the provider they are two words. */
+/** A read_write scope includes the read_only one; the provider treats them as unrelated. */
 function adjustScopes({ Grant, RefreshToken }: Provider): void {
   Grant.prototype.getOIDCScopeEncountered = function (this: Grant) {
     return included(listOf(this.getOIDCScope())).join(" ");
@@ -61,19 +61,22 @@ function adjustScopes({ Grant, RefreshToken }: Provider): void {
   });
 }
 
-/** A session that was ended while a request was under way must not come back with it. See `keptAs` in the adapter. */
+/** A session that was ended during a request must not be stored again by that request. See `keptAs` in the adapter. */
 function adjustSessions({ Session }: Provider): void {
   const known = (Session as unknown as { IN_PAYLOAD: string[] }).IN_PAYLOAD;
   Object.defineProperty(Session, "IN_PAYLOAD", { get: () => [...known, "keptAs"] });
   const { save } = Session.prototype;
   Session.prototype.save = function (this: Session & { oldId?: string | undefined }, ttl) {
-    // The provider would end the former name, and write the session anew.
+    // Otherwise the provider would delete the former name, and store the session as new.
     this.oldId = undefined;
     return save.call(this, ttl);
   };
 }
 
-/** Clients leave it out although they gave it before. The code is this client's, and its proof or its secret is asked for. */
+/**
+ * Some clients omit the redirect URI in the token request. This is safe: the code belongs to this client, which must
+ * prove itself with PKCE or its secret.
+ */
 function letRedirectBeLeftOut({ AuthorizationCode }: Provider): void {
   type Find = (value: string, options?: object) => Promise<AuthorizationCode | undefined>;
   const model = AuthorizationCode as unknown as { find: Find };

@@ -1,6 +1,6 @@
 import type { Person } from "./interactions.ts";
 
-/** The provider calls everything by a text. Ours of a person and of an app grant are no secrets: they open nothing. */
+/** The provider identifies everything by a string. The names of persons and app grants are not secret. */
 const joined = (accountId: number, id: number): string => `${accountId}.${id}`;
 
 function parsed(name: string | undefined): [accountId: number, id: number] | undefined {

@@ -2,13 +2,13 @@ import type { FastifyReply } from "fastify";
 
 export type PageSettings = {
   issuer: string;
-  /** Where apps' thumbnails come from, if not from us. */
+  /** The origin of apps' thumbnails, if it is not this server. */
   imagesFrom?: string | undefined;
 };
 
 /**
- * Browsers hold redirects that follow a form to `form-action` too: a page whose form may end at an app names where
- * that is.
+ * Browsers apply `form-action` also to redirects after a form: a page whose form may redirect to an app must name the
+ * target.
  */
 const policy = ({ imagesFrom }: PageSettings, formTargets: readonly string[] = []): string =>
   [
@@ -33,7 +33,7 @@ export const headersOf = (settings: PageSettings): Record<string, string> => ({
   }),
 });
 
-/** The source of a redirect address, as a policy names it: an origin, or an app's own scheme. */
+/** The CSP source of a redirect address: an origin, or an app's own scheme. */
 export function sourceOf(redirectUri: string): string {
   const { protocol, origin } = new URL(redirectUri);
   return origin === "null" ? protocol : origin;

@@ -2,7 +2,7 @@ import { errors } from "oidc-provider";
 
 export type ErrorText = { title: string; text: string };
 
-/** The pages that belong to no interaction. How they look is the business of whoever makes them. */
+/** The pages outside of interactions. The caller provides their HTML. */
 export type Pages = {
   error(what: ErrorText): string;
   /** A form that posts these hidden fields. */
@@ -18,7 +18,7 @@ export const ENDED: ErrorText = {
   text: "It took too long, was finished already, or was begun in another browser. Go back to where you came from and begin again.",
 };
 
-/** For a person, who cannot mend what an app did, but can tell its makers. */
+/** For a person, who cannot fix an app's error but can report it to its makers. */
 export function errorText(error: string, cause: Error): ErrorText {
   if (cause instanceof errors.SessionNotFound) return ENDED;
   if (error === "invalid_client")
@@ -49,7 +49,7 @@ const deviceFaults: Record<string, string> = {
   AlreadyUsedError: "This code was used before. Run moorage login again and type the new code.",
 };
 
-/** Undefined: nothing is wrong yet. */
+/** Undefined: no error so far. */
 export function deviceFault(error: string | undefined, cause: Error | undefined): string | undefined {
   if (cause === undefined) return undefined;
   const known = deviceFaults[cause.name];

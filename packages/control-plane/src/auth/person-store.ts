@@ -1,7 +1,7 @@
 import type { Db } from "#platform/db/database.ts";
 import type { Person } from "./interactions.ts";
 
-/** Of a closed account nobody is there. */
+/** Users of a closed account are not found. */
 export async function findPerson(db: Db, { accountId, userId }: Person): Promise<boolean> {
   const user = await db
     .selectFrom("users")

@@ -19,14 +19,14 @@ import { allScopes, OPENID, ofApi } from "./scopes.ts";
 
 export type ProviderDeps = AdapterDeps & {
   log: Log;
-  /** Where people and apps reach us. */
+  /** The public address of this server. */
   issuer: string;
   signingKey: JWK;
   cookieKeys: string[];
   pages: Pages;
 };
 
-/** Our own pages sign in by it. It gets no code and no token: only a session comes of it. */
+/** The client by which our own pages sign people in. It gets a session, but no code and no token. */
 export const OWN_PAGES = "moorage-pages";
 export const SIGNED_IN = "/signed-in";
 
@@ -35,7 +35,7 @@ export const paths = {
   token: "/oauth/token",
   revoke: "/oauth/revoke",
   deviceAuthorization: "/oauth/device_authorization",
-  /** Where a person types the code that a device shows. */
+  /** The page on which a person types in the code that a device shows. */
   device: "/device",
   jwks: "/oauth/jwks",
   logout: "/logout",
@@ -43,11 +43,11 @@ export const paths = {
 
 export function createProvider(deps: ProviderDeps): Provider {
   const provider = new Provider(deps.issuer, configurationOf(deps));
-  // Behind our own server, which says what the address is: see hand-over.ts.
+  // Our own server in front sets the address headers: see hand-over.ts.
   provider.proxy = true;
   adjustModels(provider);
   provider.on("server_error", (_ctx, error) => deps.log.error({ err: error }, "the authorization server failed"));
-  // Koa's own: without a listener it writes to the console.
+  // Koa's event: without a listener it writes to the console.
   provider.on("error" as "server_error", (error) => deps.log.error({ err: error }, "the authorization server failed"));
   return provider;
 }
@@ -96,7 +96,7 @@ const configurationOf = (deps: ProviderDeps): Configuration => ({
   },
   issueRefreshToken: async (_ctx, client) => client.clientId !== COMMAND_LINE,
   rotateRefreshToken: true,
-  // Apps go on when the person signs out here; they end under /profile/apps.
+  // Apps keep their access when the person signs out here; it is revoked under /profile/apps.
   expiresWithSession: async () => false,
   revokeGrantPolicy: () => true,
   findAccount: async (_ctx, name) => {
@@ -119,7 +119,7 @@ const configurationOf = (deps: ProviderDeps): Configuration => ({
     deviceFlow: deviceFlowOf(deps),
     revocation: {
       enabled: true,
-      // Another's token is answered as one that nobody has.
+      // A token of another client is answered like an unknown one.
       allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
     },
     rpInitiatedLogout: {
@@ -136,7 +136,7 @@ const configurationOf = (deps: ProviderDeps): Configuration => ({
   },
 });
 
-/** For the command line alone: other clients have no such grant type. The page that follows shows whom it signs in. */
+/** Only for the command line: other clients lack this grant type. The next page shows which computer is signed in. */
 const deviceFlowOf = ({ pages }: ProviderDeps): NonNullable<Configuration["features"]>["deviceFlow"] => ({
   enabled: true,
   charset: "base-20",
@@ -159,7 +159,7 @@ const deviceFlowOf = ({ pages }: ProviderDeps): NonNullable<Configuration["featu
   },
 });
 
-/** A name with a prefix is refused by browsers from anybody but us, over https. */
+/** Browsers accept a cookie with this prefix only from this host, over https. */
 function cookiesOf({ issuer, cookieKeys }: ProviderDeps): NonNullable<Configuration["cookies"]> {
   const secure = issuer.startsWith("https:");
   const flags = { httpOnly: true, sameSite: "lax", signed: true, secure, overwrite: true } as const;
@@ -177,10 +177,10 @@ function cookiesOf({ issuer, cookieKeys }: ProviderDeps): NonNullable<Configurat
 
 const NAMES = "name what the app wants to do, such as databases:read_only";
 
-/** Called for every request, since `scopes` is a parameter of ours. By now an error can be sent to the app. */
+/** Called for every request, since `scopes` is our own parameter. At this point an error can be sent to the app. */
 function requireKnownScopes(ctx: KoaContextWithOIDC): void {
   if (ctx.oidc.client?.clientId === OWN_PAGES) return;
-  // As it came: of its own list the provider has dropped by now what it does not know.
+  // As it was sent: the provider has already removed unknown scopes from its own list.
   const given = ctx.query.scope ?? ctx.oidc.body?.scope;
   const requested = (typeof given === "string" ? given : "").split(" ").filter((each) => each !== "");
   const unknown = ofApi(requested).filter((scope) => !allScopes.includes(scope));
@@ -201,7 +201,7 @@ async function findGrant({ oidc }: KoaContextWithOIDC) {
   return name === undefined ? undefined : provider.Grant.find(name);
 }
 
-/** What a person agrees to is the client as it is now: what they were shown is bound to its epoch. */
+/** A person agrees to the client as it is now: the consent is bound to the epoch of the client that was shown. */
 function interactionsPolicy(): interactionPolicy.DefaultPolicy {
   const policy = interactionPolicy.base();
   const consent = policy.get("consent");

@@ -5,7 +5,7 @@ import { liveAppGrants } from "./app-grant-store.ts";
 import type { Person } from "./interactions.ts";
 import type { AppGrantRef } from "./names.ts";
 
-/** What the provider remembers, by a name that opens doors: so only its hash is kept, and the rest sealed. */
+/** State of the provider. Its name is a secret, so only the hash is stored, and the payload is sealed. */
 export type AuthRecord = {
   model: string;
   id: string;
@@ -34,7 +34,7 @@ const rowOf = (sealer: Sealer, { model, id, payload, person, appGrant, uid, expi
   };
 };
 
-/** Another of the same name is replaced. */
+/** Replaces a record of the same name. */
 export async function saveRecord(db: Db | Tx, sealer: Sealer, record: AuthRecord): Promise<void> {
   const row = rowOf(sealer, record);
   await db
@@ -44,7 +44,10 @@ export async function saveRecord(db: Db | Tx, sealer: Sealer, record: AuthRecord
     .execute();
 }
 
-/** Under the same name or a new one, but only if it is still there: what was ended meanwhile stays ended. */
+/**
+ * Saves a record under the same or a new name, but only if it still exists: a record that was ended meanwhile stays
+ * ended.
+ */
 export async function rewriteRecord(db: Db | Tx, sealer: Sealer, record: AuthRecord, formerKey: string): Promise<void> {
   const row = rowOf(sealer, record);
   await db
@@ -55,7 +58,7 @@ export async function rewriteRecord(db: Db | Tx, sealer: Sealer, record: AuthRec
     .execute();
 }
 
-/** Only while it is nobody's yet. False: somebody was first. */
+/** Only while no person has decided it. False: somebody else was first. */
 export async function decideRecord(db: Db, sealer: Sealer, record: AuthRecord): Promise<boolean> {
   const row = rowOf(sealer, record);
   const decided = await db
@@ -78,7 +81,7 @@ const opened = (sealer: Sealer, model: string, row: Found | undefined) =>
         consumedAt: row.consumed_at,
       };
 
-/** Those of a closed account are not there: whoever comes with one begins anew. */
+/** Records of a closed account are not found: their users have to start again. */
 export async function findRecord(db: Db, sealer: Sealer, model: string, by: { id: string } | { uid: string }) {
   const row = await db
     .selectFrom("auth_records")
@@ -91,7 +94,7 @@ export async function findRecord(db: Db, sealer: Sealer, model: string, by: { id
   return opened(sealer, model, row);
 }
 
-/** Those who change one record do it one after the other. */
+/** Serializes changes of one record. */
 export async function lockRecord(tx: Tx, sealer: Sealer, model: string, id: string) {
   const row = await tx
     .selectFrom("auth_records")
@@ -103,7 +106,7 @@ export async function lockRecord(tx: Tx, sealer: Sealer, model: string, id: stri
   return opened(sealer, model, row);
 }
 
-/** Of two who take it, one gets it. */
+/** Of two concurrent callers, one gets the record. */
 export async function takeRecord(db: Db, sealer: Sealer, model: string, id: string) {
   const row = await db
     .deleteFrom("auth_records")
@@ -114,7 +117,7 @@ export async function takeRecord(db: Db, sealer: Sealer, model: string, id: stri
   return opened(sealer, model, row);
 }
 
-/** What came of an app grant is there only while that is. */
+/** A record of an app grant is found only while the grant is valid. */
 export async function findGrantedRecord(db: Db, sealer: Sealer, model: string, id: string, now: Date) {
   const row = await liveAppGrants(db, now)
     .innerJoin("auth_records", (join) =>
@@ -129,7 +132,10 @@ export async function findGrantedRecord(db: Db, sealer: Sealer, model: string, i
   return opened(sealer, model, row);
 }
 
-/** Good once: of many who use it at once, one does. The others get what it came of, and that it was used. */
+/**
+ * Marks a record as used, which succeeds once: of several concurrent callers one succeeds. The others get its grant,
+ * and that it was used before.
+ */
 export async function useRecord(
   db: Db,
   model: string,

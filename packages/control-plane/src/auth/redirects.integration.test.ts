@@ -14,16 +14,16 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-test.each(redirects)("of a registered address that is $kind nothing but itself is accepted", async (each) => {
+test.each(redirects)("for a registered address that is $kind only itself is accepted", async (each) => {
   const person = await world.customer();
   const app = await auth.newApp(person, { redirect_uri: each.registered });
   const query = { client_id: app.id, response_type: "code", scope: "images:read_only", state: "s" };
-  // An empty one is one that was left out.
+  // An empty one counts as missing.
   const others = each.others.filter((other) => other !== "");
   expect(others.length).toBeGreaterThanOrEqual(38);
 
   const accepted: string[] = [];
-  // Nor is an error sent there.
+  // Errors are not sent there either.
   for (const given of others)
     for (const response_type of ["code", "token"]) {
       const reply = await auth.browser().get(authorizePath({ ...query, redirect_uri: given, response_type }));
@@ -36,7 +36,7 @@ test.each(redirects)("of a registered address that is $kind nothing but itself i
   }
 });
 
-test("a client that the operator trusts may add a query, and no other", async () => {
+test("only a client that the operator trusts may add a query", async () => {
   const person = await world.customer();
   const app = await auth.newApp(person);
   const query = { client_id: app.id, response_type: "code", scope: "images:read_only", state: "s" };

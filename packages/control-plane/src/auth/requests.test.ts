@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
 import { readAuthorizeQuery, readTokenForm } from "./requests.ts";
 
-test("scope and scopes are one, in any spelling", () => {
+test("scope and scopes are equivalent, in any spelling", () => {
   expect(readAuthorizeQuery("scopes=linodes:read_only,account:read_only&state=x%26y")).toBe(
     "state=x%26y&scope=account%3Aread_only+computes%3Aread_only",
   );
   expect(readAuthorizeQuery("scope=images:*&scopes=images:read_write")).toBe("scope=images%3Aread_write");
 });
 
-test("two different lists stay two, for the provider to refuse", () => {
+test("two different lists stay two, which the provider refuses", () => {
   expect(readAuthorizeQuery("scope=images:read_only&scopes=images:read_write")).toBe(
     "scope=images%3Aread_only&scope=images%3Aread_write",
   );
 });
 
-test("another way to answer than the query is one that nobody knows", () => {
+test("a response mode other than query becomes an unknown one", () => {
   expect(readAuthorizeQuery("response_mode=query")).toBe("response_mode=query");
   expect(readAuthorizeQuery("response_mode=form_post")).toBe("response_mode=unknown");
 });

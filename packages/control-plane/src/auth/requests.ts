@@ -1,11 +1,11 @@
 import { spellScopes } from "./scopes.ts";
 
 /**
- * What real clients send, as the one form that the provider knows. A name that comes twice stays twice, so that the
- * provider refuses it.
+ * Translates the requests of real clients into the one form that the provider accepts. A parameter that was sent twice
+ * stays twice, so that the provider refuses it.
  */
 
-/** `scope` or `scopes`, in any of their spellings. Both are one if they say the same. */
+/** `scope` or `scopes`, in any spelling. If both are sent with the same value, they become one. */
 function spellScope(params: URLSearchParams): void {
   const spelled = new Set([...params.getAll("scope"), ...params.getAll("scopes")].map(spellScopes));
   params.delete("scope");
@@ -16,8 +16,8 @@ function spellScope(params: URLSearchParams): void {
 export function readAuthorizeQuery(search: string): string {
   const params = new URLSearchParams(search);
   spellScope(params);
-  // Answers come in the query, where no script of ours has to pass them on. The provider knows more ways, and would
-  // use one of them to say that it is not allowed; a name that it does not know it refuses in the usual way.
+  // Answers are sent in the query, which needs no script. The provider supports other modes, and would use them to
+  // report that they are not allowed; an unknown mode is refused in the usual way.
   if (params.getAll("response_mode").some((mode) => mode !== "query")) params.set("response_mode", "unknown");
   return params.toString();
 }
@@ -25,7 +25,7 @@ export function readAuthorizeQuery(search: string): string {
 export function readTokenForm(form: URLSearchParams): URLSearchParams {
   const params = new URLSearchParams(form);
   spellScope(params);
-  // One SDK leaves it out.
+  // One SDK omits it.
   if (!params.has("grant_type")) params.set("grant_type", "authorization_code");
   return params;
 }

@@ -12,7 +12,7 @@ import type { Pages } from "./pages.ts";
 import { paths, SIGNED_IN } from "./provider.ts";
 import { readAuthorizeQuery, readDeviceForm, readTokenForm } from "./requests.ts";
 
-/** How often a device may ask, and people may guess: seconds to wait, or 0. */
+/** Rate limits for polling devices and for guessing codes: seconds to wait, or 0. */
 export type DeviceLimits = {
   start(ip: string): Promise<number>;
   typeCode(ip: string): Promise<number>;
@@ -35,7 +35,7 @@ export function authRoutes(app: FastifyInstance, deps: AuthRouteDeps): void {
   const asItIs = (request: FastifyRequest, reply: FastifyReply): Promise<void> => handOver(request, reply);
 
   app.get(paths.authorize, async (request, reply) => {
-    // Each writes down what was asked, for whoever asks.
+    // Each request stores a row, for anybody who sends it.
     applyRate(reply, await deps.limiter.take(callerOf.anonymous(request.ip), { id: "authorize", rate: "single" }));
     return handOver(request, reply, { url: `${paths.authorize}?${readAuthorizeQuery(searchOf(request.url))}` });
   });
@@ -52,7 +52,7 @@ export function authRoutes(app: FastifyInstance, deps: AuthRouteDeps): void {
   app.get<{ Querystring: { state?: unknown } }>(SIGNED_IN, async ({ query }, reply) =>
     reply.redirect(ownPath(provider.issuer, query.state), 303),
   );
-  // Without what the address says: a code is typed by whoever sees the device, and not sent along with a link.
+  // Without the query: a code must be typed in by somebody who sees the device, not sent along with a link.
   app.get(paths.device, async (request, reply) => handOver(request, reply, { url: paths.device }));
   app.get(`${paths.device}/:uid`, asItIs);
   void app.register(async (scope) => formRoutes(scope, handOver, deps.deviceLimits));
@@ -70,7 +70,7 @@ function formRoutes(app: FastifyInstance, handOver: HandOver, limits: DeviceLimi
   app.post(paths.device, async (request, reply) => {
     requireNoWait(reply, await limits.typeCode(request.ip));
     const form = await formOf(request);
-    // What it is for stands on the page that follows, where people agree.
+    // The page that follows shows what it is for and asks for consent.
     form.set("confirm", "yes");
     return handOver(request, reply, { form });
   });
@@ -101,7 +101,7 @@ function requireNoWait(reply: FastifyReply, seconds: number): void {
   throw new TooManyRequests();
 }
 
-/** In the form of RFC 6749, which is not the API's. */
+/** In the form of RFC 6749, which differs from the API's. */
 function answerAsOAuth(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const sendError = (status: number, code: string, description: string): FastifyReply =>
     reply.status(status).type("application/json").send({ error: code, error_description: description });
@@ -112,7 +112,7 @@ function answerAsOAuth(error: FastifyError, request: FastifyRequest, reply: Fast
   return sendError(500, "server_error", "something went wrong on our side; the request can be tried again");
 }
 
-/** Only to where we are: an address that others may name must not lead to them. */
+/** Only paths of this server: an open redirect would lead to addresses that others choose. */
 function ownPath(issuer: string, path: unknown): string {
   const home = "/security";
   if (typeof path !== "string" || !path.startsWith("/") || !URL.canParse(path, issuer)) return home;

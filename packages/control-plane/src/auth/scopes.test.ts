@@ -15,13 +15,13 @@ describe("a list of scopes as clients write it", () => {
   });
 });
 
-test("writing includes reading, and * includes everything but an ID token", () => {
+test("read_write includes read_only, and * includes everything but an ID token", () => {
   expect(included(["images:read_write"])).toEqual(["images:read_only", "images:read_write"]);
   expect(included(["*"])).toContain("vpc:read_write");
   expect(included(["*"])).not.toContain("openid");
 });
 
-describe("what of the wanted may be had", () => {
+describe("the requested scopes that may be granted", () => {
   test.each([
     [["images:read_write"], ["images:read_only"], ["images:read_only"]],
     [["images:read_only"], ["images:read_write"], []],

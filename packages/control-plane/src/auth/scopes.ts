@@ -1,6 +1,6 @@
 import { areas, covers, readScopes } from "@moorage/contract";
 
-/** Asks for an ID token, which says who signed in. It opens nothing. */
+/** Requests an ID token, which says who signed in. It grants no access. */
 export const OPENID = "openid";
 
 export const allScopes: readonly string[] = [
@@ -8,10 +8,10 @@ export const allScopes: readonly string[] = [
   ...Object.keys(areas).flatMap((area) => [`${area}:read_only`, `${area}:read_write`]),
 ];
 
-/** A list as clients write it, in our spelling and with spaces; what there is not comes last, as it was written. */
+/** A client's list of scopes in our spelling, separated by spaces; unknown scopes come last, unchanged. */
 export function spellScopes(text: string): string {
   const named = text.split(/[\s,]+/);
-  // A refresh token comes without being asked for.
+  // A refresh token is always issued, without its scope.
   const { scopes, unknown } = readScopes(
     named.filter((each) => each !== OPENID && each !== "offline_access").join(" "),
   );
@@ -20,13 +20,13 @@ export function spellScopes(text: string): string {
 
 export const ofApi = (scopes: readonly string[]): string[] => scopes.filter((scope) => scope !== OPENID);
 
-/** These, and everything that they include. */
+/** These scopes, and all that they include. */
 export const included = (scopes: readonly string[]): string[] => [
   ...scopes.filter((scope) => scope === OPENID),
   ...allScopes.filter((scope) => covers(ofApi(scopes), [scope])),
 ];
 
-/** What of the wanted who holds these may have, without what another of them includes. */
+/** The requested scopes that `held` allows, without those that another of them includes. */
 export function within(held: readonly string[], requested: Iterable<string>): string[] {
   const requestedSet = new Set(requested);
   const allowed = included(held).filter((scope) => requestedSet.has(scope));

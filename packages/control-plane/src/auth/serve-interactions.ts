@@ -17,7 +17,7 @@ import { ofApi } from "./scopes.ts";
 export type InteractionDeps = AdapterDeps & {
   provider: Provider;
   settings: PageSettings;
-  /** Where the API is, which shows apps' thumbnails. */
+  /** The public address of the API, which serves apps' thumbnails. */
   publicUrl: string | undefined;
 };
 
@@ -118,7 +118,7 @@ type Finish = [
   options?: { mergeWithLastSubmission: boolean },
 ];
 
-/** Returns its name. It lasts until the code is exchanged. */
+/** Returns the grant's name. It lasts until the code is exchanged. */
 async function openGrant(deps: InteractionDeps, consent: Consent, kept: Kept): Promise<string> {
   const { person, clientId, scopes } = consent;
   const now = deps.clock();
@@ -159,7 +159,7 @@ async function appOf({ db, provider, publicUrl }: InteractionDeps, kept: Kept): 
   };
 }
 
-/** Who signs in as somebody else leaves the former one's session, and takes nothing from it along. */
+/** Signing in as another person ends the former person's session and inherits nothing from it. */
 async function endSessionOfAnother(provider: Provider, kept: Kept, person: Person): Promise<void> {
   const { session } = kept;
   if (session === undefined || session.accountId === nameOfPerson(person)) return;

@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 describe("over https", () => {
-  test("cookies are ours alone, and browsers come back by https", async () => {
+  test("cookies are restricted to this host and to https", async () => {
     await using secure = await startAuth(world, {
       ...{ authUrl: "https://login.example.com", publicUrl: "https://api.example.com" },
     });
@@ -45,7 +45,7 @@ describe("over https", () => {
     expect(policy).not.toContain("unsafe");
   });
 
-  test("it calls itself by the name that it was given, whatever a caller says", async () => {
+  test("it uses its configured address, whatever a caller sends", async () => {
     await using secure = await startAuth(world, { authUrl: "https://login.example.com" });
     const headers = { host: "evil.example", "x-forwarded-host": "evil.example", "x-forwarded-proto": "http" };
     const reply = await fetch(`${secure.url}/.well-known/oauth-authorization-server`, { headers });
@@ -64,14 +64,14 @@ describe("over https", () => {
   });
 });
 
-describe("a page of an app", () => {
+describe("a web app", () => {
   const exchangeFrom = async (origin: string, app: Awaited<ReturnType<Auth["newApp"]>>) => {
     const { code, verifier } = await codeFor(auth, app, person);
     const form = { client_id: app.id, code, code_verifier: verifier };
     return auth.post("/oauth/token", new URLSearchParams(form), { origin });
   };
 
-  test("may ask from where its answers go, and from nowhere else", async () => {
+  test("may send requests from the origin of its redirect address only", async () => {
     const app = await auth.newApp(person, { public: true });
     const right = await exchangeFrom("https://app.example.com", app);
     expect([right.status, right.headers.get("access-control-allow-origin")]).toEqual([200, "https://app.example.com"]);
@@ -83,7 +83,7 @@ describe("a page of an app", () => {
   });
 });
 
-test("there is nothing where nothing is, and it is a page", async () => {
+test("an unknown path is answered with a page", async () => {
   for (const path of ["/", "/oauth/me", "/token", "/oauth/introspect", "/reg", "/%zz"]) {
     const reply = await fetch(auth.url + path);
     expect([reply.status, reply.headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
@@ -91,7 +91,7 @@ test("there is nothing where nothing is, and it is a page", async () => {
   }
 });
 
-test("two processes that start at once sign with one key, which lies sealed", async () => {
+test("two processes that start at once use one signing key, which is stored sealed", async () => {
   await world.db.deleteFrom("signing_keys").execute();
   const deps = { db: world.db, clock: world.clock, sealer: world.sealer };
   const keys = await Promise.all([findSigningKey(deps), findSigningKey(deps), findSigningKey(deps)]);
@@ -102,7 +102,7 @@ test("two processes that start at once sign with one key, which lies sealed", as
   await expect(findSigningKey({ ...deps, sealer: another })).rejects.toThrow(/authenticate/);
 });
 
-test("the sweep takes what has ended, a grant a day later, and nothing else", async () => {
+test("the sweep removes what has expired, grants a day later, and nothing else", async () => {
   const app = await auth.newApp(person);
   const got = await codeFor(auth, app, person);
   const tokens = (await (await exchange(auth, app, got)).json()) as Tokens;

@@ -15,7 +15,7 @@ const texts = {
   failed: { title: "Something went wrong on our side", text: "Please try again in a moment." },
 };
 
-/** A Fastify server that speaks to people: what it refuses is a page. Paths may hold secrets and are not logged. */
+/** A Fastify server for people: errors are pages. Paths may contain secrets and are not logged. */
 export function createPageServer(
   log: Log,
   settings: PageSettings & { trustedProxies: string[] | false; pages: Pages },

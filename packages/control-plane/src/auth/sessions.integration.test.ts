@@ -40,7 +40,7 @@ const sessionCookie = (browser: AuthBrowser): string | undefined =>
   browser.cookies().find(([name]) => name === "moorage-session")?.[1];
 
 describe("consent", () => {
-  test("is asked for once in a session, and again when the app wants more", async () => {
+  test("is required once per session, and again when the app requests more", async () => {
     const [app, browser] = [await auth.newApp(person), auth.browser()];
     expect(await promptsOf(browser, app, "databases:read_write")).toEqual(["sign-in", "consent"]);
     expect(await promptsOf(browser, app, "databases:read_write")).toEqual([]);
@@ -49,7 +49,7 @@ describe("consent", () => {
     expect(await promptsOf(browser, await auth.newApp(person), "databases:read_only")).toEqual(["consent"]);
   });
 
-  test("is asked for each time where another program may have taken the app's place", async () => {
+  test("is required each time where another program may listen at the redirect address", async () => {
     const browser = auth.browser();
     for (const redirect_uri of ["http://127.0.0.1/back", "com.example.app:/back"]) {
       const app = await auth.newApp(person, { redirect_uri });
@@ -59,7 +59,7 @@ describe("consent", () => {
     }
   });
 
-  test("gives exactly what was shown, and the app is listed with it", async () => {
+  test("grants exactly what was shown, and the app is listed with it", async () => {
     const app = await auth.newApp(person, { label: "Listed" });
     const { shown } = await authorize(auth.browser(), person, queryOf(app, "linodes:*,events:read_only"));
     expect(shown.at(-1)).toMatchObject({
@@ -79,13 +79,13 @@ describe("consent", () => {
     });
   });
 
-  test("that was refused gives nothing", async () => {
+  test("that is refused grants nothing", async () => {
     const app = await auth.newApp(person);
     await authorize(auth.browser(), person, queryOf(app, "events:read_only"), "refuse");
     expect(await world.db.selectFrom("app_grants").where("client_id", "=", app.id).execute()).toEqual([]);
   });
 
-  test("lasts as long as what came of it", async () => {
+  test("lasts as long as what was issued from it", async () => {
     const app = await auth.newApp(person);
     const daysLeft = async (): Promise<number> => {
       const grants = world.db.selectFrom("app_grants").select("expires_at").where("client_id", "=", app.id);
@@ -100,7 +100,7 @@ describe("consent", () => {
 });
 
 describe("an interaction", () => {
-  test("is one browser's", async () => {
+  test("belongs to one browser", async () => {
     const app = await auth.newApp(person);
     const reply = await auth.browser().get(authorizePath(queryOf(app, "images:read_only")));
     const at = new URL(reply.headers.get("location") ?? "", auth.url).pathname;
@@ -110,7 +110,7 @@ describe("an interaction", () => {
     expect((await other.post(`${at}/sign-in`, form)).status).toBe(400);
   });
 
-  test("lets its form lead to the app that asks, and nowhere else", async () => {
+  test("lets its form redirect to the requesting app only", async () => {
     for (const [redirect_uri, source] of [
       ["https://app.example.com/oauth/back", "https://app.example.com"],
       ["http://127.0.0.1:4711/back", "http://127.0.0.1:4711"],
@@ -140,7 +140,7 @@ describe("a session", () => {
   };
   const whose = ({ accountId, userId }: Customer) => ({ person: { accountId, userId } });
 
-  test("begins under a new name, whatever cookie came before", async () => {
+  test("starts with a new id, whatever cookie was sent", async () => {
     const browser = auth.browser();
     const app = await auth.newApp(person);
     await authorize(browser, person, queryOf(app, "images:read_only"));
@@ -151,7 +151,7 @@ describe("a session", () => {
     expect(await former.execute()).toEqual([]);
     expect(await whoIn(browser)).toMatchObject(whose(person));
   });
-  test("of another ends when somebody else signs in, and they get none of its apps", async () => {
+  test("of one person ends when another signs in, who gets none of its apps", async () => {
     const browser = auth.browser();
     const app = await auth.newApp(person);
     const other = await world.customer();
@@ -168,7 +168,7 @@ describe("a session", () => {
     expect(await left.execute()).toEqual([]);
   });
 
-  test("ends where a person signs out, and apps go on", async () => {
+  test("ends when a person signs out, and apps keep their access", async () => {
     const browser = await signedIn();
     const tokens = await tokensFor(auth, await auth.newApp(person), person);
     const page = (await (await browser.get("/logout")).json()) as { action: string; fields: Record<string, string> };
@@ -182,7 +182,7 @@ describe("a session", () => {
     expect((await world.as(tokens.access_token).get("/v4/profile")).status).toBe(200);
   });
 
-  test("ends with all others of its person but the one that is named", async () => {
+  test("ends with all others of its person except the named one", async () => {
     const [here, there, elsewhere] = [await signedIn(), await signedIn(), await signedIn(await world.customer())];
     const { uid } = await whoIn(here);
     await world.db.transaction().execute((tx) => endSessions(tx, person, uid));
@@ -192,12 +192,12 @@ describe("a session", () => {
     expect(await whoIn(elsewhere)).toHaveProperty("person");
   });
 
-  test("that is ended while a request is under way does not come back", async () => {
+  test("that is ended during a request is not stored again", async () => {
     const browser = await signedIn();
     const app = await auth.newApp(person);
     const lock = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();
-    // The request reads the session, and waits where it would write it.
+    // The request reads the session, and blocks where it would write it.
     const ending = world.db.transaction().execute(async (tx) => {
       await tx.selectFrom("auth_records").select("model").where("model", "=", "Session").forUpdate().execute();
       held.resolve();
@@ -214,7 +214,7 @@ describe("a session", () => {
 });
 
 describe("our own pages", () => {
-  test("sign in without consent and without a token, and lead back", async () => {
+  test("sign in without consent and without a token, and redirect back", async () => {
     const browser = auth.browser();
     const before = await world.db.selectFrom("app_grants").select("id").execute();
     const query = Object.fromEntries(new URL(auth.interactions.signInAt("/security?a=b"), auth.url).searchParams);
@@ -230,7 +230,7 @@ describe("our own pages", () => {
   });
 
   test.each(["https://evil.example/", "//evil.example/", "/\\evil.example", "/\t/evil.example", "evil"])(
-    "lead nobody to %j",
+    "do not redirect to %j",
     async (state) => {
       const reply = await auth.browser().get(`/signed-in?state=${encodeURIComponent(state)}`);
       expect(reply.headers.get("location")).toBe("/security");
@@ -238,7 +238,7 @@ describe("our own pages", () => {
   );
 });
 
-test("nothing that opens a door lies in the database as it is", async () => {
+test("no secret is stored in the database in clear", async () => {
   const browser = auth.browser();
   const app = await auth.newApp(person);
   const { code } = await codeFor(auth, app, person, {}, browser);

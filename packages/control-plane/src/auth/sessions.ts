@@ -2,10 +2,10 @@ import type { Tx } from "#platform/db/database.ts";
 import { sha256 } from "#platform/sha256.ts";
 import type { Person } from "./interactions.ts";
 
-/** What an app was given lives on; it ends under /profile/apps. */
+/** Apps keep their access; it is revoked under /profile/apps. */
 const ofApps = ["AuthorizationCode", "RefreshToken"];
 
-/** Ends every session of this person but the one that is named, and what was begun in them. */
+/** Ends every session of this person except the named one, and sign-ins in progress in them. */
 export async function endSessions(tx: Tx, { accountId, userId }: Person, exceptUid?: string): Promise<void> {
   await tx
     .deleteFrom("auth_records")

@@ -3,10 +3,10 @@ import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { deleteInBatches } from "#platform/db/delete-in-batches.ts";
 
-/** Kept for a day, for whoever wonders where an app went. */
+/** Kept for a day, to explain why an app lost its access. */
 const GRANTS_KEPT_MS = 24 * 60 * 60 * 1000;
 
-/** Removes what has ended by itself. A grant takes along what is left of it. */
+/** Removes expired records. A grant's records are removed with it. */
 export const createAuthSweep =
   ({ db, clock }: { db: Db; clock: Clock }, batch?: number) =>
   async (): Promise<void> => {

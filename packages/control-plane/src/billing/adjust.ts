@@ -6,8 +6,8 @@ import type { Adjustment } from "./rating.ts";
 export type NewAdjustment = { accountId: number; invoiceId: number | null; label: string; amountMicros: number };
 
 /**
- * A line of the open month that the operator writes: a final invoice never changes, so that what was wrong in it is made
- * good here. Of each invoice there is one with the same label, so that it can be said again.
+ * Adds an operator's line to the open month: a final invoice never changes, so its errors are corrected here. Label and
+ * invoice identify the line, so that the command can be repeated.
  */
 export async function adjust(
   tx: Tx,

@@ -3,7 +3,7 @@ import type { Db, Tx } from "#platform/db/database.ts";
 import type { Tables } from "#platform/db/tables.ts";
 
 export type BillingRun = Selectable<Tables["billing_runs"]>;
-/** What a workflow is told of its run. */
+/** The input of a run's workflow. */
 export type RunKey = { month: string; firstAccount: number };
 
 export const findLastMonth = async (db: Db): Promise<string | undefined> =>
@@ -30,7 +30,7 @@ export const findRun = (db: Db, { month, firstAccount }: RunKey): Promise<Billin
     .where("first_account", "=", firstAccount)
     .executeTakeFirst();
 
-/** All accounts that there are, in ranges of so many. Of two that cut them at once, one does. */
+/** Splits all accounts into ranges of this size. If two processes do it at once, one succeeds. */
 export const insertRuns = (tx: Tx, month: string, accountsEach: number, at: Date): Promise<unknown> =>
   sql`
     insert into billing_runs (month, first_account, last_account, created_at)
@@ -48,7 +48,7 @@ export const finishRun = (tx: Tx, { month, firstAccount }: RunKey, at: Date): Pr
     .where("finished_at", "is", null)
     .execute();
 
-/** Accounts of a range whose usage is not all invoiced up to then, the first few of them. */
+/** The first accounts of a range that are not invoiced up to `until`. */
 export const accountsToInvoice = async (
   db: Db,
   { first_account, last_account }: BillingRun,

@@ -8,7 +8,7 @@ import { readCredits } from "./rating-input-store.ts";
 
 type CreditRow = Selectable<Tables["credits"]>;
 
-/** Later than every invoice: with all that was taken so far. */
+/** Later than every invoice: counts everything used so far. */
 const ALWAYS = "infinity";
 
 export const listCredits = async (db: Db | Tx, accountId: number): Promise<Credit[]> =>
@@ -16,7 +16,7 @@ export const listCredits = async (db: Db | Tx, accountId: number): Promise<Credi
 
 type NewCredit = Omit<Insertable<Tables["credits"]>, "id" | "granted_at">;
 
-/** Once per account and summary, so that the command can be repeated. A month that was invoiced does not get it. */
+/** One per account and summary, so that the command can be repeated. It does not apply to invoiced months. */
 export async function grantCredit(tx: Tx, credit: NewCredit, now: Date): Promise<CreditRow> {
   const { account_id, summary, credit_micros, monthly_cap_micros, expires_at } = credit;
   const { at } = await lockBilling(tx, account_id, now);

@@ -4,15 +4,15 @@ import { limitConcurrency } from "#platform/limit-concurrency.ts";
 import type { PdfOrder } from "./invoice-pdf.ts";
 
 /**
- * On a thread of its own, one at a time: to lay out an invoice of many lines takes seconds of computing, and the
- * interface answers others meanwhile.
+ * On its own thread, one at a time: laying out an invoice with many lines takes seconds of CPU time, during which the
+ * API must answer other requests.
  */
 export function createPdfDrawer(): (order: PdfOrder) => Promise<Uint8Array<ArrayBuffer>> {
   const oneAtATime = limitConcurrency({ atOnce: 1, mostWaiting: 20 });
   return (order) =>
     oneAtATime(async () => {
       const thread = new Worker(new URL("./pdf-thread.ts", import.meta.url), { workerData: order });
-      // An error of the thread rejects this; whatever comes of it, the thread is gone afterwards.
+      // An error of the thread rejects this; the thread is gone afterwards in either case.
       try {
         const [pdf] = (await once(thread, "message")) as [Uint8Array<ArrayBuffer>];
         return pdf;

@@ -7,7 +7,7 @@ import { rateOpenMonths } from "./open-months.ts";
 import { readCredits } from "./rating-input-store.ts";
 import type { Credit, RatedInvoice } from "./rating.ts";
 
-/** What an account has used so far and no invoice holds: as if its invoices were made now. */
+/** What an account has used since its last invoice, rated as if it were invoiced now. */
 export async function estimate(db: Db | Tx, accountId: number, now: Date): Promise<RatedInvoice> {
   const account = await db
     .selectFrom("accounts")
@@ -21,7 +21,7 @@ export async function estimate(db: Db | Tx, accountId: number, now: Date): Promi
 
 const nothing: RatedInvoice = { lines: [], subtotal_micros: 0, tax_micros: 0, total_micros: 0, tax_summary: [] };
 
-/** For some minutes after a month's end there are two: that month has no invoice yet. */
+/** For some minutes after a month's end there are two open months, until the invoice exists. */
 const together = (a: RatedInvoice, b: RatedInvoice): RatedInvoice => ({
   lines: [...a.lines, ...b.lines],
   subtotal_micros: a.subtotal_micros + b.subtotal_micros,
@@ -30,7 +30,7 @@ const together = (a: RatedInvoice, b: RatedInvoice): RatedInvoice => ({
   tax_summary: [...a.tax_summary, ...b.tax_summary],
 });
 
-/** Those that are running and have something left, the oldest first; with what the estimate of this month takes. */
+/** Active credits with something left, the oldest first, after this month's estimated use. */
 export async function viewCredits(
   db: Db | Tx,
   accountId: number,

@@ -7,14 +7,14 @@ import { type AccountRow, billToOf, rateOpenMonths } from "./open-months.ts";
 import type { RatedMonth } from "./rate-months.ts";
 import { notifyBalances } from "./notify-balance.ts";
 
-/** What an account owes after its invoice. */
+/** The balance of an account after its invoice. */
 export type Owed = { accountId: number; amountMicros: number };
 /** Called in the transaction of the invoices, with the accounts' rows locked. */
 export type AfterInvoices = (tx: Tx, owed: readonly Owed[], at: Date) => Promise<unknown>;
 
 /**
- * The invoices of some accounts for all that they used up to a month's end, and everything that follows from them. An
- * account that was invoiced up to then already is passed over, so that it may be asked any number of times.
+ * Creates the invoices of some accounts for all usage up to a month's end, with their consequences. Accounts that are
+ * invoiced up to then are skipped, so that it can be repeated.
  */
 export async function invoiceAccounts(
   tx: Tx,
@@ -36,8 +36,8 @@ export async function invoiceAccounts(
 }
 
 /**
- * The last invoice of an account that is being closed, up to the moment at which it was cancelled; the number of the
- * last one, if there was anything to invoice. Nothing that it uses later is ever invoiced.
+ * The last invoice of an account that is being closed, up to its cancellation. Returns the number of the last invoice,
+ * if there was anything to invoice. Later usage is never invoiced.
  */
 export async function closeBilling(tx: Tx, accountId: number, cutoff: Date, at: Date): Promise<number | undefined> {
   const invoices = await writeInvoices(tx, await lockAccounts(tx, [accountId], cutoff), cutoff, at);
@@ -46,7 +46,7 @@ export async function closeBilling(tx: Tx, accountId: number, cutoff: Date, at: 
   return invoices.at(-1)?.id;
 }
 
-/** In the order of their ids, as everybody locks them. What refers to them may still be written. */
+/** In the order of their ids, which is the lock order. Rows that reference them can still be written. */
 const lockAccounts = (tx: Tx, ids: readonly number[], until: Date): Promise<AccountRow[]> =>
   tx
     .selectFrom("accounts")

@@ -8,7 +8,10 @@ const columns: readonly (keyof InvoiceItem)[] = [
 ];
 const inCents = new Set<unknown>(["amount", "tax", "total"]);
 
-/** Labels are a stranger's text, and a spreadsheet runs what looks like a formula: such a cell gets an apostrophe first. */
+/**
+ * Labels come from tenants, and a spreadsheet executes what looks like a formula: such a cell gets a leading
+ * apostrophe.
+ */
 export const csvOf = (items: readonly InvoiceItemRow[]): Uint8Array<ArrayBuffer> =>
   Buffer.from(
     stringify(items.map(viewOfItem), {

@@ -28,7 +28,7 @@ async function invoicedWorld(
   return { world, alice, id: data[0]?.id, download, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
 }
 
-test("the PDF says who bills whom for what, in text that can be searched, and is the same bytes each time", async () => {
+test("the PDF names issuer, account and lines in searchable text, and is reproducible byte for byte", async () => {
   await using fixture = await invoicedWorld(["shop"], {
     company: "Żółw Łódź & Søn",
     zip: "90-001",
@@ -54,7 +54,7 @@ test("the PDF says who bills whom for what, in text that can be searched, and is
   expect((await fixture.download("pdf")).rawPayload.equals(reply.rawPayload)).toBe(true);
 });
 
-test("the PDF has the rate of each tax, the country by its name, and whether it is paid", async () => {
+test("the PDF shows the rate of each tax, the country's name, and whether it is paid", async () => {
   const [valid_from, valid_until] = [new Date("2020-01-01T00:00:00Z"), null];
   const vat = { country: "DE", state: "", name: "VAT", rate_ppm: 190_000, waived_by_tax_id: false };
   await using fixture = await invoicedWorld(["shop"], { country: "DE" }, (world) =>
@@ -76,7 +76,7 @@ test("the PDF has the rate of each tax, the country by its name, and whether it 
   expect(await text()).toContain("Paid on 2026-11-03");
 });
 
-test("a long invoice goes on over pages, each with its column titles, and no line is lost", async () => {
+test("a long invoice continues over pages with column titles, and no line is lost", async () => {
   const labels = Array.from({ length: 90 }, (_, n) => `shop-${n}`);
   await using fixture = await invoicedWorld(labels);
 
@@ -88,7 +88,7 @@ test("a long invoice goes on over pages, each with its column titles, and no lin
   expect(text.match(/^Description$/gm)).toHaveLength(pages);
 });
 
-test("the CSV has a row for each line, and no cell that a spreadsheet would run", async () => {
+test("the CSV has a row for each line, and no cell that a spreadsheet would execute", async () => {
   await using fixture = await invoicedWorld(["a,b"]);
   const { world, alice } = fixture;
   const labels = ['=HYPERLINK("http://x")', "+1", "-1", "@sum"];

@@ -5,12 +5,12 @@ import type { InvoiceRow } from "./invoice-store.ts";
 
 type Posted = Pick<Selectable<Tables["ledger"]>, "kind" | "source" | "at" | "receivable_micros">;
 
-/** How it stands with an invoice. `due`: so much of it is not paid yet. */
+/** Payment state of an invoice. `due`: this much is unpaid. */
 export type Payment = { state: "paid"; on: Date } | { state: "due"; micros: number };
 
 /**
- * Money pays the oldest invoice first, as the balance does not say which it is for. Money that is there before an invoice
- * pays it on the day that it is made. Undefined: the account's books do not have it, or there is nothing to pay.
+ * Payments settle the oldest invoice first, as the balance does not name one. Money paid in advance settles an invoice
+ * on its date. Undefined: the ledger does not contain the invoice, or there is nothing to pay.
  */
 export function paymentOf(
   ledger: readonly Posted[],
@@ -24,7 +24,7 @@ export function paymentOf(
   const cash = ledger.filter(({ kind }) => kind !== "invoice");
   const open = needed + sum(cash);
   if (open > 0) return { state: "due", micros: Math.min(open, own) };
-  // The last time that there was too little, and what changed that.
+  // The last time that the money did not suffice, and the payment that changed that.
   const lacking = cash.findLastIndex((_, index) => needed + sum(cash.slice(0, index + 1)) > 0);
   const enough = needed > 0 ? cash[lacking + 1]?.at : undefined;
   return { state: "paid", on: enough === undefined || enough < invoice.created_at ? invoice.created_at : enough };

@@ -6,21 +6,21 @@ import type { InvoiceItemRow, InvoiceRow } from "./invoice-store.ts";
 import type { Payment } from "./invoice-payment.ts";
 import { inDollars } from "./money.ts";
 
-/** Whose invoices these are. */
+/** The company that issues the invoices. */
 export type Issuer = { name: string; address: readonly string[] };
 export type PdfOrder = {
   invoice: InvoiceRow;
   items: readonly InvoiceItemRow[];
   issuer: Issuer;
   payment: Payment | undefined;
-  /** Of the taxes in it, by name, in millionths. */
+  /** Rates of its taxes, by name, in millionths. */
   rates: Readonly<Record<string, number>>;
 };
 
 type Doc = InstanceType<typeof Pdf>;
 type Column = { title: string; width: number; align: "left" | "right"; of: (item: InvoiceItemRow) => string };
 
-/** The fonts that every reader has know only western letters; names are written in many. */
+/** The standard PDF fonts only have western letters; names use others too. */
 const require = createRequire(import.meta.url);
 const fonts = {
   plain: require.resolve("dejavu-fonts-ttf/ttf/DejaVuSansCondensed.ttf"),
@@ -46,7 +46,7 @@ const columns: readonly Column[] = [
 ];
 const TABLE = columns.reduce((sum, { width }) => sum + width, 0);
 
-/** The same bytes each time, until it is paid: nothing of it comes from the moment at which it is made. */
+/** Deterministic until the invoice is paid: nothing depends on the time of rendering. */
 export async function pdfOf(order: PdfOrder): Promise<Uint8Array<ArrayBuffer>> {
   const { invoice, items, issuer } = order;
   const doc = new Pdf({
@@ -183,7 +183,7 @@ function pageNumbers(doc: Doc, { label }: InvoiceRow): void {
   const { count } = doc.bufferedPageRange();
   for (let page = 0; page < count; page++) {
     doc.switchToPage(page);
-    // The text lies in the margin, where the next page would begin.
+    // The text is in the bottom margin, where the next page would otherwise begin.
     doc.page.margins.bottom = 0;
     doc.font(fonts.plain).fontSize(8).fillColor(GREY);
     const words = `${label}, page ${page + 1} of ${count}`;
@@ -193,6 +193,6 @@ function pageNumbers(doc: Doc, { label }: InvoiceRow): void {
 
 const bottomOf = (doc: Doc): number => doc.page.height - MARGIN;
 const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
-/** Of a period that ends just before then. */
+/** The last day of a period, whose end is exclusive. */
 const lastDayOf = (until: Date): string => dayOf(new Date(until.getTime() - 1));
 const inMinutes = (at: Date): string => at.toISOString().slice(0, 16).replace("T", " ");

@@ -2,7 +2,7 @@ import type { Db } from "#platform/db/database.ts";
 import type { InvoiceRow } from "./invoice-store.ts";
 import { taxesFor } from "./rate-taxes.ts";
 
-/** The rates that its taxes were reckoned with, in millionths, by the name of the tax: those that held at its end. */
+/** The tax rates of an invoice in millionths, by name of the tax: those in force at its end. */
 export async function ratesOf(
   db: Db,
   { bill_to: billTo, until }: Pick<InvoiceRow, "bill_to" | "until">,

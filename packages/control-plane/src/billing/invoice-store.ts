@@ -32,11 +32,11 @@ export const findInvoice = (db: Db, accountId: number, id: number): Promise<Invo
     .where("id", "=", id)
     .executeTakeFirstOrThrow(notFound);
 
-/** For the operator, who knows no account of it. */
+/** For the operator: across all accounts. */
 export const findAnyInvoice = (db: Db | Tx, id: number): Promise<InvoiceRow | undefined> =>
   db.selectFrom("invoices").selectAll().where("id", "=", id).executeTakeFirst();
 
-/** For the operator: of one account, or of all, the newest first. */
+/** For the operator: invoices of one account or of all, the newest first. */
 export const listEveryInvoice = (db: Db, page: PageRequest, accountId: number | undefined) =>
   listPage(
     db
@@ -55,7 +55,7 @@ export const listItemPage = (db: Db, accountId: number, invoiceId: number, page:
 export const findItems = (db: Db, { account_id, id }: InvoiceRow): Promise<InvoiceItemRow[]> =>
   itemsOf(db, account_id, id).orderBy("ordinal").execute();
 
-/** Numbers for so many invoices: each is in its invoice's label, so that it is known before the row is written. */
+/** Reserves invoice numbers: each is part of the label, so it must be known before the row is written. */
 export async function takeNumbers(tx: Tx, count: number): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select next_id('invoices_seq') as id from generate_series(1, ${count})`.execute(tx);
@@ -68,7 +68,7 @@ export const insertInvoices = (tx: Tx, rows: readonly InvoiceRow[]): Promise<unk
 export const insertItems = (tx: Tx, rows: readonly InvoiceItemRow[]): Promise<unknown> =>
   insertAll(tx, "invoice_items", rows);
 
-/** One statement for all of them: as JSON they are one parameter, however many there are. */
+/** One statement for all rows: as JSON they are a single parameter. */
 async function insertAll(tx: Tx, table: "invoices" | "invoice_items", rows: readonly object[]): Promise<void> {
   const [first] = rows;
   if (first === undefined) return;

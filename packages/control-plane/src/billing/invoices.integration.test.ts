@@ -66,7 +66,7 @@ test("a month becomes one invoice with its lines, and the account owes it", asyn
   ]);
 });
 
-test("asked again, also by many at once, the month's end makes no second invoice", async () => {
+test("repeated or run concurrently, the month end creates no second invoice", async () => {
   await using world = await billedWorld();
   const alice = await world.customer();
   await used(world, alice.accountId, { from: "2026-10-05T00:00:00Z" });
@@ -78,7 +78,7 @@ test("asked again, also by many at once, the month's end makes no second invoice
   expect(await verifyLedger(world.db)).toEqual({ rows: 1, faults: [] });
 });
 
-test("who used nothing gets no invoice, is not asked again, and owes nothing", async () => {
+test("an account without usage gets no invoice, is not processed again, and owes nothing", async () => {
   await using world = await billedWorld();
   const [alice, bob] = [await world.customer(), await world.customer()];
   await used(world, alice.accountId, { from: "2026-09-01T00:00:00Z", to: "2026-09-01T00:00:00Z" });
@@ -94,7 +94,7 @@ test("who used nothing gets no invoice, is not asked again, and owes nothing", a
   expect((await world.account(bob.accountId)).invoiced_through).toEqual(new Date("2026-11-01T00:00:00Z"));
 });
 
-test("months that were missed are made up for, one invoice each, and none before there was an account", async () => {
+test("missed months are invoiced later, one invoice each, and none before the account existed", async () => {
   await using world = await billedWorld();
   const alice = await world.customer();
   await used(world, alice.accountId, { from: "2026-08-31T22:30:00Z" });
@@ -106,7 +106,7 @@ test("months that were missed are made up for, one invoice each, and none before
   expect(await invoicesOf(alice)).toMatchObject([{ total: 0.06 }, { total: 15 }, { total: 15 }]);
 });
 
-test("a promotion is used up over months that are invoiced together, no further than it goes", async () => {
+test("a credit is used up over months that are invoiced together, up to its amount", async () => {
   await using world = await billedWorld();
   const alice = await world.customer();
   await used(world, alice.accountId, { from: "2026-08-01T00:00:00Z" });
@@ -123,7 +123,7 @@ test("a promotion is used up over months that are invoiced together, no further 
   expect(await invoicesOf(alice)).toMatchObject([{ total: 5 }, { total: 5 }, { total: 13 }]);
 });
 
-test("what is owed with what was owed before is handed on for charging; who has paid in advance is left alone", async () => {
+test("the balance including earlier debt is scheduled for charging; an account in credit is not charged", async () => {
   await using world = await billedWorld();
   const [alice, bob] = [await world.customer(), await world.customer()];
   for (const { accountId } of [alice, bob]) await used(world, accountId, { from: "2026-09-01T00:00:00Z" });
@@ -147,7 +147,7 @@ test("what is owed with what was owed before is handed on for charging; who has 
   expect(notified).toEqual([{ account_id: alice.accountId }]);
 });
 
-test("the list is the oldest first, and is filtered and ordered by its four fields", async () => {
+test("the list is oldest first, and can be filtered and ordered by its four fields", async () => {
   await using world = await billedWorld();
   const alice = await world.customer();
   await used(world, alice.accountId, { from: "2026-09-30T22:00:00Z" });
@@ -173,7 +173,7 @@ test("the list is the oldest first, and is filtered and ordered by its four fiel
   expect(await totals({ label: { "+contains": "invoice #" } })).toEqual([0.06, 15]);
 });
 
-test("another account's invoice is not found, in any of its forms", async () => {
+test("another account's invoice is not found, in any format", async () => {
   await using world = await billedWorld();
   const [alice, bob] = [await world.customer(), await world.customer()];
   await used(world, alice.accountId, { from: "2026-10-01T00:00:00Z" });
@@ -184,7 +184,7 @@ test("another account's invoice is not found, in any of its forms", async () => 
     expect([form, (await bob.get(`${INVOICES}/${invoice?.id}${form}`)).status]).toEqual([form, 404]);
 });
 
-test("a final invoice, its lines and the ledger cannot be changed, by whatever statement", async () => {
+test("a final invoice, its lines and the ledger cannot be changed by any statement", async () => {
   await using world = await billedWorld();
   const alice = await world.customer();
   await used(world, alice.accountId, { from: "2026-10-01T00:00:00Z" });
@@ -195,7 +195,7 @@ test("a final invoice, its lines and the ledger cannot be changed, by whatever s
       await expect(sql.raw(statement).execute(world.db)).rejects.toThrow("written once");
 });
 
-test("the last invoice of a closed account goes up to the hour that had begun; later usage is never invoiced", async () => {
+test("a closed account's last invoice includes the hour that had started; later usage is never invoiced", async () => {
   await using world = await billedWorld();
   const alice = await world.customer();
   await used(world, alice.accountId, { from: "2026-09-15T00:00:00Z" });

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 
-/** What an account owes; below zero, what it has paid in advance. */
+/** What an account owes; negative if it has paid in advance. */
 export async function balanceOf(db: Db | Tx, accountId: number): Promise<number> {
   const { owed } = await db
     .selectFrom("ledger")
@@ -23,7 +23,7 @@ export async function balancesOf(tx: Tx, accountIds: readonly number[]): Promise
 
 type Posted = { account_id: number; id: number; subtotal_micros: number; tax_micros: number; total_micros: number };
 
-/** What is invoiced is owed: earned in part, and in part the treasury's. */
+/** Posts invoices: the total is owed, part of it is revenue and part is tax. */
 export const postInvoices = (tx: Tx, invoices: readonly Posted[], at: Date): Promise<unknown> =>
   sql`
     insert into ledger (account_id, at, kind, source, receivable_micros, revenue_micros, tax_micros)
@@ -36,10 +36,10 @@ export const postInvoices = (tx: Tx, invoices: readonly Posted[], at: Date): Pro
       ${invoices.map(({ total_micros }) => total_micros)}::bigint[]
     ) as made (account_id, id, subtotal_micros, tax_micros, total_micros)`.execute(tx);
 
-/** `source` is what the money came by, or went back by: of each kind it counts once. */
+/** `source` identifies the payment or refund: each is counted once per kind. */
 export type Posting = { accountId: number; source: number; amountMicros: number; at: Date };
 
-/** Whether it was posted now; otherwise it had been already. */
+/** False: it had been posted before. */
 export async function postCash(tx: Tx, kind: "payment" | "refund", posting: Posting): Promise<boolean> {
   const { accountId, source, amountMicros, at } = posting;
   if (amountMicros <= 0) throw new Error(`A ${kind} of ${amountMicros} micro-dollars cannot be posted.`);

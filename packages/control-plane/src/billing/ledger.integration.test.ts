@@ -25,7 +25,7 @@ const post = ({ db, time }: World, kind: typeof postPayment, accountId: number, 
 const notices = async ({ db }: World): Promise<string[]> =>
   (await db.selectFrom("notifications").select("message").execute()).map(({ message }) => message);
 
-test("a payment lowers what is owed, once for each source; what goes back is owed again; the notice follows", async () => {
+test("a payment lowers the balance once per source; a refund raises it; the notification follows", async () => {
   await using fixture = await owingWorld();
   const { world, alice } = fixture;
   const { accountId } = alice;
@@ -43,7 +43,7 @@ test("a payment lowers what is owed, once for each source; what goes back is owe
   expect(await notices(world)).toEqual([expect.stringContaining("$10.00")]);
 });
 
-test("a ledger that is not what it was made from is found, whatever is wrong with it", async () => {
+test("every kind of difference between the ledger and its sources is found", async () => {
   await using fixture = await owingWorld();
   const { world, alice } = fixture;
   const harm = async (statement: string) => {
@@ -83,7 +83,7 @@ test("each row of the ledger must balance", async () => {
   ).rejects.toThrow(/check constraint/);
 });
 
-test("what is not invoiced yet is rated as it will be invoiced, also in the minutes after a month's end", async () => {
+test("uninvoiced usage is estimated as it will be invoiced, also in the minutes after a month's end", async () => {
   await using fixture = await owingWorld();
   const { world, alice } = fixture;
   const total = async (at: string) => (await estimate(world.db, alice.accountId, new Date(at))).total_micros;
@@ -100,7 +100,7 @@ test("what is not invoiced yet is rated as it will be invoiced, also in the minu
   expect(await balanceOf(world.db, alice.accountId)).toBe(15_000_000 + estimated);
 });
 
-test("active credits tell what is left of them: in all, and in this month", async () => {
+test("active credits show what is left: in total, and in this month", async () => {
   await using fixture = await owingWorld();
   const { world, alice } = fixture;
   const credit = {
@@ -137,7 +137,7 @@ test("active credits tell what is left of them: in all, and in this month", asyn
   ]);
 });
 
-test("a correction is a line of the open month, said as often as one likes; the final invoice stays what it was", async () => {
+test("a correction is a line of the open month and can be repeated; the final invoice stays unchanged", async () => {
   await using fixture = await owingWorld();
   const { world, alice } = fixture;
   const { data: before } = (await alice.get<{ data: Invoice[] }>("/v4/account/invoices")).body;
@@ -165,7 +165,7 @@ test("a correction is a line of the open month, said as often as one likes; the 
   ]);
 });
 
-test.each(["0", "-0.00", "12.505", "-", "1e3", "$5", 12.5])("%j is no amount of a correction", async (amount) => {
+test.each(["0", "-0.00", "12.505", "-", "1e3", "$5", 12.5])("%j is no valid correction amount", async (amount) => {
   await using fixture = await owingWorld();
   const { world, alice } = fixture;
 
@@ -174,7 +174,7 @@ test.each(["0", "-0.00", "12.505", "-", "1e3", "$5", 12.5])("%j is no amount of 
   expect(reply).toMatchObject({ status: 400, body: { errors: [{ field: "amount" }] } });
 });
 
-test("a closed account is not corrected: it gets no more invoices", async () => {
+test("a closed account cannot be corrected: it gets no more invoices", async () => {
   await using fixture = await owingWorld();
   const { world, alice } = fixture;
   await world.db.updateTable("accounts").set({ closed_at: world.time.now }).execute();
@@ -187,7 +187,7 @@ test("a closed account is not corrected: it gets no more invoices", async () => 
   expect(reply).toMatchObject({ status: 400, body: { errors: [{ reason: expect.stringContaining("is closed") }] } });
 });
 
-test("a finished month rated again is the same, whatever happened since; a fact that was tampered with is told", async () => {
+test("rating a finished month again gives the same result; a manipulated fact is found", async () => {
   await using fixture = await owingWorld();
   const { world, alice } = fixture;
   const [invoice] = (await alice.get<{ data: Invoice[] }>("/v4/account/invoices")).body.data;

@@ -2,8 +2,8 @@ import type { Tx } from "#platform/db/database.ts";
 import { notFound } from "#platform/errors.ts";
 
 /**
- * Locks the account against its month end. `at` is when something that is written now counts: what was invoiced stays as
- * it is.
+ * Locks the account against its month end. `at` is the time at which a change written now counts: invoiced months do
+ * not change.
  */
 export async function lockBilling(tx: Tx, accountId: number, now: Date): Promise<{ at: Date; closed: boolean }> {
   const { invoiced_through, closed_at } = await tx

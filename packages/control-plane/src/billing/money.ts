@@ -1,6 +1,6 @@
 import { CENT, DOLLAR } from "#platform/money.ts";
 
-/** For the wire. Exact: of all numbers, a quotient is the one nearest to what was divided. */
+/** For the wire. Exact: division yields the floating-point number nearest to the quotient. */
 export const toDollars = (micros: number): number => micros / DOLLAR;
 
 /** For people: with cents, such as -$1,204.50. More decimals only where there are any, as in a price. */
@@ -13,5 +13,5 @@ export function inDollars(micros: number): string {
   return `${micros < 0 ? "-" : ""}$${text}`;
 }
 
-/** For the wire, where it wants text: such as 1204.50. */
+/** For wire fields that are text: such as 1204.50. */
 export const inCents = (micros: number): string => toDollars(micros).toFixed(2);

@@ -8,7 +8,7 @@ import { createInvoiceActivities } from "./invoice-activities.ts";
 import { createMonthEndJob, workflowIdOfRun } from "./month-end.ts";
 import { verifyLedger } from "./verify-ledger.ts";
 
-/** Temporal is down: nothing listens here. Without interceptors a call is not tried again. */
+/** Temporal is down: nothing listens here. Without interceptors a call is not retried. */
 const down = new Client({
   connection: Connection.lazy({ address: "127.0.0.1:1", connectTimeout: 200, interceptors: [] }),
 });
@@ -43,7 +43,7 @@ const invoicesOf = async ({ db }: World): Promise<string[]> =>
   (
     await db.selectFrom("invoices").select(["account_id", "month"]).orderBy("account_id").orderBy("month").execute()
   ).map(({ account_id, month }) => `${account_id} ${month.slice(0, 7)}`);
-/** With Temporal away, only the rows. */
+/** With Temporal down, only the rows are written. */
 const cut = (world: World): Promise<void> => jobOf(world, down)().catch(() => {});
 
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
@@ -53,7 +53,7 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
   }
 }
 
-test("months that are over become invoices by workflows of a few accounts each, once", async () => {
+test("finished months are invoiced once, by workflows for a few accounts each", async () => {
   await using world = await billedAccounts(5);
   const more = createInvoiceActivities({ ...world, afterInvoices: async () => {} });
   await using worker = await startWorker(world, temporal, more);
@@ -75,7 +75,7 @@ test("months that are over become invoices by workflows of a few accounts each, 
   expect(await verifyLedger(world.db)).toEqual({ rows: 10, faults: [] });
 });
 
-test("a workflow that was lost is started again, because its run is open", async () => {
+test("a lost workflow is started again, because its run is open", async () => {
   await using world = await billedAccounts(1);
   await world.db
     .updateTable("accounts")
@@ -105,7 +105,7 @@ test("a workflow that was lost is started again, because its run is open", async
   expect(await invoicesOf(world)).toHaveLength(1);
 });
 
-test("a month is left alone until some time after its end, and one that was missed is made up for", async () => {
+test("a month is not closed until some time after its end, and a missed one is closed later", async () => {
   await using world = await billedAccounts(1);
   const months = async () => (await runsOf(world)).map(({ month }) => month);
 
@@ -120,7 +120,7 @@ test("a month is left alone until some time after its end, and one that was miss
   expect(await months()).toEqual(["2026-09-01", "2026-10-01", "2026-11-01"]);
 });
 
-test("one account that cannot be invoiced costs no other its invoice; its run stays open until it can", async () => {
+test("one account that cannot be invoiced does not block the others; its run stays open", async () => {
   await using world = await billedAccounts(2);
   const [first, second] = world.ids as [number, number];
   const size = { memory_mb: 1024, disk_mb: 10_240, vcpus: 1 };
@@ -156,7 +156,7 @@ test("one account that cannot be invoiced costs no other its invoice; its run st
   expect(await openRunsOf(world)).toBe(1);
 });
 
-test("a control plane that was set back makes no invoices: their numbers could be given out twice", async () => {
+test("a control plane that was set back creates no invoices: their numbers could be used twice", async () => {
   await using world = await billedAccounts(1);
   await cut(world);
   await world.db.updateTable("installation").set({ set_back_at: world.time.now }).execute();

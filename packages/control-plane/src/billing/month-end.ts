@@ -20,12 +20,12 @@ export type MonthEndDeps = {
 };
 
 /**
- * Once a month is over: cuts the accounts into runs, and sees to it that every open run has a workflow. It is the row
- * that says whether a run is done, so that a workflow that was lost, or whose end was lost, is simply started again.
+ * After a month's end: splits the accounts into runs, and starts a workflow for every open run. The row decides whether
+ * a run is done, so a workflow that was lost, or whose result was lost, is simply started again.
  */
 export const createMonthEndJob = (deps: MonthEndDeps) => async (): Promise<void> => {
   const { db, clock, temporal, accountsEach } = deps;
-  // More than one, if nobody was there when a month ended.
+  // More than one, if no worker ran when a month ended.
   for (let month = await monthToEnd(deps); month !== undefined; month = await monthToEnd(deps)) {
     const ended = month;
     await transact(db, CUT, async (tx) => {
@@ -37,7 +37,10 @@ export const createMonthEndJob = (deps: MonthEndDeps) => async (): Promise<void>
     await step(START, () => startRun(temporal, { month, firstAccount: first_account }));
 };
 
-/** The month after the last that was cut, if it is over. Before the first account there was nothing to invoice. */
+/**
+ * The month after the last one that was split into runs, if it is over. Before the first account there was nothing to
+ * invoice.
+ */
 async function monthToEnd({ db, clock, invoiceDelaySeconds }: MonthEndDeps): Promise<Month | undefined> {
   const last = await findLastMonth(db);
   const first = last === undefined ? await findFirstAccount(db) : undefined;
@@ -46,7 +49,7 @@ async function monthToEnd({ db, clock, invoiceDelaySeconds }: MonthEndDeps): Pro
   return isOver ? month : undefined;
 }
 
-/** Derived from its row, so that whoever starts it starts the same one. */
+/** Derived from the run's row, so that every caller starts the same workflow. */
 export const workflowIdOfRun = ({ month, firstAccount }: RunKey): string =>
   `month-end-${month.slice(0, 7)}-${firstAccount}`;
 
@@ -55,7 +58,7 @@ async function startRun(temporal: Client, run: RunKey): Promise<void> {
     await temporal.workflow.start("closeMonth", {
       workflowId: workflowIdOfRun(run),
       taskQueue: TASK_QUEUE,
-      // Of one that runs there is no second.
+      // A second one is not started while it runs.
       workflowIdReusePolicy: "ALLOW_DUPLICATE",
       workflowIdConflictPolicy: "FAIL",
       workflowTaskTimeout: "5 seconds",

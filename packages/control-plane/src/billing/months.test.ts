@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { endOf, monthAfter, monthOf, monthsOf } from "./months.ts";
 
-test("a moment belongs to the month that it is in by UTC", () => {
+test("a time belongs to its month in UTC", () => {
   expect(monthOf(new Date("2026-12-31T23:59:59.999Z"))).toBe("2026-12-01");
   expect(monthOf(new Date("2027-01-01T00:00:00Z"))).toBe("2027-01-01");
   expect(monthAfter("2026-12-01")).toBe("2027-01-01");
   expect(endOf("2028-02-01")).toEqual(new Date("2028-03-01T00:00:00Z"));
 });
 
-test("a span is cut into months: the first is whole, the last ends with it, and none is empty", () => {
+test("a span is split into months: the first is whole, the last ends with the span, and none is empty", () => {
   const bounds = (since: string, until: string): string[] =>
     monthsOf(new Date(since), new Date(until)).map(
       ({ month, period }) => `${month} ${period.from.toISOString()} ${period.until.toISOString()}`,

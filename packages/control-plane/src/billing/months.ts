@@ -14,7 +14,7 @@ export function monthAfter(month: Month): Month {
 
 export const endOf = (month: Month): Date => startOf(monthAfter(month));
 
-/** Every month that a span touches, from its beginning; the last one as far as the span goes. */
+/** Every month that a span touches, each from its start; the last one up to the span's end. */
 export function monthsOf(since: Date, until: Date): { month: Month; period: Period }[] {
   const months = [];
   for (let month = monthOf(since); startOf(month) < until; month = monthAfter(month)) {

@@ -11,12 +11,15 @@ const causeOf = (accountId: number, company: string | null = null) => ({
   cause: "payment_due",
 });
 
-/** For as long as something is owed, the account is told so. */
+/** The account has a notification for as long as it owes something. */
 export async function notifyBalance(tx: Tx, accountId: number, at: Date): Promise<void> {
   await notifyBalances(tx, [[accountId, await balanceOf(tx, accountId)]], at);
 }
 
-/** Each account, and what it owes. Whoever calls holds their locks, so that no later balance is told before this one. */
+/**
+ * Accounts with their balances. The caller holds the accounts' locks, so that notifications are written in the order of
+ * the balances.
+ */
 export async function notifyBalances(tx: Tx, balances: Iterable<readonly [number, number]>, at: Date): Promise<void> {
   const owing: [number, number][] = [];
   for (const [accountId, micros] of balances)

@@ -7,14 +7,16 @@ import { readRatingData } from "./rating-input-store.ts";
 
 export type AccountRow = Selectable<Tables["accounts"]>;
 
-/** What no invoice holds yet, month by month. Who wants it to stay so holds the accounts' locks. */
+/**
+ * Rates what is not invoiced yet, month by month. The result is stable only while the caller holds the accounts' locks.
+ */
 export async function rateOpenMonths(
   db: Db | Tx,
   accounts: readonly AccountRow[],
   until: Date,
 ): Promise<Map<number, RatedMonth[]>> {
   const rated = new Map<number, RatedMonth[]>();
-  // Nearly always one group: they were all invoiced up to the same day.
+  // Nearly always one group: all were invoiced up to the same day.
   for (const [since, group] of Map.groupBy(accounts, openSince)) {
     const period = { from: startOf(since), until };
     const ids = group.map(({ id }) => id);
@@ -27,7 +29,7 @@ export async function rateOpenMonths(
   return rated;
 }
 
-/** Nothing was used before the account was there. */
+/** There is no usage before the account was created. */
 const openSince = ({ invoiced_through, created_at }: AccountRow): string =>
   monthOf(invoiced_through < created_at ? created_at : invoiced_through);
 

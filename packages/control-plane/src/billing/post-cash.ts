@@ -2,10 +2,10 @@ import type { Tx } from "#platform/db/database.ts";
 import { type Posting, postCash } from "./ledger-store.ts";
 import { notifyBalance } from "./notify-balance.ts";
 
-/** Money that came in, once for each source; whether this was the time. */
+/** Posts a payment, once per source; returns whether it was posted now. */
 export const postPayment = (tx: Tx, posting: Posting): Promise<boolean> => post(tx, "payment", posting);
 
-/** Money that went back, so that what it had paid is owed again. */
+/** Posts a refund: what the money had paid is owed again. */
 export const postRefund = (tx: Tx, posting: Posting): Promise<boolean> => post(tx, "refund", posting);
 
 async function post(tx: Tx, kind: "payment" | "refund", posting: Posting): Promise<boolean> {

@@ -2,20 +2,20 @@ const CENT = 10_000;
 const HALF_CENT = 5_000;
 const MILLION = 1_000_000;
 
-/** Half a cent goes away from zero. By remainders, so that nothing leaves the whole numbers. */
+/** Rounds half a cent away from zero. Uses remainders, so that the arithmetic stays in integers. */
 export function roundToCents(micros: number): number {
   const up = Math.abs(micros) + HALF_CENT;
   return signed(up - (up % CENT), micros);
 }
 
-/** Of what may not be passed: the cents that fit into it. */
+/** Rounds down to whole cents, for an amount that must not be exceeded. */
 export const wholeCents = (micros: number): number => micros - (micros % CENT);
 
-/** Parts of a million of an amount in whole cents, rounded as above. */
+/** `ppm` millionths of an amount, rounded to cents as above. */
 export function shareOf(micros: number, ppm: number): number {
   const up = (Math.abs(micros) / CENT) * ppm + MILLION / 2;
   return signed(((up - (up % MILLION)) / MILLION) * CENT, micros);
 }
 
-/** Zero has no sign: a tax of nothing on a credit is as nothing as any other. */
+/** Avoids -0: a zero tax on a credit equals any other zero. */
 const signed = (size: number, like: number): number => (like < 0 && size !== 0 ? -size : size);

@@ -2,8 +2,8 @@ import { wholeCents } from "./rate-cents.ts";
 import type { Period, Credit, UntaxedLine } from "./rating.ts";
 
 /**
- * What credits take off, the oldest first, each from what the others have left: within what remains of it, and at
- * most so much a month. It counts in every month that it touches, and never makes an invoice a gift.
+ * Deductions by credits, the oldest first, each from what the others left: limited by the credit's remainder and its
+ * monthly maximum. A credit applies in every month that it touches, and never makes an invoice negative.
  */
 export function linesOfCredits(credits: readonly Credit[], owedMicros: number, period: Period): UntaxedLine[] {
   let left = owedMicros;

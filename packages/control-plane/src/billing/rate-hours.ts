@@ -3,27 +3,27 @@ import type { Period } from "./rating.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** Hours on end for which a resource was the same, at the same price. Hours are counted since 1970. */
+/** Consecutive hours in which a resource did not change, at the same price. Hours are counted since 1970. */
 export type Stretch = {
   from: number;
   to: number;
   fact: UsageFactRow;
   price: PriceVersion;
-  /** For an hour, and for a month at most: of all nodes. */
+  /** Per hour, and maximum per month, for all nodes together. */
   hourlyMicros: number;
   monthlyMicros: number;
 };
 
 /**
- * The hours of one resource in a period, each once: an hour that was begun counts whole, as the dearest that it saw. The
- * work grows with the facts and the prices, not with the hours.
+ * The hours of one resource in a period, each counted once: a started hour counts in full, at the highest price in it.
+ * The cost of this function grows with the facts and prices, not with the hours.
  */
 export function hoursOf(facts: readonly UsageFactRow[], prices: PriceBook, { from, until }: Period): Stretch[] {
   const hours: Stretch[] = [];
   for (const [index, fact] of facts.entries()) {
     const next = facts[index + 1]?.at ?? until;
     const [start, end] = [Math.max(fact.at.getTime(), from.getTime()), Math.min(next.getTime(), until.getTime())];
-    // What ended at a full hour has not begun it, and what took no time did not happen.
+    // A resource that ended on the full hour did not start that hour, and a state without duration does not count.
     if (fact.state === "ended" || start >= end) continue;
     for (const stretch of atEachPrice(fact, prices, Math.floor(start / HOUR_MS), Math.ceil(end / HOUR_MS)))
       append(hours, stretch);
@@ -31,7 +31,7 @@ export function hoursOf(facts: readonly UsageFactRow[], prices: PriceBook, { fro
   return hours;
 }
 
-/** Two facts can share an hour: the last of what is there, and the first of what comes. */
+/** Two facts can share an hour: the last hour so far, and the first one of the next stretch. */
 function append(hours: Stretch[], next: Stretch): void {
   const last = hours.at(-1);
   if (last === undefined) {
@@ -42,7 +42,7 @@ function append(hours: Stretch[], next: Stretch): void {
   if (shared > 0 && next.hourlyMicros <= last.hourlyMicros) next = { ...next, from: last.to };
   else if (shared > 0) hours.splice(-1, 1, ...nonEmpty({ ...last, to: next.from }));
   const before = hours.at(-1);
-  // With the newer label.
+  // Keeps the newer label.
   if (before !== undefined && isContinued(before, next)) Object.assign(before, { to: next.to, fact: next.fact });
   else hours.push(...nonEmpty(next));
 }
@@ -66,7 +66,7 @@ function atEachPrice(fact: UsageFactRow, prices: PriceBook, from: number, to: nu
       ...{ fact, price, ...costOf(price, fact) },
     });
   });
-  // Better no invoice than one with free hours.
+  // No invoice is better than one with free hours.
   if (stretches[0]?.from !== from) throw new Error(`Plan ${fact.plan} has no price at ${fact.at.toISOString()}.`);
   return stretches;
 }

@@ -5,7 +5,10 @@ import type { Period, Credit, RatedInvoice, RatingInput } from "./rating.ts";
 
 export type RatedMonth = { month: Month; period: Period; rated: RatedInvoice };
 
-/** The months of an account one after the other: what a promotion gave in one is gone in the next. Idle ones are left out. */
+/**
+ * Rates the months of an account in order: what a credit paid in one month is not available in the next. Months without
+ * usage are left out.
+ */
 export function rateMonths(
   ratingData: RatingData,
   billTo: RatingInput["billTo"],

@@ -3,8 +3,8 @@ import { type Stretch, toDate } from "./rate-hours.ts";
 import type { UntaxedLine } from "./rating.ts";
 
 /**
- * What one resource costs in one month: a line for each stretch, rounded once and at most its own price of a month; all
- * of them at most the highest of these. What is above that is taken from the later lines.
+ * The cost of one resource in one month: a line per stretch, rounded once and capped at its plan's monthly price; all
+ * lines together are capped at the highest of these. The excess is deducted from the later lines.
  */
 export function linesOfResource(stretches: readonly Stretch[]): UntaxedLine[] {
   const newest = stretches.at(-1)?.fact.label ?? "";

@@ -1,7 +1,7 @@
 import { shareOf } from "./rate-cents.ts";
 import type { RatedLine, RatingInput, TaxRate, UntaxedLine } from "./rating.ts";
 
-/** Those of the country, then those of the state, as they were at the period's end. */
+/** Taxes of the country, then of the state, as they were at the period's end. */
 export function taxesFor({
   taxRates,
   billTo,
@@ -19,7 +19,7 @@ export function taxesFor({
     .sort((a, b) => compare(a.state, b.state) || compare(a.name, b.name));
 }
 
-/** Each tax is rounded on each line, so that a line can be read by itself and the sums agree. Credits are taxed too. */
+/** Each tax is rounded per line, so that every line is correct by itself and the sums agree. Credits are taxed too. */
 export function tax(
   lines: readonly UntaxedLine[],
   rates: readonly TaxRate[],

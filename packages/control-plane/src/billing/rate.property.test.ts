@@ -1,4 +1,6 @@
-/** Any history is rated as counting its hours one by one would, and the sums of its invoice agree. */
+/**
+ * Compares the rating of random histories with counting their hours one by one, and checks the sums of each invoice.
+ */
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +14,7 @@ import { history } from "./testing/random-histories.ts";
 /** The long form has 10,000: set MOORAGE_TRIALS for it. */
 const HISTORIES = Number(process.env["MOORAGE_TRIALS"] ?? 2000);
 
-/** The first history, if any, that has faults; made as small as it can be. */
+/** The first history with faults, if any, reduced as far as possible. */
 const checkHistories = (rating: typeof rate, numRuns: number) =>
   fc.check(
     fc.property(history, (input) => {
@@ -21,14 +23,14 @@ const checkHistories = (rating: typeof rate, numRuns: number) =>
     { numRuns },
   );
 
-test(`${HISTORIES} histories: each is what was counted hour by hour, no hour twice or missed, no cap passed, sums agree`, () => {
+test(`${HISTORIES} histories match counting hour by hour: no hour twice or missed, caps kept, sums agree`, () => {
   const found = checkHistories(rate, HISTORIES);
 
   expect(fc.defaultReportMessage(found)).toBeUndefined();
   expect(found.numRuns).toBe(HISTORIES);
 });
 
-test("a history rated again gives the same bytes, in whatever order its facts are read", () => {
+test("rating a history again gives the same bytes, in whatever order its facts are read", () => {
   fc.assert(
     fc.property(history, fc.func(fc.integer()), (input, order) => {
       const shuffled = { ...input, facts: input.facts.toSorted((a, b) => order(a) - order(b)) };
@@ -38,7 +40,7 @@ test("a history rated again gives the same bytes, in whatever order its facts ar
   );
 });
 
-/** The rating with one line changed, as a mistake would have it. */
+/** The rating with a mistake in one line. */
 async function withMistake(file: string, line: string, mistake: string) {
   const folder = await mkdtemp(join(tmpdir(), "moorage-rate-"));
   await cp(import.meta.dirname, folder, { recursive: true, filter: (path) => !path.endsWith(".test.ts") });

@@ -96,7 +96,7 @@ test.each<[string, Usage[], unknown[]]>([
   expect(hoursOf({ facts: facts(...usage) })).toEqual(lines);
 });
 
-test("an open month is rated as far as it has come, with the hour that is under way", () => {
+test("an open month is rated up to now, including the current hour", () => {
   const period = { from: january.period.from, until: at("01-05T12:00:01") };
 
   expect(hoursOf({ period, facts: facts(["01-05T10:30:00", "running"], ["01-09T00:00:00", "ended"]) })).toEqual([
@@ -104,7 +104,7 @@ test("an open month is rated as far as it has come, with the hour that is under 
   ]);
 });
 
-test("the hours of a new price are lines of their own", () => {
+test("the hours at a new price are separate lines", () => {
   const versions = [price("small", 0.02, 10), price("small", 0.03, 12, { valid_from: at("01-05T12:00:00") })];
 
   expect(
@@ -122,7 +122,7 @@ test("a plan without a price stops the invoice: nothing is free by mistake", () 
   expect(() => rate({ ...january, facts: facts(["01-05T10:00:00", "running", "lost"]) })).toThrow("lost has no price");
 });
 
-test("an invoice names a resource as it was called last", () => {
+test("an invoice uses the last label of a resource", () => {
   const [first, second] = facts(["01-05T10:00:00", "running"], ["01-20T10:00:00", "running"]) as [
     UsageFactRow,
     UsageFactRow,
@@ -144,7 +144,7 @@ const creditsOf = (input: Partial<RatingInput>) =>
     .lines.filter(({ credit_id }) => credit_id !== null)
     .map(({ credit_id, amount_micros }) => [credit_id, amount_micros / 1_000_000]);
 
-test("the oldest promotion gives first, each from what is left, never more than is owed", () => {
+test("the oldest credit is used first, each on what is left, never more than is owed", () => {
   const credits = [
     creditOf(1, 100, { granted_at: at("01-03T00:00:00") }),
     creditOf(2, 4, { granted_at: at("01-02T00:00:00") }),
@@ -164,11 +164,11 @@ test.each<[string, Partial<Credit>, number]>([
   ["nothing before it was granted", { granted_at: at("02-01T00:00:00") }, 0],
   ["nothing in the months after it expired", { expires_at: at("01-01T00:00:00") }, 0],
   ["its part in the month in which it expires", { expires_at: at("01-01T00:00:01") }, 10],
-])("a promotion gives %s", (_what, change, given) => {
+])("a credit gives %s", (_what, change, given) => {
   expect(creditsOf({ credits: [creditOf(1, 100, change)] })).toEqual(given === 0 ? [] : [[1, -given]]);
 });
 
-test("what the operator adds in the period is a line, and a promotion counts it; a credit leaves the promotion more", () => {
+test("operator adjustments are lines before credits; a negative one leaves more of the credit", () => {
   const adjustment = (id: number, amount: number, time: string): Adjustment => ({
     ...{ account_id: 1, id, label: "Goodwill", invoice_id: null, at: at(time), amount_micros: dollars(amount) },
   });
@@ -193,7 +193,7 @@ const summaryOf = (taxRates: TaxRate[], billTo: Partial<RatingInput["billTo"]> =
     ({ name, tax_micros }) => [name, tax_micros / 1_000_000],
   );
 
-test("taxes are those of the country and the state, as they are when the month ends", () => {
+test("taxes are those of the country and the state at the end of the month", () => {
   const rates = [
     vat({ state: "BY", name: "Local", rate_ppm: 10_000 }),
     vat({ valid_until: at("01-31T23:59:59") }),
@@ -209,7 +209,7 @@ test("taxes are those of the country and the state, as they are when the month e
   ]);
 });
 
-test("a tax that a business accounts for itself is not on its bill", () => {
+test("a tax that a business accounts for itself is not on its invoice", () => {
   expect(summaryOf([vat({ waived_by_tax_id: true })], { tax_id: "DE123456789" })).toEqual([]);
   expect(summaryOf([vat({ waived_by_tax_id: true })])).toEqual([["VAT", 1.9]]);
   expect(summaryOf([vat()], { tax_id: "DE123456789" })).toEqual([["VAT", 1.9]]);

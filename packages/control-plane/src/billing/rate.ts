@@ -5,7 +5,9 @@ import { linesOfResource } from "./rate-resource.ts";
 import { tax, taxesFor } from "./rate-taxes.ts";
 import type { Adjustment, Period, RatedInvoice, RatingInput, UntaxedLine } from "./rating.ts";
 
-/** What an account owes for a period: usage by resource, then what the operator added, then what credits take off. */
+/**
+ * What an account owes for a period: usage by resource, then the operator's adjustments, then deductions by credits.
+ */
 export function rate(input: RatingInput): RatedInvoice {
   const { period, prices } = input;
   const usage = byResource(input.facts).flatMap((facts) => linesOfResource(hoursOf(facts, prices, period)));
@@ -24,7 +26,7 @@ export function rate(input: RatingInput): RatedInvoice {
 
 const sum = (lines: readonly UntaxedLine[]): number => lines.reduce((total, line) => total + line.amount_micros, 0);
 
-/** In the order of their ids, whatever the order of the facts: the same invoice must come out every time. */
+/** Ordered by id, whatever the order of the facts: rating must be deterministic. */
 function byResource(facts: readonly UsageFactRow[]): UsageFactRow[][] {
   const resources = new Map<number, UsageFactRow[]>();
   for (const fact of facts) {

@@ -5,12 +5,12 @@ import { type Month, monthOf, monthsOf } from "./months.ts";
 import type { Adjustment, Period, Credit, RatingInput } from "./rating.ts";
 import { taxTable } from "./tax-table.ts";
 
-/** What decides the invoices of an account in some months, but for whom they are made out to. */
+/** The input of an account's invoices for some months, without the billing address and the tax rates. */
 export type RatingData = Omit<RatingInput, "period" | "billTo" | "taxRates"> & {
   taxRates: ReadonlyMap<Month, RatingInput["taxRates"]>;
 };
 
-/** For any number of accounts by the same few statements. The period begins with a month. */
+/** Reads any number of accounts with a fixed number of statements. The period begins with a month. */
 export async function readRatingData(
   db: Db | Tx,
   accountIds: readonly number[],
@@ -40,7 +40,7 @@ export async function readRatingData(
 const byAccount = <Row extends { account_id: number }>(rows: readonly Row[]): Map<number, Row[]> =>
   Map.groupBy(rows, ({ account_id }) => account_id);
 
-/** With what was taken from each by the invoices of months before one. */
+/** With what the invoices of the months before took from each. */
 export const readCredits = async (db: Db | Tx, accountIds: readonly number[], before: Month): Promise<Credit[]> =>
   (
     await sql<Credit>`

@@ -2,7 +2,7 @@ import type { Selectable } from "kysely";
 import type { PriceBook, UsageFactRow } from "#metering/index.ts";
 import type { BillTo, Tables } from "#platform/db/tables.ts";
 
-/** From the first moment of a month to its end; of a month that is open, or that a closed account has left, to then. */
+/** From the start of a month to its end; for the open month, or the last of a closed account, to a moment within it. */
 export type Period = { from: Date; until: Date };
 
 export type TaxRate = Selectable<Tables["tax_rates"]>;
@@ -10,14 +10,14 @@ export type TaxRate = Selectable<Tables["tax_rates"]>;
 export type Credit = Selectable<Tables["credits"]> & { used_micros: number };
 export type Adjustment = Selectable<Tables["adjustments"]>;
 
-/** Everything that decides an account's invoice: the same of these gives the same invoice, whenever it is asked. */
+/** Everything that determines an account's invoice: the same input always gives the same invoice. */
 export type RatingInput = {
   period: Period;
   billTo: Pick<BillTo, "country" | "state" | "tax_id">;
-  /** Of each resource in its own order. */
+  /** In order per resource. */
   facts: readonly UsageFactRow[];
   prices: PriceBook;
-  /** Of all places and times; those that count are chosen here. */
+  /** All rates; rating selects those that apply. */
   taxRates: readonly TaxRate[];
   credits: readonly Credit[];
   adjustments: readonly Adjustment[];

@@ -7,7 +7,7 @@ import type { RatedInvoice } from "./rating.ts";
 
 export type Difference = { what: string; invoiced: string; rated: string };
 
-/** What rating says today of an invoice's month, beside what the invoice says. They are the same bytes, or a fault. */
+/** Rates an invoice's month again and compares it with the invoice. Any difference is a fault. */
 export async function rerate(db: Db, invoice: InvoiceRow): Promise<Difference[]> {
   const period = { from: startOf(invoice.month), until: invoice.until };
   const ratingData = (await readRatingData(db, [invoice.account_id], period)).get(invoice.account_id);
@@ -25,7 +25,7 @@ async function asRated(db: Db, invoice: InvoiceRow): Promise<RatedInvoice> {
   return { lines, subtotal_micros, tax_micros, total_micros, tax_summary };
 }
 
-/** One text for each part, whatever the order in which its fields were written. */
+/** One text per part, independent of the order of its fields. */
 const textOf = ({ lines, tax_summary, ...sums }: RatedInvoice): Map<string, string> =>
   new Map([
     ...Object.entries(sums).map(([name, micros]): [string, string] => [name, String(micros)]),

@@ -6,7 +6,7 @@ import { accountsToInvoice, type BillingRun, findRun, finishRun, type RunKey } f
 import { type AfterInvoices, invoiceAccounts } from "./invoice-accounts.ts";
 import { endOf } from "./months.ts";
 
-/** Accounts whose rows one transaction holds; their tenants' changes wait for as long as it takes. */
+/** Accounts whose rows one transaction locks; changes by their tenants wait for it. */
 const BATCH = 100;
 
 export const runSteps = ["worker.invoice-batch", "worker.finish-run"] as const;
@@ -16,11 +16,11 @@ export type RunDeps = {
   db: Db;
   clock: Clock;
   afterInvoices: AfterInvoices;
-  /** Around each batch: before it there is time to wait, or to stop. */
+  /** Wraps each batch, so that it can be delayed or stopped. */
   limited: (batch: () => Promise<void>) => Promise<void>;
 };
 
-/** Works through the accounts of a run that have no invoice yet, and closes it. To begin it again does no harm. */
+/** Invoices the accounts of a run that have no invoice yet, and closes the run. It can be repeated. */
 export async function runBillingBatch(deps: RunDeps, key: RunKey): Promise<void> {
   const { db, clock } = deps;
   const run = await findRun(db, key);
@@ -35,12 +35,12 @@ export async function runBillingBatch(deps: RunDeps, key: RunKey): Promise<void>
       left = ids.length === BATCH;
     });
   }
-  // The run stays open for them: the workflow tries again, and the others have theirs.
+  // The run stays open for the failed accounts: the workflow retries, and the others have their invoices.
   if (faults.length > 0) throw new AggregateError(faults, faults.map(({ message }) => message).join("; "));
   await transact(db, FINISH, (tx) => finishRun(tx, key, clock()));
 }
 
-/** All together, or those that can: one account's trouble is not to cost the others their invoice. */
+/** All in one transaction, or each by itself if that fails: one account's error must not block the others' invoices. */
 async function invoiceEach(deps: RunDeps, run: BillingRun, ids: readonly number[]): Promise<Error[]> {
   if (ids.length === 0) return [];
   const { db, clock, afterInvoices } = deps;

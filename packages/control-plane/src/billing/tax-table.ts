@@ -2,9 +2,9 @@ import type { Db, Tx } from "#platform/db/database.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
 import type { TaxRate } from "./rating.ts";
 
-/** Where tax rates come from: the operator's own table, or a service that knows them. */
+/** The source of tax rates: the operator's own table, or an external service. */
 export type Taxes = {
-  /** All that were in force at the end of a period. Asked again later, it answers the same. */
+  /** All rates in force at the end of a period. The answer for the same time never changes. */
   ratesAt(db: Db | Tx, until: Date): Promise<TaxRate[]>;
 };
 
@@ -32,7 +32,7 @@ export const listTaxRates = (db: Db | Tx): Promise<TaxRate[]> =>
 
 type NewRate = Pick<TaxRate, "rate_ppm" | "waived_by_tax_id">;
 
-/** A tax, or another rate of it, from now or later on: what was invoiced keeps its rate. */
+/** Adds a tax, or changes its rate, from now or later on: invoices keep their rate. */
 export async function setTax(
   tx: Tx,
   key: TaxKey,
@@ -51,7 +51,7 @@ export async function setTax(
     .executeTakeFirstOrThrow();
 }
 
-/** From now or later on there is no such tax; rates that were to come are dropped. */
+/** Ends a tax from now or later on; later rates are dropped. */
 export async function endTax(tx: Tx, key: TaxKey, { at, now }: { at: Date; now: Date }): Promise<TaxRate[]> {
   if (at < now) throw invalid("at", `${now.toISOString()} or later`);
   const versions = await versionsOf(tx, key);

@@ -1,6 +1,6 @@
 /**
- * Three months of two accounts through the front door: databases made, resized, suspended, resumed and deleted across
- * changes of prices and of a tax, with a promotion, in two places. What must come out was worked out by hand.
+ * Three months of two accounts through the API: databases are created, resized, suspended, resumed and deleted across
+ * changes of prices and of a tax, with a credit, in two places. The expected invoices were calculated by hand.
  */
 import type { Invoice, InvoiceItem } from "@moorage/contract";
 import { sql } from "kysely";
@@ -45,14 +45,14 @@ const planOf = (id: keyof typeof prices, disk_mb: number) => ({
   price: prices[id].first,
 });
 
-/** The clock goes to a time of 2027, and the hosts were just heard of. */
+/** Sets the clock to a time in 2027, with hosts last seen just then. */
 async function at(world: World, time: string): Promise<void> {
   world.time.now = new Date(`2027-${time}Z`);
   await sql`select ensure_event_partitions(${world.time.now}, 8)`.execute(world.db);
   await world.db.updateTable("host_leases").set({ seen_at: world.time.now }).execute();
 }
 
-/** Asked for ten minutes before it is settled: what it costs changes when it is. */
+/** Requested ten minutes before it is settled: the price changes when it is settled. */
 async function change(
   world: World,
   time: string,
@@ -102,7 +102,7 @@ async function threeMonths(world: World) {
   await german.delete(brief.url);
   await change(world, "02-12T15:10:00", () => quebecer.post(`${orders.url}/resume`));
   await change(world, "02-12T15:45:00", () => quebecer.post(`${orders.url}/suspend`));
-  // Given up, so that it went on running.
+  // Given up, so that it kept running.
   await change(world, "02-20T10:00:00", () => german.post(`${shop.url}/suspend`), false);
   await endOf("2027-02-01", "03-01T00:15:00");
 
@@ -133,7 +133,7 @@ const withRegion = (months: typeof germany) =>
     lines: lines.map((line) => ({ ...line, region: line.type === "hourly" ? REGION : null })),
   }));
 
-test("every line of three months is, to the cent, what the price table says; rated again, they are the same", async () => {
+test("every line of three months matches the price table to the cent; rating again gives the same", async () => {
   await using world = await newWorld();
   const { german, quebecer } = await threeMonths(world);
 
@@ -146,7 +146,7 @@ test("every line of three months is, to the cent, what the price table says; rat
   );
   expect(balances.map(({ body }) => Math.round(body.balance * 100))).toEqual(owed);
 
-  // Whatever has changed since: a price, a tax, and where the account is.
+  // Later changes of a price, a tax and the account's address have no effect.
   await world.operator.post("/admin/plans/fx-small/prices", { hourly: "1", monthly: "100" });
   await world.operator.post("/admin/taxes", { country: "DE", name: "VAT", percent: "25" });
   await german.put("/v4/account", { country: "CA", state: "QC", zip: "G4X 1A1" });

@@ -4,8 +4,8 @@ import type { Db, Tx } from "#platform/db/database.ts";
 export type LedgerFault = { account: number; fault: string; micros: number };
 
 /**
- * Compares the ledger with what it was made from. Each row holds its own balance (a constraint); what could still be
- * wrong is that something is missing, posted with another amount, or posted without a cause.
+ * Compares the ledger with its sources. A constraint ensures that each row balances; this finds postings that are
+ * missing, have another amount, or have no source.
  */
 export async function verifyLedger(db: Db | Tx): Promise<{ rows: number; faults: LedgerFault[] }> {
   const { rows } = await sql<LedgerFault>`

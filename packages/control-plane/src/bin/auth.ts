@@ -30,7 +30,7 @@ const app = await createAuthServer(
 );
 metrics.watch(app);
 tracing?.watch(app);
-// On an address of its own: people reach the other, and metrics are not for them.
+// On a separate address: metrics are not public.
 const scraped = createServer(log);
 serveMetrics(scraped, metrics);
 

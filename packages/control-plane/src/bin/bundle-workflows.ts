@@ -1,4 +1,4 @@
-/** Bundles the workflows into the file named by the first argument, so that a worker starts without doing it. */
+/** Bundles the workflows into the file named by the first argument, so that workers start without bundling. */
 import { writeFile } from "node:fs/promises";
 import { bundleWorkflows } from "#platform/temporal/bundle.ts";
 

@@ -12,7 +12,7 @@ import { startTracing } from "#platform/telemetry/tracing.ts";
 const config = readCardsConfig();
 const log = createLog("cards", config.LOG_LEVEL);
 requireNoCoreDumps();
-// Node would print the error with all that it holds.
+// Node would print the error with all of its data.
 for (const event of ["uncaughtException", "unhandledRejection"])
   process.on(event, (error: unknown) => {
     log.fatal(error instanceof Error ? withoutText(error) : {}, event);

@@ -36,7 +36,7 @@ const hostListener = listen(config.DATABASE_URL, "host", log, {
   onConnect: () => wakeups.wake("all"),
 });
 
-// A host that is not enrolled yet has no certificate: each route says whether it needs one.
+// A host that is not enrolled yet has no certificate: each route decides whether it requires one.
 const app = createServer(log, {
   https: {
     key: tls("server.key"),

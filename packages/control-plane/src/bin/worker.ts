@@ -163,7 +163,7 @@ const jobSteps = [
 ];
 announceSteps("worker", [...Object.keys(activities).map(activityStep), ...Object.keys(relaySteps), ...jobSteps]);
 
-// These need no worker: they go on while Temporal is down, and find it again when it is back.
+// These do not need Temporal: they continue while it is down, and reconnect when it is back.
 const relay = startRelay({ db, databaseUrl: config.DATABASE_URL, temporal, clock, log });
 const sweeper = startSweeper({
   db,

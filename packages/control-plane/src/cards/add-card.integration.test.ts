@@ -28,7 +28,7 @@ const send = (world: World, who: { token: string }, path: string, body: object, 
     payload: JSON.stringify(body),
   });
 
-/** Counts what it is asked, and answers as it is told. */
+/** Counts its calls, and answers as configured. */
 function vaultThat(answer: (n: number) => Error | undefined) {
   const keys: string[] = [];
   const vault: CardVault = {
@@ -45,7 +45,7 @@ function vaultThat(answer: (n: number) => Error | undefined) {
   return { vault, keys };
 }
 
-test("a card is added, shown by what may be shown of it, and told of by its event", async () => {
+test("a card is added, shown without its number, and reported by an event", async () => {
   await using one = await customerWithZip();
   const { world, alice } = one;
 
@@ -65,7 +65,7 @@ test("a card is added, shown by what may be shown of it, and told of by its even
   expect((await world.account(alice.accountId)).provider_customer).toMatch(/^cus_/);
 });
 
-test("the answer has the headers of every other operation, and is told before a body is judged", async () => {
+test("the answer has the headers of every other operation, and the caller is checked before the body", async () => {
   await using one = await customerWithZip();
   const { world, alice } = one;
   const stranger = await world.customer({ scopes: ["account:read_only"] });
@@ -87,7 +87,7 @@ test("the answer has the headers of every other operation, and is told before a 
   expect((await alice.post(METHODS, broken)).status).toBe(400);
 });
 
-test("every fault of a body is named by its field, and none repeats it", async () => {
+test("every fault of a body is reported by field, without repeating the value", async () => {
   await using one = await customerWithZip();
   const { alice } = one;
   const faultsOf = async (path: string, body: unknown) => {
@@ -115,7 +115,7 @@ test("every fault of a body is named by its field, and none repeats it", async (
   for (const body of [[], "4242424242424242", 7, null, [visa]]) await faultsOf(METHODS, body);
 });
 
-test("a key that holds the number is refused: it would be kept", async () => {
+test("a key that contains the card number is refused, because keys are stored", async () => {
   await using one = await customerWithZip();
   const { world, alice } = one;
 
@@ -129,7 +129,7 @@ test("a key that holds the number is refused: it would be kept", async () => {
 test.each([
   ["no zip", { country: "US", zip: "" }],
   ["a zip that is none in the US", { country: "US", zip: "SW1A 1AA" }],
-])("%s: told by its field, and how to set it", async (_what, address) => {
+])("%s: reported by its field, with how to set it", async (_what, address) => {
   const { vault, keys } = vaultThat(() => undefined);
   await using one = await customerWithZip({ vault }, address);
   const { alice } = one;
@@ -145,7 +145,7 @@ test.each([
   expect(keys).toEqual([]);
 });
 
-test("the first is the default; a later one takes that only if it says so, and the older operation always", async () => {
+test("the first card is the default; a later one only if requested, or by the older operation", async () => {
   await using one = await customerWithZip();
   const { world, alice } = one;
   const defaults = async () => (await methodsOf(alice)).map(({ is_default }) => is_default);
@@ -164,7 +164,7 @@ test("the first is the default; a later one takes that only if it says so, and t
   ]);
 });
 
-test("a declined card is refused with a reason, counted, and nothing else", async () => {
+test("a declined card is refused with a reason and counted, without further effect", async () => {
   await using one = await customerWithZip();
   const { world, alice } = one;
 
@@ -176,7 +176,7 @@ test("a declined card is refused with a reason, counted, and nothing else", asyn
   expect(await attemptsOf(world)).toMatchObject([{ outcome: "refused" }]);
 });
 
-test("a provider that does not answer is 503, and the same request with its key adds the card once", async () => {
+test("a provider that does not answer is 503, and a retry with the same key adds the card once", async () => {
   const { vault, keys } = vaultThat((n) => (n === 1 ? new OutcomeUnknown("silent") : undefined));
   await using one = await customerWithZip({ vault });
   const { world, alice } = one;
@@ -196,7 +196,7 @@ test("a provider that does not answer is 503, and the same request with its key 
   expect(await attemptsOf(world)).toMatchObject([{ outcome: "added" }]);
 });
 
-test("the same request twenty times at once with one key: one card, one event, twenty equal answers", async () => {
+test("twenty identical concurrent requests with one key: one card, one event, twenty equal answers", async () => {
   const { vault } = vaultThat(() => undefined);
   await using one = await customerWithZip({ vault });
   const { world, alice } = one;
@@ -210,7 +210,7 @@ test("the same request twenty times at once with one key: one card, one event, t
   expect(await world.events()).toHaveLength(1);
 });
 
-test("a key does not serve for another card; a refusal leaves it free", async () => {
+test("a key cannot be used for another card; after a refusal it is free again", async () => {
   const { vault } = vaultThat((n) => (n === 1 ? new Declined("The card was declined.") : undefined));
   await using one = await customerWithZip({ vault });
   const { world, alice } = one;
@@ -223,7 +223,7 @@ test("a key does not serve for another card; a refusal leaves it free", async ()
   expect(other.json()).toMatchObject({ errors: [{ field: "Idempotency-Key" }] });
 });
 
-test("the seventh card is refused before the provider hears of it; of many at once six are kept", async () => {
+test("the seventh card is refused before the provider gets it; of many at once six are kept", async () => {
   const { vault, keys } = vaultThat(() => undefined);
   await using one = await customerWithZip({ vault });
   const { world, alice } = one;
@@ -232,7 +232,7 @@ test("the seventh card is refused before the provider hears of it; of many at on
 
   expect(replies.filter(({ status }) => status === 200)).toHaveLength(6);
   expect(await methodsOf(alice)).toHaveLength(6);
-  // What the provider kept beyond that is for it to forget.
+  // Cards beyond that are left for the provider to delete.
   const removed = await world.db
     .selectFrom("payment_methods")
     .selectAll()
@@ -247,7 +247,7 @@ test("the seventh card is refused before the provider hears of it; of many at on
   expect(keys).toHaveLength(requested);
 });
 
-test("so many in 24 hours, by both operations together, and as many that were declined", async () => {
+test("the limit per 24 hours covers both operations, and declined cards count too", async () => {
   let declines = false;
   const { vault } = vaultThat(() => (declines ? new Declined("The card was declined.") : undefined));
   await using one = await customerWithZip({ vault, cardsPerDay: 3 });
@@ -276,7 +276,7 @@ test("so many in 24 hours, by both operations together, and as many that were de
   expect(texts[3]).toContain("3 cards");
 });
 
-test("a token that ended while the provider was asked adds nothing", async () => {
+test("a token that was revoked while the provider was called adds nothing", async () => {
   let revoke = async (): Promise<unknown> => undefined;
   const { vault } = vaultThat(() => undefined);
   const slow: CardVault = { keep: async (...requested) => (await revoke(), vault.keep(...requested)) };
@@ -288,7 +288,7 @@ test("a token that ended while the provider was asked adds nothing", async () =>
   expect(await world.db.selectFrom("payment_methods").selectAll().execute()).toEqual([]);
 });
 
-test("where raw cards are off, both operations say where a card can be added", async () => {
+test("where raw cards are off, both operations answer where a card can be added", async () => {
   const { vault, keys } = vaultThat(() => undefined);
   await using one = await customerWithZip({ vault, cardsRaw: false });
   const { world, alice } = one;
@@ -305,13 +305,13 @@ test("where raw cards are off, both operations say where a card can be added", a
   expect(keys).toEqual([]);
 });
 
-test("without a payment provider no card is taken", async () => {
+test("without a payment provider no card is accepted", async () => {
   await using one = await customerWithZip({ provider: "none" });
 
   expect((await one.alice.post(METHODS, asMethod(visa))).status).toBe(400);
 });
 
-test("a payment may be sent with the card's code, which goes no further", async () => {
+test("a payment may contain the card's code, which is not passed on", async () => {
   await using one = await customerWithZip();
   const { alice } = one;
   await alice.post(METHODS, asMethod(visa));

@@ -25,11 +25,11 @@ export type AddCardDeps = {
   vault: CardVault | undefined;
   clock: Clock;
   log: Log;
-  /** How long to wait before the desk is told again what the provider said. */
+  /** Waits between attempts to report the provider's outcome to the card admission. */
   retryAfterMs?: readonly number[];
 };
 
-/** Where the two operations have the card in their body. */
+/** Where the card is in the body of each of the two operations. */
 type Way = {
   operation: typeof addPaymentMethod | typeof updateCreditCard;
   cardIn(body: unknown): unknown;
@@ -50,8 +50,9 @@ export const asCreditCard: Way = {
 };
 
 /**
- * The order of refusals is that of every operation: the desk judges the caller before anybody hears what is wrong with
- * the body. It learns that the body is not valid, and never why: a reason may repeat what was sent.
+ * Errors have the same order as in every operation: the card admission of `api` checks the caller before the caller
+ * learns what is wrong with the body. `api` learns only that the body is invalid, never why: a reason may repeat what
+ * was sent.
  */
 export async function addCard(deps: AddCardDeps, way: Way, caller: Caller, body: unknown): Promise<object> {
   const { faults: unknown, ignored } = judgeUnknownFields(way.operation, body);
@@ -73,7 +74,7 @@ export async function addCard(deps: AddCardDeps, way: Way, caller: Caller, body:
   };
   const reported = reportOutcome(deps, caller, settlement);
   if (outcome instanceof Declined) {
-    // Its only use is to be counted.
+    // A decline is only reported to be counted.
     await reported.catch(() => undefined);
     throw new DomainError("invalid", { reason: outcome.message });
   }
@@ -88,7 +89,7 @@ function faultsOf({ operation, cardIn, within }: Way, { key }: Caller, body: unk
   return [
     ...formFaultsOf(operation.body, body),
     ...judgeAnyCard(card, now, within),
-    // A key is kept, as a hash, and a hash of a card number can be undone by trying them all.
+    // A key is stored as a hash, and the hash of a card number can be reversed by trying all numbers.
     ...(inKey ? [{ field: "Idempotency-Key", reason: "Idempotency-Key must not hold the number of the card." }] : []),
   ];
 }
@@ -103,7 +104,10 @@ function formFaultsOf(schema: Way["operation"]["body"], body: unknown): readonly
   }
 }
 
-/** A name of our own has no digits in it; what has is not told again, though only to whom it came from. */
+/**
+ * Our field names contain no digits; a field name with digits may be a card number and is not repeated, even to its
+ * sender.
+ */
 const withoutUnknownName = (error: ErrorDetail): ErrorDetail =>
   /\d{4}/.test(error.field ?? "") ? { reason: "The body has a field whose name is not valid text." } : error;
 
@@ -147,12 +151,12 @@ async function keep(
   }
 }
 
-/** Another installation may use the same provider, and the same numbers. */
+/** Another installation may use the same provider account and the same ids. */
 const keyOf = ({ id, holder }: NonNullable<Admission["attempt"]>): string => `card-${holder.accountUuid}-${id}`;
 
 const RETRY_AFTER_MS = [250, 1000, 3000];
 
-/** The provider has decided: what it said is told until somebody hears it. Told twice, it counts once. */
+/** The provider has decided: its outcome is reported until `api` confirms it. A repeated report counts once. */
 async function reportOutcome(
   { cardAdmission, retryAfterMs = RETRY_AFTER_MS }: AddCardDeps,
   caller: Caller,

@@ -2,11 +2,11 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { ignoredFieldsHeader } from "#platform/http/unknown-fields.ts";
 import type { AdmissionReply } from "./card-admission.ts";
 
-/** Who asks, as far as the desk must know; and what the desk answers for them. */
+/** The caller, as far as the card admission needs to know, and what its answer sets in the response. */
 export type Caller = {
   headers: Record<string, string>;
   key: string | undefined;
-  /** Hands a refusal of the desk on as it is; with any other answer, its headers. */
+  /** Passes a refusal of the card admission on unchanged; from any other answer, only its headers. */
   passOn(reply: AdmissionReply): AdmissionReply;
   /** Names fields of the body that had no effect. */
   reportIgnored(names: readonly string[]): void;
@@ -18,7 +18,7 @@ const returnedHeaders = [
   ...["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after"],
 ];
 
-/** A refusal that is the desk's own, word for word. */
+/** A refusal of the card admission, passed on verbatim. */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly reply: AdmissionReply;

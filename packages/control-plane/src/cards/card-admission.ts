@@ -1,19 +1,19 @@
 import { ADMISSION_KEY_HEADER } from "#payment-provider/index.ts";
 
-/** The part of `api` that decides about callers and keeps what may be kept. It never gets a card. */
+/** Client of the part of `api` that authorizes callers and stores what may be stored. It never gets a card number. */
 export type CardAdmission = {
   post(request: AdmissionRequest): Promise<AdmissionReply>;
-  /** Rejects while it does not answer. */
+  /** Rejects if it is unreachable. */
   check(): Promise<void>;
 };
-/** Headers are the caller's own, as far as the desk needs them. */
+/** The caller's own headers, as far as the card admission needs them. */
 export type AdmissionRequest = { path: string; headers: Record<string, string>; body: unknown };
 export type AdmissionReply = { status: number; headers: Record<string, string>; body: unknown };
 
-/** Longer than the desk waits for its database, and for the provider that it asks for a payment. */
+/** Longer than `api` waits for its database, and for the provider when it makes a payment. */
 const TIMEOUT_MS = 45_000;
 
-/** It may have done what it was asked for, or not. */
+/** The request may or may not have been carried out. */
 export class AdmissionUnreachable extends Error {
   override readonly name = "AdmissionUnreachable";
 }

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 
-/** Linux writes no core of at most one byte, to a file or to a program; of 0 bytes it still tells a program. */
+/** With a limit of 1 byte Linux writes no core dump to a file or a pipe; with 0 it still starts the handler program. */
 const MOST_BYTES = 1;
 
-/** A core dump is a copy of the memory on a disk, and there may be a card in it. */
+/** A core dump copies the process memory to disk, possibly with a card in it. */
 export function requireNoCoreDumps(limits = limitsOfThisProcess()): void {
   const [, soft, hard] = /^Max core file size +(\S+) +(\S+)/m.exec(limits ?? "") ?? [];
   if (soft === undefined || hard === undefined) return;

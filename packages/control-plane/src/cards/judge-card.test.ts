@@ -13,7 +13,7 @@ test.each([
   ["Diners Club", "30569309025904", "123"],
   ["JCB", "3566002020360505", "123"],
   ["UnionPay", "6200000000000005", "123"],
-])("a number of %s is one", (_brand, card_number, cvv) => {
+])("a number of %s is valid", (_brand, card_number, cvv) => {
   expect(fieldsOf({ card_number, cvv })).toEqual([]);
 });
 
@@ -28,7 +28,7 @@ test.each([
   expect(fieldsOf({ card_number })).toEqual(["card_number"]);
 });
 
-test("the code has as many digits as its brand's", () => {
+test("the code must have its brand's number of digits", () => {
   expect(fieldsOf({ cvv: "1234" })).toEqual(["cvv"]);
   expect(judgeCard({ ...visa, card_number: "378282246310005" }, now, "data.")).toEqual([
     { field: "data.cvv", reason: "data.cvv must be a valid value: 4 digits, for a card of American Express" },
@@ -40,16 +40,16 @@ test.each([
   ["last month", { expiry_month: 10, expiry_year: 2026 }, ["expiry_month"]],
   ["a month of last year", { expiry_month: 12, expiry_year: 2025 }, ["expiry_year"]],
   ["a month of next year", { expiry_month: 1, expiry_year: 2027 }, []],
-])("a card that is good until %s", (_when, expiry, faults) => {
+])("a card that is valid until %s", (_when, expiry, faults) => {
   expect(fieldsOf(expiry)).toEqual(faults);
 });
 
-test("a month lasts until its last moment", () => {
+test("a card is valid until the last moment of its month", () => {
   expect(fieldsOf({}, new Date("2026-11-30T23:59:59.999Z"))).toEqual([]);
   expect(fieldsOf({}, new Date("2026-12-01T00:00:00Z"))).toEqual(["expiry_month"]);
 });
 
-test("every fault is named, and none repeats what was sent", () => {
+test("every fault is reported, without repeating the value", () => {
   const card = { card_number: "4242424242424241", cvv: "9876", expiry_month: 1, expiry_year: 2020 };
   const faults = judgeCard(card, now);
 
@@ -57,7 +57,7 @@ test("every fault is named, and none repeats what was sent", () => {
   for (const value of [card.card_number, card.cvv]) expect(JSON.stringify(faults)).not.toContain(value);
 });
 
-test("what is no card by its form is the schema's to refuse", () => {
+test("a malformed card is left to the schema", () => {
   for (const body of [undefined, null, "4242424242424242", [], { ...visa, cvv: 123 }])
     expect(judgeAnyCard(body, now)).toEqual([]);
 });

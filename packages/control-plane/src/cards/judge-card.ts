@@ -2,7 +2,7 @@ import { Card } from "@moorage/contract";
 import cardValidator from "card-validator";
 import { type ErrorDetail, invalidReason } from "#platform/errors.ts";
 
-/** Whether it can be a card at all, and is good this month: what a bank would refuse anyway. */
+/** Checks what every bank would refuse: an impossible number, or an expired card. */
 export function judgeCard(card: Card, now: Date, within = ""): ErrorDetail[] {
   const fault = (name: keyof Card, valid: string): ErrorDetail => {
     const field = `${within}${name}`;
@@ -19,11 +19,11 @@ export function judgeCard(card: Card, now: Date, within = ""): ErrorDetail[] {
   return faults;
 }
 
-/** As far as it is a card by its form; what is wrong with that is the schema's to say. */
+/** Checks the card if it has the right form; errors of form are reported by the schema. */
 export function judgeAnyCard(body: unknown, now: Date, within?: string): ErrorDetail[] {
   const parsed = Card.safeParse(body);
   return parsed.success ? judgeCard(parsed.data, now, within) : [];
 }
 
-/** As the provider's answer will name it, nearly always. */
+/** Nearly always the same name as in the provider's answer. */
 export const brandOf = ({ card_number }: Card): string => cardValidator.number(card_number).card?.niceType ?? "";

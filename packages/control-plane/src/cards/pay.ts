@@ -5,12 +5,12 @@ import { type Caller, Refused } from "./caller.ts";
 import { unavailable } from "./add-card.ts";
 import { type CardAdmission, AdmissionUnreachable } from "./card-admission.ts";
 
-/** A payment names a card that is kept already. What else was sent, such as its code, ends here. */
+/** A payment names a stored card. Other fields, such as the card's code, are dropped here. */
 export async function pay(cardAdmission: CardAdmission, caller: Caller, body: unknown): Promise<unknown> {
   const { faults, ignored } = judgeUnknownFields(createPayment, body);
   // SDKs send it with every payment.
   caller.reportIgnored(ignored.filter((name) => name !== "cvv"));
-  // The desk judges the caller first, and then refuses what is no object.
+  // The card admission checks the caller first, and then refuses a body that is no object.
   const payload = faults.length > 0 ? [] : knownOf(body);
   try {
     const reply = await cardAdmission.post({ path: createPayment.path, headers: caller.headers, body: payload });
@@ -26,7 +26,7 @@ export async function pay(cardAdmission: CardAdmission, caller: Caller, body: un
   }
 }
 
-/** What is no object stays none, so that it is refused for that. */
+/** A body that is no object stays one, so that it is refused for that. */
 function knownOf(body: unknown): unknown {
   if (body === undefined) return {};
   if (typeof body !== "object" || body === null || Array.isArray(body)) return [];

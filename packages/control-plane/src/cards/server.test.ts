@@ -19,7 +19,7 @@ const body = { type: "credit_card", is_default: true, data: card };
 const attempt = { id: 7, holder: { accountUuid: "a-b", customer: null, zip: "20457", country: "DE" } };
 const kept = { customer: "cus", token: "pm", cardType: "Visa", lastFour: "1486", expiryMonth: 12, expiryYear: 2049 };
 
-/** With all that was said to the desk, and all that was written. */
+/** With everything sent to the card admission, and everything logged. */
 function newCards(
   given: { vault?: CardVault; answer?: (question: AdmissionRequest, n: number) => object | Error } = {},
 ) {
@@ -64,7 +64,7 @@ const throwing = (error: Error): CardVault => ({
   },
 });
 
-test("the desk hears everything of a card but its number and its code", async () => {
+test("the card admission gets everything about a card but its number and its code", async () => {
   const { send, questions } = newCards();
 
   expect((await send()).statusCode).toBe(200);
@@ -85,7 +85,7 @@ test.each<[string, CardVault, number]>([
   ["is declined", throwing(new Declined("The card was declined.")), 400],
   ["is not answered for", throwing(new OutcomeUnknown("StripeConnectionError")), 503],
   ["meets a fault of ours", throwing(new TypeError(`cannot read ${card.card_number} of ${card.cvv}`)), 500],
-])("of a card that %s nothing is written", async (_fate, vault, status) => {
+])("nothing of a card that %s is logged", async (_fate, vault, status) => {
   const { send, written } = newCards({ vault });
 
   expect((await send()).statusCode).toBe(status);
@@ -102,7 +102,7 @@ test.each([
   ["a body that is no JSON", { payload: `{"card_number": ${card.card_number}` }],
   ["a body of another type", { headers: { "content-type": "text/plain" } }],
   ["a name of a field", { payload: JSON.stringify({ [`${card.card_number}\0`]: 1 }) }],
-])("a number in %s is not written, nor told again", async (_where, change) => {
+])("a number in %s is neither logged nor repeated", async (_where, change) => {
   const { send, written } = newCards();
 
   const reply = await send(change);
@@ -111,7 +111,7 @@ test.each([
   expect(reply.body + JSON.stringify(reply.headers)).not.toContain(card.card_number);
 });
 
-test("what the provider said is told again until the desk hears it", async () => {
+test("the provider's outcome is reported until the card admission confirms it", async () => {
   const { send, questions } = newCards({
     answer: (_question, n) => (n === 2 || n === 3 ? new AdmissionUnreachable() : { attempt }),
   });
@@ -121,7 +121,7 @@ test("what the provider said is told again until the desk hears it", async () =>
   expect(questions.map(({ path }) => path)).toEqual([METHODS, ...Array<string>(3).fill("/cards/settle")]);
 });
 
-test("a desk that is silent at first took nothing; one that is silent at last leaves it open", async () => {
+test("no answer at admission means nothing was done; no answer at the end means the outcome is unknown", async () => {
   const before = await newCards({ answer: () => new AdmissionUnreachable() }).send();
   const after = await newCards({
     answer: (_question, n) => (n === 1 ? { attempt } : new AdmissionUnreachable()),
@@ -136,7 +136,7 @@ test("a desk that is silent at first took nothing; one that is silent at last le
   expect(paying.body).toContain("not known whether the payment was made");
 });
 
-test("of a payment only what a payment has is passed on", async () => {
+test("only a payment's own fields are passed on", async () => {
   const { send, questions } = newCards({ answer: () => ({ id: 1 }) });
   const pay = (payload: string) => send({ url: "/v4/account/payments", payload });
 
@@ -159,7 +159,7 @@ test.each([
   expect((await newCards().send({ url })).statusCode).toBe(status);
 });
 
-test("another method is 405, and told what the path has anywhere", async () => {
+test("another method is 405, with the methods of the path in all processes", async () => {
   const reply = await newCards().send({ method: "PUT" });
 
   expect(reply.statusCode).toBe(405);

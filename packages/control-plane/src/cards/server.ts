@@ -15,7 +15,7 @@ const BODY_LIMIT = 16 * 1024;
 
 const paths = new Set<string>([addPaymentMethod, updateCreditCard, createPayment].map(({ path }) => path));
 
-/** The only server that card numbers come to. It writes down none of what it is sent. */
+/** The only server that receives card numbers. It logs and stores nothing of what it receives. */
 export function createCardsServer(deps: AddCardDeps, serving: CardsServing): FastifyInstance {
   const { cardAdmission } = deps;
   const app = createServer(
@@ -49,7 +49,7 @@ export function createCardsServer(deps: AddCardDeps, serving: CardsServing): Fas
   return app;
 }
 
-/** What the desk refuses is refused in its words. */
+/** Refusals of the card admission are answered verbatim. */
 const answering =
   (work: (caller: Caller, body: unknown) => Promise<unknown>) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {

@@ -48,8 +48,8 @@ type Outcome = AccountLimits &
   };
 
 /**
- * The whole create in one statement: each part writes from what the part before it wrote, so that a part which refuses
- * leaves the later ones empty, and the outcome says which it was. The caller then rolls it back.
+ * The whole create in one statement. Each part writes from the result of the part before it, so a part that refuses
+ * leaves the later ones empty, and the outcome names that part. The caller then rolls back.
  */
 export const acceptCreate = prepare("accept-create", (_db, create: Create) => {
   const entityId = sql`${create.id}::bigint`;

@@ -9,7 +9,7 @@ type Host = Awaited<ReturnType<World["host"]>>;
 
 const desiredSpec = async (world: World): Promise<NodeSpec> => (await world.nodes()).at(-1)?.desired_spec as NodeSpec;
 
-/** Create, place, observed running, settled. */
+/** Creates a database, places it and settles it after its host reports it running. */
 async function activeDatabase(world: World, customer: Customer, host: Host) {
   const { body } = await customer.create();
   const { id: operation } = await world.lastOperation();
@@ -19,7 +19,7 @@ async function activeDatabase(world: World, customer: Customer, host: Host) {
   return { ...body, url: `${INSTANCES}/${body.id}`, operation };
 }
 
-test("wanting nodes twice writes one generation and one reservation", async () => {
+test("setting the desired nodes twice writes one generation and one reservation", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   const { body } = await alice.create({ label: "shop" });
@@ -43,7 +43,7 @@ test("wanting nodes twice writes one generation and one reservation", async () =
   });
 });
 
-test("the same wantNodes twice at once is one", async () => {
+test("two concurrent setDesiredNodes of one operation reserve once", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   await alice.create();
@@ -55,7 +55,7 @@ test("the same wantNodes twice at once is one", async () => {
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 1024, revision: 1 });
 });
 
-test("20 wantNodes at once on three hosts give 20 different ports of hosts, and true reservations", async () => {
+test("20 concurrent setDesiredNodes on three hosts give 20 distinct host ports and exact reservations", async () => {
   await using world = await newWorld();
   const hosts = [await world.host(), await world.host(), await world.host()];
   const alice = await world.customer({ limits: { databases: 20, nodes: 20 } });
@@ -74,7 +74,7 @@ test("20 wantNodes at once on three hosts give 20 different ports of hosts, and 
   }
 });
 
-test("a burst fills a host to its last megabyte and not beyond it", async () => {
+test("a burst of creates fills a host exactly to its last megabyte", async () => {
   await using world = await newWorld();
   const host = await world.host({ memory_mb: 4096 });
   const alice = await world.customer();
@@ -102,7 +102,7 @@ test("without room the database fails with the reason, and nothing is reserved",
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0, reserved_disk_mb: 0, revision: 0 });
 });
 
-test("settling twice changes nothing the second time: one end of the event, one audit line", async () => {
+test("settling twice ends the event once, with one audit entry", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   const database = await activeDatabase(world, alice, host);
@@ -119,7 +119,7 @@ test("settling twice changes nothing the second time: one end of the event, one 
   expect(after.events).toMatchObject([{ status: "finished" }]);
 });
 
-test("a wantNodes that comes after its operation was ended takes no place: the database may be deleted by then", async () => {
+test("setDesiredNodes after the end of its operation reserves nothing", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   const { id } = (await alice.create()).body;
@@ -136,7 +136,7 @@ test("a wantNodes that comes after its operation was ended takes no place: the d
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0, revision: 0 });
 });
 
-test("a deleted database is gone for its tenant at once, its label is free, and its event is under way", async () => {
+test("a deleted database is gone for its tenant at once, its label is free, and its event is in progress", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   const database = await activeDatabase(world, alice, host);
@@ -156,7 +156,7 @@ test("a deleted database is gone for its tenant at once, its label is free, and 
   ]);
 });
 
-test("of five deletes at once one is accepted", async () => {
+test("of five concurrent deletes one is accepted", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   const database = await activeDatabase(world, alice, host);
@@ -167,7 +167,7 @@ test("of five deletes at once one is accepted", async () => {
   expect(await world.openOperations()).toEqual(["deleteDatabase"]);
 });
 
-test("a database that is still being made cannot be deleted, and nothing is left of the try", async () => {
+test("a database that is being provisioned cannot be deleted, and the attempt leaves nothing behind", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { id } = (await alice.create()).body;
@@ -192,7 +192,7 @@ test("a tombstone carries its operation, and is written once", async () => {
   expect(await world.hostRow(host.id)).toMatchObject({ revision: 2 });
 });
 
-test("a place is free only after its host said gone; room and limits come back exactly once", async () => {
+test("room and limits are released exactly once, after the host reports the node gone", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   await alice.delete((await activeDatabase(world, alice, host)).url);
@@ -218,7 +218,7 @@ test("a place is free only after its host said gone; room and limits come back e
   ]);
 });
 
-test("a database that never got a node is deleted without a host", async () => {
+test("a database without a node is deleted without a host", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { id } = (await alice.create()).body;
@@ -252,7 +252,7 @@ test("a provision past its deadline ends failed with a message, and can be delet
   expect(await world.hostRow(host.id)).toMatchObject({ reserved_memory_mb: 0 });
 });
 
-test("a deletion past its deadline keeps the place until the host confirms, and frees it then", async () => {
+test("a deletion past its deadline keeps its place until the host confirms it", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   await alice.delete((await activeDatabase(world, alice, host)).url);
@@ -272,7 +272,7 @@ test("a deletion past its deadline keeps the place until the host confirms, and 
   expect(await world.account(alice.accountId)).toMatchObject({ databases: 0, memory_mb: 0 });
 });
 
-test("a port is given out again only after its node was released", async () => {
+test("a port is reused only after its node was released", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   await alice.delete((await activeDatabase(world, alice, host)).url);

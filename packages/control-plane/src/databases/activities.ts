@@ -21,15 +21,17 @@ import { createTimeline } from "./timelines/create-timeline.ts";
 import { previousAllowList } from "./update-database.ts";
 import { loadDatabase, specsOf, wakeHosts, setDesiredFromRow } from "./desired-specs.ts";
 
-/** The steps of a database's workflows that touch our Postgres. Each is repeatable: it may have been done before. */
+/** The workflow steps that use only PostgreSQL. Each is repeatable: it may have run before. */
 export type ActivityDeps = { db: Db; clock: Clock; zone: string; sealer: Sealer; archive: ArchiveSettings };
 
 export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: ActivityDeps) => ({
-  /** Gives the database its nodes and wants them running, perhaps in a group. "no room" when no host can take them. */
+  /**
+   * Places the database's nodes and sets their desired state, if needed in a group. "no room": no host can take them.
+   */
   setDesiredNodes: async (operationId: number): Promise<"requested" | "requested in a group" | "no room"> => {
     const toWake = await db.transaction().execute(async (tx) => {
       const { operation, database, plan, engine } = await loadDatabase(tx, operationId, archive);
-      // Ended meanwhile, perhaps deleted: nobody would give back a place that is taken now. Settling again does nothing.
+      // The operation has ended meanwhile, perhaps by a deletion: a place reserved now would never be released.
       if (database.status !== initialStatus) return undefined;
       const nodes = await allocateNodes(
         tx,
@@ -66,7 +68,7 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
         status: statusAfter("provision", database.status, settlement),
         port: node?.port ?? null,
         dns_published_at: settlement.dnsPublished === true ? clock() : null,
-        // The engine may have been given a newer image while this one was made.
+        // The engine may have received a newer image during provisioning.
         patch_due_at: plannedPatch(
           database,
           (await findEngineVersion(tx, database.engine_version)) as EngineVersion,
@@ -74,7 +76,7 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
         ),
         updated_at: clock(),
       });
-      // The permission to begin its group is taken back, whether it was used or not.
+      // Withdraws the permission to bootstrap the group, whether it was used or not.
       const without = isCluster(settled)
         ? await setDesiredFromRow(tx, operationId, "without orders", {
             ...(await loadDatabase(tx, operationId, archive)),
@@ -87,11 +89,14 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
     if (toWake !== undefined) await wakeHosts(db, toWake);
   },
 
-  /** Wants the list that the row has now. "not there": its host has lost the database, or nobody waits any more. */
+  /**
+   * Requests the allow list of the row from the hosts. "not there": a host has lost the database, or the operation has
+   * ended.
+   */
   setDesiredAllowList: async (operationId: number): Promise<"requested" | "not there"> => {
     const toWake = await db.transaction().execute(async (tx) => {
       const context = await loadDatabase(tx, operationId, archive);
-      // Asked again under the row's lock: a list that was given up meanwhile must not be wanted.
+      // Read again under the row's lock: a list that was given up meanwhile must not become the desired one.
       const { settled_at } = await findOperation(tx, operationId);
       return settled_at === null
         ? setDesiredFromRow(tx, operationId, "allow-list", { ...context, zone }, { upTo: 100 })
@@ -102,7 +107,7 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
     return "requested";
   },
 
-  /** Not done: the list before it is shown again, and wanted again, because a host may have gone half of the way. */
+  /** On failure the previous list is shown and requested again, because a host may have applied half of the change. */
   settleUpdate: async (operationId: number, settlement: Settlement): Promise<void> => {
     const toWake = await db.transaction().execute(async (tx) => {
       const context = await loadDatabase(tx, operationId, archive);
@@ -121,7 +126,7 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
     if (toWake !== undefined) await wakeHosts(db, toWake);
   },
 
-  /** The only way for a node to go. */
+  /** A tombstone is the only way to remove a node. */
   setTombstones: async (operationId: number): Promise<void> => {
     const toWake = await db.transaction().execute(async (tx) => {
       const { operation, database, plan, engine, archiveContext } = await loadDatabase(tx, operationId, archive);
@@ -155,7 +160,7 @@ export const createDatabaseActivities = ({ db, clock, zone, sealer, archive }: A
 });
 export type DatabaseActivities = ReturnType<typeof createDatabaseActivities>;
 
-/** Ends a kind's operation whose workflow could not, when its deadline has passed. */
+/** Ends an operation after its deadline if its workflow could not. */
 export const createDatabaseExpiry = ({ settleProvision, settleUpdate, settleDelete }: DatabaseActivities) => ({
   provisionDatabase: (operationId: number) =>
     settleProvision(operationId, {
@@ -175,7 +180,7 @@ export const createDatabaseExpiry = ({ settleProvision, settleUpdate, settleDele
     }),
 });
 
-/** Hosts that confirm a deletion after its operation was given up: their room is free again too. */
+/** Releases the room of nodes whose hosts confirm the deletion after its operation was given up. */
 export const createReleaseJob =
   ({ db, clock }: { db: Db; clock: Clock }) =>
   async (): Promise<void> => {
@@ -198,7 +203,7 @@ export const createReleaseJob =
     );
   };
 
-/** When the list was in force everywhere, or why it is not. */
+/** When the list was in force on all hosts, or why it is not. */
 async function messageOfUpdate(tx: Tx, database: DatabaseRow, { done, message }: Settlement): Promise<string> {
   const nodes = await findNodes(tx, database.account_id, database.id);
   if (!done) {

@@ -12,7 +12,7 @@ const BATCH = 100;
 
 export const alertSteps = ["worker.judge-alert"] as const;
 
-/** What hosts found becomes what tenants are told: each finding once, in the order in which it came. */
+/** Turns the alerts of hosts into events and notifications for tenants: each alert once, in the order of arrival. */
 export const createAlertsJob =
   ({ db, clock }: { db: Db; clock: Clock }) =>
   async (): Promise<void> => {
@@ -20,7 +20,7 @@ export const createAlertsJob =
     for (const { id } of waiting) await transact(db, alertSteps[0], (tx) => take(tx, id, clock()));
   };
 
-/** The row goes with the transaction that acts on it: a second worker finds nothing. */
+/** Deletes the row in the transaction that acts on it, so a second worker finds nothing. */
 async function take(tx: Tx, id: number, now: Date): Promise<void> {
   const row = await tx.deleteFrom("node_alerts").where("id", "=", id).returningAll().executeTakeFirst();
   if (row === undefined) return;
@@ -36,7 +36,7 @@ async function notifyTenant(tx: Tx, database: DatabaseRow, alert: NodeAlert, at:
   const about = { accountId: database.account_id, entity: entityOf(database), cause: alert.kind };
   if (notice !== undefined) await raise(tx, about, notice, at);
   const ended = notice === undefined && (await resolve(tx, about));
-  // That all is well is news only if it was not.
+  // An all-clear is only worth an event if there was a problem before.
   if (event === undefined || (notice === undefined && !ended)) return;
   await emit(tx, { accountId: database.account_id, username: null, ...event, entity: about.entity, at });
 }

@@ -25,7 +25,7 @@ async function createFixture(world: World, disk: { state: DiskState; usedMb?: nu
     alice,
     database: body,
     gateway,
-    /** The host says it, the worker judges it. */
+    /** The host reports its disk, and the worker turns it into an alert. */
     async reportDisk(state: DiskState) {
       disk.state = state;
       await agent.poll();
@@ -37,7 +37,7 @@ async function createFixture(world: World, disk: { state: DiskState; usedMb?: nu
   };
 }
 
-test("a disk that fills is told once, gets worse once, and is forgotten when there is room", async () => {
+test("a filling disk is announced once, worsens once, and is resolved when there is room", async () => {
   await using world = await newWorld();
   const { reportDisk, notifications, events, database, gateway } = await createFixture(world, { state: "ok" });
   await using _ = gateway;
@@ -56,7 +56,7 @@ test("a disk that fills is told once, gets worse once, and is forgotten when the
   expect((await events()).toSorted()).toEqual(["finished", "notification", "notification"]);
 });
 
-test("a disk whose last writes went into its reserve is shown as full, and not as more", async () => {
+test("a disk whose last writes went into its reserve is shown as full, not as more than full", async () => {
   await using world = await newWorld();
   const { reportDisk, alice, database, gateway } = await createFixture(world, { state: "ok", usedMb: 1_000_000 });
   await using _ = gateway;
@@ -66,7 +66,7 @@ test("a disk whose last writes went into its reserve is shown as full, and not a
   expect(body.used_disk_size_gb).toBe(body.total_disk_size_gb);
 });
 
-test("a deleted database takes its notifications along, and what is found of it later is told to nobody", async () => {
+test("deleting a database removes its notifications, and later alerts about it notify nobody", async () => {
   await using world = await newWorld();
   const { reportDisk, alice, database, notifications, gateway } = await createFixture(world, { state: "ok" });
   await using _ = gateway;
@@ -85,7 +85,7 @@ test("a restricted user without a grant on the account reads no notifications", 
   expect((await carol.get("/v4/account/notifications")).status).toBe(403);
 });
 
-test("a verification that failed raises a notification and an event; a later one that succeeds ends it", async () => {
+test("a failed verification raises a notification and an event; a later success resolves it", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   const database = await activeDatabase(world, alice, host);

@@ -10,7 +10,7 @@ test.each([
     ["10.0.0.0/8", "2001:db8::1/128", "203.0.113.7/32"],
   ],
   [["::ffff:1.2.3.4", "anywhere"], []],
-])("%j lets in %j", (list, sources) => {
+])("%j admits %j", (list, sources) => {
   expect(sourcesOf(list)).toEqual(sources);
 });
 

@@ -2,15 +2,17 @@ import { canonicalSource } from "@moorage/contract";
 
 const EVERYBODY = "0.0.0.0/0";
 
-/** Whom a list lets in, in one spelling and order. An entry that no packet can come from lets nobody in. */
+/**
+ * The sources that a list admits, in canonical spelling and order. An entry that no packet can come from admits nobody.
+ */
 export function sourcesOf(allowList: readonly string[]): string[] {
   const sources = new Set(allowList.map(canonicalSource).filter((source) => source !== undefined));
-  // The interface: with this entry all addresses can reach the database, of both families.
+  // The public interface: this entry admits all addresses of both families.
   if (sources.has(EVERYBODY)) sources.add("::/0");
   return [...sources].toSorted();
 }
 
-/** Order, spelling and doubled entries make no difference to a host. Ends at the first entry that does. */
+/** Order, spelling and duplicates make no difference to a host. Stops at the first entry that does. */
 export function sameSources(before: readonly string[], after: readonly string[]): boolean {
   if (before.join() === after.join()) return true;
   const known = new Set(sourcesOf(before));

@@ -5,10 +5,13 @@ import type { Tables } from "#platform/db/tables.ts";
 
 export const MANAGED_DATABASES = "Managed Databases";
 
-/** Of a customer who has an active database: made, and neither failed nor suspended. Work on it does not shut them out. */
+/**
+ * The statuses of a database in use: provisioned, and neither failed nor suspended. Work on it does not lock its tenant
+ * out.
+ */
 const inService: readonly DatabaseStatus[] = ["active", "updating", "backing_up", "restoring", "resuming", "degraded"];
 
-/** An operator may open databases only to those who have an active one, or to whom the capability was given. */
+/** An operator may restrict databases to accounts that have an active one or the capability. */
 export async function mayHaveDatabases(
   db: Db,
   { id, capabilities }: Pick<Selectable<Tables["accounts"]>, "id" | "capabilities">,

@@ -26,14 +26,17 @@ import { differenceOf } from "./resize-database.ts";
 import { type Settlement, settle } from "./settle.ts";
 import { areThere, loadDatabase, specsOf, wakeHosts, setDesiredFromRow } from "./desired-specs.ts";
 
-/** Why a change is not wanted: no host was told of it. */
+/** Why a change was not sent to any host. */
 export type ChangeRefusal = "no room" | "not there" | "too late";
 
-/** The steps of every change that hosts follow. Each is repeatable: it may have been done before. */
+/** The steps of every change that hosts apply. Each is repeatable: it may have run before. */
 export const createChangeActivities = ({ db, clock, zone, archive }: ActivityDeps) => ({
   ...createRollActivities({ db, clock, zone, archive }),
 
-  /** Takes the room that it needs on every host, and wants of every node what the row says now, or leaves it to turns. */
+  /**
+   * Reserves the room on every host and sets the desired state of all nodes from the row, or leaves it to the rolling
+   * change.
+   */
   applyChange: async (
     operationId: number,
   ): Promise<"requested" | "requested out of group" | "one by one" | ChangeRefusal> => {
@@ -41,7 +44,7 @@ export const createChangeActivities = ({ db, clock, zone, archive }: ActivityDep
       const context = await loadDatabase(tx, operationId, archive);
       const { database, plan, operation } = context;
       const nodes = await findNodes(tx, database.account_id, database.id);
-      // Asked again under the row's lock: what was given up meanwhile must not be wanted.
+      // Read again under the row's lock: a change that was given up meanwhile must not become desired state.
       const { settled_at, deadline_at } = await findOperation(tx, operationId);
       if (settled_at !== null || !areThere(nodes)) return "not there";
       const isRequested = nodes.some(({ waiting_operation_id }) => waiting_operation_id === operationId);
@@ -64,8 +67,9 @@ export const createChangeActivities = ({ db, clock, zone, archive }: ActivityDep
   },
 
   /**
-   * Given up: the row is as before and wanted again, because a host may have gone half of the way. Nodes that take turns
-   * have gone back by turns too; what could not is left to the next window, for they must not restart all at once.
+   * On failure the previous row is restored and requested again, because a host may have applied half of the change. A
+   * rolling change has been rolled back node by node already; nodes that could not be are left to the next window,
+   * because they must not restart all at once.
    */
   settleChange: async (operationId: number, settlement: Settlement): Promise<void> => {
     const toWake = await db.transaction().execute(async (tx) => {
@@ -107,34 +111,34 @@ export const createChangeActivities = ({ db, clock, zone, archive }: ActivityDep
 });
 export type ChangeActivities = ReturnType<typeof createChangeActivities>;
 
-/** Ends a change whose workflow could not, when its deadline has passed. */
+/** Ends a change after its deadline if its workflow could not. */
 export const createChangeExpiry = ({ settleChange }: ChangeActivities) => {
   const giveUp = (operationId: number): Promise<void> => settleChange(operationId, { done: false });
   return Object.fromEntries(Object.keys(changes).map((kind) => [kind, giveUp])) as Record<ChangeKind, typeof giveUp>;
 };
 
-/** Both sizes at once, until it is known which it will be: a plan may have more disk and less memory. */
+/** Reserves the larger of both sizes until the outcome is known: a plan may have more disk and less memory. */
 const larger = (plan: Plan, nodes: readonly NodeRow[]) => ({
   memory_mb: Math.max(plan.memory_mb, ...nodes.map(({ memory_mb }) => memory_mb)),
   disk_mb: Math.max(plan.disk_mb, ...nodes.map(({ disk_mb }) => disk_mb)),
 });
 
-/** A change that nothing goes back from is wanted all the same; one that was wanted already is not wanted twice. */
+/** A change that is never rolled back stays desired; the phase of the same name is not written twice. */
 const phaseOfFailure = ({ keeps }: { keeps: readonly unknown[] }): string =>
   keeps.length === 0 ? "change" : "as before";
 
-/** Nodes of one database that restart with the change: never more than one of them at a time. */
+/** The nodes of a cluster that restart for the change do so one at a time. */
 const rollsOver = ({ kind }: Pick<OperationRow, "kind">, database: DatabaseRow): boolean =>
   changeOf(kind).rolls === true && isCluster(database);
 
-/** `apart`: its nodes will be in no group, and have to be brought together. */
+/** `outOfGroup`: the nodes start outside of a group, which has to be bootstrapped. */
 type Started = HostsToWake & { outOfGroup: boolean };
 
-/** A group ends with its last member. */
+/** A group ends when its last member stops. */
 const startsOutOfGroup = ({ kind }: Pick<OperationRow, "kind">, database: DatabaseRow): boolean =>
   changeOf(kind).starts === true && isCluster(database);
 
-/** `others`: so many nodes are not what the database is shown as. */
+/** `others`: the number of nodes that differ from the database's row. */
 function messageOf(
   nodes: readonly NodeRow[],
   failed: string,

@@ -9,7 +9,7 @@ const setEngineImage = (world: World, image: string) =>
 const passwordOf = async (alice: { get: World["anonymous"]["get"] }, url: string) =>
   (await alice.get<{ password: string }>(`${url}/credentials`)).body.password;
 
-test("suspend: suspending, power off wanted, suspended when the host says stopped; names, port and room stay", async () => {
+test("suspend: suspended once the host reports it stopped; DNS records, port and room stay", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   const { port, hosts } = (await alice.get<MysqlDatabase>(database.url)).body;
@@ -37,7 +37,7 @@ test("suspend: suspending, power off wanted, suspended when the host says stoppe
   ]);
 });
 
-test("resume: resuming, power wanted, active when the host says running; given up, suspended with power off", async () => {
+test("resume: active when the host reports it running; given up, suspended with power off", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   await alice.post(`${database.url}/suspend`);
@@ -65,7 +65,7 @@ test("resume: resuming, power wanted, active when the host says running; given u
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
 });
 
-test("a suspension that no host confirmed by the deadline ends active, powered and wanted so", async () => {
+test("a suspension that no host confirmed by the deadline ends active, with power on desired", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
   await alice.post(`${database.url}/suspend`);
@@ -79,7 +79,7 @@ test("a suspension that no host confirmed by the deadline ends active, powered a
   expect((await updatesOf(world)).at(-1)).toMatchObject({ message: expect.stringContaining("in time") });
 });
 
-test("reset: a new password at once, its version wanted, the event finished when the host has applied it", async () => {
+test("reset: the new password is shown at once, and the event is finished when the host has applied it", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   const old = await passwordOf(alice, database.url);
@@ -102,7 +102,7 @@ test("reset: a new password at once, its version wanted, the event finished when
 });
 
 test.each([["requested"], ["not requested"]])(
-  "a reset that is given up (%s) keeps the new password, wanted, and says that it comes into force",
+  "a reset that is given up (%s) keeps the new password desired, with a message that it will come into force",
   async (state) => {
     await using world = await newWorld();
     const { alice, database } = await databaseFixture(world);
@@ -124,7 +124,7 @@ test.each([["requested"], ["not requested"]])(
   },
 );
 
-test("patch now: the engine's newer image is wanted, and the version stays; nothing is pending afterwards", async () => {
+test("patch now: the engine's newer image is desired, the version stays, and nothing is pending", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   expect(await setEngineImage(world, NEWER)).toMatchObject({ status: 200, body: { image: NEWER, databases: 1 } });
@@ -150,7 +150,7 @@ test("patch now: the engine's newer image is wanted, and the version stays; noth
   expect(await world.databaseRow(database.id)).toMatchObject({ image: NEWER, patch_due_at: null });
 });
 
-test("a patch that its host could not apply: the image before it is wanted again, the next try is in the window", async () => {
+test("after a failed patch the previous image is desired again, and the window retries", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   await setEngineImage(world, NEWER);
@@ -169,7 +169,7 @@ test("a patch that its host could not apply: the image before it is wanted again
   });
 });
 
-test("with nothing pending a patch is accepted and finished at once, and no host hears of it", async () => {
+test("with nothing pending a patch is accepted and finished at once, and no host is contacted", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
 
@@ -181,7 +181,7 @@ test("with nothing pending a patch is accepted and finished at once, and no host
   expect(await desiredSpec(world)).toMatchObject({ generation: 1 });
 });
 
-test("a change that could not begin before its deadline is not begun after it", async () => {
+test("a change that could not start before its deadline does not start after it", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
   await alice.post(`${database.url}/suspend`);
@@ -192,7 +192,7 @@ test("a change that could not begin before its deadline is not begun after it", 
   expect(await desiredSpec(world)).toMatchObject({ generation: 1 });
 });
 
-test("a database that its host has lost is not made anew by a change", async () => {
+test("a change does not recreate a database that its host has lost", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
   await world.db.updateTable("nodes").set({ desired_spec: null }).execute();
@@ -225,7 +225,7 @@ test.each(["suspend", "patch", "credentials/reset"])("%s with an Idempotency-Key
   expect(await world.openOperations()).toHaveLength(1);
 });
 
-test("while a restored control plane is compared with its hosts, no change is accepted", async () => {
+test("no change is accepted while a restored control plane is compared with its hosts", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
   await world.db.updateTable("installation").set({ set_back_at: world.time.now }).execute();

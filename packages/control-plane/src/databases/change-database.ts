@@ -10,7 +10,7 @@ import { requireActionAllowed, statusDuring } from "./database.ts";
 import { type DatabaseChange, type DatabaseRow, lockDatabase, saveDatabase } from "./database-store.ts";
 import { openWork } from "./open-work.ts";
 
-/** The writing steps of the changes that have an operation of their own: a resize is an update's. */
+/** The writing steps of the changes with an operation of their own: a resize belongs to an update. */
 export const changeSteps = [
   "api.suspendMysqlDatabase",
   "api.resumeMysqlDatabase",
@@ -20,7 +20,7 @@ export const changeSteps = [
 
 export type ChangeDeps = { db: Db; clock: Clock; nudgeRelay: () => void; changeDeadlineSeconds: number };
 
-/** What the end of a change needs: the columns to go back to. */
+/** What the end of a change needs: the columns to roll back to. */
 type ChangeInput = { previous: Partial<Pick<DatabaseRow, KeptColumn>> };
 export const previousOf = ({ input }: OperationRow): ChangeInput["previous"] => (input as ChangeInput).previous;
 
@@ -32,7 +32,7 @@ type ChangeRequest = {
   idempotency: Idempotency;
 };
 
-/** One change that a tenant asks for, as one transaction. No columns: there is nothing for the hosts to do. */
+/** One requested change in one transaction. No columns: the hosts have nothing to do. */
 export async function changeDatabase(
   deps: ChangeDeps,
   { kind, step, by, id, idempotency }: ChangeRequest,
@@ -60,17 +60,17 @@ export async function changeDatabase(
 export type Opened = {
   kind: ChangeKind;
   columns: DatabaseChange;
-  /** Null: nobody asked, it was due. */
+  /** Null: no user requested it, it was due. */
   username: string | null;
   at: Date;
-  /** For each time that hosts are waited for: nodes that take turns have it each. */
+  /** For each wait for hosts: in a rolling change each node has this time. */
   deadlineSeconds: number;
-  /** In all, where something else ends before. */
+  /** The limit of the whole change, where something else ends earlier. */
   atMostSeconds?: number;
   detail?: object;
 };
 
-/** Columns, status, operation, audit line and events of a change, in the transaction that accepts it. */
+/** Columns, status, operation, audit entry and events of a change, in the transaction that accepts it. */
 export async function openChange(tx: Tx, before: DatabaseRow, opened: Opened): Promise<void> {
   const { kind, columns, username, at, detail = {} } = opened;
   const { account_id: accountId, id } = before;

@@ -23,7 +23,7 @@ const post =
   ({ alice, url }: OnAgent) =>
     alice.post(`${url}/${action}`);
 
-/** What is asked, how the spec of it differs from the one before, and what is shown after its success and failure. */
+/** The request, how its spec differs from the previous one, and what is shown after success and failure. */
 const changes = [
   {
     name: "resize",
@@ -48,7 +48,7 @@ const changes = [
   },
 ] as const;
 
-test.each(changes)("$name: its host follows, and the event has finished", async ({ ask, isNew, done }) => {
+test.each(changes)("$name: its host applies it, and the event is finished", async ({ ask, isNew, done }) => {
   await using world = await newWorld();
   await using database = await databaseOnAgent(world, temporal);
   await withChoices(world);
@@ -63,7 +63,7 @@ test.each(changes)("$name: its host follows, and the event has finished", async 
   expect(isNew(database.specOnHost())).toBe(true);
 });
 
-test.each(changes)("$name: its host fails, and everything is as before there too", async ({ ask, isNew, failed }) => {
+test.each(changes)("$name: its host fails, and all is as before on the host too", async ({ ask, isNew, failed }) => {
   const refuse = (spec: NodeSpec): Partial<NodeReport> =>
     isNew(spec) ? { state: "failed", message: "it is broken" } : {};
   await using world = await newWorld();
@@ -84,7 +84,7 @@ test.each(changes)("$name: its host fails, and everything is as before there too
   expect(isNew(database.specOnHost())).toBe(false);
 });
 
-test("resume: suspended and back, and suspended still when its host fails", async () => {
+test("resume: active after success, still suspended when its host fails", async () => {
   let broken = true;
   const refuse = (spec: NodeSpec): Partial<NodeReport> =>
     spec.generation > 2 && spec.power === undefined && broken ? { state: "failed", message: "it is broken" } : {};
@@ -116,7 +116,7 @@ test("reset: in force when its host has it", async () => {
   expect(database.specOnHost().credentials.version).toBe(2);
 });
 
-test("reset: with a host that is away at the deadline, wanted until it is back", async () => {
+test("reset: with a host that is away at the deadline, it stays desired until the host is back", async () => {
   await using world = await newWorld();
   await using database = await databaseOnAgent(world, temporal);
   await database.silence();
@@ -133,7 +133,7 @@ test("reset: with a host that is away at the deadline, wanted until it is back",
   expect((await database.alice.get(database.url)).body).toMatchObject({ status: "active" });
 });
 
-test("no room: nothing reaches the host, and the type is the one before", async () => {
+test("no room: nothing is sent to the host, and the type is the previous one", async () => {
   await using world = await newWorld();
   await using database = await databaseOnAgent(world, temporal);
   await withChoices(world);

@@ -8,23 +8,23 @@ type Change = {
   action: DatabaseAction;
   work: Work;
   audited: string;
-  /** Each starts with the change and ends with it. The first is the operation's. */
+  /** Each starts and ends with the change. The first is the operation's. */
   events: readonly [EventAction, ...EventAction[]];
-  /** What happened once, with the change. */
+  /** Events that happen once, with the change. */
   notices?: readonly EventAction[];
-  /** The columns that are as before again when it is given up. None: it stays wanted, and its hosts follow later. */
+  /** The columns that are rolled back on failure. None: the change stays desired, and the hosts apply it later. */
   keeps: readonly KeptColumn[];
-  /** Its nodes restart with it: those of a cluster take it one at a time. */
+  /** The nodes restart for it: those of a cluster one at a time. */
   rolls?: true;
-  /** Its nodes start with it: those of a cluster form their group anew. */
+  /** The nodes start with it: those of a cluster bootstrap their group again. */
   starts?: true;
-  /** What is not done in time stays where it is, and goes on in the next maintenance window. */
+  /** A change that runs out of time stays as it is and continues in the next maintenance window. */
   pauses?: true;
-  /** Begins the message of its failure. */
+  /** The start of the failure message. */
   failed: string;
 };
 
-/** The changes of a database that its hosts follow, by the name of their workflow. */
+/** The changes of a database that its hosts apply, by the name of their workflow. */
 export const changes = {
   resizeDatabase: {
     action: "resize",
@@ -68,7 +68,7 @@ export const changes = {
     work: "reset",
     audited: "reset_credentials",
     events: ["database_credentials_reset"],
-    // The old password may be known to others: it must not come back.
+    // The old password may be compromised: it must not come back.
     keeps: [],
     failed: "The new password is not in force yet; the database's host goes on trying to set it",
   },

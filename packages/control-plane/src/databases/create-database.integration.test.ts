@@ -6,7 +6,7 @@ import { ENGINE, newWorld, PLAN, REGION, type World } from "#testing/world.ts";
 
 const INSTANCES = "/v4/databases/mysql/instances";
 
-/** What a create would leave behind, whatever it was. */
+/** Everything that any create could leave behind. */
 async function traces(world: World) {
   const { rows } = await sql`select (select count(*) from databases) as databases,
     (select count(*) from operations) as operations, (select count(*) from events) as events,
@@ -16,7 +16,7 @@ async function traces(world: World) {
 }
 const nothing = { databases: 0, operations: 0, events: 0, audit: 0, counted: 0 };
 
-test("a create commits its row, operation, audit line, event and count together, and tells the relay", async () => {
+test("a create commits its row, operation, audit entry, event and usage together, and wakes the relay", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
 
@@ -42,7 +42,7 @@ test("a create commits its row, operation, audit line, event and count together,
   expect(world.nudges.relay).toBe(1);
 });
 
-test("what a create leaves out has the interface's defaults, and the engine shows the smallest disk on offer", async () => {
+test("absent fields have the interface's defaults, and the engine shows the smallest disk on offer", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
 
@@ -64,7 +64,7 @@ test("what a create leaves out has the interface's defaults, and the engine show
 test("a create is three round trips to the database: its ids, all that it writes, the commit", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
-  // The first one reads the token and the offers too, which are then known for a while.
+  // The first one also reads the token and the offers, which are then cached.
   await alice.create();
   const sent = vi.spyOn(pg.Client.prototype, "query");
 
@@ -81,7 +81,7 @@ test("a create is three round trips to the database: its ids, all that it writes
   ]);
 });
 
-test("what is created is what is viewed and listed, by its owner alone", async () => {
+test("a created database can be viewed and listed by its owner only", async () => {
   await using world = await newWorld();
   const [alice, bob] = [await world.customer(), await world.customer()];
 
@@ -92,7 +92,7 @@ test("what is created is what is viewed and listed, by its owner alone", async (
   expect((await bob.get(INSTANCES)).body).toEqual({ data: [], page: 1, pages: 1, results: 0 });
 });
 
-test("every wrong field is refused at once, each by its name with what is valid, and nothing is left", async () => {
+test("every wrong field is refused at once, with the valid values, and nothing is left behind", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
 
@@ -120,7 +120,7 @@ test("every wrong field is refused at once, each by its name with what is valid,
   expect(await traces(world)).toEqual(nothing);
 });
 
-test("what has the wrong form and what is not offered are refused at once", async () => {
+test("malformed and unavailable values are refused at once", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
 
@@ -145,7 +145,7 @@ test("what has the wrong form and what is not offered are refused at once", asyn
   expect(await traces(world)).toEqual(nothing);
 });
 
-test("an unknown region, type and engine are refused with the known ones, and nothing is left", async () => {
+test("an unknown region, type and engine are refused with the known ones, and nothing is left behind", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
 
@@ -162,7 +162,7 @@ test("an unknown region, type and engine are refused with the known ones, and no
   expect(await traces(world)).toEqual(nothing);
 });
 
-test("a label is unique in its account, free for another one", async () => {
+test("a label is unique in its account, and free for another one", async () => {
   await using world = await newWorld();
   const [alice, bob] = [await world.customer(), await world.customer()];
   await alice.create({ label: "shop" });
@@ -175,7 +175,7 @@ test("a label is unique in its account, free for another one", async () => {
   expect(await bob.create({ label: "shop" })).toMatchObject({ status: 200 });
 });
 
-test("of two creates at once with one label, one is made", async () => {
+test("of two concurrent creates with one label, one succeeds", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
 
@@ -184,7 +184,7 @@ test("of two creates at once with one label, one is made", async () => {
   expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400, 400, 400, 400]);
 });
 
-test("40 creates at once with one key, more than there are connections, make one and answer all alike", async () => {
+test("40 concurrent creates with one key, more than the connections, make one database and one answer", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const payload = { label: "once", region: REGION, type: PLAN, engine: ENGINE };
@@ -203,7 +203,7 @@ test("40 creates at once with one key, more than there are connections, make one
   expect(await traces(world)).toMatchObject({ databases: 1, operations: 1, events: 1 });
 });
 
-test("8 creates at once with a limit of 3 make exactly 3, and the refusals say the numbers", async () => {
+test("8 concurrent creates with a limit of 3 make exactly 3, and the refusals have the numbers", async () => {
   await using world = await newWorld();
   const alice = await world.customer({ limits: { databases: 3 } });
 
@@ -218,7 +218,7 @@ test("8 creates at once with a limit of 3 make exactly 3, and the refusals say t
   expect(await traces(world)).toMatchObject({ databases: 3, operations: 3, events: 3, audit: 3 });
 });
 
-test("every limit that is passed is named", async () => {
+test("every exceeded limit is named", async () => {
   await using world = await newWorld();
   const alice = await world.customer({ limits: { memory_mb: 1023, disk_mb: 10_239 } });
 
@@ -242,7 +242,7 @@ test("a restricted user without a grant may not create", async () => {
   expect(await traces(world)).toEqual(nothing);
 });
 
-test("no clear password is in any column of any table", async () => {
+test("no clear-text password is in any column of any table", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { body } = await alice.create();
@@ -265,7 +265,7 @@ test("no clear password is in any column of any table", async () => {
   expect(dump).not.toContain(alice.token);
 });
 
-test("a sealed password copied to another row does not open there", async () => {
+test("a sealed password copied to another row cannot be opened there", async () => {
   await using world = await newWorld();
   const [alice, mallory] = [await world.customer(), await world.customer()];
   const [hers, his] = [(await alice.create()).body.id, (await mallory.create()).body.id];
@@ -279,7 +279,7 @@ test("a sealed password copied to another row does not open there", async () => 
   expect(JSON.stringify(reply.body)).not.toMatch(/cipher|key|seal/i);
 });
 
-test("reading credentials is in the audit, and refused while there are none yet", async () => {
+test("reading credentials is audited, and refused while there are none yet", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { id } = (await alice.create()).body;

@@ -125,13 +125,14 @@ export async function createDatabase(
     if (!outcome.opened) throw notComparedYet();
     return view;
   });
-  // With the connection given back: of fifty such requests at once, each would wait for a second one with one in hand.
+  // After the connection was returned to the pool: fifty such requests at once would each hold one and wait for a
+  // second.
   if (created === undefined) return idempotency.replay(db);
   deps.nudgeRelay();
   return created;
 }
 
-/** A fork runs the version of its source, whatever newer one is offered. */
+/** A fork runs its source's version, even if a newer one is offered. */
 async function workOf(
   deps: CreateDeps,
   by: Principal,
@@ -172,7 +173,7 @@ async function requireCapability(db: Db, accountId: number): Promise<void> {
     });
 }
 
-/** Everything that can be chosen, each refused with what would be accepted, all at once. */
+/** Checks every choice of the request, and reports all refusals at once, each with the valid values. */
 async function requireOffered(offers: Offers, request: NewMysqlDatabase) {
   const recently = choose(await offers.recent(), request);
   const chosen = isWhole(recently) ? recently : choose(await offers.now(), request);
@@ -182,7 +183,7 @@ async function requireOffered(offers: Offers, request: NewMysqlDatabase) {
   return { plan, newest };
 }
 
-/** What is wrong with what was chosen, where other fields of the request have not even the right form. */
+/** The faults of the choices in a request whose other fields are malformed. */
 export const faultsOfPart = async (offers: Offers, part: Partial<NewMysqlDatabase>): Promise<ErrorDetail[]> =>
   faultsOf(choose(await offers.now(), part), part);
 

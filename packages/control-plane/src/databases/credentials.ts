@@ -14,7 +14,7 @@ export const ADMIN_USERNAME = "dbadmin";
 
 export type CredentialsDeps = { db: Db; clock: Clock; sealer: Sealer };
 
-/** Every reading of a password is in the audit. */
+/** Every reading of a password is audited. */
 export const readCredentials = ({ db, clock, sealer }: CredentialsDeps, by: Principal, id: number) =>
   db.transaction().execute(async (tx) => {
     const database = await findDatabaseRow(tx, by.accountId, id);
@@ -32,7 +32,7 @@ export const readCredentials = ({ db, clock, sealer }: CredentialsDeps, by: Prin
     };
   });
 
-/** For the database's own hosts, which ask when they apply a password and never store it. */
+/** For the database's own hosts, which request the password when they apply it and never store it. */
 export const createSecretsOf =
   ({ db, sealer }: { db: Db; sealer: Sealer }) =>
   async ({ accountId, databaseId, node }: { accountId: number; databaseId: number; node: string }) => {

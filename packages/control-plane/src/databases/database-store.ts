@@ -11,7 +11,7 @@ import type { PageRequest } from "#platform/http/page.ts";
 
 export type DatabaseRow = Selectable<Tables["databases"]>;
 
-/** With what its view needs from its plan, its engine and its nodes. */
+/** With what the view needs from the plan, the engine and the nodes. */
 const databasesToView = (db: Db | Tx) =>
   db
     .selectFrom("databases")
@@ -82,11 +82,11 @@ export const hasDatabase = async (db: Db, accountId: number, id: number): Promis
   return found !== undefined;
 };
 
-/** As the transaction has made it. */
+/** As this transaction has changed it. */
 export const findChangedDatabase = (tx: Tx, accountId: number, id: number): Promise<DatabaseToView> =>
   databaseToView(tx, accountId, id).executeTakeFirstOrThrow(notFound);
 
-/** The whole row, as it is: for what its tenant may not see. */
+/** The whole row, including what its tenant may not see. */
 export const findDatabaseRow = (tx: Tx, accountId: number, id: number): Promise<DatabaseRow> =>
   tx
     .selectFrom("databases")
@@ -96,7 +96,7 @@ export const findDatabaseRow = (tx: Tx, accountId: number, id: number): Promise<
     .where("deleted_at", "is", null)
     .executeTakeFirstOrThrow(notFound);
 
-/** Locks the row, so that two changes of one database are decided one after the other. */
+/** Locks the row, so that changes of one database are decided one after the other. */
 export const lockDatabase = (tx: Tx, accountId: number, id: number): Promise<DatabaseRow> =>
   tx
     .selectFrom("databases")
@@ -144,6 +144,6 @@ export const saveDatabase = (tx: Tx, accountId: number, id: number, change: Data
     .returningAll()
     .executeTakeFirstOrThrow();
 
-/** A change of the label met another database of the account that has it. Its transaction is lost. */
+/** Another database of the account has the new label. The transaction is aborted. */
 export const isLabelTaken = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.constraint === "databases_label";

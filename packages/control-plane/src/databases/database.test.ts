@@ -20,13 +20,13 @@ const may = (action: Parameters<typeof requireActionAllowed>[0]): string[] =>
     }
   });
 
-test("what may be done in which state", () => {
+test("the actions that are allowed in each status", () => {
   expect(may("update")).toEqual(["active"]);
   expect(may("delete")).toEqual(["active", "failed", "degraded"]);
   expect(may("read the credentials of")).toEqual(DatabaseStatus.options.filter((status) => status !== "provisioning"));
 });
 
-test("a refusal says the state and which would do", () => {
+test("a refusal names the status and the statuses that would be valid", () => {
   expect(() => requireActionAllowed("delete", "provisioning")).toThrow(
     "Cannot delete a database that is provisioning; it must be active, failed or degraded.",
   );
@@ -34,7 +34,7 @@ test("a refusal says the state and which would do", () => {
 
 const works = ["provision", "update", "resize", "patch", "reset", "backup", "restore", "suspend", "resume"] as const;
 
-test.each(works)("the end of a %s touches only a database that is in it", (work) => {
+test.each(works)("the end of a %s changes only a database in its status", (work) => {
   for (const status of DatabaseStatus.options.filter((each) => each !== statusDuring(work)))
     expect([statusAfter(work, status, { done: true }), statusAfter(work, status, { done: false })]).toEqual([
       status,
@@ -59,7 +59,7 @@ test.each([
   ]);
 });
 
-test.each(["active", "degraded", "failed"] as const)("a restore that was given up leads back to %s", (before) => {
+test.each(["active", "degraded", "failed"] as const)("a failed restore returns to %s", (before) => {
   expect(statusAfter("restore", "restoring", { done: false, before })).toBe(before);
   expect(statusAfter("restore", "restoring", { done: true, before })).toBe("active");
 });
@@ -109,20 +109,20 @@ const planOf = (id: string, disk_mb: number) => ({
 const [small, twin, large, huge] = [planOf("s", 10), planOf("t", 10), planOf("l", 20), planOf("h", 40)];
 const plans = { current: large, offered: [small, twin, large, huge] };
 
-test.each(["s", "l", "nowhere"])("from l to %s is refused with what would do: plans with more disk", (type) => {
+test.each(["s", "l", "nowhere"])("from l to %s is refused with the plans that have more disk", (type) => {
   expect(faultsOfType(plans, { type, listChanges: false })).toEqual([
     { field: "type", reason: "type must be a valid value: h (more disk)" },
   ]);
 });
 
-test("a plan with as much disk is no larger one", () => {
+test("a plan with the same disk is not larger", () => {
   expect(faultsOfType({ ...plans, current: small }, { type: "t", listChanges: false })).toEqual([
     { field: "type", reason: "type must be a valid value: l, h (more disk)" },
   ]);
   expect(faultsOfType({ ...plans, current: small }, { type: "l", listChanges: false })).toEqual([]);
 });
 
-test("the largest plan has nothing above it, and a list is not changed with the type", () => {
+test("the largest plan cannot grow, and a list cannot change together with the type", () => {
   const reasons = faultsOfType({ ...plans, current: huge }, { type: "l", listChanges: true }).map(
     ({ reason }) => reason,
   );
@@ -132,7 +132,7 @@ test("the largest plan has nothing above it, and a list is not changed with the 
   ]);
 });
 
-test("one node replicates nothing, three do so semi-synchronously unless asked otherwise, and all else is refused by its field", () => {
+test("one node does not replicate, three are semi-synchronous by default, other combinations are refused", () => {
   expect(replicationOf({ cluster_size: 1, replication_type: undefined })).toBe("none");
   expect(replicationOf({ cluster_size: 1, replication_type: "none" })).toBe("none");
   expect(replicationOf({ cluster_size: 3, replication_type: undefined })).toBe("semi_synch");

@@ -4,7 +4,7 @@ import type { Plan } from "#regions/index.ts";
 import type { DatabaseRow } from "./database-store.ts";
 import { idsOfEngine } from "./engine-id.ts";
 
-/** The states of a database and what may be done in each. No other file decides a status. */
+/** The statuses of a database and what is allowed in each. No other file decides a status. */
 
 export type DatabaseAction =
   | "update"
@@ -45,7 +45,7 @@ const allowed: Record<DatabaseAction, readonly DatabaseStatus[]> = {
   suspend: ["active"],
   resume: ["suspended"],
   "switch over": ["active"],
-  // Whatever else is under way needs somebody who leads.
+  // Every other operation needs a primary too.
   "promote a node of": ["active", "degraded", "updating", "backing_up", "resuming"],
   delete: ["active", "failed", "degraded"],
   fork: onceMade,
@@ -56,7 +56,7 @@ const allowed: Record<DatabaseAction, readonly DatabaseStatus[]> = {
   "delete a backup of": onceMade,
 };
 
-/** Work on a database: its status meanwhile, and after it was done or given up. */
+/** Work on a database: its status during the work, and after success or failure. */
 export type Work =
   | "provision"
   | "update"
@@ -77,7 +77,8 @@ const courses: Record<Work, Course> = {
   patch: { during: "updating", done: "active", failed: "active" },
   reset: { during: "updating", done: "active", failed: "active" },
   backup: { during: "backing_up", done: "active", failed: "active" },
-  // The data before it are kept until it is done, so it leads back to whatever the database was with them.
+  // The previous data are kept until the restore is done, so a failure returns to the status that the database had with
+  // them.
   restore: { during: "restoring", done: "active", failed: "as before" },
   suspend: { during: "suspending", done: "suspended", failed: "active" },
   resume: { during: "resuming", done: "active", failed: "suspended" },
@@ -102,11 +103,11 @@ const listOf = (words: readonly string[]): string =>
 
 export const initialStatus: DatabaseStatus = courses.provision.during;
 
-/** What could not be made stays failed when it is stopped: it would be no use to resume it. */
+/** A failed database that is stopped stays failed: resuming it would be no use. */
 export const statusDuring = (work: Work, before?: DatabaseStatus): DatabaseStatus =>
   work === "suspend" && before === "failed" ? before : courses[work].during;
 
-/** Where work ends. A status that is not the work's own was decided meanwhile, and stays. */
+/** The status after the work. A status that is not the work's own was set meanwhile, and stays. */
 export function statusAfter(
   work: Work,
   status: DatabaseStatus,
@@ -118,17 +119,17 @@ export function statusAfter(
   return course.failed === "as before" ? before : course.failed;
 }
 
-/** Nothing is done with it just now. */
+/** No operation is under way. */
 export const isIdle = (status: DatabaseStatus): boolean =>
   !Object.values(courses).some(({ during }) => during === status);
 
-/** After our database was set back in time its hosts are believed, and they know whether it runs. */
+/** After our database was set back, the hosts' state counts, and they know whether the database runs. */
 export function statusByPower(status: DatabaseStatus, powered: boolean): DatabaseStatus {
   if (powered) return status === courses.suspend.done ? courses.resume.done : status;
   return status === courses.resume.done ? courses.suspend.done : status;
 }
 
-/** Clients send back what they read, so an equal value is no change; another one is refused by its field. */
+/** Clients send back what they read, so an equal value is no change; a different one is refused, naming its field. */
 export function faultsOfFixedFields(
   database: Pick<
     DatabaseRow,
@@ -156,7 +157,7 @@ export function faultsOfFixedFields(
     }));
 }
 
-/** A database grows only. Nothing else may run meanwhile, so the list of who may reach it waits. */
+/** A database only grows. A resize must be the only change, so a new allow list has to wait. */
 export function faultsOfType(
   { current, offered }: { current: Plan; offered: readonly Plan[] },
   { type, listChanges }: { type: string; listChanges: boolean },
@@ -187,18 +188,18 @@ export function replicationFaults({ cluster_size, replication_type }: Partial<Re
   return [{ field: "replication_type", reason: invalidReason("replication_type", valid) }];
 }
 
-/** One node has nothing to replicate. Three agree on every write before it is acknowledged, unless asked otherwise. */
+/** One node has nothing to replicate. Three are semi-synchronous, unless requested otherwise. */
 export const replicationOf = ({ cluster_size, replication_type }: Replicated): DatabaseRow["replication_type"] =>
   cluster_size === 1 ? "none" : (replication_type ?? "semi_synch");
 
-/** A server of a group needs more memory for itself than one alone. */
+/** A server in a group needs more memory for itself than a single one. */
 const LEAST_MEMORY_OF_THREE_MB = 2048;
 
-/** The plans that a database of so many nodes can have. */
+/** The plans for a database of so many nodes. */
 export const plansFor = (offered: readonly Plan[], clusterSize: number): Plan[] =>
   offered.filter(({ memory_mb }) => clusterSize === 1 || memory_mb >= LEAST_MEMORY_OF_THREE_MB);
 
-/** Why a type cannot be had, with those that can. */
+/** Why a type is refused, with the valid ones. */
 export function typeReason(offered: readonly Plan[], clusterSize: number, type: string): string {
   const valid = plansFor(offered, clusterSize).map(({ id }) => id);
   const listed = valid.join(", ") || "none is offered yet";

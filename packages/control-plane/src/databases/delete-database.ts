@@ -13,7 +13,7 @@ import { stopDailyPoints } from "./timeline-store.ts";
 
 const DAY_MS = 86_400_000;
 
-/** When nothing of a database that is deleted now remains. */
+/** When everything of a database that is deleted now is purged. */
 export const purgeTime = (now: Date, undeleteDays: number): Date => new Date(now.getTime() + undeleteDays * DAY_MS);
 
 export type DeleteDeps = {
@@ -21,17 +21,20 @@ export type DeleteDeps = {
   clock: Clock;
   nudgeRelay: () => void;
   deleteDeadlineSeconds: number;
-  /** So long the operator can bring it back. */
+  /** How long the operator can bring it back. */
   undeleteDays: number;
 };
 
 type Deletion = Pick<DeleteDeps, "deleteDeadlineSeconds" | "undeleteDays"> & {
-  /** Null: nobody asked, it was due. */
+  /** Null: no user requested it, it was due. */
   username: string | null;
   at: Date;
 };
 
-/** Gone for the tenant with this transaction; its hosts follow by tombstones, and its event ends when they have. */
+/**
+ * Gone for the tenant with this transaction; tombstones remove its nodes, and its event ends when the hosts have done
+ * so.
+ */
 export async function deleteDatabase(deps: DeleteDeps, by: Principal, id: number): Promise<void> {
   const { db, clock } = deps;
   await transact(db, "api.deleteMysqlDatabase", async (tx) => {
@@ -45,7 +48,7 @@ export async function deleteDatabase(deps: DeleteDeps, by: Principal, id: number
   deps.nudgeRelay();
 }
 
-/** The caller holds the row, and knows that nothing else is done with it. */
+/** The caller has locked the row, and knows that no operation is under way. */
 export async function openDeletion(tx: Tx, database: DatabaseRow, deletion: Deletion): Promise<void> {
   const { account_id: accountId, id } = database;
   const { at, username, deleteDeadlineSeconds, undeleteDays } = deletion;

@@ -33,11 +33,11 @@ export type SpecContext = {
   database: DatabaseRow;
   zone: string;
   archiveContext?: ArchiveContext | undefined;
-  /** Of a cluster: what its members may do once. What is not in it is taken back. */
+  /** In a cluster: the orders of its members. An order that is absent is withdrawn. */
   orders?: OrdersOf;
-  /** Its cluster as a host told it, for members and a leader whose rows are lost. */
+  /** The cluster as a host reported it, for members and a primary whose rows are lost. */
   reportedCluster?: Cluster | undefined;
-  /** Of a cluster: these nodes take the size and image of the row. Otherwise each keeps its own. */
+  /** In a cluster: these nodes take the size and image of the row. Otherwise each keeps its own. */
   useRowVersion?: boolean;
 } & Pick<Awaited<ReturnType<typeof loadDatabase>>, "plan" | "engine">;
 
@@ -66,15 +66,15 @@ export async function specsOf(tx: Tx, nodes: readonly NodeRow[], context: SpecCo
   return specs;
 }
 
-/** Long work that somebody waits for goes on, whatever else is wanted meanwhile. */
+/** Tasks that somebody waits for continue, whatever else changes in the spec. */
 const unfinishedTasks = ({ desired_spec, observed_tasks }: NodeRow): NonNullable<UntimedSpec["tasks"]> =>
   (desired_spec?.tasks ?? []).filter(
     ({ id }) => !observed_tasks.some((task) => task.id === id && task.state !== "working"),
   );
 
 /**
- * Wants of all nodes of a database what its row says now. Undefined where a spec would do harm: an empty node in the
- * place of a lost one, or one back from its tombstone.
+ * Sets the desired state of all nodes of a database from its row. Undefined where a spec would do harm: an empty node
+ * in the place of a lost one, or one brought back from its tombstone.
  */
 export async function setDesiredFromRow(
   tx: Tx,
@@ -92,7 +92,7 @@ export async function setDesiredFromRow(
 export const areThere = (nodes: readonly NodeRow[]): boolean =>
   nodes.length > 0 && nodes.every(({ desired_spec, tombstoned }) => desired_spec !== null && !tombstoned);
 
-/** Only a hint: a host that misses it learns of the change with its next poll. */
+/** Only a hint: a host that misses it gets the change with its next poll. */
 export const wakeHosts = async (db: Db, { hosts }: HostsToWake): Promise<void> => {
   for (const id of hosts) await notify(db, "host", String(id));
 };

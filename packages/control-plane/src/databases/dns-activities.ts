@@ -15,14 +15,14 @@ const keyOf = async (db: Db, operationId: number): Promise<Key> => {
   return { account_id, id: entity_id };
 };
 
-/** The steps of a database's workflows that speak to the name server. Each states the whole, so it can be repeated. */
+/** The workflow steps that use the DNS server. Each sets the complete state, so it can be repeated. */
 export const createDnsActivities = (deps: DnsDeps) => ({
   publishDnsRecords: async (operationId: number): Promise<void> => publish(deps, await keyOf(deps.db, operationId)),
   withdrawDnsRecords: async (operationId: number): Promise<void> => withdraw(deps, await keyOf(deps.db, operationId)),
 });
 export type DnsActivities = ReturnType<typeof createDnsActivities>;
 
-/** An attempt that was given up may still be under way, and come after the withdrawal: so it looks again at its end. */
+/** An attempt that was given up may still run and finish after the withdrawal, so it checks again at its end. */
 async function publish(deps: DnsDeps, { account_id, id }: Key): Promise<void> {
   const { db, dnsServer, zone } = deps;
   const hosts = [];
@@ -46,8 +46,8 @@ const setDnsPublished = (db: Db, { account_id, id }: Key, dns_published_at: Date
     .execute();
 
 /**
- * Databases whose names are not as they should be, and no workflow will see to it: made before there were names, written
- * again by a recovery, or deleted without the name server's word.
+ * Databases whose DNS records are wrong and have no workflow to correct them: created before there were records,
+ * written again by a recovery, or deleted while the DNS server did not answer.
  */
 export const createDnsJob = (deps: DnsDeps) => async (): Promise<void> => {
   const { db, clock } = deps;

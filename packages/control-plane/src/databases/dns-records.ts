@@ -4,7 +4,7 @@ import { primaryHostname, privateHostname } from "./hostnames.ts";
 
 type Addresses = Pick<HostRow, "address" | "address6" | "private_address">;
 
-/** Every record under a database's names: all of its hosts, or none when nothing is to lead to it. */
+/** All records of a database: all of its hosts, or none when it must not be reachable. */
 export function recordSetsOf(databaseId: number, hosts: readonly Addresses[], zone: string): RecordSet[] {
   const under = (name: string, places: readonly (string | null)[]): RecordSet[] => {
     const known = [...new Set(places.filter((place) => place !== null))].sort();
@@ -18,7 +18,7 @@ export function recordSetsOf(databaseId: number, hosts: readonly Addresses[], zo
       primaryHostname(databaseId, zone),
       hosts.flatMap(({ address, address6 }) => [address, address6]),
     ),
-    // A host without a private network is reached by its public addresses under both names.
+    // A host without a private network has its public addresses under both hostnames.
     ...under(
       privateHostname(databaseId, zone),
       hosts.flatMap((host) => (host.private_address === null ? [host.address, host.address6] : [host.private_address])),

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => temporal[Symbol.asyncDispose]());
 
-/** A host whose agent does at once what it is told. */
+/** A host whose agent applies every spec at once. */
 async function startHost(world: World) {
   const gateway = await startGateway(world);
   const host = await gateway.enrolledHost(own);
@@ -40,7 +40,7 @@ const dnsDepsOf = (world: World, dns: PowerDns, dnsServer: DnsServer = createPow
   ...{ db: world.db, clock: world.clock, zone: ZONE, dnsServer },
 });
 
-/** Both names of a database, as a client finds them. */
+/** Both hostnames of a database, as a client resolves them. */
 const found = async (dns: PowerDns, id: number): Promise<[string[], string[]]> => [
   await dns.lookUp(`db-${id}-mysql-primary.${ZONE}`),
   await dns.lookUp(`db-${id}-mysql-primary-private.${ZONE}`),
@@ -58,7 +58,7 @@ async function until<T>(ask: () => Promise<T>, isSo: (answer: T) => boolean): Pr
 const settled = (world: World) =>
   until(world.lastOperation, ({ settled_at }) => settled_at !== null).then(({ outcome }) => outcome);
 
-test("names lead to the host before the database is active, and nowhere before its deletion is finished", async () => {
+test("DNS records exist before the database is active, and are gone before its deletion is finished", async () => {
   await using world = await newWorld();
   await using dns = await startPowerDns(ZONE);
   await using running = new AsyncDisposableStack();
@@ -99,7 +99,7 @@ test("names lead to the host before the database is active, and nowhere before i
   expect((await world.events()).map(({ status }) => status)).toEqual(["finished", "finished"]);
 });
 
-test("a name server that is down makes a database wait, and it becomes active when the server is back", async () => {
+test("while the DNS server is down a database waits, and becomes active when the server is back", async () => {
   await using world = await newWorld();
   await using dns = await startPowerDns(ZONE);
   await using running = new AsyncDisposableStack();
@@ -121,7 +121,7 @@ test("a name server that is down makes a database wait, and it becomes active wh
   expect(await found(dns, id)).toEqual(addressesOf(host));
 });
 
-test("a name server that is down for too long fails the database with the reason", async () => {
+test("a DNS server that is down for too long fails the database with the reason", async () => {
   await using world = await newWorld();
   await using dns = await startPowerDns(ZONE);
   await using running = new AsyncDisposableStack();
@@ -137,7 +137,7 @@ test("a name server that is down for too long fails the database with the reason
   expect((await world.events())[0]?.message).toMatch(/name server/);
 });
 
-test("what no workflow sees to is mended: active without names, and deleted with names", async () => {
+test("the job corrects active databases without DNS records and deleted ones with them", async () => {
   await using world = await newWorld();
   await using dns = await startPowerDns(ZONE);
   await using running = new AsyncDisposableStack();
@@ -145,7 +145,7 @@ test("what no workflow sees to is mended: active without names, and deleted with
   const alice = await world.customer();
   const deps = dnsDepsOf(world, dns);
   const runDnsJob = createDnsJob(deps);
-  // As one that was made before there were names.
+  // Like one that was created before there were DNS records.
   const { id } = (await alice.create()).body;
   const operation = await world.lastOperation();
   await runDnsJob();
@@ -163,8 +163,8 @@ test("what no workflow sees to is mended: active without names, and deleted with
   expect(await world.databaseRow(id)).toMatchObject({ dns_published_at: null });
 });
 
-// An attempt that Temporal gave up may still be under way in a worker that was held up.
-test("publishing late, after the deletion, leaves no name behind", async () => {
+// An attempt that Temporal gave up may still be running in a worker that was held up.
+test("publishing late, after the deletion, leaves no DNS record behind", async () => {
   await using world = await newWorld();
   await using dns = await startPowerDns(ZONE);
   await using running = new AsyncDisposableStack();

@@ -4,7 +4,7 @@ import { newWorld } from "#testing/world.ts";
 
 const INSTANCES = "/v4/databases/mysql/instances";
 
-test("every MySQL database shows its settings, which are none", async () => {
+test("every MySQL database shows its settings, of which there are none", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { body } = await alice.create();
@@ -15,7 +15,7 @@ test("every MySQL database shows its settings, which are none", async () => {
 });
 
 test.each([[undefined], [null], [{}], [{ mysql: {} }], [{ mysql: null }], [{ mysql: { sql_mode: null } }]])(
-  "settings without a value, %j, ask for nothing",
+  "settings without a value, %j, request nothing",
   async (engine_config) => {
     await using world = await newWorld();
     const { alice, database } = await databaseFixture(world);

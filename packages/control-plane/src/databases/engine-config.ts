@@ -1,7 +1,9 @@
 import type { EngineConfig } from "@moorage/contract";
 import type { ErrorDetail } from "#platform/errors.ts";
 
-/** Clients send the object with every setting left out or null: that asks for nothing. A value is never dropped silently. */
+/**
+ * Clients send the object with every setting absent or null, which requests nothing. A value is never dropped silently.
+ */
 export const faultsOfEngineConfig = (config: EngineConfig | undefined): ErrorDetail[] =>
   settingsIn("engine_config", config ?? {}).map((field) => ({
     field,

@@ -1,12 +1,12 @@
 import type { EngineVersion } from "#regions/index.ts";
 
-/** The ids that name a version: its own, and that of its major version. */
+/** The ids of a version: its own, and that of its major version. */
 export function idsOfEngine(id: string): [major: string, own: string] {
   const [engine = "", version = ""] = id.split("/");
   return [`${engine}/${version.split(".")[0]}`, id];
 }
 
-/** Everything that `engine` may be at a create. */
+/** The valid values of `engine` in a create. */
 export const engineIdsOf = (offered: readonly Pick<EngineVersion, "id">[]): string[] =>
   [...new Set(offered.flatMap(({ id }) => idsOfEngine(id)))].toSorted();
 

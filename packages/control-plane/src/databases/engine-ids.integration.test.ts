@@ -33,7 +33,7 @@ test("each major version is an engine of its own, listed before its versions and
   expect(await world.anonymous.get(`${ENGINES}/mysql/7`)).toMatchObject({ status: 404 });
 });
 
-test("a create with a major version gets its newest version, by number and not by letter", async () => {
+test("a create with a major version gets its newest version, compared by number", async () => {
   await using world = await newWorld();
   await offering(world, "8.4.1", "9.10.0");
   const alice = await world.customer();
@@ -46,7 +46,7 @@ test("a create with a major version gets its newest version, by number and not b
   });
 });
 
-test("every engine that is listed can be created", async () => {
+test("every listed engine can be created", async () => {
   await using world = await newWorld();
   await offering(world, "8.4.1", "10");
   const alice = await world.customer();

@@ -1,6 +1,6 @@
 import type { EventEntity } from "@moorage/contract";
 
-/** How a database is named in events, in the audit and in sealed values. */
+/** How events, audit entries and sealed values name a database. */
 export const entityOf = (database: { id: number; label: string }) =>
   ({
     id: database.id,
@@ -11,7 +11,7 @@ export const entityOf = (database: { id: number; label: string }) =>
 
 export const targetOf = (databaseId: number): string => `database/${databaseId}`;
 
-/** What a database's admin password is bound to: in another row it does not open. */
+/** Binds a database's sealed admin password to its row: it cannot be opened in another one. */
 export const passwordPlace = (accountId: number, databaseId: number): (string | number)[] => [
   "databases.admin_password",
   accountId,

@@ -2,10 +2,10 @@ import type { EventAction, EventStatus, Notification } from "@moorage/contract";
 import type { DiskState } from "@moorage/contract/agent";
 import { forTenants } from "#fleet/index.ts";
 
-/** What a host found. `disk` is told when it changes, a verification when it was tried. */
+/** What a host found. It reports `disk` when it changes, and a verification after each attempt. */
 export type NodeAlert = { kind: "disk"; disk: DiskState } | { kind: "verification"; ok: boolean; message: string };
 
-/** What the tenant is told of it: an event, and a notification that stands or ends. */
+/** What the tenant gets: an event, and a notification that is opened or closed. */
 export type Judgement = {
   event?: { action: EventAction; status: EventStatus; message: string };
   notice?: Pick<Notification, "type" | "severity" | "label" | "message" | "body">;

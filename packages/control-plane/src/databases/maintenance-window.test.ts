@@ -4,7 +4,7 @@ import { changedUpdates, defaultUpdates, faultsOfUpdates, nextWindow, windowAt }
 
 const monthly = { ...defaultUpdates, frequency: "monthly", week_of_month: 2 } as const;
 
-test("a part of a window is changed, and the rest stays", () => {
+test("some fields of a window change, and the rest stays", () => {
   expect(changedUpdates(defaultUpdates)).toEqual(defaultUpdates);
   expect(changedUpdates(defaultUpdates, {})).toEqual(defaultUpdates);
   expect(changedUpdates(monthly, { hour_of_day: 0 })).toEqual({ ...monthly, hour_of_day: 0 });
@@ -44,7 +44,7 @@ const everyWindow: Updates[] = days.flatMap((day_of_week) =>
   ),
 );
 
-/** The first moments of a year's windows by counting through the calendar, month by month. */
+/** The starts of a year's windows, by counting through the calendar month by month. */
 function startsOf({ frequency, day_of_week, hour_of_day, week_of_month }: Updates, year: number): Set<number> {
   const starts = new Set<number>();
   for (let month = 0; month < 12; month++) {
@@ -98,7 +98,7 @@ test.each([
   expect(windowAt(updates, new Date(at(last).getTime() + 1000))).toBeUndefined();
 });
 
-test("the next window begins after now, also when now is the start of one", () => {
+test("the next window starts after now, also when now is the start of one", () => {
   expect(nextWindow(defaultUpdates, at("2026-06-07T19:59:59")).start).toEqual(at("2026-06-07T20:00:00"));
   expect(nextWindow(defaultUpdates, at("2026-06-07T20:00:00")).start).toEqual(at("2026-06-14T20:00:00"));
 });

@@ -9,14 +9,14 @@ export const defaultUpdates: Updates = {
   week_of_month: null,
 };
 
-/** The window with a part of it changed. A weekly one has no week of the month, whatever it had before. */
+/** The window with some of its fields changed. A weekly one has no week of the month, whatever it had before. */
 export function changedUpdates(before: Updates, change: MysqlDatabaseChange["updates"] = {}): Updates {
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   const after: Updates = { ...before, ...given };
   return after.frequency === "weekly" ? { ...after, week_of_month: null } : after;
 }
 
-/** What is wrong with a window as a whole; each field by itself was judged before. */
+/** The faults of a window as a whole; each field was validated before. */
 export const faultsOfUpdates = ({ frequency, week_of_month }: Updates): ErrorDetail[] =>
   frequency === "monthly" && week_of_month === null
     ? [
@@ -30,7 +30,7 @@ export const faultsOfUpdates = ({ frequency, week_of_month }: Updates): ErrorDet
 /** From its start until before its end. */
 export type Window = { start: Date; end: Date };
 
-/** The first window that begins after this moment. */
+/** The first window that starts after this moment. */
 export function nextWindow(updates: Updates, now: Date): Window {
   for (let day = 0; day <= LONGEST_GAP_DAYS; day++) {
     const window = windowOfDay(updates, now, day);
@@ -39,18 +39,18 @@ export function nextWindow(updates: Updates, now: Date): Window {
   throw new Error(`No window of ${JSON.stringify(updates)} begins after ${now.toISOString()}.`);
 }
 
-/** The window that this moment lies in. It may have begun the day before. */
+/** The window that this moment lies in. It may have started the day before. */
 export function windowAt(updates: Updates, now: Date): Window | undefined {
   return [-1, 0]
     .map((day) => windowOfDay(updates, now, day))
     .find((window) => window !== undefined && window.start <= now && now < window.end);
 }
 
-/** From the first of a month of four weeks to the same of the next, and some. */
+/** More than from the first week of a four-week month to the same week of the next one. */
 const LONGEST_GAP_DAYS = 64;
 const HOUR_MS = 3_600_000;
 
-/** The window that begins on the day so many days after now's, if that day is one of the window's. */
+/** The window that starts so many days after today, if it may start on that day. */
 function windowOfDay({ frequency, day_of_week, week_of_month, ...at }: Updates, now: Date, day: number) {
   const start = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + day, at.hour_of_day));
   const isDay = (start.getUTCDay() || 7) === day_of_week;

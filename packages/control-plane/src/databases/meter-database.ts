@@ -8,8 +8,8 @@ type Metered = Pick<
 >;
 
 /**
- * What a database costs from now on, in the transaction that settles what it is: one that was asked for and is not there
- * yet costs what it did before, and one that could not be made costs nothing. It locks the account's row.
+ * What a database costs from now on, in the transaction that settles its state: during a change it costs what it did
+ * before, and one that could not be provisioned costs nothing. Locks the account's row.
  */
 export async function meterDatabase(tx: Tx, database: Metered, at: Date): Promise<void> {
   const { account_id, id, plan, cluster_size, region, label, powered, status, deleted_at } = database;

@@ -1,4 +1,4 @@
-/** What the life of a database leaves for its bill. */
+/** What the lifecycle of a database leaves for its invoice. */
 import { expect, test } from "vitest";
 import { aMinuteLater, INSTANCES, databaseFixture, desiredSpec } from "#testing/active-database.ts";
 import { archivedThrough, later } from "#testing/archive-records.ts";
@@ -21,7 +21,7 @@ async function change(world: World, ask: () => Promise<{ status: number }>, done
   await world.activities.settleChange(id, { done });
 }
 
-test("a database costs something from when it is active to when its deletion is accepted, each time as it is then", async () => {
+test("a database is metered from active until its deletion is accepted, by its present properties", async () => {
   await using world = await newWorld();
   await world.operator.post("/admin/plans", LARGE);
   const { alice, database } = await databaseFixture(world);
@@ -45,7 +45,7 @@ test("a database costs something from when it is active to when its deletion is 
   ]);
 });
 
-test("a database that could not be made costs nothing, nor does its deletion say anything", async () => {
+test("a database that could not be provisioned costs nothing, and its deletion is not metered", async () => {
   await using world = await newWorld();
   const [alice] = [await world.customer(), await world.host()];
   const { body } = await alice.create();
@@ -73,7 +73,7 @@ test.each([
   expect(await statesOf(world, database)).toEqual([`running ${PLAN}`]);
 });
 
-test("a patch, a new password and a step that is repeated say nothing new", async () => {
+test("a patch, a new password and a repeated step are not metered", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
 
@@ -83,7 +83,7 @@ test("a patch, a new password and a step that is repeated say nothing new", asyn
   expect(await statesOf(world, database)).toEqual([`running ${PLAN}`]);
 });
 
-test("a new label is on the bill", async () => {
+test("a new label is on the invoice", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
 
@@ -96,7 +96,7 @@ test("a new label is on the bill", async () => {
   ]);
 });
 
-test("a fork is metered as any other database, from when it is active; its source goes on as it was", async () => {
+test("a fork is metered like any other database, from when it is active; its source is unaffected", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   await archivedThrough(world, database);
@@ -113,7 +113,7 @@ test("a fork is metered as any other database, from when it is active; its sourc
   expect(await statesOf(world, database)).toEqual([`running ${PLAN}`]);
 });
 
-test("a database that the operator brings back is metered again, from when it is active", async () => {
+test("an undeleted database is metered again, from when it is active", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   await archivedThrough(world, database);

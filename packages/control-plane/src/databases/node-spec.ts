@@ -7,7 +7,7 @@ import { ADMIN_USERNAME } from "./credentials.ts";
 import { primaryHostname, privateHostname } from "./hostnames.ts";
 import type { TimelineRow } from "./timeline-store.ts";
 
-/** The whole wanted state of a database's node. */
+/** The complete desired state of a database's node. */
 export const nodeSpec = (
   node: Pick<NodeRow, "id" | "ordinal" | "port">,
   context: {
@@ -18,9 +18,9 @@ export const nodeSpec = (
     zone: string;
     archiveContext?: ArchiveContext | undefined;
     cluster?: Cluster | undefined;
-    /** Of a cluster: it makes the data of the timeline. */
+    /** In a cluster: this node restores the data of the timeline. */
     makes?: boolean;
-    /** Of a cluster: the member that keeps the past. */
+    /** In a cluster: the archiver. */
     archiver?: string | undefined;
   },
 ): UntimedSpec => {
@@ -46,7 +46,7 @@ export const nodeSpec = (
     engine: {
       name: "mysql",
       version: engine.version,
-      // Its own: the engine's newer one comes by a patch, in the maintenance window.
+      // The database's own image: a patch brings the engine's newer one, in the maintenance window.
       image: database.image ?? engine.image,
       prepared: archiveContext?.timeline.prepared ?? engine.prepared,
     },
@@ -65,7 +65,7 @@ export const nodeSpec = (
   };
 };
 
-/** The past that a database lives on, and how it is kept. */
+/** The current timeline of a database, and how it is archived. */
 export type ArchiveContext = { timeline: TimelineRow; recipient: string; keep?: number; archive: ArchiveSettings };
 /** How often and when hosts archive; settings of the installation. */
 export type ArchiveSettings = Omit<NonNullable<NodeSpec["archive"]>, "recipient" | "archiver">;
@@ -85,13 +85,13 @@ const archiveFieldsOf = (
 });
 
 /**
- * Of a cluster one member makes the data of a timeline from the archive, the one that leads first, and only then: the
- * others take them from it, and whoever lost them later has them from the others.
+ * In a cluster only the first primary restores the data of a timeline from the archive, and only once: the others clone
+ * from it, and a member that loses its data later clones from the others.
  */
 function originOf({ prepared }: TimelineRow, makes: boolean) {
   if (prepared !== null) return "prepared";
   return makes ? "archive" : "cluster";
 }
 
-/** Never used before: a wiped node under its old server id ignores its own former transactions. 1 to 2^32 - 1. */
+/** Never reused: a wiped node with its old server id would ignore its own former transactions. 1 to 2^32 - 1. */
 const serverIdOf = (nodeId: string): number => (Number.parseInt(nodeId.slice(0, 8), 16) % 4_294_967_295) + 1;

@@ -12,17 +12,17 @@ type NewWork = {
   input?: object;
   audited: string;
   detail?: object;
-  /** Each starts with the work and ends with it. The first is the operation's. */
+  /** Each starts and ends with the work. The first is the operation's. */
   events: readonly [EventAction, ...EventAction[]];
-  /** What happened once, with its acceptance. */
+  /** Events that happen once, when the work is accepted. */
   notices?: readonly EventAction[];
-  /** Null: nobody asked, it was due. */
+  /** Null: no user requested it, it was due. */
   username: string | null;
   at: Date;
   deadlineSeconds: number;
 };
 
-/** Operation, audit line and started events of what takes time, in the transaction that accepts it. */
+/** Operation, audit entry and started events of work that takes time, in the transaction that accepts it. */
 export async function openWork(
   tx: Tx,
   database: Pick<DatabaseRow, "account_id" | "id" | "label">,

@@ -12,7 +12,10 @@ import { unlike } from "./clusters/rolling/own-version.ts";
 import type { DatabaseChange, DatabaseRow } from "./database-store.ts";
 import { entityOf, targetOf } from "./entity.ts";
 
-/** Takes the engine's newest node image now. With none pending it is accepted, and its event has finished at once. */
+/**
+ * Applies the engine's newest node image now. With none pending, the request is accepted and its event is finished at
+ * once.
+ */
 export const patchDatabase = (deps: ChangeDeps, by: Principal, id: number, idempotency: Idempotency): Promise<void> =>
   changeDatabase(
     deps,
@@ -20,7 +23,7 @@ export const patchDatabase = (deps: ChangeDeps, by: Principal, id: number, idemp
     async (tx, before) => (await pendingPatch(tx, before)) ?? recordNothing(tx, before, by.username, deps.clock()),
   );
 
-/** The columns of a database that is patched. Undefined: all of it runs the newest image of its version. */
+/** The columns of a database that is patched. Undefined: all nodes run the newest image of its version. */
 export async function pendingPatch(tx: Tx, database: DatabaseRow): Promise<DatabaseChange | undefined> {
   const engine = await findEngineVersion(tx, database.engine_version);
   if (engine === undefined) return undefined;

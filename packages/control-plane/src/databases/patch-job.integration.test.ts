@@ -48,7 +48,7 @@ test("a newer image waits for the start of the window, and is shown as pending",
   expect(await patches(world)).toEqual(["patchDatabase"]);
 });
 
-test("what cannot end inside of the window does not begin: it waits for the next one", async () => {
+test("a patch that cannot end inside the window waits for the next one", async () => {
   await using world = await newWorld();
   const { database } = await withNewerImage(world);
   goTo(world, `${SUNDAY}T22:50:01`);
@@ -59,7 +59,7 @@ test("what cannot end inside of the window does not begin: it waits for the next
   expect(await world.databaseRow(database.id)).toMatchObject({ patch_due_at: new Date("2026-11-29T20:00:00Z") });
 });
 
-test("a patch that begins late in the window has only the rest of it", async () => {
+test("a patch that starts late in the window has only the rest of it", async () => {
   await using world = await newWorld();
   await withNewerImage(world);
   goTo(world, `${SUNDAY}T22:48:00`);
@@ -69,7 +69,7 @@ test("a patch that begins late in the window has only the rest of it", async () 
   expect((await world.lastOperation()).deadline_at).toEqual(new Date(`${SUNDAY}T23:00:00Z`));
 });
 
-test("a control plane that was down over the window patches in the next one, not at once", async () => {
+test("a control plane that was down over the window patches in the next one", async () => {
   await using world = await newWorld();
   const { database } = await withNewerImage(world);
   goTo(world, "2026-11-24T09:00:00");
@@ -80,7 +80,7 @@ test("a control plane that was down over the window patches in the next one, not
   expect(await world.databaseRow(database.id)).toMatchObject({ patch_due_at: new Date("2026-11-29T20:00:00Z") });
 });
 
-test("a database that is busy is tried again in the same window; one that stays busy, in the next", async () => {
+test("a busy database is tried again in the same window; one that stays busy, in the next", async () => {
   await using world = await newWorld();
   const { database } = await withNewerImage(world);
   const setStatus = (status: "backing_up" | "active") =>
@@ -96,7 +96,7 @@ test("a database that is busy is tried again in the same window; one that stays 
   expect(await patches(world)).toEqual(["patchDatabase"]);
 });
 
-test("a patch that was begun in the window and could not be told to Temporal in it is not begun after it", async () => {
+test("a patch that could not be sent to Temporal within its window does not start after it", async () => {
   await using world = await newWorld();
   await withNewerImage(world);
   goTo(world, `${SUNDAY}T22:45:00`);
@@ -107,7 +107,7 @@ test("a patch that was begun in the window and could not be told to Temporal in 
   expect(await world.activities.applyChange(id)).toBe("too late");
 });
 
-test("another window moves what is pending; the same one leaves it", async () => {
+test("another window moves a pending patch; the same one leaves it", async () => {
   await using world = await newWorld();
   const { alice, database } = await withNewerImage(world);
   const plannedFor = async (body: object) =>
@@ -126,7 +126,7 @@ test("another window moves what is pending; the same one leaves it", async () =>
   ).toMatchObject([{ planned_for: "2026-12-01T23:00:00" }]);
 });
 
-test("an image that is taken back is pending nowhere; a new database has the newest from the beginning", async () => {
+test("a withdrawn image is pending nowhere; a new database has the newest from the start", async () => {
   await using world = await newWorld();
   const { alice, database } = await withNewerImage(world);
   const { id } = (await alice.create()).body;
@@ -139,7 +139,7 @@ test("an image that is taken back is pending nowhere; a new database has the new
   expect(await world.databaseRow(id)).toMatchObject({ patch_due_at: new Date(`${SUNDAY}T20:00:00Z`) });
 });
 
-test("said again, even inside of a window, an image puts nothing off", async () => {
+test("publishing the same image again, even inside a window, delays nothing", async () => {
   await using world = await newWorld();
   const { database } = await withNewerImage(world);
   const { patch_due_at } = await world.databaseRow(database.id);
@@ -151,7 +151,7 @@ test("said again, even inside of a window, an image puts nothing off", async () 
   expect(await patches(world)).toEqual(["patchDatabase"]);
 });
 
-test("an engine version that does not exist gets no image, and a text that is no SHA-256 is none", async () => {
+test("an unknown engine version and a digest that is no SHA-256 are refused", async () => {
   await using world = await newWorld();
 
   expect(await world.operator.post("/admin/engines/mysql/1.0/image", { image: NEWER })).toMatchObject({ status: 404 });
@@ -187,7 +187,7 @@ const yearOfWindows: Updates[] = days.flatMap((day_of_week) =>
   ]),
 );
 
-test("a year by the clock, an image a month: each database takes it inside its window, once, and keeps its version", async () => {
+test("over a year of monthly images each database is patched once inside its window, at its version", async () => {
   await using world = await newWorld();
   goTo(world, "2027-12-31T00:30:00");
   const partitions = createEventPartitionsJob(world);
@@ -201,7 +201,7 @@ test("a year by the clock, an image a month: each database takes it inside its w
   let image = MADE_WITH;
 
   for (let hour = 0; hour < 366 * 24; hour++) {
-    // Not on the hour: minutes that wander through it.
+    // At varying minutes of the hour.
     const now = new Date(Date.UTC(2028) + hour * HOUR_MS + ((hour * 7) % 50) * 60_000);
     world.time.now = now;
     await partitions();
@@ -210,7 +210,7 @@ test("a year by the clock, an image a month: each database takes it inside its w
       image = month.toString(16).repeat(64);
       await setEngineImage(world, image);
     }
-    // Every thirteenth day the control plane is down, over whatever windows there are.
+    // Every thirteenth day the control plane is down, whatever windows there are.
     if (Math.floor(hour / 24) % 13 === 0) continue;
     await world.patchJob();
     for (const { id, entity_id } of await opened(world)) {

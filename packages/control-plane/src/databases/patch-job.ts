@@ -8,19 +8,19 @@ import { pendingPatch } from "./patch-database.ts";
 
 export type PatchDeps = { db: Db; clock: Clock; changeDeadlineSeconds: number };
 
-/** So many begin with each sweep: most databases have the same window, and their hosts share disks. */
+/** Per sweep: most databases have the same window, and their hosts share disks. */
 const BATCH = 100;
-/** A patch that would end outside of the window does not begin. */
+/** A patch that would end outside of the window does not start. */
 const LEAST_SECONDS = 600;
-/** How long a database that is busy is left alone. */
+/** The wait before a busy database is tried again. */
 const AGAIN_SECONDS = 300;
 
-/** The steps at which the chore can die. */
+/** The steps at which a fault drill can kill the job. */
 export const patchSteps = ["worker.patchInWindow"] as const;
 
 const after = (at: Date, seconds: number): Date => new Date(at.getTime() + seconds * 1000);
 
-/** Patches what is due inside its maintenance window, and never outside; what was missed waits for the next one. */
+/** Patches what is due, only inside the maintenance window; a missed patch waits for the next one. */
 export const createPatchJob = (deps: PatchDeps) => async (): Promise<void> => {
   const { db, clock } = deps;
   const due = await db

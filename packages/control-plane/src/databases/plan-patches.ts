@@ -5,8 +5,8 @@ import type { DatabaseRow } from "./database-store.ts";
 import { nextWindow } from "./maintenance-window.ts";
 
 /**
- * When a database is to be patched: as planned, or in its next window. Null: it runs the newest image. Nodes
- * that differ, because a change stopped in the middle, are made alike by the next patch, whatever their image.
+ * When a database is to be patched: as planned, or in its next window. Null: it runs the newest image. Nodes that
+ * differ after an interrupted change are made equal by the next patch, whatever their image.
  */
 export const plannedPatch = (
   { image, updates, patch_due_at }: Pick<DatabaseRow, "image" | "updates" | "patch_due_at">,
@@ -16,15 +16,15 @@ export const plannedPatch = (
 ): Date | null =>
   image === null || (image === newest.image && !nodesDiffer) ? null : (patch_due_at ?? nextWindow(updates, now).start);
 
-/** No node has another image or plan than its database. */
+/** All nodes have the image and plan of their database. */
 const isAlike = sql<boolean>`not exists (
   select from nodes where nodes.account_id = databases.account_id and nodes.database_id = databases.id
     and released_at is null and not tombstoned and databases.cluster_size > 1
     and (desired_spec -> 'engine' ->> 'image' <> databases.image or desired_spec -> 'database' ->> 'plan' <> databases.plan))`;
 
 /**
- * Every database of a version with another image than this one is to take it, in its own next window; what was planned
- * before stays planned. One that is not made yet takes the newest one anyway. Returns how many wait for their windows.
+ * Plans the image for every database of a version that runs another one, in its next window; earlier plans stay. A
+ * database that is still being provisioned takes the newest image anyway. Returns how many are waiting.
  */
 export async function planPatches(tx: Tx, engineVersion: string, image: string, now: Date): Promise<number> {
   const ofVersion = tx
@@ -37,7 +37,7 @@ export async function planPatches(tx: Tx, engineVersion: string, image: string, 
     .where("patch_due_at", "is not", null)
     .where(isAlike)
     .execute();
-  // Again for those whose tenants changed the window meanwhile.
+  // Repeated for databases whose tenants changed the window meanwhile.
   for (let windows = await unplanned(); windows.length > 0; windows = await unplanned())
     await sql`
       update databases set patch_due_at = next.start

@@ -19,8 +19,8 @@ import { allowGap } from "./timeline-store.ts";
 import { adoptTimeline } from "./timelines/recover-timeline.ts";
 
 /**
- * Created after the copy was taken. Its password is lost with the row that held it, so it gets a new one. A node of a
- * cluster that we know took the place of another since then.
+ * A database created after our backup. Its password is lost with its row, so it gets a new one. An unknown node of a
+ * known cluster replaced another one since the backup.
  */
 export async function adopt(context: Context, hostId: number, spec: NodeSpec, report: NodeReport): Promise<void> {
   const { tx, sealer, epoch, now, found } = context;
@@ -32,7 +32,7 @@ export async function adopt(context: Context, hostId: number, spec: NodeSpec, re
     return;
   }
   const known = await findById(tx, spec);
-  // The id was given out again before anyone noticed: not the same database, and not to be mixed with it.
+  // The id was assigned again before anyone noticed: the two databases must not be mixed.
   if (known !== undefined && !isSame(known, spec)) {
     found.orphans.push(`${spec.node} (database ${id} of account ${account}, whose id is another database's now)`);
     return;
@@ -66,7 +66,7 @@ export async function adopt(context: Context, hostId: number, spec: NodeSpec, re
   await saveDatabase(tx, account, id, { port: node.port });
   await reissueDesiredSpec(tx, node, await specOf(context, node, database, spec), epoch);
   await reissueToOthers(context, database, (other) => specOf(context, other, database, spec));
-  // A change of it may have been in the middle.
+  // A rolling change may have been under way.
   if (unlike(database, newest, await findNodes(tx, account, id)) > 0)
     await saveDatabase(tx, account, id, { patch_due_at: nextWindow(database.updates, now).start });
   const name = `${label} (${id})`;
@@ -94,7 +94,7 @@ export async function adopt(context: Context, hostId: number, spec: NodeSpec, re
       updated_at: now,
       deleted_at: null,
     };
-    // Its label may have been given out again before anyone noticed.
+    // The label may have been assigned again before anyone noticed.
     const saved =
       (await insertDatabase(own, { ...row, label })) ??
       (await insertDatabase(own, { ...row, label: `${label.slice(0, 12)}-${id}` }));
@@ -103,7 +103,7 @@ export async function adopt(context: Context, hostId: number, spec: NodeSpec, re
   }
 }
 
-/** The other members of a cluster may run: what becomes of it is decided when all were heard. */
+/** The other members of a cluster may run: the status is decided when all hosts have been compared. */
 function adoptedStatus({ state }: NodeReport, database: Pick<DatabaseRow, "cluster_size">): DatabaseRow["status"] {
   if (state === "running") return "active";
   return isCluster(database) ? "degraded" : "failed";

@@ -9,7 +9,7 @@ import { newWorld, type World } from "#testing/world.ts";
 const BOTH = ["198.51.100.1", "203.0.113.7"];
 const ONE = ["203.0.113.7"];
 
-/** One active database that lets both in. */
+/** One active database that admits both. */
 async function createFixture(world: World, gateway: Gateway) {
   const agent = simulateAgent(gateway, await gateway.enrolledHost());
   const alice = await world.customer();
@@ -37,7 +37,7 @@ async function createFixture(world: World, gateway: Gateway) {
   };
 }
 
-test("a source that was removed after the copy stays out: the host's later list is taken over", async () => {
+test("a source that was removed after the backup stays out: the host's later list counts", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const database = await createFixture(world, gateway);
@@ -54,7 +54,7 @@ test("a source that was removed after the copy stays out: the host's later list 
   expect((await world.events()).at(-1)).toMatchObject({ action: "database_update", status: "finished" });
 });
 
-test("an update that had reached its host when the copy was taken goes on", async () => {
+test("an update that had reached its host at the time of the backup continues", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const database = await createFixture(world, gateway);
@@ -73,7 +73,7 @@ test("an update that had reached its host when the copy was taken goes on", asyn
   expect(database.specOnHost()).toMatchObject({ epoch: 2, firewall: { sources: ["203.0.113.7/32"] } });
 });
 
-test("an update of the copy that a later one overtook is ended, and the later list stays", async () => {
+test("an update in the backup that a later one replaced is ended, and the later list stays", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const database = await createFixture(world, gateway);

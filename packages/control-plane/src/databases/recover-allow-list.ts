@@ -8,8 +8,8 @@ import { type DatabaseRow, saveDatabase } from "./database-store.ts";
 import { entityOf } from "./entity.ts";
 
 /**
- * A host has a later spec of this database than our restored copy: the later list is taken over. With ours, a source that
- * the tenant removed would get in again.
+ * A host has a later spec of this database than our restored rows: its list counts. With ours, a source that the tenant
+ * removed would be admitted again.
  */
 export async function followUpdate(tx: Tx, database: DatabaseRow, later: NodeSpec, at: Date): Promise<DatabaseRow> {
   const { allow_list } = later.database;

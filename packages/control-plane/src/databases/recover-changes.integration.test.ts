@@ -43,7 +43,7 @@ const reserved = async (world: World) => {
   return [host?.reserved_memory_mb, host?.reserved_disk_mb];
 };
 
-test("what was resized, patched and suspended after the copy stays so, and its room is counted", async () => {
+test("what was resized, patched and suspended after the backup stays so, and its room is counted", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const database = await createFixture(world, gateway);
@@ -70,7 +70,7 @@ test("what was resized, patched and suspended after the copy stays so, and its r
   expect(await database.alice.post(`${database.url}/resume`)).toMatchObject({ status: 200 });
 });
 
-test("after a reset that the copy does not know, the password is a new one: the one before it stays dead", async () => {
+test("after a reset that the backup lacks the password is a new one, and the old one stays invalid", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const database = await createFixture(world, gateway);
@@ -93,7 +93,7 @@ test("after a reset that the copy does not know, the password is a new one: the 
 test.each([
   ["done", "suspended"],
   ["given up", "active"],
-])("a suspension that was under way in the copy and %s since has ended: %s", async (end, status) => {
+])("a suspension that was in progress in the backup and %s since has ended: %s", async (end, status) => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const database = await createFixture(world, gateway);

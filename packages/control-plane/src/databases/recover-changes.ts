@@ -20,9 +20,9 @@ type Context = { tx: Tx; sealer: Sealer; now: Date };
 type Reported = Pick<DatabaseRow, KeptColumn>;
 
 /**
- * A host has a later spec of this database than our restored copy: size, power and image are the ones there. With ours a
- * disk would have to shrink, and a suspended database would start. The password of a later reset is lost with the row
- * that held it, and the one before it must not come back, so there is a new one.
+ * A host has a later spec of this database than our restored rows: its size, power and image count. With ours a disk
+ * would have to shrink, and a suspended database would start. The password of a later reset is lost with its row, and
+ * the one before it must not come back, so there is a new one.
  */
 export async function followChanges(context: Context, before: DatabaseRow, later: NodeSpec): Promise<DatabaseRow> {
   const { tx, sealer, now } = context;
@@ -51,7 +51,7 @@ export async function followChanges(context: Context, before: DatabaseRow, later
         }
       : {}),
   });
-  // It is in use there, whether or not there was room for it.
+  // The host uses this size already, whether or not there was room for it.
   await setSize(tx, await findNodes(tx, account_id, id), to);
   await meterDatabase(tx, after, now);
   await takeWithoutLimits(tx, account_id, differenceOf(to, from, after.cluster_size));
@@ -64,7 +64,7 @@ export async function followChanges(context: Context, before: DatabaseRow, later
   return after;
 }
 
-/** A change of a cluster may have been in the middle: its hosts are compared one after the other. */
+/** A rolling change may have been under way: hosts are compared one after the other. */
 async function nodesDiffer(tx: Tx, database: DatabaseRow, { node: own, engine }: NodeSpec): Promise<boolean> {
   const nodes = await findNodes(tx, database.account_id, database.id);
   const others = nodes.filter(({ id }) => id !== own);
@@ -74,7 +74,7 @@ async function nodesDiffer(tx: Tx, database: DatabaseRow, { node: own, engine }:
 const differs = (database: Reported, reported: Reported): boolean =>
   database.plan !== reported.plan || database.powered !== reported.powered || database.image !== reported.image;
 
-/** What was under way when the copy was taken has ended since: well, if its host has what it was about. */
+/** Operations that were open in our backup have ended since: successfully, if the host has their result. */
 async function endOpenChanges({ tx, now }: Context, database: DatabaseRow, reported: Reported) {
   const open = await tx
     .selectFrom("operations")

@@ -19,8 +19,8 @@ import { allowGap } from "./timeline-store.ts";
 import { followTimeline } from "./timelines/recover-timeline.ts";
 
 /**
- * Brings our rows and one host together after our database was set back in time. The host is believed: what runs there
- * is kept and, if we lost it, written again; what it removed by a tombstone stays removed. Nothing is deleted here.
+ * Reconciles our rows with one host after our database was set back. The host's state counts: what runs there is kept
+ * and, if its row is lost, written again; what a tombstone removed stays removed. Nothing is deleted here.
  */
 export async function recoverHost(context: Context, hostId: number, digest: readonly NodeReport[]): Promise<void> {
   const { tx, found } = context;
@@ -36,7 +36,7 @@ export async function recoverHost(context: Context, hostId: number, digest: read
       if (node !== undefined) await confirmGone(tx, node, context.now);
       if (spec !== undefined) await followDeletion(context, spec);
     } else if (tombstone !== undefined && spec !== undefined && node?.tombstoned !== true) {
-      // Its host is about to remove it, by an operation that we may have forgotten, and goes on by itself.
+      // The host is about to remove the node, for an operation that we may have forgotten, and continues by itself.
       if (node !== undefined) await reissueDesiredSpec(tx, node, { ...untimed(spec), tombstone }, context.epoch);
       await followDeletion(context, spec);
     } else if (node !== undefined && (await isReplaced(tx, node)) && !node.tombstoned) {
@@ -69,7 +69,7 @@ async function keep(context: Context, node: NodeRow, report?: NodeReport): Promi
   found.kept++;
 }
 
-/** One member went, or is to go, because another took its place; the database lives on. */
+/** A member was or will be removed because another node replaced it; the database still exists. */
 async function followReplacement(
   context: Context,
   spec: NodeSpec,
@@ -84,7 +84,9 @@ async function followReplacement(
   else await reissueDesiredSpec(tx, node, untimed(spec), epoch);
 }
 
-/** We believe it is there, and its host has never heard of it. Made anew only if it was still being made. */
+/**
+ * We have a row for the node, but its host does not know it. It is made again only if it was still being provisioned.
+ */
 async function missing(context: Context, node: NodeRow): Promise<void> {
   const { tx, found } = context;
   const database = await lockDatabase(tx, node.account_id, node.database_id);

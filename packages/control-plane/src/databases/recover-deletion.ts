@@ -12,13 +12,16 @@ import { meterDatabase } from "./meter-database.ts";
 import { type Context, findSame, specOf } from "./recovery.ts";
 import { stopDailyPoints } from "./timeline-store.ts";
 
-/** Deleted after the copy was taken: the tenant was told so, and it stays true. Repeatable, once for each node. */
+/**
+ * Deleted after our backup: the tenant was notified of the deletion, so it stays deleted. Repeatable, once for each
+ * node.
+ */
 export async function followDeletion(context: Context, spec: NodeSpec): Promise<void> {
   const { tx, epoch, now, found } = context;
   const database = await findSame(tx, spec);
   if (database === undefined) return;
   const ended = await endOpenOperations(context, database);
-  // A deletion that was settled, in whatever way, has given back already.
+  // A deletion that was settled, successfully or not, has released its limits already.
   if (database.deleted_at !== null && !ended.includes("deleteDatabase")) return;
   const deleted = await saveDatabase(tx, database.account_id, database.id, {
     deleted_at: database.deleted_at ?? now,
@@ -30,7 +33,7 @@ export async function followDeletion(context: Context, spec: NodeSpec): Promise<
   const plan = await findPlan(tx, database.plan);
   if (plan !== undefined) await releaseFromLimits(tx, database.account_id, usageOf(plan, database.cluster_size));
   found.deleted.push(`${database.label} (${database.id})`);
-  // The hosts of a cluster's other members may not have heard of it.
+  // The hosts of a cluster's other members may not know of the deletion.
   if (!isCluster(database) || spec.tombstone === undefined) return;
   for (const node of await findNodes(tx, database.account_id, database.id))
     if (!node.tombstoned)

@@ -9,7 +9,7 @@ import type { ArchiveSettings } from "./node-spec.ts";
 import { findArchiveContext } from "./timeline-store.ts";
 import { specsOf } from "./desired-specs.ts";
 
-/** What a recovery found, for the operator to read. */
+/** The result of a recovery, for the operator. */
 export type Recovery = { kept: number; adopted: string[]; deleted: string[]; missing: string[]; orphans: string[] };
 export const emptyRecovery = (): Recovery => ({ kept: 0, adopted: [], deleted: [], missing: [], orphans: [] });
 
@@ -18,7 +18,7 @@ export type Context = {
   sealer: Sealer;
   zone: string;
   archive: ArchiveSettings;
-  /** So long a deleted database can be brought back. */
+  /** How long a deleted database can be brought back. */
   undeleteDays: number;
   epoch: number;
   now: Date;
@@ -44,7 +44,7 @@ export async function findSame(tx: Tx, spec: NodeSpec): Promise<DatabaseRow | un
 
 export const untimed = ({ epoch: _epoch, generation: _generation, ...spec }: NodeSpec): UntimedSpec => spec;
 
-/** What a node should be by its database's row now. */
+/** The desired spec of a node by its database's present row. */
 export async function specOf(
   { tx, zone, archive }: Context,
   node: NodeRow,
@@ -64,10 +64,10 @@ export async function specOf(
     reportedCluster: reported?.cluster,
   });
   if (ours === undefined) throw new Error(`Node ${node.id} has no host.`);
-  // A change of a cluster may have been in the middle: size and image are what its own host has.
+  // A rolling change may have been under way: size and image are those of its own host.
   const isLater = reported?.node === node.id && (node.desired_spec === null || isNewer(reported, node.desired_spec));
   const spec = isLater && reported.cluster !== undefined ? withOwnVersion(ours, { desired_spec: reported }) : ours;
-  // A deletion under way stays one.
+  // A deletion in progress stays one.
   const tombstone =
     node.desired_spec?.tombstone ??
     (node.tombstoned && node.waiting_operation_id !== null ? { operation: node.waiting_operation_id } : undefined);

@@ -32,7 +32,7 @@ const sizeOf = ({ memory_mb, disk_mb }: { memory_mb: number; disk_mb: number }) 
 });
 const SMALL = { memory_mb: 1024, disk_mb: 10_240 };
 
-test("a larger type is shown at once, wanted of the host, and done when the host has it", async () => {
+test("a larger type is shown at once, sent to the host, and done when the host has it", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await createFixtureWithPlans(world);
 
@@ -69,7 +69,7 @@ test("a larger type is shown at once, wanted of the host, and done when the host
   expect(await desiredSpec(world)).toMatchObject({ generation: 2 });
 });
 
-test("given up, everything is as before: plan, host's room, account's limits, what is wanted", async () => {
+test("given up, plan, reserved room, the account's limits and the desired state are as before", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await createFixtureWithPlans(world);
   await alice.put(database.url, { type: LARGE.id });
@@ -92,7 +92,7 @@ test("given up, everything is as before: plan, host's room, account's limits, wh
   expect(await alice.put(database.url, { type: LARGE.id })).toMatchObject({ status: 200 });
 });
 
-test("no room on its host: nothing is wanted or reserved, and the event says so", async () => {
+test("without room on its host nothing is sent or reserved, and the event has the reason", async () => {
   await using world = await newWorld();
   for (const plan of [LARGE, DEEP]) await world.operator.post("/admin/plans", plan);
   const [alice, host] = [await world.customer(), await world.host({ disk_mb: 40_959 })];
@@ -112,7 +112,7 @@ test("no room on its host: nothing is wanted or reserved, and the event says so"
   });
 });
 
-test("trash on the host's disk is no room", async () => {
+test("trash on the host's disk does not count as free", async () => {
   await using world = await newWorld();
   await world.operator.post("/admin/plans", LARGE);
   const [alice, host] = [await world.customer(), await world.host({ disk_mb: 40_960 })];
@@ -136,7 +136,7 @@ test("with less memory, the old size stays reserved until the host has the new o
   expect(await sizes(world, host, alice.accountId)).toEqual(sizeOf(DEEP));
 });
 
-test("what the account may not have is refused, and nothing of the request stays", async () => {
+test("a resize beyond the account's limits is refused, and leaves nothing behind", async () => {
   await using world = await newWorld();
   await world.operator.post("/admin/plans", LARGE);
   const [alice, host] = [await world.customer({ limits: { disk_mb: 40_959 } }), await world.host()];
@@ -172,7 +172,7 @@ test.each([
   expect(await world.openOperations()).toEqual([]);
 });
 
-test("a deprecated plan is not grown into, and can be left; a smaller one is refused with the larger ones", async () => {
+test("a deprecated plan cannot be chosen but can be left; a smaller one is refused with the larger ones", async () => {
   await using world = await newWorld();
   const { alice, database } = await createFixtureWithPlans(world);
   await world.operator.post("/admin/plans", { ...LARGE, deprecated: true });
@@ -190,7 +190,7 @@ test("a deprecated plan is not grown into, and can be left; a smaller one is ref
   });
 });
 
-test("the type that it has, sent with a new list, is no resize", async () => {
+test("the present type, sent with a new list, is no resize", async () => {
   await using world = await newWorld();
   const { alice, database } = await createFixtureWithPlans(world);
 
@@ -210,7 +210,7 @@ test("the same list in another spelling, sent with a larger type, is a resize", 
   expect(await world.openOperations()).toEqual(["resizeDatabase"]);
 });
 
-test("wanting and settling twice, and at once, is once", async () => {
+test("repeated and concurrent requests and settlements take effect once", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await createFixtureWithPlans(world);
   await alice.put(database.url, { type: LARGE.id });

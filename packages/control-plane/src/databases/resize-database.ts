@@ -6,7 +6,7 @@ import { usageOf } from "./create-database.ts";
 import { plansFor } from "./database.ts";
 import type { DatabaseRow } from "./database-store.ts";
 
-/** What a database has, which may not be offered any more, and what it could have. */
+/** The present plan, which may not be offered any more, and the available ones. */
 export const plansToResize = async (
   tx: Tx,
   { plan, cluster_size }: DatabaseRow,
@@ -15,7 +15,7 @@ export const plansToResize = async (
   offered: plansFor(await listPlans(tx), cluster_size),
 });
 
-/** The account is asked here; the room on the hosts is taken when the new size is wanted of them. */
+/** Checks the account's limits; the room on the hosts is reserved when the new size is sent to them. */
 export async function openResize(
   tx: Tx,
   database: DatabaseRow,
@@ -26,7 +26,7 @@ export async function openResize(
   await openChange(tx, database, { ...opened, kind: "resizeDatabase", columns: { plan: to.id } });
 }
 
-/** What a database of the one plan takes more than of the other; below zero where it takes less. */
+/** How much more a database of one plan takes than of the other; negative where it takes less. */
 export function differenceOf(plan: Plan, other: Plan, clusterSize: number): ReturnType<typeof usageOf> {
   const [more, less] = [usageOf(plan, clusterSize), usageOf(other, clusterSize)];
   return {

@@ -52,7 +52,7 @@ export type DatabaseRouteDeps = RouteDeps &
   FailoverRouteDeps &
   RestoreDeps;
 
-/** The writing steps of the API process, by name: where it can die. */
+/** The writing steps of the API process, at which a fault drill can kill it. */
 export const apiSteps = [
   "api.createMysqlDatabase",
   "api.updateMysqlDatabase",

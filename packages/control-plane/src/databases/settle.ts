@@ -4,10 +4,10 @@ import { audit } from "#platform/audit.ts";
 import type { Tx } from "#platform/db/database.ts";
 import { targetOf } from "./entity.ts";
 
-/** `named`: the database's names lead to it now. */
+/** `dnsPublished`: the database's DNS records now point to its hosts. */
 export type Settlement = { done: boolean; message?: string; dnsPublished?: boolean };
 
-/** Operation, events and audit end together, once; undefined when they had ended before. */
+/** Ends operation, events and audit together, once. Undefined: they had ended before. */
 export async function settle(
   tx: Tx,
   operationId: number,

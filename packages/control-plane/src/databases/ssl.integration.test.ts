@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { selfSigned } from "#testing/certificates.ts";
 import { newWorld } from "#testing/world.ts";
 
-test("the authority is shown in every state but provisioning", async () => {
+test("the authority is shown in every status but provisioning", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { id } = (await alice.create()).body;
@@ -20,7 +20,7 @@ test("the authority is shown in every state but provisioning", async () => {
   }
 });
 
-test("a database that does not ask for TLS has none to show", async () => {
+test("a database that does not require TLS has no certificate to show", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { id } = (await alice.create({ ssl_connection: false })).body;
@@ -31,7 +31,7 @@ test("a database that does not ask for TLS has none to show", async () => {
   expect(reply).toMatchObject({ status: 200, body: { ca_certificate: null } });
 });
 
-test("while one authority takes over from another, both are shown", async () => {
+test("during a rotation both authorities are shown", async () => {
   const [before, after] = [
     await selfSigned("CN=a", { authority: true }),
     await selfSigned("CN=b", { authority: true }),
@@ -47,7 +47,7 @@ test("while one authority takes over from another, both are shown", async () => 
   expect(shown.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
 });
 
-test("a database that is created without ssl_connection asks for TLS, unless the operator set otherwise", async () => {
+test("a database created without ssl_connection requires TLS, unless the operator configured otherwise", async () => {
   for (const sslConnectionIfOmitted of [true, false]) {
     await using world = await newWorld({ sslConnectionIfOmitted });
     const alice = await world.customer();

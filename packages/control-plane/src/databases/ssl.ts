@@ -5,11 +5,11 @@ import { findDatabase } from "./database-store.ts";
 
 export type SslDeps = {
   db: Db;
-  /** The authorities that sign databases' certificates, in PEM: two, while one takes over from the other. */
+  /** The authorities that sign databases' certificates, in PEM: two during a rotation. */
   databaseCa: string;
 };
 
-/** What a client must trust in order to know that it speaks with its database. */
+/** The certificates that a client must trust to authenticate its database. */
 export async function readSsl({ db, databaseCa }: SslDeps, by: Principal, id: number) {
   const database = await findDatabase(db, by.accountId, id);
   requireActionAllowed("read the SSL certificate of", database.status);

@@ -2,7 +2,7 @@ import type { Principal } from "#identity/index.ts";
 import type { Idempotency } from "#platform/http/idempotency.ts";
 import { type ChangeDeps, changeDatabase } from "./change-database.ts";
 
-/** Its server stops and its gate closes; data, names, port and its place on the host stay. */
+/** The server stops and the firewall closes; data, DNS records, port and the place on the host stay. */
 export const suspendDatabase = (deps: ChangeDeps, by: Principal, id: number, idempotency: Idempotency): Promise<void> =>
   changeDatabase(deps, { kind: "suspendDatabase", step: "api.suspendMysqlDatabase", by, id, idempotency }, () => ({
     powered: false,

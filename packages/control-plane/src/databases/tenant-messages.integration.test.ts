@@ -3,7 +3,7 @@ import { activeDatabase, OFFICE, databaseFixture, desiredSpec } from "#testing/a
 import { newWorld, type World } from "#testing/world.ts";
 import { createAlertsJob } from "./alerts-job.ts";
 
-/** What a host may say of its trouble: where, on what, and as who. */
+/** What a host may put into a message: host, address, path and digest. */
 const MESSAGE = "volume: host-1 (10.127.0.1) cannot map /var/lib/moorage/volumes/7.img, sha256 9f86d081884c7d65";
 const INTERNAL = /host-\d|10\.127\.|\/var\/|\.img|[0-9a-f]{12,}|^[a-z-]+: /;
 
@@ -16,7 +16,7 @@ async function failOperation(world: World, host: Awaited<ReturnType<World["host"
   return { done: false, message: progress.message };
 }
 
-test("whatever a host says of its trouble, no text that a tenant reads names a host, a path, an address or a digest", async () => {
+test("no text that a tenant reads names a host, a path, an address or a digest", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   const lastId = async () => (await world.lastOperation()).id;
@@ -24,7 +24,7 @@ test("whatever a host says of its trouble, no text that a tenant reads names a h
   await alice.put(database.url, { allow_list: OFFICE });
   await world.activities.setDesiredAllowList(await lastId());
   await world.activities.settleUpdate(await lastId(), await failOperation(world, host, "allow-list"));
-  // And one whose time is over, with the host's last words.
+  // And one past its deadline, with the host's last message.
   await host.report(await desiredSpec(world), "running");
   await alice.put(database.url, { allow_list: OFFICE });
   await world.activities.setDesiredAllowList(await lastId());
@@ -34,7 +34,7 @@ test("whatever a host says of its trouble, no text that a tenant reads names a h
   await alice.post(`${database.url}/suspend`);
   await world.activities.applyChange(await lastId());
   await world.activities.settleChange(await lastId(), await failOperation(world, host, "change"));
-  // One that is applied, and one that cannot be made.
+  // One that is applied, and one that cannot be provisioned.
   await activeDatabase(world, alice, host);
   await alice.create();
   await world.activities.setDesiredNodes(await lastId());

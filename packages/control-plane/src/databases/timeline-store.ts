@@ -11,11 +11,11 @@ export type TimelineRow = Selectable<Tables["timelines"]>;
 export const findTimeline = (db: Db | Tx, id: string): Promise<TimelineRow> =>
   db.selectFrom("timelines").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
 
-/** What is archived of it stays as it is while it is held. */
+/** The archive of the timeline does not change while the lock is held. */
 export const lockTimeline = (tx: Tx, id: string): Promise<TimelineRow> =>
   tx.selectFrom("timelines").selectAll().where("id", "=", id).forUpdate().executeTakeFirstOrThrow(notFound);
 
-/** Undefined for a database whose nodes were never wanted. */
+/** Undefined for a database whose nodes never had a spec. */
 export async function findArchiveContext(
   tx: Tx,
   database: DatabaseRow,
@@ -33,14 +33,14 @@ export async function findArchiveContext(
 }
 
 type Owner = Pick<DatabaseRow, "account_id" | "id">;
-/** The engine's prepared directory, a copy or a time of another timeline, or what nobody knows any more. */
+/** The engine's prepared directory, a copy or a time of another timeline, or an unknown origin. */
 export type Beginning =
   | { prepared: string }
   | { parent: string; copy: string }
   | { parent: string; until: Date }
   | "lost";
 
-/** Repeatable: a timeline begins once. No daily point is due on it before somebody lives on it. */
+/** Repeatable: a timeline starts once. No daily point is due on it before a database uses it. */
 export async function insertTimeline(
   tx: Tx,
   database: Owner,
@@ -71,7 +71,7 @@ function columnsOf(from: Beginning) {
     : { ...nothing, parent_id: from.parent, parent_until: from.until };
 }
 
-/** Never one that was used: a host may still have the volume that it names. */
+/** Never reused: a host may still have the volume of that number. */
 async function nextOrdinal(tx: Tx, { account_id, id }: Owner): Promise<number> {
   const { next } = await tx
     .selectFrom("timelines")
@@ -82,7 +82,7 @@ async function nextOrdinal(tx: Tx, { account_id, id }: Owner): Promise<number> {
   return next;
 }
 
-/** From now on the database lives on it: its first daily point is the midnight that comes. */
+/** The database uses this timeline from now on: its first daily point is the next midnight. */
 export const liveOn = (tx: Tx, id: string, now: Date): Promise<unknown> =>
   tx
     .updateTable("timelines")
@@ -90,20 +90,23 @@ export const liveOn = (tx: Tx, id: string, now: Date): Promise<unknown> =>
     .where("id", "=", id)
     .execute();
 
-/** Nobody lives on it any more, so that no daily point of it is due. One that nobody lived on ends when it began. */
+/**
+ * The database has left the timeline, so no new daily point is due. A timeline that was never used ends when it
+ * started.
+ */
 export const endTimeline = (tx: Tx, id: string, at: Date | "unused"): Promise<unknown> =>
   tx
     .updateTable("timelines")
     .set({
       ended_at: at === "unused" ? sql<Date>`created_at` : at,
-      // One that came before the end is still owed, when the archive has reached it.
+      // A point from before the end is still due when the archive has reached it.
       next_point_at: at === "unused" ? null : sql<Date | null>`case when next_point_at <= ${at} then next_point_at end`,
     })
     .where("id", "=", id)
     .where("ended_at", "is", null)
     .execute();
 
-/** After a recovery of the control plane: logs that were told since its copy was taken are not known any more. */
+/** After a recovery of the control plane: logs that were reported since its backup are not known any more. */
 export const allowGap = (tx: Tx, { account_id, id }: Owner): Promise<unknown> =>
   tx
     .updateTable("timelines")
@@ -113,7 +116,7 @@ export const allowGap = (tx: Tx, { account_id, id }: Owner): Promise<unknown> =>
     .where("ended_at", "is", null)
     .execute();
 
-/** Of a deleted database there are no new restore points. */
+/** A deleted database gets no new restore points. */
 export const stopDailyPoints = (tx: Tx, { account_id, id }: Owner): Promise<unknown> =>
   tx
     .updateTable("timelines")
@@ -122,7 +125,7 @@ export const stopDailyPoints = (tx: Tx, { account_id, id }: Owner): Promise<unkn
     .where("database_id", "=", id)
     .execute();
 
-/** The timeline that the database lived on at a time; its first one for a time before that. */
+/** The timeline that the database used at a time; its first one for a time before that. */
 export const timelineAsOf = (db: Db | Tx, { account_id, id }: Owner, at: Date): Promise<TimelineRow | undefined> =>
   db
     .selectFrom("timelines")
@@ -130,7 +133,7 @@ export const timelineAsOf = (db: Db | Tx, { account_id, id }: Owner, at: Date): 
     .where("account_id", "=", account_id)
     .where("database_id", "=", id)
     .where((is) => is.or([is("ended_at", "is", null), is("ended_at", ">", at)]))
-    // A restore begins the next one before the one before it ends: until then that one is lived on.
+    // A restore starts the next timeline before the previous one ends: until then the previous one is in use.
     .orderBy("ordinal")
     .limit(1)
     .executeTakeFirst();

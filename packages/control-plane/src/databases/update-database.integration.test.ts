@@ -12,7 +12,7 @@ import {
 } from "#testing/active-database.ts";
 import { newWorld, PLAN } from "#testing/world.ts";
 
-test("a changed list is the hosts' work: updating, with operation, audit line and event in one commit", async () => {
+test("a changed list makes the database updating, with operation, audit entry and event in one commit", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
   const nudges = world.nudges.relay;
@@ -68,7 +68,7 @@ test.each([
   expect(await desiredSpec(world)).toMatchObject({ generation: 1 });
 });
 
-test("a list in another order and spelling is shown as sent, and no host hears of it", async () => {
+test("a list in another order and spelling is shown as sent, and no host is contacted", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   const database = await activeDatabase(world, alice, host, { allow_list: ["203.0.113.7", "2001:db8::1"] });
@@ -92,7 +92,7 @@ test("an object that was read can be sent back whole", async () => {
   expect(await world.openOperations()).toEqual([]);
 });
 
-test("every wrong field is refused at once by its dotted name, and nothing is left of the try", async () => {
+test("every wrong field is refused at once by its dotted name, and nothing is left behind", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
   const before = {
@@ -138,7 +138,7 @@ test("every wrong field is refused at once by its dotted name, and nothing is le
   }).toEqual(before);
 });
 
-test("the window is merged in part and judged as a whole", async () => {
+test("a partial window is merged, and validated as a whole", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
   const put = async (window: object) => (await alice.put(database.url, { updates: window })).body["updates"];
@@ -155,7 +155,7 @@ test("the window is merged in part and judged as a whole", async () => {
   });
 });
 
-test("a label that another database has is refused, even when two ask for it at once", async () => {
+test("another database's label is refused, even in two concurrent requests", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   const other = await activeDatabase(world, alice, host);
@@ -170,7 +170,7 @@ test("a label that another database has is refused, even when two ask for it at 
   expect(await bob.create({ label: "shared" })).toMatchObject({ status: 200 });
 });
 
-test("of two PUTs at once that change the list one is accepted, the other is told the state", async () => {
+test("of two concurrent PUTs that change the list one is accepted, the other refused with the status", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
 
@@ -185,7 +185,7 @@ test("of two PUTs at once that change the list one is accepted, the other is tol
   expect(await world.openOperations()).toEqual(["applyAllowList"]);
 });
 
-test("a PUT needs an active database; a wrong body is named before the wrong state", async () => {
+test("a PUT needs an active database; a wrong body is reported before the wrong status", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { id } = (await alice.create()).body;
@@ -202,7 +202,7 @@ test("a PUT needs an active database; a wrong body is named before the wrong sta
   expect(await updatesOf(world)).toEqual([]);
 });
 
-test("what is being updated cannot be deleted, and can be read", async () => {
+test("a database that is updating can be read, but not deleted", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
   await alice.put(database.url, { allow_list: OFFICE });
@@ -211,7 +211,7 @@ test("what is being updated cannot be deleted, and can be read", async () => {
   expect(await alice.get(`${database.url}/credentials`)).toMatchObject({ status: 200 });
 });
 
-test("while a restored control plane is compared with its hosts, nothing is updated", async () => {
+test("nothing is updated while a restored control plane is compared with its hosts", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
   await world.db.updateTable("installation").set({ set_back_at: world.time.now }).execute();

@@ -26,13 +26,12 @@ import { openResize, plansToResize } from "./resize-database.ts";
 
 export type UpdateDeps = ChangeDeps & { updateDeadlineSeconds: number };
 
-/** What an update's operation keeps for the case that its list cannot be applied. */
+/** What an update's operation needs if its list cannot be applied. */
 type UpdateInput = { previous_allow_list: string[] };
 
 /**
- * Label and window are ours alone and change with this transaction. A list that lets others in than before, or another
- * type, is the hosts' too: the database is `updating` until they have it. Clients wait for the event, so every accepted
- * PUT has one.
+ * Label and window change with this transaction. A list that admits other sources, or another type, also needs the
+ * hosts: the database is `updating` until they have it. Clients wait for the event, so every accepted PUT has one.
  */
 export async function updateDatabase(
   deps: UpdateDeps,
@@ -65,7 +64,7 @@ export async function updateDatabase(
     }).catch((error: unknown) => {
       throw isLabelTaken(error) ? labelTaken(label) : error;
     });
-    // A bill names a database as it is called.
+    // An invoice shows the current label.
     if (label !== before.label) await meterDatabase(tx, after, now);
     const detail = { fields: Object.keys(change) };
     const plan = plans?.offered.find((offered) => offered.id === type);

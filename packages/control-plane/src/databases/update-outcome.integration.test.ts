@@ -10,7 +10,7 @@ import {
 } from "#testing/active-database.ts";
 import { ENGINE, newWorld, PLAN, REGION } from "#testing/world.ts";
 
-test("when the host has the list, the database is active, and the event says when it was applied", async () => {
+test("when the host has the list, the database is active, and the event has the time", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   await alice.put(database.url, { allow_list: OFFICE });
@@ -33,7 +33,7 @@ test("when the host has the list, the database is active, and the event says whe
   expect(await desiredSpec(world)).toMatchObject({ generation: 2 });
 });
 
-test("wanting and settling twice is once", async () => {
+test("requesting and settling twice takes effect once", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   await alice.put(database.url, { allow_list: OFFICE });
@@ -52,7 +52,7 @@ test("wanting and settling twice is once", async () => {
   expect(await desiredSpec(world)).toMatchObject({ generation: 2, database: { allow_list: OFFICE } });
 });
 
-test("a list that its host could not apply leaves the old one shown and wanted, and the event says why", async () => {
+test("after a list that its host could not apply the old one is desired, and the event has the reason", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   await alice.put(database.url, { allow_list: OFFICE, label: "renamed" });
@@ -63,7 +63,7 @@ test("a list that its host could not apply leaves the old one shown and wanted, 
 
   await world.activities.settleUpdate(id, { done: false, message: "nft is broken" });
 
-  // Label and window are not the host's, and stay changed.
+  // Label and window do not concern the host, and stay changed.
   const shown = (await alice.get(database.url)).body;
   expect(shown).toMatchObject({ status: "active", allow_list: HOME, label: "renamed" });
   expect(await updatesOf(world)).toMatchObject([
@@ -77,7 +77,7 @@ test("a list that its host could not apply leaves the old one shown and wanted, 
   expect(await alice.put(database.url, { allow_list: OFFICE })).toMatchObject({ status: 200 });
 });
 
-test("past its deadline an update is given up likewise, with the host's last word, and cannot come back", async () => {
+test("past its deadline an update is given up with the host's last message, and cannot come back", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   await alice.put(database.url, { allow_list: OFFICE });
@@ -96,7 +96,7 @@ test("past its deadline an update is given up likewise, with the host's last wor
   expect(await desiredSpec(world)).toMatchObject({ generation: 3 });
 });
 
-test("an update that was given up before it was wanted takes nothing to its host but the old list", async () => {
+test("an update given up before it was sent leaves its host with the old list", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
   await alice.put(database.url, { allow_list: OFFICE });
@@ -109,7 +109,7 @@ test("an update that was given up before it was wanted takes nothing to its host
   expect(await updatesOf(world)).toMatchObject([{ status: "failed", message: expect.stringContaining("in time") }]);
 });
 
-test("a database that its host has lost is not made anew by an update", async () => {
+test("an update does not recreate a database that its host has lost", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
   await world.db.updateTable("nodes").set({ desired_spec: null }).execute();
@@ -145,7 +145,7 @@ test("fifty updates in a row end with the last one", async () => {
   expect((await updatesOf(world)).map(({ status }) => status)).toEqual(Array(50).fill("finished"));
 });
 
-test("a provider's create, update and refresh pass in its own order of calls", async () => {
+test("a Terraform provider's create, update and refresh succeed in its own order of calls", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   const eventsOf = async (id: number, action: string) => {

@@ -34,7 +34,7 @@ test("a changed list reaches its host, and the database is active again", async 
   });
 });
 
-test("a list that the host refuses is taken back there too, by a later generation", async () => {
+test("a list that the host refuses is withdrawn there too, by a later generation", async () => {
   const refuse = ({ database }: NodeSpec): Partial<NodeReport> =>
     database.allow_list.length > 1 ? { state: "failed", message: "gate: nft is broken" } : {};
   await using world = await newWorld();
@@ -50,7 +50,7 @@ test("a list that the host refuses is taken back there too, by a later generatio
   expect(database.specOnHost()).toMatchObject({ firewall: { sources: ["203.0.113.7/32"] } });
 });
 
-test("a host that says nothing until the deadline: the old list is shown, and wanted when the host is back", async () => {
+test("with a host silent until the deadline the old list is shown, and desired when the host is back", async () => {
   await using world = await newWorld();
   await using database = await databaseOnAgent(world, temporal);
   await database.silence();

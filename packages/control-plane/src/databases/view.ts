@@ -31,11 +31,14 @@ export const viewOfDatabase = (row: DatabaseToView, zone: string, now: Date): My
   engine_config: { mysql: {} },
 });
 
-/** As it was asked for: a client that compares texts finds what it sent. */
+/** As requested: a client that compares strings finds what it sent. */
 const forkOf = ({ fork_source, fork_restore_time }: DatabaseToView): MysqlDatabase["fork"] =>
   fork_source === null ? null : { source: fork_source, restore_time: shown(fork_restore_time) };
 
-/** A server that is told to stop writes on into the volume's reserve for a moment: its plan's disk is full, no more. */
+/**
+ * A server that is being stopped writes into the volume's reserve for a moment: the plan's disk counts as full, no
+ * more.
+ */
 function diskOf(row: Pick<DatabaseToView, "disk_mb" | "used_disk_mb">) {
   const total = Math.floor(row.disk_mb / 1024);
   return { total_disk_size_gb: total, used_disk_size_gb: Math.min(Math.ceil((row.used_disk_mb ?? 0) / 1024), total) };
@@ -43,7 +46,7 @@ function diskOf(row: Pick<DatabaseToView, "disk_mb" | "used_disk_mb">) {
 
 const shown = (at: Date | null): string | null => (at === null ? null : toTimestamp(at));
 
-/** The engine's version is the tenant's to choose; what is patched is what it runs in. */
+/** The tenant chooses the engine's version; a patch only changes the image that it runs in. */
 const pendingOf = ({ image, newest_image, patch_due_at }: DatabaseToView): PendingUpdate[] =>
   image === null || (image === newest_image && patch_due_at === null)
     ? []
@@ -58,13 +61,13 @@ const pendingOf = ({ image, newest_image, patch_due_at }: DatabaseToView): Pendi
         },
       ];
 
-/** A name is shown once it leads somewhere. */
+/** A hostname is shown once it has DNS records. */
 const hostsOf = ({ id, dns_published_at }: DatabaseToView, zone: string): MysqlDatabase["hosts"] =>
   dns_published_at === null
     ? { primary: null, secondary: null }
     : { primary: primaryHostname(id, zone), secondary: privateHostname(id, zone) };
 
-/** What the list over all engines shows. */
+/** The entry in the list over all engines. */
 export function viewInAllEngines(row: DatabaseToView, zone: string, now: Date): Database {
   const { port: _port, read_only_port: _readers, ...whole } = viewOfDatabase(row, zone, now);
   const { replication_type: _replication, ssl_connection: _ssl, ...view } = whole;

@@ -1,8 +1,8 @@
-/** Everything of one type under one name. No addresses: nothing of that type is there. */
+/** All records of one type and name. No addresses: the record set does not exist. */
 export type RecordSet = { name: string; type: "A" | "AAAA"; addresses: readonly string[] };
 
-/** The name server, as far as it concerns us. It serves names by itself: nobody waits for us to resolve one. */
+/** The DNS server as the control plane uses it. It answers queries by itself: no lookup waits for the control plane. */
 export type DnsServer = {
-  /** Makes these record sets so, all of them or none. It states them whole, so it can be repeated. */
+  /** Replaces these record sets, all of them or none. Repeatable: each set is complete. */
   setRecords(sets: readonly RecordSet[]): Promise<void>;
 };

@@ -5,7 +5,7 @@ import { createPowerDns } from "./power-dns.ts";
 const zone = "names.test";
 const name = `db-7-mysql-primary.${zone}`;
 
-test("what is stated is what a client finds: made, repeated, changed, and gone", async () => {
+test("a client resolves the records that were set: created, repeated, changed and removed", async () => {
   await using server = await startPowerDns(zone);
   const dnsServer = createPowerDns(server.settings);
   const state = (v4: string[], v6: string[]) =>
@@ -27,8 +27,8 @@ test("what is stated is what a client finds: made, repeated, changed, and gone",
   }
 });
 
-// A name that leads to one of two hosts, or by IPv4 only, would look like a fault of the client's.
-test("one record that is refused refuses all of them", async () => {
+// A name that resolves to one of two hosts, or by IPv4 only, would look like a fault of the client.
+test("one refused record set refuses all of them", async () => {
   await using server = await startPowerDns(zone);
   const dnsServer = createPowerDns(server.settings);
 
@@ -41,7 +41,7 @@ test("one record that is refused refuses all of them", async () => {
   expect(await server.lookUp(name)).toEqual([]);
 });
 
-test("a server that is down, or refuses the key, is an error and not silence", async () => {
+test("a DNS server that is down or refuses the key causes an error", async () => {
   await using server = await startPowerDns(zone);
   const sets = [{ name, type: "A" as const, addresses: ["192.0.2.1"] }];
 

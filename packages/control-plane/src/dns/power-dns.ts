@@ -1,12 +1,12 @@
 import type { DnsServer, RecordSet } from "./dns-server.ts";
 
-/** How long a resolver may remember an address: a change of it is seen everywhere after this. */
+/** How long a resolver may cache an address: a change is visible everywhere after this time. */
 const TTL_SECONDS = 30;
 const PATIENCE_MS = 5_000;
 
 export type PowerDnsSettings = { url: string; key: string; zone: string };
 
-/** PowerDNS by its HTTP API. One request changes all of its record sets in one transaction of the server's store. */
+/** PowerDNS by its HTTP API. One request changes all of its record sets in one transaction of the server. */
 export const createPowerDns = ({ url, key, zone }: PowerDnsSettings): DnsServer => ({
   async setRecords(sets) {
     const reply = await fetch(new URL(`/api/v1/servers/localhost/zones/${encodeURIComponent(`${zone}.`)}`, url), {

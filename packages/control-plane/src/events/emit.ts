@@ -9,18 +9,18 @@ export type NewEvent = {
   action: EventAction;
   status: EventStatus;
   entity: EventEntity;
-  /** What else it is about, such as the image that a disk becomes. */
+  /** A second entity, such as the image that a disk becomes. */
   secondaryEntity?: EventEntity;
   operationId?: number;
   message?: string;
   at: Date;
-  /** Somebody asks for it now: in an account that was closed meanwhile nothing is begun any more. */
+  /** Somebody requests it now: refused if the account was closed meanwhile. */
   requested?: boolean;
 };
 
 /**
- * Takes a transaction, never a connection: an event must not outlive a change that was rolled back. It locks the
- * account's row, so it is the last statement of its transaction.
+ * Takes a transaction, never a connection: an event must not outlive a change that was rolled back. Locks the account's
+ * row, so it must be the last statement of its transaction.
  */
 export async function emit(tx: Tx, event: NewEvent): Promise<number> {
   const { rows } = await sql<{ id: number }>`
@@ -52,7 +52,10 @@ type EventColumns = Omit<NewEvent, "entity" | "secondaryEntity" | "operationId" 
   finishedAt: Date | null;
 };
 
-/** The part of a statement that writes an event in the place that its part `account` has taken in the account's order. */
+/**
+ * The part of a statement that writes an event, at the position that its part `account` has taken in the account's
+ * sequence.
+ */
 export const emitting = (event: EventColumns) => sql`
   insert into events (id, account_id, seq, action, status, entity_type, entity_id, entity_label, entity_url,
     secondary_type, secondary_id, secondary_label, secondary_url, username, message, operation_id, created_at,
@@ -67,11 +70,11 @@ export const emitting = (event: EventColumns) => sql`
 const textOf = (id: EventEntity["id"] | undefined): string | null =>
   id === null || id === undefined ? null : String(id);
 
-/** The event was there first; its progress is the operation's from now on. */
+/** Attaches an existing event to an operation, whose progress it shows from now on. */
 export const joinOperation = (tx: Tx, eventId: number, operationId: number): Promise<unknown> =>
   tx.updateTable("events").set({ operation_id: operationId }).where("id", "=", eventId).execute();
 
-/** Ends the event of an operation. The caller holds the operation, so it happens once. */
+/** Ends the event of an operation. The caller has settled the operation, so this happens once. */
 export async function endEvent(
   tx: Tx,
   end: { eventId: number; status: "finished" | "failed"; message?: string; at: Date },

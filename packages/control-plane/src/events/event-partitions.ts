@@ -5,12 +5,15 @@ import { deleteInBatches } from "#platform/db/delete-in-batches.ts";
 import { shownSince } from "./shown-since.ts";
 
 const DAY_MS = 86_400_000;
-/** An installation that nobody touches for so long would find no place for its next event. */
+/** An installation whose worker is down for longer than this has no partition for its next event. */
 const WEEKS_AHEAD = 8;
-/** Both lock the whole table, and whoever reads or writes events queues behind: wait briefly, try again next round. */
+/**
+ * Creating and dropping both lock the whole table, and readers and writers of events queue behind: wait briefly, try
+ * again in the next round.
+ */
 const LOCK_WAIT_MS = 200;
 
-/** Once a day: makes the partitions of the coming weeks, and drops those whose events are all older than 90 days. */
+/** Once a day: creates the partitions of the coming weeks, and drops those whose events are all older than 90 days. */
 export function createEventPartitionsJob({ db, clock }: { db: Db; clock: Clock }): () => Promise<void> {
   let last = 0;
   return async () => {
@@ -25,7 +28,7 @@ export function createEventPartitionsJob({ db, clock }: { db: Db; clock: Clock }
   };
 }
 
-/** Partitions are named after their week; the first day of the next week is where one ends. */
+/** Partitions are named after their week; one ends on the first day of the next week. */
 async function expiredPartitions(db: Db, now: Date): Promise<{ name: string; end: number }[]> {
   const { rows } = await sql<{ name: string; end: number }>`
     select name, ((week + 1) * 7) << 40 as end

@@ -7,11 +7,11 @@ import type { Filter } from "#platform/filter.ts";
 import { offsetOf, type PageRequest } from "#platform/http/page.ts";
 import { shownSince } from "./shown-since.ts";
 
-/** Seen is a watermark, read a sparse table. */
+/** `seen` is a watermark, `read` a sparse table. */
 const seen = sql<boolean>`(events.seq <= coalesce(event_watermarks.seen_seq, 0))`;
 const read = sql<boolean>`(event_reads.event_id is not null)`;
 
-/** `percent` comes from the operation, which the hosts' reports keep true; an event is not rewritten for progress. */
+/** `percent` comes from the operation, which the hosts' reports update; progress never rewrites an event. */
 const eventsFor = (db: Db, principal: Principal, now: Date) =>
   db
     .selectFrom("events")
@@ -33,7 +33,10 @@ const eventsFor = (db: Db, principal: Principal, now: Date) =>
     .where("events.created_at", ">=", shownSince(now))
     .$if(principal.restricted, (query) => query.where(visible(principal)));
 
-/** A restricted user sees what happened to what they may view, what they did, and the account's if they may read it. */
+/**
+ * A restricted user sees events of entities that they may view, their own actions, and with `account_read` those of the
+ * account.
+ */
 const visible = (principal: Principal) => sql<boolean>`(
   (events.username = ${principal.username} and events.created_at >= ${principal.nameSince})
   or exists (select from entity_grants g where g.account_id = events.account_id and g.user_id = ${principal.userId}
@@ -49,8 +52,8 @@ export const findEvent = (db: Db, principal: Principal, id: number, now: Date) =
   eventsFor(db, principal, now).where("events.id", "=", id).executeTakeFirstOrThrow(notFound);
 
 /**
- * Newest first. An unrestricted user's plain list is a range of the account's gapless sequence: no count, no OFFSET,
- * every page as quick as the first. Filters and grants are counted by index.
+ * Newest first. An unrestricted user's unfiltered list is a range of the account's gapless sequence: no count, no
+ * OFFSET, every page as quick as the first. Filters and grants are counted by index.
  */
 export async function listEventPage(
   db: Db,
@@ -109,7 +112,7 @@ const countedPage = (db: Db, principal: Principal, page: PageRequest, filter: Fi
 /** The lowest id that an event of the last 90 days can have: its high bits are the day, so older partitions are not read. */
 const oldestId = (now: Date) => sql<number>`(event_day(${shownSince(now)}) << 40)`;
 
-/** Everything up to this event, for this user. Never backwards. */
+/** Marks everything up to this event for this user. Never moves backwards. */
 export const markSeen = (db: Db, principal: Principal, seq: number): Promise<unknown> =>
   db
     .insertInto("event_watermarks")

@@ -13,7 +13,7 @@ const emitOne = (world: World, accountId: number, at = world.time.now) =>
     .transaction()
     .execute((tx) => emit(tx, { accountId, username: "u", action: "database_create", status: "finished", entity, at }));
 
-test("the order of an account's events has no gap under 30 creates at once, and ids rise with it", async () => {
+test("an account's event sequence has no gap after 30 concurrent creates, and ids rise with it", async () => {
   await using world = await newWorld();
   const limits = { databases: 20, nodes: 20 };
   const [alice, bob] = [await world.customer({ limits }), await world.customer({ limits })];
@@ -27,7 +27,7 @@ test("the order of an account's events has no gap under 30 creates at once, and 
   }
 });
 
-test("a change that is refused leaves no gap", async () => {
+test("a refused change leaves no gap", async () => {
   await using world = await newWorld();
   const alice = await world.customer({ limits: { databases: 1 } });
   await alice.create();
@@ -59,7 +59,7 @@ test("ids stay exact for twenty years, with the highest sequence and cell", asyn
   expect(Number.isSafeInteger(rows[0]?.id)).toBe(true);
 });
 
-test("pages are right at their edges: newest first, no overlap, nothing past the end", async () => {
+test("pages are newest first, without overlap, and empty after the end", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   for (let n = 0; n < 51; n++) await emitOne(world, alice.accountId);
@@ -73,7 +73,7 @@ test("pages are right at their edges: newest first, no overlap, nothing past the
   for (const one of pages) expect(one).toMatchObject({ pages: 3, results: 51 });
 });
 
-test("an event is viewed by its id as it is listed", async () => {
+test("an event looks the same by its id as in the list", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { id } = (await alice.create({ label: "shop" })).body;
@@ -91,7 +91,7 @@ test.each([
   ["entity_transfer", "7", "7"],
   ["database", "7", 7],
   ["user", "7", 7],
-])("the id of an entity of type %s, %s, is shown as it is elsewhere", async (type, kept, id) => {
+])("the id of an entity of type %s, %s, is shown as elsewhere", async (type, kept, id) => {
   await using world = await newWorld();
   const { accountId, ...alice } = await world.customer();
   const of = { id: kept, label: "app", type, url: "/v4" };
@@ -112,7 +112,7 @@ test.each([
   expect(filtered.json<EventPage>().results).toBe(1);
 });
 
-test("partitions can be made again, and an event lands in the one of its week", async () => {
+test("creating partitions is repeatable, and an event goes into the partition of its week", async () => {
   await using world = await newWorld();
   const { accountId } = await world.customer();
   const at = new Date(world.time.now.getTime() + 20 * 7 * 86_400_000);

@@ -34,37 +34,34 @@ const partitions = async ({ db }: World): Promise<string[]> => {
 test.each([
   ["an unrestricted user", {}],
   ["a restricted one", { restricted: true }],
-])(
-  "%s sees an event for 90 days to the second: listed, filtered, viewed and marked, and then by no way",
-  async (_, who) => {
-    await using world = await newWorld();
-    const reader = await world.customer(who);
-    await world.db
-      .updateTable("users")
-      .set({ name_since: new Date(0) })
-      .execute();
-    const emitted = world.time.now;
-    const id = await eventAt(world, reader, emitted);
-    const younger = await eventAt(world, reader, new Date(emitted.getTime() + 1000));
-    const answers = async () => ({
-      plain: await listed(world, reader, {}),
-      filtered: await listed(world, reader, { action: "database_create" }),
-      view: (await reader.get(`${EVENTS}/${id}`)).status,
-      read: (await reader.post(`${EVENTS}/${id}/read`)).status,
-      seen: (await reader.post(`${EVENTS}/${id}/seen`)).status,
-    });
+])("%s sees an event for exactly 90 days: in lists, filtered, by id and to mark", async (_, who) => {
+  await using world = await newWorld();
+  const reader = await world.customer(who);
+  await world.db
+    .updateTable("users")
+    .set({ name_since: new Date(0) })
+    .execute();
+  const emitted = world.time.now;
+  const id = await eventAt(world, reader, emitted);
+  const younger = await eventAt(world, reader, new Date(emitted.getTime() + 1000));
+  const answers = async () => ({
+    plain: await listed(world, reader, {}),
+    filtered: await listed(world, reader, { action: "database_create" }),
+    view: (await reader.get(`${EVENTS}/${id}`)).status,
+    read: (await reader.post(`${EVENTS}/${id}/read`)).status,
+    seen: (await reader.post(`${EVENTS}/${id}/seen`)).status,
+  });
 
-    world.time.now = new Date(emitted.getTime() + 90 * DAY_MS);
-    const both = { ids: [younger, id], results: 2 };
-    expect(await answers()).toEqual({ plain: both, filtered: both, view: 200, read: 200, seen: 200 });
+  world.time.now = new Date(emitted.getTime() + 90 * DAY_MS);
+  const both = { ids: [younger, id], results: 2 };
+  expect(await answers()).toEqual({ plain: both, filtered: both, view: 200, read: 200, seen: 200 });
 
-    world.time.now = new Date(world.time.now.getTime() + 1000);
-    const one = { ids: [younger], results: 1 };
-    expect(await answers()).toEqual({ plain: one, filtered: one, view: 404, read: 404, seen: 404 });
-  },
-);
+  world.time.now = new Date(world.time.now.getTime() + 1000);
+  const one = { ids: [younger], results: 1 };
+  expect(await answers()).toEqual({ plain: one, filtered: one, view: 404, read: 404, seen: 404 });
+});
 
-test("over 200 days partitions are dropped as their events expire, and none with an event of the last 90 days", async () => {
+test("partitions are dropped as their events expire, none with an event of the last 90 days", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const start = world.time.now.getTime();
@@ -79,14 +76,14 @@ test("over 200 days partitions are dropped as their events expire, and none with
     const kept = new Set((await world.events()).map(({ id }) => id));
     const since = world.time.now.getTime() - 90 * DAY_MS;
     expect(emitted.filter(({ id, at }) => at >= since && !kept.has(id))).toEqual([]);
-    // A week's partition goes when its last day is over.
+    // A week's partition is dropped when its last day has expired.
     expect(emitted.filter(({ id, at }) => at < since - 8 * DAY_MS && kept.has(id))).toEqual([]);
   }
-  // 90 days, the week that holds the oldest of them, and the weeks ahead.
+  // 90 days, the week of the oldest of them, and the weeks ahead.
   expect((await partitions(world)).length).toBeLessThanOrEqual(13 + 1 + 9);
 });
 
-test("a transaction that reads events is not disturbed: the partition stays until the next round, and its marks with it", async () => {
+test("a transaction that reads events postpones the drop of a partition to the next round", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const id = await eventAt(world, alice, world.time.now);

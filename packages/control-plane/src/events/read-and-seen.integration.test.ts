@@ -5,7 +5,7 @@ import { newWorld } from "#testing/world.ts";
 type Page = { data: Event[]; results: number };
 const EVENTS = "/v4/account/events";
 
-test("seen marks everything up to an event, for this user alone", async () => {
+test("seen marks everything up to an event, for this user only", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const bob = await world.colleague(alice.accountId);
@@ -18,13 +18,13 @@ test("seen marks everything up to an event, for this user alone", async () => {
     (await reader.get<Page>(EVENTS)).body.data.map((event) => event.seen);
   expect(await seen(alice)).toEqual([false, true, true]);
   expect(await seen(bob)).toEqual([false, false, false]);
-  // A late answer to an older event does not take anything back.
+  // A late request for an older event undoes nothing.
   await alice.post(`${EVENTS}/${newest?.id}/seen`);
   await alice.post(`${EVENTS}/${middle?.id}/seen`);
   expect(await seen(alice)).toEqual([true, true, true]);
 });
 
-test("read marks one event, and can be repeated", async () => {
+test("read marks one event, and is repeatable", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   for (let n = 0; n < 2; n++) await alice.create();
@@ -35,7 +35,7 @@ test("read marks one event, and can be repeated", async () => {
   expect(await alice.get(`${EVENTS}/${newest?.id}`)).toMatchObject({ body: { read: true, seen: false } });
 });
 
-test("another account's event cannot be marked, and is not told from one that does not exist", async () => {
+test("marking another account's event is answered like marking one that does not exist", async () => {
   await using world = await newWorld();
   const [alice, mallory] = [await world.customer(), await world.customer()];
   await alice.create();
@@ -45,7 +45,7 @@ test("another account's event cannot be marked, and is not told from one that do
       await mallory.post<ErrorReply>(`${EVENTS}/${event?.id}/${action}`),
       await mallory.post<ErrorReply>(`${EVENTS}/7/${action}`),
     ];
-    // It names the id that was asked for, and nothing else.
+    // It names the requested id and nothing else.
     const reason = missing.body.errors[0]?.reason.replace("7", String(event?.id));
     expect(foreign).toMatchObject({ status: 404, body: { errors: [{ reason }] } });
   }

@@ -7,18 +7,21 @@ import { emit } from "./emit.ts";
 type Change = {
   audited: string;
   event: EventAction;
-  /** In the audit, and in the event. */
+  /** For the audit entry and the event. */
   target: string;
   entity: EventEntity;
   at: Date;
-  /** Names of fields, never what was in them: the audit is kept for ever. */
+  /** Names of fields, never their values: the audit is kept for ever. */
   detail?: object;
 };
 
-/** Who is named: also somebody on a page of ours, who has no token. */
+/** The acting user, who may be signed in to a web page without a token. */
 type Recorded = Pick<Principal, "accountId" | "username" | "clientId">;
 
-/** The last statements of a change that is done at once: its audit line, with the app if one asked for it, and its event. */
+/**
+ * The last statements of a change that completes at once: its audit entry, with the app if one requested it, and its
+ * event.
+ */
 export async function recordChange(tx: Tx, by: Recorded, change: Change): Promise<void> {
   const { audited, event, target, entity, at, detail } = change;
   await audit(tx, {

@@ -29,7 +29,7 @@ const grant = (world: World, user: { accountId: number; userId: number }, type: 
     })
     .execute();
 
-test("an event tells what else it is about, and most are about one thing alone", async () => {
+test("an event shows its secondary entity, and most events have none", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   await imagize(world, alice.accountId);
@@ -43,7 +43,7 @@ test("an event tells what else it is about, and most are about one thing alone",
   ]);
 });
 
-test("a restricted user sees it by a grant on either, and not by one on something else", async () => {
+test("a grant on either entity shows the event to a restricted user, a grant on another does not", async () => {
   await using world = await newWorld();
   const { accountId } = await world.customer();
   const id = await imagize(world, accountId);
@@ -52,7 +52,7 @@ test("a restricted user sees it by a grant on either, and not by one on somethin
   await grant(world, byImage, "image", 12);
   await grant(world, byCompute, "compute", 7);
   await grant(world, byOther, "image", 13);
-  // The number of the one, the kind of the other.
+  // The id of the first entity with the type of the second.
   await grant(world, byNumber, "image", 7);
 
   for (const [user, count] of [
@@ -66,7 +66,7 @@ test("a restricted user sees it by a grant on either, and not by one on somethin
   }
 });
 
-test("a filter by entity finds what an event is about in the first place", async () => {
+test("a filter by entity finds the primary entity of an event", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   await imagize(world, alice.accountId);
@@ -79,7 +79,7 @@ test("a filter by entity finds what an event is about in the first place", async
   expect(await found({ "entity.type": "image" })).toBe(0);
 });
 
-test("an event that was there before its operation shows that one's progress once it is joined to it", async () => {
+test("an event that existed before its operation shows the operation's progress once attached", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   await alice.create();

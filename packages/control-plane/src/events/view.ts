@@ -14,7 +14,7 @@ export function viewOfEvent(row: EventRow, now: Date): Event {
         ? null
         : entityOf(row.secondary_type, row.secondary_id, row.secondary_label, row.secondary_url),
     message: row.message,
-    // Progress without an end would read as done: 100 is for finished events only.
+    // 100 is for finished events only: an unfinished one would read as done.
     percent_complete: row.status === "finished" ? 100 : underWay ? Math.min(row.percent ?? 0, 99) : row.percent,
     rate: null,
     read: row.read,

@@ -7,14 +7,14 @@ import { type Need, place } from "./placement.ts";
 export type NodeRequest = Need & { accountId: number; databaseId: number; region: string };
 
 /**
- * Gives a database its nodes: hosts, a port free on all of them, and the reservation, in one transaction. Repeatable:
- * a database that has nodes keeps them. Undefined when there is no room.
+ * Assigns nodes to a database in one transaction: hosts, one port that is free on all of them, and the reservation.
+ * Repeatable: a database that has nodes keeps them. Undefined: no room.
  */
 export async function allocateNodes(tx: Tx, request: NodeRequest, now: Date): Promise<NodeRow[] | undefined> {
   const existing = await findNodes(tx, request.accountId, request.databaseId);
   if (existing.length > 0) return existing;
 
-  // One placement at a time in a region: each sees what the one before it took, and a burst spreads.
+  // One placement at a time per region: each sees what the previous one reserved, so a burst spreads over the hosts.
   await lockRegion(tx, request.region);
   const hostIds = place(await candidateHosts(tx, request.region), request, now);
   if (hostIds === undefined) return undefined;
@@ -32,8 +32,9 @@ export async function allocateNodes(tx: Tx, request: NodeRequest, now: Date): Pr
 type Replacement = Omit<NodeRequest, "count" | "taken"> & Pick<NodeRow, "ordinal" | "port">;
 
 /**
- * A node in the place of another: with its ordinal and its port, on a host that has none of this database, in a failure
- * domain of its own where there is one. The other must not count any more. Repeatable; undefined when there is no room.
+ * Allocates a replacement for a node: same ordinal and port, on a host without a node of this database, in another
+ * failure domain where there is one. The replaced node must not count as a member any more. Repeatable. Undefined: no
+ * room.
  */
 export async function allocateReplacement(tx: Tx, request: Replacement, now: Date): Promise<NodeRow | undefined> {
   const others = await findNodes(tx, request.accountId, request.databaseId);
@@ -68,7 +69,7 @@ async function insertNodes(tx: Tx, requests: readonly (Replacement & { hostId: n
   for (const { hostId, memory_mb, disk_mb } of requests) await reserve(tx, hostId, memory_mb, disk_mb);
 }
 
-/** Frees the place of nodes that their hosts say are gone. Repeatable: a node is released once. */
+/** Frees the reservation of nodes that their hosts report as gone. Repeatable: a node is released once. */
 export async function releaseNodes(tx: Tx, ids: readonly string[], now: Date): Promise<NodeRow[]> {
   if (ids.length === 0) return [];
   const found = await tx.selectFrom("nodes").select("host_id").where("id", "in", ids).execute();

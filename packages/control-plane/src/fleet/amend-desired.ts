@@ -6,8 +6,9 @@ import { lockNodes, type NodeRow } from "./node-store.ts";
 import type { HostsToWake } from "./set-desired.ts";
 
 /**
- * Changes something of what is wanted of nodes that nobody waits for. All else stays, and so does whoever waits for it:
- * a later generation counts for an earlier one. Nodes that are as they should be, lost or to go are left alone.
+ * Changes part of the desired state of nodes without an operation that waits for it. The rest of the spec stays, and
+ * operations that wait for an earlier generation accept the later one. Skips nodes that need no change, are lost or
+ * have a tombstone.
  */
 export async function amendDesired(
   tx: Tx,

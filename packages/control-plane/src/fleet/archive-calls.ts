@@ -10,7 +10,7 @@ import type {
 
 type Call<Request, Reply = object> = (hostId: number, request: Request) => Promise<Reply>;
 
-/** What hosts ask and say about the past of their nodes. The capability that owns the nodes answers. */
+/** Requests and reports of hosts about the archives of their nodes, handled by the capability that owns the nodes. */
 export type ArchiveCalls = {
   uploads: Call<UploadsRequest, UploadsReply>;
   archived: Call<ArchivedRequest>;

@@ -1,10 +1,12 @@
 import type { Capture, CaptureReport, ImageUploadsRequest, UploadsReply } from "@moorage/contract/agent";
 
-/** What hosts are asked, ask and say about the disks that they keep as images. The capability that owns those answers. */
+/**
+ * Requests to hosts, and their reports, about disks to capture as images. Handled by the capability that owns images.
+ */
 export type CaptureCalls = {
-  /** All that are wanted of the host now. */
+  /** All captures that the host should perform now. */
   desired: (hostId: number) => Promise<Capture[]>;
-  /** Whether there is something to relay. */
+  /** Returns whether there is a signal to relay. */
   observed: (hostId: number, reports: readonly CaptureReport[]) => Promise<boolean>;
   uploads: (hostId: number, request: ImageUploadsRequest) => Promise<UploadsReply>;
 };

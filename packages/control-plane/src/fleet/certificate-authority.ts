@@ -1,4 +1,4 @@
-// The certificate library resolves its parts by decorators and needs this first.
+// The certificate library resolves its dependencies by decorators and needs this import first.
 import "reflect-metadata";
 import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from "node:crypto";
 import * as x509 from "@peculiar/x509";
@@ -9,18 +9,18 @@ const DAY_MS = 86_400_000;
 const VALID_DAYS = 90;
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
-/** Whom a certificate is for: a host, which calls us and other hosts, and answers them; or a server, by its names. */
+/** The subject of a certificate: a host, which is both client and server, or a server with its DNS names. */
 export type CertificateHolder = { commonName: string; serves?: readonly string[] };
 export type SignedCertificate = { pem: string; sha256: Buffer; keySha256: Buffer };
 export type CertificateAuthority = {
-  /** What to trust in order to trust what it signs; other authorities too, while one takes over from another. */
+  /** The certificates to trust for what this authority signs. Contains several during a change of authority. */
   pem: string;
   sign(csrPem: string, holder: CertificateHolder, now: Date): Promise<SignedCertificate>;
 };
 
 /**
- * Signs with the key, under the one certificate of the PEM that goes with it. The names come from us, never from the
- * request: nobody chooses who they are.
+ * Signs with the key, under the matching certificate of the PEM. The control plane sets the names and ignores those in
+ * the request: nobody chooses their own identity.
  */
 export async function createCertificateAuthority(caPem: string, caKeyPem: string): Promise<CertificateAuthority> {
   const secret = createPrivateKey(caKeyPem);
@@ -29,7 +29,7 @@ export async function createCertificateAuthority(caPem: string, caKeyPem: string
   const ca = new x509.X509Certificate(own);
   const der = secret.export({ format: "der", type: "pkcs8" });
   const signingKey = await webcrypto.subtle.importKey("pkcs8", new Uint8Array(der), algorithm, false, ["sign"]);
-  // Authorities may share a name while one takes over from the other: clients choose between them by this.
+  // Two authorities may share a name during a change of authority: clients distinguish them by the key identifier.
   const keyId = ca.getExtension(x509.SubjectKeyIdentifierExtension)?.keyId;
   return {
     pem: caPem,
@@ -40,7 +40,7 @@ export async function createCertificateAuthority(caPem: string, caKeyPem: string
       const certificate = await x509.X509CertificateGenerator.create({
         serialNumber: randomBytes(16).toString("hex"),
         subject: `CN=${commonName}`,
-        // As the authority has it, byte for byte: some clients look for an issuer by the encoding of its name.
+        // Byte for byte as in the authority's certificate: some clients find an issuer by the encoding of its name.
         issuer: ca.subjectName,
         notBefore: new Date(now.getTime() - 5 * 60_000),
         notAfter: new Date(now.getTime() + VALID_DAYS * DAY_MS),

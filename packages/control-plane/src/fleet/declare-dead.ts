@@ -3,8 +3,8 @@ import { DomainError } from "#platform/errors.ts";
 import { SILENT_AFTER_MS } from "./placement.ts";
 
 /**
- * A person says that a host never comes back. Its certificate counts no more, and its nodes are replaced where others
- * have their data. One that still speaks is not believed to be dead: its nodes may well serve. Repeatable.
+ * An operator declares that a host never returns. Its certificate is revoked, and its nodes are replaced where other
+ * members have their data. Refused for a host that still polls, because its nodes may still serve. Repeatable.
  */
 export async function declareDead(
   tx: Tx,

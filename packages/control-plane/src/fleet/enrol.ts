@@ -23,7 +23,7 @@ export type NewHost = {
   vcpus: number;
 };
 
-/** Registers a host, or finds it by name. While it is not enrolled, each call gives a fresh one-time token. */
+/** Registers a host, or finds it by name. Until the host is enrolled, each call returns a new one-time token. */
 export async function registerHost(
   tx: Tx,
   host: NewHost,
@@ -45,7 +45,7 @@ export async function registerHost(
   return saved === undefined ? found : { ...found, enrol_token: token };
 }
 
-/** A host may have been registered before its other addresses were known; one that it has stays. */
+/** A host may have been registered before its other addresses were known. An address that is set stays. */
 const learnAddresses = (tx: Tx, { name, address6, private_address }: NewHost) =>
   tx
     .updateTable("hosts")
@@ -58,8 +58,8 @@ const learnAddresses = (tx: Tx, { name, address6, private_address }: NewHost) =>
     .executeTakeFirstOrThrow();
 
 /**
- * One token, one key. The token is spent on the first key that comes with it; whoever holds that key may ask again
- * until the token is too old, because an answer can be lost, and only the newest certificate counts.
+ * One token, one key. The first key that arrives with a token uses it up. The owner of that key may repeat the request
+ * until the token expires, because a response can be lost; only the newest certificate is valid.
  */
 export async function enrolHost(
   db: Db,
@@ -100,7 +100,10 @@ export async function enrolHost(
   return { protocol: PROTOCOL, host: host.id, certificate: certificate.pem };
 }
 
-/** A new certificate for a host that proved itself by one that still counts: `used`, which goes on to count until then. */
+/**
+ * Issues a new certificate to a host that authenticated with a valid one. The old one, `used`, stays valid until the
+ * new one is first used.
+ */
 export async function renewCertificate(
   db: Db,
   ca: CertificateAuthority,

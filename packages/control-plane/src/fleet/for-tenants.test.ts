@@ -14,6 +14,6 @@ test.each([
   ["start: Command failed: podman run --name=x", HIDDEN],
   ["", HIDDEN],
   [null, HIDDEN],
-])("a host's %j is told as %j", (message, expected) => {
+])("a host's %j is shown to a tenant as %j", (message, expected) => {
   expect(forTenants(message)).toBe(expected);
 });

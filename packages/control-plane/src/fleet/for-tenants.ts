@@ -1,12 +1,15 @@
-/** Paths, quoted commands and the like: everything but letters, digits and the marks of a sentence or a table's name. */
+/**
+ * Matches paths, quoted commands and the like: everything but letters, digits, punctuation and characters of table
+ * names.
+ */
 const OTHER_MARKS = /[^\p{L}\p{N} ,.;:'`()%_-]/u;
-/** Addresses, digests, ids of the installation, names of files. */
+/** Addresses, digests, internal ids, file names. */
 const INTERNAL =
   /\b(?:\d{1,3}\.){3}\d{1,3}\b|[0-9a-f]{12,}|[0-9a-f]{8}-[0-9a-f]{4}|\.(?:img|sock|json|pem|key|cnf|tmp|sql)\b/i;
 
 /**
- * What a host said of its trouble, as its tenant may read it: without the name of the step, and only if it is a plain
- * sentence. The words themselves stay with the node, for the operator.
+ * A host's error message in a form that a tenant may read: without the step name, and only if it is a plain sentence.
+ * The original message stays with the node, for the operator.
  */
 export function forTenants(message: string | null | undefined): string {
   const sentence = (message ?? "").replace(/^[a-z][a-z-]*: (?=\S)/, "");

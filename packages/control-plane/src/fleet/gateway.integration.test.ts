@@ -9,14 +9,14 @@ const poll = { agent: "test", epoch: 0, revision: 0, boot: "b", now: new Date().
 const nothing = { complete: true, nodes: [], unknown: [] };
 const unknownNode = { node: "00000000-0000-4000-8000-000000000000" };
 
-/** A database whose node was given to the only host that was heard of. */
+/** A database whose node was placed on the only host that was seen. */
 async function nodeOn(world: World): Promise<NodeSpec> {
   await (await world.customer()).create();
   await world.activities.setDesiredNodes((await world.lastOperation()).id);
   return (await world.nodes()).at(-1)?.desired_spec as NodeSpec;
 }
 
-test("a token enrols one key: its owner may ask again, another key is refused", async () => {
+test("a token enrols one key: its owner may repeat the request, another key is refused", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await world.registerHost();
@@ -27,7 +27,7 @@ test("a token enrols one key: its owner may ask again, another key is refused", 
   expect(await gateway.enrol(host.enrol_token, mine.csr)).toMatchObject({ status: 200 });
 });
 
-test("of two keys that come at once with one token, one is enrolled", async () => {
+test("of two keys that arrive at once with one token, one is enrolled", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await world.registerHost();
@@ -38,7 +38,7 @@ test("of two keys that come at once with one token, one is enrolled", async () =
   expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 401, 401, 401]);
 });
 
-test("a host's certificate is its name, and good for calling as well as for answering other hosts", async () => {
+test("a host's certificate carries its name and serves as both client and server certificate", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await world.registerHost();
@@ -51,7 +51,7 @@ test("a host's certificate is its name, and good for calling as well as for answ
   expect(keyUsage).toEqual(["1.3.6.1.5.5.7.3.2", "1.3.6.1.5.5.7.3.1"]);
 });
 
-test("only the newest certificate of a host speaks for it", async () => {
+test("only the newest certificate of a host authenticates it", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await world.registerHost();
@@ -65,8 +65,8 @@ test("only the newest certificate of a host speaks for it", async () => {
   expect(await gateway.post(second, "/v1/observed", nothing)).toMatchObject({ status: 200 });
 });
 
-// The answer that carries the new certificate can be lost: the host then still has only the old one.
-test("a renewed certificate takes over with its first use; until then the old one counts, and may ask again", async () => {
+// The response with the new certificate can be lost: the host then has only the old one.
+test("a renewed certificate replaces the old one at its first use; until then the old one stays valid", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await world.registerHost();
@@ -86,7 +86,7 @@ test("a renewed certificate takes over with its first use; until then the old on
   expect(await gateway.post(old, "/v1/renew", { csr })).toMatchObject({ status: 401 });
 });
 
-test("an expired or unknown token and a request that is none are refused, and the host stays as it was", async () => {
+test("an expired or unknown token and a malformed request are refused, and the host stays unchanged", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await world.registerHost();
@@ -100,7 +100,7 @@ test("an expired or unknown token and a request that is none are refused, and th
   expect(await world.hostRow(host.id)).toMatchObject({ state: "enrolling", certificate_sha256: null });
 });
 
-test("registering an enrolled host again gives no new token", async () => {
+test("registering an enrolled host again returns no new token", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
@@ -116,7 +116,7 @@ test("registering an enrolled host again gives no new token", async () => {
   expect(again.body["enrol_token"]).toBeUndefined();
 });
 
-test("without the certificate of an enrolled host all but enrol is 401", async () => {
+test("without the certificate of an enrolled host, every call but enrol is 401", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const stranger = await selfSigned("CN=host-1025");
@@ -133,7 +133,7 @@ test("without the certificate of an enrolled host all but enrol is 401", async (
       expect([path, (await gateway.post(who, path, body)).status]).toEqual([path, 401]);
 });
 
-test("a message of another protocol version is refused by name", async () => {
+test("a message of another protocol version is refused with the version named", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
@@ -143,7 +143,7 @@ test("a message of another protocol version is refused by name", async () => {
   expect(reply).toMatchObject({ status: 400, body: { errors: [{ field: "protocol" }] } });
 });
 
-test("a host reads the secrets of its own nodes alone, while they are wanted, and each reading is in the audit", async () => {
+test("a host reads the secrets of its own nodes only, while they are desired, and each read is audited", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const [own, other] = [await gateway.enrolledHost(), await gateway.enrolledHost()];
@@ -169,7 +169,7 @@ test("a host reads the secrets of its own nodes alone, while they are wanted, an
   expect(await gateway.post(own, "/v1/secrets", { node })).toMatchObject({ status: 404 });
 });
 
-test("a long poll is a lease, and answers as soon as its host is given a node", async () => {
+test("a long poll renews the lease, and answers as soon as its host is assigned a node", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
@@ -184,7 +184,7 @@ test("a long poll is a lease, and answers as soon as its host is given a node", 
   expect(Date.now() - given).toBeLessThan(5_000);
 });
 
-test("a host is told what is new since its revision, and everything in a new epoch", async () => {
+test("a host is sent what changed since its revision, and everything in a new epoch", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
@@ -200,7 +200,7 @@ test("a host is told what is new since its revision, and everything in a new epo
   expect(await nodesSince(2, 0)).toEqual([first.node, second.node].sort());
 });
 
-test("a poll without news ends by itself, empty, long before its host gives it up", async () => {
+test("a poll without changes ends empty, long before the host's timeout", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
@@ -214,7 +214,7 @@ test("a poll without news ends by itself, empty, long before its host gives it u
   expect(Date.now() - began).toBeLessThan(20_000);
 });
 
-test("a host whose clock is decades off is still heard, and alarmed", async () => {
+test("a host whose clock is decades off is still seen, and shown to the operator", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
@@ -225,7 +225,7 @@ test("a host whose clock is decades off is still heard, and alarmed", async () =
   expect((await world.operator.get("/admin/hosts")).body).toMatchObject({ data: [{ id: host.id, clock_wrong: true }] });
 });
 
-test("what a host runs that no spec explains is shown to the operator", async () => {
+test("containers of a host that no spec explains are shown to the operator", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();

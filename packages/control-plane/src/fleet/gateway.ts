@@ -39,25 +39,28 @@ export type GatewayDeps = {
   db: Db;
   clock: Clock;
   ca: CertificateAuthority;
-  /** Not the hosts': what tenants trust must not let anyone in here, nor the other way round. */
+  /**
+   * Separate from the authority of the hosts: a certificate that tenants trust must not authenticate here, nor the
+   * reverse.
+   */
   databaseCa: CertificateAuthority;
   wakeups: Wakeups;
   samples: Samples;
   nudgeRelay: () => void;
   closing: AbortSignal;
-  /** Given by the capability that owns the node. */
+  /** Provided by the capability that owns the node. */
   secretsOf: (owner: {
     accountId: number;
     databaseId: number;
     node: string;
   }) => Promise<Omit<SecretsReply, "protocol">>;
-  /** Given by the same. */
+  /** Provided by the capability that owns the node. */
   archive: ArchiveCalls;
-  /** Given by the capability that owns images. */
+  /** Provided by the capability that owns images. */
   captures: CaptureCalls;
 };
 
-/** The transactions of this process, by name: where it can die. */
+/** The transactions of this process by name: fault drills kill the process at each of them. */
 export const gatewaySteps = [
   "fleet.enrol",
   "fleet.renew",
@@ -74,7 +77,7 @@ export const gatewaySteps = [
   "fleet.image-uploads",
 ] as const;
 
-/** A digest holds every spec of the host, and a spec every address of its list: some 700 KB for 10,000 of them. */
+/** A digest holds every spec of the host, and a spec holds its whole allow list: about 700 KB for 10,000 addresses. */
 const DIGEST_LIMIT = 128 * 1024 * 1024;
 
 export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
@@ -136,7 +139,7 @@ export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
     async (request: FastifyRequest): Promise<object> =>
       answer((await callingHost(db, request)).id, message(schema, request));
   app.post("/v1/uploads", fromHost(UploadsRequest, archive.uploads));
-  // After a long outage a host has many logs to tell of.
+  // After a long outage a host has many logs to report.
   app.post("/v1/archived", complete, fromHost(ArchivedRequest, archive.archived));
   app.post("/v1/recipe", fromHost(RecipeRequest, archive.recipe));
   app.post("/v1/verified", fromHost(VerifiedRequest, archive.verified));
@@ -158,12 +161,12 @@ export function gatewayRoutes(app: FastifyInstance, deps: GatewayDeps): void {
 const noCertificate = (): DomainError =>
   new DomainError("unauthorized", { reason: "This needs the certificate of an enrolled host." });
 
-/** Before the body is read, where it may be a long one. */
+/** Runs before the body is read, because the body may be long. */
 async function requireCertificate(request: FastifyRequest): Promise<void> {
   if (!(request.raw.socket as TLSSocket).authorized) throw noCertificate();
 }
 
-/** The certificate speaks for one host, and only while that host's row names it. */
+/** A certificate authenticates one host, and only while the row of that host names the certificate. */
 async function callingHost(db: Db, request: FastifyRequest): Promise<HostRow> {
   const socket = request.raw.socket as TLSSocket;
   if (!socket.authorized) throw noCertificate();

@@ -7,14 +7,14 @@ import { SILENT_AFTER_MS } from "./placement.ts";
 
 export type HostRow = Selectable<Tables["hosts"]>;
 
-/** Locks in the order of ids, so that two operations over the same hosts cannot wait for each other. */
+/** Locks in the order of ids, so that two operations on the same hosts cannot deadlock. */
 export const lockHosts = (tx: Tx, ids: readonly number[]): Promise<HostRow[]> =>
   tx.selectFrom("hosts").selectAll().where("id", "in", ids).orderBy("id").forUpdate().execute();
 
 export const findHost = (db: Db | Tx, id: number): Promise<HostRow> =>
   db.selectFrom("hosts").selectAll().where("id", "=", id).executeTakeFirstOrThrow(notFound);
 
-/** Whether all of them were heard of a moment ago. */
+/** Whether all of these hosts were seen recently. */
 export const areReachable = async (db: Db | Tx, ids: readonly number[], now: Date): Promise<boolean> => {
   const reachable = await db
     .selectFrom("host_leases")
@@ -28,7 +28,7 @@ export const areReachable = async (db: Db | Tx, ids: readonly number[], now: Dat
 export const lockRegion = (tx: Tx, id: string): Promise<unknown> =>
   tx.selectFrom("regions").select("id").where("id", "=", id).forUpdate().execute();
 
-/** What placement chooses from. */
+/** The hosts that placement chooses from. */
 export const candidateHosts = (db: Db | Tx, region: string) =>
   db
     .selectFrom("hosts")
@@ -68,7 +68,7 @@ export const findHostByCertificate = (db: Db, fingerprint: Buffer): Promise<Host
     )
     .executeTakeFirst();
 
-/** Its owner has the newest certificate now: the one before it is dead. */
+/** The host has used its newest certificate: the previous one is no longer valid. */
 export const dropPreviousCertificate = (db: Db, hostId: number): Promise<unknown> =>
   db.updateTable("hosts").set({ previous_certificate_sha256: null }).where("id", "=", hostId).execute();
 

@@ -10,7 +10,7 @@ import { newWorld, type World, ZONE } from "#testing/world.ts";
 
 const days = 86_400_000;
 
-/** A host that was heard of, with a database's node on it. */
+/** A host that was seen, with a database's node on it. */
 async function hostWithNode(world: World, gateway: Gateway) {
   const host = await gateway.enrolledHost();
   await world.db
@@ -27,7 +27,7 @@ async function hostWithNode(world: World, gateway: Gateway) {
   return { host, databaseId, spec, ask };
 }
 
-test("a node's certificate is for the database's names and the host's key, for 90 days, whatever the request says", async () => {
+test("a node's certificate has the database's names and the host's key, whatever the request says", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const { databaseId, ask } = await hostWithNode(world, gateway);
@@ -40,14 +40,14 @@ test("a node's certificate is for the database's names and the host's key, for 9
   const names = [`db-${databaseId}-mysql-primary.${ZONE}`, `db-${databaseId}-mysql-primary-private.${ZONE}`];
   expect(certificate.subjectAltName).toBe(names.map((name) => `DNS:${name}`).join(", "));
   expect(certificate.subject).not.toContain("elsewhere");
-  expect(certificate.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]); // a server's, not a host's
+  expect(certificate.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]); // a server certificate, not a host's
   expect(certificate.checkPrivateKey(createPrivateKey(key))).toBe(true);
   expect(certificate.verify(new X509Certificate(world.databaseCa.certificate).publicKey)).toBe(true);
   expect(certificate.validToDate.getTime() - world.time.now.getTime()).toBe(90 * days);
   expect(body.ca).toBe(world.databaseCa.certificate);
 });
 
-test("a host gets certificates for its own nodes alone, while they are wanted, and each is in the audit", async () => {
+test("a host gets certificates for its own nodes only, while they are desired, and each is audited", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const { spec, databaseId, ask } = await hostWithNode(world, gateway);
@@ -65,7 +65,7 @@ test("a host gets certificates for its own nodes alone, while they are wanted, a
   expect(issued).toMatchObject([{ target: `database/${databaseId}` }]);
 });
 
-test("a certificate that a host got for a node does not speak for the host", async () => {
+test("a node's certificate does not authenticate its host", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const { spec, ask } = await hostWithNode(world, gateway);
@@ -75,8 +75,8 @@ test("a certificate that a host got for a node does not speak for the host", asy
   expect(await gateway.post({ key, certificate }, "/v1/secrets", { node: spec.node })).toMatchObject({ status: 401 });
 });
 
-// Both have the same name, as an operator's script gives it: clients must find out by the key.
-test("while one authority takes over from another, clients that trust both accept what the new one signs", async () => {
+// Both have the same name, as an operator's script sets it: clients must distinguish them by the key.
+test("during a change of authority, clients that trust both accept certificates of the new one", async () => {
   await using world = await newWorld();
   const before = await selfSigned("CN=test databases", { authority: true });
   const both = `${before.certificate}\n${world.databaseCa.certificate}`;

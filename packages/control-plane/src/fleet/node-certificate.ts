@@ -5,7 +5,7 @@ import { transact } from "#platform/db/transact.ts";
 import { notFound } from "#platform/errors.ts";
 import type { CertificateAuthority } from "./certificate-authority.ts";
 
-/** A host gets certificates for its own nodes alone, and under the names that the wanted spec gives them. */
+/** A host gets certificates for its own nodes only, with the names of their desired spec. */
 export const certifyNode = (
   db: Db,
   ca: CertificateAuthority,

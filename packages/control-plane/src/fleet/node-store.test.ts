@@ -10,7 +10,7 @@ test.each([
   expect(addressOf("10.128.16.0/20", port)).toBe(address);
 });
 
-test("every port of a host has an address of its own inside its network, and a user of its own", () => {
+test("every port of a host has its own address inside the host's network, and its own user id", () => {
   const ports = Array.from({ length: 4094 }, (_, slot) => 20_000 + slot);
   const addresses = ports.map((port) => addressOf("10.128.240.0/20", port));
 

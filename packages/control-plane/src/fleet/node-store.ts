@@ -6,7 +6,7 @@ import { notFound } from "#platform/errors.ts";
 
 export type NodeRow = Selectable<Tables["nodes"]>;
 
-/** A node of which nothing was wanted or seen yet. */
+/** A node without desired or observed state. */
 export const untouched = {
   desired_spec: null,
   waiting_operation_id: null,
@@ -18,7 +18,10 @@ export const untouched = {
   released_at: null,
 } as const;
 
-/** Those that a database has now. One whose place another took goes by its tombstone, however long that takes. */
+/**
+ * The current nodes of a database. A replaced node is not among them; its tombstone removes it, however long that
+ * takes.
+ */
 export const findNodes = (db: Db | Tx, accountId: number, databaseId: number): Promise<NodeRow[]> =>
   db
     .selectFrom("nodes")
@@ -39,7 +42,7 @@ export const findNodes = (db: Db | Tx, accountId: number, databaseId: number): P
     .orderBy("ordinal")
     .execute();
 
-/** A node that this host runs. Another host's, or one that is to go, is not found. */
+/** A node that this host runs. Nodes of other hosts and nodes with a tombstone are not found. */
 export const findServedNode = (db: Db | Tx, hostId: number, id: string) =>
   db
     .selectFrom("nodes")
@@ -52,7 +55,7 @@ export const findServedNode = (db: Db | Tx, hostId: number, id: string) =>
 export const lockNodes = (tx: Tx, ids: readonly string[]): Promise<NodeRow[]> =>
   tx.selectFrom("nodes").selectAll().where("id", "in", ids).orderBy("id").forUpdate().execute();
 
-/** What changed for a host since the revision that it has. */
+/** Specs of a host that changed after the given revision. */
 export const nodesSince = (db: Db, hostId: number, revision: number): Promise<Pick<NodeRow, "desired_spec">[]> =>
   db
     .selectFrom("nodes")
@@ -63,7 +66,9 @@ export const nodesSince = (db: Db, hostId: number, revision: number): Promise<Pi
     .where("released_at", "is", null)
     .execute();
 
-/** The lowest port that no node of these hosts holds. The hosts are locked, so it stays free until we take it. */
+/**
+ * The lowest port that no node of these hosts holds. The hosts are locked, so the port stays free until it is assigned.
+ */
 export async function freePort(tx: Tx, hostIds: readonly number[]): Promise<number | undefined> {
   const { rows } = await sql<{ port: number }>`
     select port from generate_series(${FIRST_PORT}::int, ${LAST_PORT}::int) port
@@ -72,7 +77,7 @@ export async function freePort(tx: Tx, hostIds: readonly number[]): Promise<numb
   return rows[0]?.port;
 }
 
-/** The hosts on which a port is a node's, whosever it is. */
+/** The hosts on which a node of any database has this port. */
 export const hostsWithPort = async (tx: Tx, port: number): Promise<number[]> => {
   const rows = await tx
     .selectFrom("nodes")
@@ -83,7 +88,7 @@ export const hostsWithPort = async (tx: Tx, port: number): Promise<number[]> => 
   return rows.map(({ host_id }) => host_id);
 };
 
-/** Below the ephemeral range, and as many as a host's /20 has addresses to give. */
+/** Below the ephemeral range, and as many ports as a host's /20 has addresses. */
 const FIRST_PORT = 20_000;
 const LAST_PORT = 24_093;
 
@@ -91,7 +96,7 @@ const LAST_PORT = 24_093;
 export const slotOf = (port: number): number => port - FIRST_PORT;
 export const uidOf = (port: number): number => 100_000 + slotOf(port);
 
-/** The first address is the network's, the second the host's own side. */
+/** The first address is the network's, the second the host's. */
 export function addressOf(nodeNetwork: string, port: number): string {
   const [base = ""] = nodeNetwork.split("/");
   const number = base.split(".").reduce((sum, part) => sum * 256 + Number(part), 0) + slotOf(port) + 2;

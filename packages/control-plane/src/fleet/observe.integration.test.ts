@@ -25,7 +25,7 @@ test("a final report leaves exactly one signal for the operation that waits", as
   expect(await world.checkPhase(operation, "running")).toEqual({ state: "observed" });
 });
 
-test("a report on the way leaves no signal, and moves the progress that the tenant sees", async () => {
+test("a report of progress leaves no signal and raises the progress that the tenant sees", async () => {
   await using world = await newWorld();
   const { alice, host, operation, spec } = await nodeWithSpec(world);
 
@@ -37,7 +37,7 @@ test("a report on the way leaves no signal, and moves the progress that the tena
   expect(body.data).toMatchObject([{ status: "started", percent_complete: 40 }]);
 });
 
-test("progress of 100 is not shown before the event has ended", async () => {
+test("100 percent is not shown before the event has ended", async () => {
   await using world = await newWorld();
   const { alice, host, operation, spec } = await nodeWithSpec(world);
   const shown = async () => (await alice.get<{ data: object[] }>("/v4/account/events")).body.data;
@@ -48,7 +48,7 @@ test("progress of 100 is not shown before the event has ended", async () => {
   expect(await shown()).toMatchObject([{ status: "finished", percent_complete: 100 }]);
 });
 
-test("a failure ends the wait with the host's words", async () => {
+test("a failure ends the wait with the host's message", async () => {
   await using world = await newWorld();
   const { host, operation, spec } = await nodeWithSpec(world);
 
@@ -58,7 +58,7 @@ test("a failure ends the wait with the host's words", async () => {
   expect(await world.checkPhase(operation, "running")).toEqual({ state: "failed", message: "The disk is broken." });
 });
 
-test("a final report of an older generation than wanted signals nobody", async () => {
+test("a final report of an older generation than desired sends no signal", async () => {
   await using world = await newWorld();
   const { host, node, spec } = await nodeWithSpec(world);
   await world.db.updateTable("nodes").set({ desired_generation: 2 }).execute();
@@ -69,7 +69,7 @@ test("a final report of an older generation than wanted signals nobody", async (
   expect(await node()).toMatchObject({ observed_state: "running", observed_generation: 1 });
 });
 
-test("a report that is older than what is known is ignored, by epoch first", async () => {
+test("a report that is older than the stored one is ignored, by epoch first", async () => {
   await using world = await newWorld();
   const { host, node, spec } = await nodeWithSpec(world);
   await host.report(spec, "running", { epoch: 2, generation: 3 });
@@ -83,7 +83,7 @@ test("a report that is older than what is known is ignored, by epoch first", asy
   expect(await node()).toMatchObject({ observed_state: "failed" });
 });
 
-test("another host cannot speak for a node", async () => {
+test("a host cannot report another host's node", async () => {
   await using world = await newWorld();
   const { operation, node, spec } = await nodeWithSpec(world);
   const before = await node();
@@ -96,7 +96,7 @@ test("another host cannot speak for a node", async () => {
   expect(await world.checkPhase(operation, "running")).toEqual({ state: "pending" });
 });
 
-test("what a host says again after its operation has ended wakes nobody", async () => {
+test("a report that a host repeats after the operation has ended sends no signal", async () => {
   await using world = await newWorld();
   const { host, operation, spec } = await nodeWithSpec(world);
   await host.report(spec, "running");

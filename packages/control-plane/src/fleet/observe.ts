@@ -12,8 +12,8 @@ import { findPhases } from "./set-desired.ts";
 const FINAL = new Set(["running", "stopped", "gone", "failed", "unsupported"]);
 
 /**
- * Stores what a host says of its own nodes, and leaves a hint for the operation that waits for it. It never touches a
- * status: what an observation means is decided by the workflow. Returns whether there is something to relay.
+ * Stores a host's report of its own nodes, and a signal for the operation that waits for them. Never changes a status:
+ * the workflow decides what an observation means. Returns whether there is a signal to relay.
  */
 export async function observe(db: Db, host: HostRow, request: ObservedRequest, now: Date): Promise<boolean> {
   if (request.complete) await saveUnknown(db, host.id, request.unknown);
@@ -23,7 +23,7 @@ export async function observe(db: Db, host: HostRow, request: ObservedRequest, n
     const operation = await transact(db, "fleet.observe", async (tx) => {
       const stored = await storeReport(tx, host.id, report, now);
       if (stored === undefined) return undefined;
-      // A member may wait for others: that it has read what is wanted of it is all that it can say.
+      // A member may wait for other members: then it can only report that it has read its desired state.
       const moved = stored.member && ((await storeMember(tx, report, stored, now)) || stored.advanced);
       if (stored.disk_changed) await addNodeAlert(tx, report, stored, now);
       if (stored.waiting_operation_id === null) return undefined;
@@ -42,8 +42,8 @@ export async function observe(db: Db, host: HostRow, request: ObservedRequest, n
 const hasEndedTask = ({ tasks = [] }: NodeReport): boolean => tasks.some(({ state }) => state !== "working");
 
 /**
- * What a member says of its group. If that is news, somebody is to look at the health of its cluster: at once, whatever
- * was planned. Returns whether it is; how much it still has to apply is none.
+ * Stores a member's report of its group. A change makes the cluster's health check due at once, whatever was scheduled.
+ * Returns whether there was a change; the replication backlog does not count as one.
  */
 async function storeMember(
   tx: Tx,
@@ -76,7 +76,7 @@ async function storeMember(
   return isNews;
 }
 
-/** What it means for the tenant is the worker's to judge. */
+/** The worker decides what an alert means for the tenant. */
 const addNodeAlert = (
   tx: Tx,
   report: NodeReport,
@@ -95,7 +95,7 @@ const addNodeAlert = (
     })
     .execute();
 
-/** Only its own host may speak for a node, and an older state never replaces a newer one. */
+/** Only a node's own host may report it, and an older state never replaces a newer one. */
 function storeReport(tx: Tx, hostId: number, report: NodeReport, now: Date) {
   return tx
     .updateTable("nodes")
@@ -133,8 +133,8 @@ function storeReport(tx: Tx, hostId: number, report: NodeReport, now: Date) {
 }
 
 /**
- * A number for people to watch. In statements of its own: it must not hold a node while it waits for an operation. Of an
- * operation that has ended nothing is read.
+ * Updates the progress that people watch. Runs outside of the transaction of the report, which must not hold a node's
+ * lock while it waits for an operation. Skips operations that have ended.
  */
 async function updateProgress(db: Db, operationId: number): Promise<void> {
   if ((await findOperation(db, operationId)).settled_at !== null) return;

@@ -45,7 +45,7 @@ test.each<[string, PhaseSpan[], ReportedNode, number]>([
   expect(percentOf(phases, [one])).toBe(percent);
 });
 
-test("a phase of three nodes is as far as they are on average", () => {
+test("the progress of a phase of three nodes is their average", () => {
   const nodes = ["n1", "n2", "n3"].map((id, index) => node({ id, observed_percent: index * 30 }));
   const all = { ...phase(50, 100), nodes: nodes.map(({ id }) => ({ node: id, epoch: 1, generation: 3 })) };
   expect(percentOf([all], nodes)).toBe(65);

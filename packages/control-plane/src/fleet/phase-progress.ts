@@ -1,7 +1,7 @@
 import type { DesiredNode } from "#platform/db/tables.ts";
 import type { NodeRow } from "./node-store.ts";
 
-/** A phase and the part of the whole operation that it is, in percent. Null: it does not move the progress. */
+/** A phase and its share of the whole operation, in percent. Null: the phase does not change the progress. */
 export type PhaseSpan = { nodes: readonly DesiredNode[]; percent_from: number | null; percent_to: number | null };
 
 export type ReportedNode = Pick<
@@ -10,8 +10,8 @@ export type ReportedNode = Pick<
 >;
 
 /**
- * How far an operation is, in percent of the whole. A host tells how far it is in the phase that it works on, so each
- * phase has a span of its own and none begins before the end of the one before it.
+ * Progress of an operation, in percent. A host reports its progress within the current phase, so each phase has its own
+ * span, which begins where the previous one ends.
  */
 export function percentOf(phases: readonly PhaseSpan[], nodes: readonly ReportedNode[]): number {
   const reached = phases.map(({ nodes: desired, percent_from: from, percent_to: to }) => {
@@ -28,7 +28,7 @@ export function percentOf(phases: readonly PhaseSpan[], nodes: readonly Reported
   return Math.floor(Math.max(0, ...reached));
 }
 
-/** What a host said before it knew of the phase says nothing about it, and a job that it does not name has not begun. */
+/** A report from before the phase says nothing about it, and a task that the report does not name has not started. */
 function shareOf(node: ReportedNode | undefined, { epoch, generation, tasks = [] }: DesiredNode): number {
   if (node === undefined || node.observed_epoch < epoch) return 0;
   if (node.observed_epoch === epoch && node.observed_generation < generation) return 0;

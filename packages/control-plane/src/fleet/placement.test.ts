@@ -18,7 +18,7 @@ const host = (change: Partial<Candidate>): Candidate => ({
 });
 const need: Need = { count: 1, memory_mb: 1024, disk_mb: 10_240 };
 
-// Most have room and were heard of: otherwise there is nothing to choose from.
+// Most hosts have room and were seen recently: otherwise there is nothing to choose from.
 const anyHost = fc.record({
   failure_domain: fc.constantFrom("a", "b", "c", "d"),
   memory_mb: fc.integer({ min: 4, max: 12 }),
@@ -40,7 +40,7 @@ const fits = (one: Candidate, required: Need): boolean =>
 const isReachable = ({ seen_at }: Candidate): boolean =>
   seen_at === now || seen_at?.getTime() === secondsAgo(29).getTime();
 
-test("nodes get different hosts that are heard of and have room, in different failure domains where there are enough", () => {
+test("nodes get different reachable hosts with room, in different failure domains where there are enough", () => {
   const run = fc.check(
     fc.property(anyHosts, anyNeed, (hosts, required) => {
       const usable: Candidate[] = hosts.filter((one) => isReachable(one) && fits(one, required));
@@ -62,25 +62,25 @@ test("nodes get different hosts that are heard of and have room, in different fa
   expect(run).toMatchObject({ failed: false, numRuns: 2000 });
 });
 
-test("deleted volumes that still lie on a disk take room", () => {
+test("volumes of removed nodes that are still on a disk take room", () => {
   expect(place([host({ trash_mb: 30_720 })], need, now)).toEqual([1]);
   expect(place([host({ trash_mb: 30_721 })], need, now)).toBeUndefined();
 });
 
-test("the emptiest host is first, by memory or disk, whichever is fuller", () => {
+test("the emptiest host comes first, by memory or disk, whichever is fuller", () => {
   const fullDisk = host({ id: 1, reserved_disk_mb: 20_480 });
   const halfMemory = host({ id: 2, reserved_memory_mb: 1024 });
 
   expect(place([fullDisk, halfMemory], need, now)).toEqual([2]);
 });
 
-test("a host that missed three polls gets nothing new", () => {
+test("a host that missed three polls gets no new nodes", () => {
   expect(place([host({ seen_at: secondsAgo(29) })], need, now)).toEqual([1]);
   expect(place([host({ seen_at: secondsAgo(30) })], need, now)).toBeUndefined();
   expect(place([host({ seen_at: null })], need, now)).toBeUndefined();
 });
 
-test("a failure domain that has a node already is taken only when there is no other", () => {
+test("a failure domain that already has a node is used only when there is no other", () => {
   const [near, far] = [
     host({ id: 1, failure_domain: "a" }),
     host({ id: 2, failure_domain: "b", reserved_memory_mb: 1024 }),

@@ -1,4 +1,4 @@
-/** A host as placement sees it. Pure: it decides, it does not take. */
+/** A host as an input of placement, which is pure: it chooses and reserves nothing. */
 export type Candidate = {
   id: number;
   failure_domain: string;
@@ -6,7 +6,7 @@ export type Candidate = {
   disk_mb: number;
   reserved_memory_mb: number;
   reserved_disk_mb: number;
-  /** Deleted volumes that still lie on its disk. */
+  /** Volumes of removed nodes that are still on the disk. */
   trash_mb: number;
   seen_at: Date | null;
 };
@@ -14,11 +14,11 @@ export type Need = {
   count: number;
   memory_mb: number;
   disk_mb: number;
-  /** Failure domains that have a node of this database already. */
+  /** Failure domains that already have a node of this database. */
   taken?: readonly string[];
 };
 
-/** Three missed polls. A host that is silent longer gets nothing new. */
+/** Three missed polls. A host that was last seen longer ago gets no new nodes. */
 export const SILENT_AFTER_MS = 30_000;
 
 const hasRoom = (host: Candidate, need: Need): boolean =>
@@ -27,7 +27,7 @@ const hasRoom = (host: Candidate, need: Need): boolean =>
 
 /**
  * Chooses hosts for the nodes of one database: all different, in different failure domains where there are enough, the
- * emptiest first. Undefined when there is no room.
+ * emptiest first. Undefined: no room.
  */
 export function place(candidates: readonly Candidate[], need: Need, now: Date): number[] | undefined {
   const usable = candidates

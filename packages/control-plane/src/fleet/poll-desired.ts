@@ -5,22 +5,24 @@ import { findHost, type HostRow, readInstallation, renewLease } from "./host-sto
 import { nodesSince } from "./node-store.ts";
 import type { Wakeups } from "./wakeups.ts";
 
-/** A poll is also the host's lease. */
+/** A poll also renews the host's lease. */
 const POLL_MS = 10_000;
 
 export type PollDeps = { db: Db; wakeups: Wakeups; closing: AbortSignal; captures: Pick<CaptureCalls, "desired"> };
 
-/** Answers at once if there is news for this host, else when there is some, else after ten seconds without any. */
+/**
+ * Answers at once if the host's desired state has changed, otherwise at the next change, or empty after ten seconds.
+ */
 export async function pollDesired(
   deps: PollDeps,
   host: HostRow,
   request: DesiredRequest,
   now: Date,
 ): Promise<DesiredReply> {
-  // Waiting begins before the look, so that a change between the two is heard.
+  // Starts waiting before the query, so that a change between the two is noticed.
   const news = deps.wakeups.wait(host.id, POLL_MS, deps.closing);
   const first = await desiredSince(deps, host.id, request, now);
-  // After the look: a host that was seen is one that was not ahead of us.
+  // After the query: a host that counts as seen is known not to be ahead of this database.
   await renewLease(deps.db, {
     host_id: host.id,
     seen_at: now,
@@ -51,18 +53,19 @@ async function desiredSince(deps: PollDeps, hostId: number, request: DesiredRequ
     await db.updateTable("installation").set({ set_back_at: now }).where("set_back_at", "is", null).execute();
     return { ...reply, digest: false };
   }
-  // Until recovery has compared, our rows may ask for nodes whose data are lost: an empty one must not take their place.
+  // Until recovery has compared rows with hosts, a row may describe a node whose data are lost: an empty node must not
+  // replace it.
   if (reply.digest || recovery_epoch !== null) return reply;
   const captures = await unknownCaptures(deps, hostId, request);
   if (captures !== undefined) reply.captures = captures;
-  // In a new epoch the host's revision says nothing: it gets everything.
+  // In a new epoch the host's revision is meaningless: the host gets everything.
   const since = request.epoch === epoch ? request.revision : -1;
   if (host.revision <= since) return reply;
   const nodes = await nodesSince(db, hostId, since);
   return { ...reply, nodes: nodes.map(({ desired_spec }) => desired_spec) };
 }
 
-/** All that are wanted, if they are not those that the agent knows. One that cannot capture is asked for none. */
+/** All desired captures, if they differ from those that the agent knows. An agent that cannot capture gets none. */
 async function unknownCaptures(
   { captures }: PollDeps,
   hostId: number,
@@ -74,14 +77,16 @@ async function unknownCaptures(
   return isAsKnown ? undefined : desired;
 }
 
-/** As much as its column holds: a host whose clock is decades off, or says no time at all, must still be heard. */
+/**
+ * Limited to what its column holds: a host whose clock is decades off, or that sends no valid time, must still be seen.
+ */
 function clockOffset(theirs: string, now: Date): number {
   const most = 2 ** 31 - 1;
   const offset = new Date(theirs).getTime() - now.getTime();
   return Number.isNaN(offset) ? most : Math.max(-most, Math.min(most, offset));
 }
 
-/** A host that has seen a later state than ours: our database was restored from a backup. */
+/** The host has seen a later state than ours: the control plane's database was restored from a backup. */
 export const wasSetBack = (
   ours: { epoch: number; revision: number },
   theirs: { epoch: number; revision: number },

@@ -4,18 +4,18 @@ import type { Tx } from "#platform/db/database.ts";
 import type { HostRow } from "./host-store.ts";
 import { sameChange } from "./same-change.ts";
 
-/** So many of a group are compared: a host tells its own within seconds, and all of an outage at once. */
+/** Number of a group's changes to compare with: a host reports its own within seconds, or all of an outage at once. */
 const COMPARED = 50;
 
 /**
- * Stores that a cluster has another primary, as one of its hosts saw it: the first who tells it makes the row, the others
- * add when their gates followed, and a repeated telling changes nothing. What is made of it is the worker's to decide.
+ * Stores a change of primary as one of the cluster's hosts saw it. The first report creates the row, other hosts add
+ * when their proxies followed, and a repeated report changes nothing. The worker decides what follows from it.
  */
 export async function storeChange(tx: Tx, host: HostRow, reported: PrimaryChange, now: Date): Promise<void> {
   const owner = await ownerOf(tx, host.id, reported);
   if (owner === undefined) return;
   const { account_id, database_id } = owner;
-  // Its row will name the database: whoever looks at a cluster locks that first, too.
+  // The new row will reference the database. A health check of the cluster locks the database first, too.
   await tx
     .selectFrom("databases")
     .select("id")
@@ -23,7 +23,7 @@ export async function storeChange(tx: Tx, host: HostRow, reported: PrimaryChange
     .where("id", "=", database_id)
     .forKeyShare()
     .execute();
-  // Two hosts tell it at the same time: one after the other.
+  // Serialises two hosts that report at the same time.
   await tx.updateTable("clusters").set({ check_at: now }).where("database_id", "=", database_id).execute();
   const known = await tx
     .selectFrom("primary_changes")
@@ -60,7 +60,7 @@ export async function storeChange(tx: Tx, host: HostRow, reported: PrimaryChange
       .execute();
 }
 
-/** Only a host of the cluster may tell it, of members of that cluster alone. */
+/** Only a host of the cluster may report a change, and only between members of that cluster. */
 function ownerOf(tx: Tx, hostId: number, { node, from, to }: PrimaryChange) {
   const named = [...new Set([to, ...(from === undefined ? [] : [from])])];
   return tx

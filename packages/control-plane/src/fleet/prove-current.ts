@@ -4,9 +4,9 @@ import type { Db } from "#platform/db/database.ts";
 import { readInstallation } from "./host-store.ts";
 
 /**
- * After our database was restored or a standby promoted, hosts may know a later state than we do, and changes wait. Once
- * every host has polled and none was ahead, we are what we were: changes go on by themselves. Otherwise the gateway has
- * set `set_back_at`, and the operator must recover.
+ * After the control plane's database was restored or a standby promoted, hosts may know a later state, and changes
+ * wait. Once every host has polled and none was ahead, the database is proven current and changes continue. Otherwise
+ * the gateway has set `set_back_at`, and the operator must recover.
  */
 export const createProveCurrentJob =
   ({ db, clock }: { db: Db; clock: Clock }) =>

@@ -4,9 +4,9 @@ import { raiseRevision, reserve } from "./host-store.ts";
 import { type NodeRow, untouched } from "./node-store.ts";
 import { nextGeneration, type UntimedSpec } from "./set-desired.ts";
 
-/** What a recovery does to single nodes; which, and why, is their capability's to decide. */
+/** What a recovery does to single nodes. The capability that owns the nodes decides which, and why. */
 
-/** Writes a node's row again from the spec on its host's disk. */
+/** Restores a node's row from the spec on its host's disk. */
 export async function adoptNode(tx: Tx, hostId: number, spec: NodeSpec, now: Date): Promise<NodeRow> {
   const row = {
     account_id: spec.database.account,
@@ -25,7 +25,7 @@ export async function adoptNode(tx: Tx, hostId: number, spec: NodeSpec, now: Dat
   return node;
 }
 
-/** Says again, in the new epoch, what a node should be. */
+/** Writes a node's desired spec again, in the new epoch. */
 export async function reissueDesiredSpec(tx: Tx, node: NodeRow, spec: UntimedSpec, epoch: number): Promise<void> {
   const generation = nextGeneration(node, epoch);
   const timed: NodeSpec = { ...spec, epoch, generation };
@@ -42,7 +42,7 @@ export async function reissueDesiredSpec(tx: Tx, node: NodeRow, spec: UntimedSpe
     .execute();
 }
 
-/** Its host has removed it by an operation that we no longer know of. */
+/** The host has removed the node by an operation that this database no longer knows. */
 export async function confirmGone(tx: Tx, node: NodeRow, now: Date): Promise<void> {
   await tx
     .updateTable("nodes")
@@ -52,7 +52,7 @@ export async function confirmGone(tx: Tx, node: NodeRow, now: Date): Promise<voi
   await reserve(tx, node.host_id, -node.memory_mb, -node.disk_mb);
 }
 
-/** Takes back what its host was told, so that nobody makes an empty node where data were. */
+/** Withdraws the desired spec, so that no host creates an empty node where data were. */
 export const clearDesiredSpec = (tx: Tx, node: NodeRow): Promise<unknown> =>
   tx.updateTable("nodes").set({ desired_spec: null }).where("id", "=", node.id).execute();
 

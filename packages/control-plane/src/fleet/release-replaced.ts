@@ -1,7 +1,7 @@
 import type { Tx } from "#platform/db/database.ts";
 import { lockHosts, reserve } from "./host-store.ts";
 
-/** Frees the place of a node that another took the place of, and whose host is dead. Repeatable: it is released once. */
+/** Frees the reservation of a replaced node whose host is dead. Repeatable: a node is released once. */
 export async function releaseReplaced(tx: Tx, id: string, now: Date): Promise<void> {
   const node = await tx.selectFrom("nodes").select("host_id").where("id", "=", id).executeTakeFirstOrThrow();
   const [host] = await lockHosts(tx, [node.host_id]);

@@ -18,7 +18,7 @@ async function createFixture(world: World) {
   return { alice, id, nodes: { first, second, third }, replace };
 }
 
-test("a replacement has the ordinal and port of the other, on a host without a node of the database, and is made once", async () => {
+test("a replacement keeps ordinal and port, on a host without a node of the database, and is made once", async () => {
   await using world = await newWorld();
   const { alice, id, nodes, replace } = await createFixture(world);
   expect(await replace()).toBeUndefined();
@@ -33,7 +33,7 @@ test("a replacement has the ordinal and port of the other, on a host without a n
   expect(await world.hostRow(spare.id)).toMatchObject({ reserved_memory_mb: 2048, reserved_disk_mb: 20_480 });
 });
 
-test("a replacement goes where its port is free, and into a failure domain of its own where there is one", async () => {
+test("a replacement goes where its port is free, into another failure domain where there is one", async () => {
   await using world = await newWorld();
   const { nodes, replace } = await createFixture(world);
   const taken = await world.host({ failure_domain: "rack-free" });

@@ -5,7 +5,10 @@ import { lockNodes, type NodeRow } from "./node-store.ts";
 type Size = { memory_mb: number; disk_mb: number };
 type Placed = Pick<NodeRow, "id" | "host_id">;
 
-/** Reserves another size for nodes where they are, all or none. Repeatable: it states the whole size. False: no room. */
+/**
+ * Reserves another size for nodes on their present hosts, for all or none. Repeatable: the size is absolute. False: no
+ * room.
+ */
 export async function resizeNodes(tx: Tx, nodes: readonly Placed[], size: Size): Promise<boolean> {
   if (nodes.length === 0) return true;
   const hosts = await lockHosts(tx, [...new Set(nodes.map(({ host_id }) => host_id))]);
@@ -20,7 +23,7 @@ export async function resizeNodes(tx: Tx, nodes: readonly Placed[], size: Size):
   return true;
 }
 
-/** The same for what has this size already, whether there was room for it or not. */
+/** The same for nodes that already have this size, whether or not there is room. */
 export async function setSize(tx: Tx, nodes: readonly Placed[], size: Size): Promise<void> {
   for (const { node, memory_mb, disk_mb } of await growthsOf(tx, nodes, size)) {
     await reserve(tx, node.host_id, memory_mb, disk_mb);
@@ -53,7 +56,7 @@ async function growthsOf(tx: Tx, nodes: readonly Placed[], size: Size) {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
-/** Deleted volumes that still lie on the host's disk. */
+/** Size of the volumes of removed nodes that are still on the host's disk. */
 async function trashOf(tx: Tx, hostId: number): Promise<number> {
   const lease = await tx.selectFrom("host_leases").select("trash_mb").where("host_id", "=", hostId).executeTakeFirst();
   return lease?.trash_mb ?? 0;

@@ -14,28 +14,28 @@ const report = (host: string, from: string | undefined, to: string, second: numb
 const first = change("a", "b", 0);
 const back = change("b", "a", 10);
 
-test("what a host tells again is known", () => {
+test("a change that a host reports again is known", () => {
   expect(sameChange([first, back], report("one", "a", "b", 0))).toBe(first);
 });
 
-test("another host's telling is of the same change, however late its gate followed", () => {
+test("another host's report is of the same change, however late its proxy followed", () => {
   expect(sameChange([first], report("two", "a", "b", 1))).toBe(first);
   expect(sameChange([first], report("two", "a", "b", 50))).toBe(first);
   expect(sameChange([first, back], report("two", "a", "b", 1))).toBe(first);
 });
 
-test("one who does not know who led before tells of the same change", () => {
+test("a report without the previous primary is of the same change", () => {
   expect(sameChange([first], report("two", undefined, "b", 1))).toBe(first);
   const unknown = change(null, "b", 0);
   expect(sameChange([unknown], report("two", "a", "b", 1))).toBe(unknown);
 });
 
-test("the same step after another led in between is a change of its own", () => {
+test("the same switch after another member was primary in between is a new change", () => {
   expect(sameChange([first, back], report("one", "a", "b", 20))).toBeUndefined();
   expect(sameChange([first, back], report("two", "a", "b", 20))).toBeUndefined();
 });
 
-test("another way between the same members is another change", () => {
+test("a switch in the other direction or from another member is another change", () => {
   expect(sameChange([first], report("one", "b", "a", 10))).toBeUndefined();
   expect(sameChange([first], report("two", "c", "b", 1))).toBeUndefined();
 });

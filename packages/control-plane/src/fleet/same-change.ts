@@ -4,15 +4,15 @@ type Known = {
   from_node: string | null;
   to_node: string;
   at: Date;
-  /** By the host that told it. */
+  /** By the host that reported it. */
   reports: Readonly<Record<string, { at: string }>>;
 };
 type ChangeReport = Pick<PrimaryChange, "from" | "to" | "at"> & { host: string };
 
 /**
- * Which of a group's known changes a host tells of; undefined: a new one. Each host tells a change once, at its own time,
- * however late its gate followed, and its view may be a later one by then. So two tellings are of one change if they lead
- * from the same member to the same, and nobody else led in between.
+ * Finds the known change of a group that a host reports; undefined: a new one. Each host reports a change once, at its
+ * own time, however late its proxy followed, and its group view may have advanced by then. So two reports describe one
+ * change if they go from the same member to the same member and no other member was primary in between.
  */
 export function sameChange<Change extends Known>(known: readonly Change[], report: ChangeReport): Change | undefined {
   const alike = known.filter(({ from_node, to_node }) => to_node === report.to && isSameFrom(from_node, report.from));
@@ -22,7 +22,7 @@ export function sameChange<Change extends Known>(known: readonly Change[], repor
   );
 }
 
-/** A gatekeeper that was just started does not know who led before. */
+/** A gatekeeper that has just started does not know the previous primary. */
 const isSameFrom = (known: string | null, reported: string | undefined): boolean =>
   known === null || reported === undefined || known === reported;
 

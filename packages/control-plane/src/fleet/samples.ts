@@ -2,21 +2,21 @@ import { type MetricName, metricNames, type SamplesRequest } from "@moorage/cont
 import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 
-/** Where the figures of a database are found in Prometheus. */
+/** The Prometheus series of a database's metric. */
 export const sampleSeries = (name: MetricName, databaseId: number): string =>
   `${seriesName(name)}{database="${databaseId}"}`;
 const seriesName = (name: MetricName): string => `moorage_database_${name}`;
 
-/** A node that is silent has no figures: four samples missed. */
+/** Four missed samples: after that a node has no metrics. */
 const STALE_AFTER_MS = 60_000;
 
 type Sample = { database: number; values: Record<string, number>; at: number };
 
-/** The last figures of each node that spoke to this gateway, until Prometheus has come for them. Nothing is stored. */
+/** The latest metrics of each node that reported to this gateway, until Prometheus scrapes them. Nothing is stored. */
 export function createSamples({ db, clock }: { db: Db; clock: Clock }) {
   const samples = new Map<string, Sample>();
   return {
-    /** A host speaks for its own nodes only; others are passed over. */
+    /** A host reports its own nodes only; others are skipped. */
     async take(hostId: number, { nodes }: SamplesRequest): Promise<void> {
       if (nodes.length === 0) return;
       const ids = nodes.map(({ node }) => node);
@@ -33,7 +33,7 @@ export function createSamples({ db, clock }: { db: Db; clock: Clock }) {
         if (database !== undefined) samples.set(node, { database, values, at: clock().getTime() });
       }
     },
-    /** In the format of Prometheus. */
+    /** In the exposition format of Prometheus. */
     text(): string {
       const fresh = clock().getTime() - STALE_AFTER_MS;
       for (const [node, { at }] of samples) if (at < fresh) samples.delete(node);

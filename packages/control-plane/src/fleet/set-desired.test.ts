@@ -52,6 +52,6 @@ test("a phase of several nodes is done when all are, and failed when one is", ()
   expect(progressOf([node({})], both)).toEqual(pending);
 });
 
-test("a phase without nodes is done: there was nothing to do", () => {
+test("a phase without nodes is done at once", () => {
   expect(progressOf([], [])).toEqual(observed);
 });

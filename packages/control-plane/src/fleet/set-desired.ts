@@ -6,15 +6,18 @@ import { lockHosts, raiseRevision, readInstallation } from "./host-store.ts";
 import { lockNodes, type NodeRow } from "./node-store.ts";
 import type { PhaseSpan } from "./phase-progress.ts";
 
-/** A spec without its place in time, which `want` gives it. */
+/** A spec without epoch and generation, which `setDesiredSpecs` adds. */
 export type UntimedSpec = Omit<NodeSpec, "epoch" | "generation">;
 export type HostsToWake = { hosts: number[] };
 
-/** `upTo`: with the end of the phase so many percent of the operation are done. Without it the phase moves no progress. */
+/**
+ * `upTo`: percent of the operation that are done when the phase ends. Without it the phase does not change the
+ * progress.
+ */
 export type Share = { upTo?: number };
 
 /**
- * Writes what the nodes should be, all of a phase in one transaction, and names the operation that waits for it.
+ * Writes the desired specs of all nodes of a phase in one transaction, with the operation that waits for them.
  * Repeatable: a phase is written once, and a second call changes nothing.
  */
 export async function setDesiredSpecs(
@@ -62,7 +65,7 @@ export async function setDesiredSpecs(
   for (const node of nodes) {
     const spec = specs.find((candidate) => candidate.node === node.id) as UntimedSpec;
     const timed: NodeSpec = { ...spec, epoch, generation: nextGeneration(node, epoch) };
-    // Those that another operation brought go on; it waits for them itself.
+    // Tasks of another operation continue; that operation waits for them itself.
     const tasks = spec.tasks
       ?.map(({ id }) => id)
       .filter((id) => !node.desired_spec?.tasks?.some((known) => known.id === id));
@@ -89,7 +92,7 @@ export const nextGeneration = (node: NodeRow, epoch: number): number =>
 
 export type Progress = { state: "pending" } | { state: "observed" } | { state: "failed"; message: string };
 
-/** Where the nodes of a phase are, from what their hosts last said. */
+/** Progress of a phase's nodes, from the latest reports of their hosts. */
 export async function checkPhase(db: Db, operationId: number, phase: string): Promise<Progress> {
   const row = await db
     .selectFrom("desired_phases")
@@ -102,7 +105,7 @@ export async function checkPhase(db: Db, operationId: number, phase: string): Pr
   return progressOf(nodes, row.nodes);
 }
 
-/** What an operation has wanted in each of its phases. */
+/** The desired specs of each phase of an operation. */
 export const findPhases = (db: Db | Tx, operationId: number): Promise<(PhaseSpan & { phase: string })[]> =>
   db
     .selectFrom("desired_phases")
@@ -110,7 +113,7 @@ export const findPhases = (db: Db | Tx, operationId: number): Promise<(PhaseSpan
     .where("operation_id", "=", operationId)
     .execute();
 
-/** From now on the operation hears what these nodes say, also before it wants something of them. */
+/** From now on reports of these nodes signal the operation, even before it sets their desired specs. */
 export const setWaitingOperation = (
   tx: Tx,
   operationId: number,
@@ -138,7 +141,7 @@ export type ObservedNode = Pick<
   | "observed_tasks"
 >;
 
-/** A later generation than the one asked for counts too: what is wanted now includes what was wanted then. */
+/** A later generation counts too: the present desired state includes the earlier one. */
 export function progressOf(nodes: readonly ObservedNode[], desired: readonly DesiredNode[]): Progress {
   const reached = nodes.filter((node) => {
     const target = desired.find(({ node: id }) => id === node.id);

@@ -3,7 +3,7 @@ import { createWakeups } from "./wakeups.ts";
 
 const never = new AbortController().signal;
 
-test("a wake-up ends all waits of its host, and of no other", async () => {
+test("a wake-up ends all waits of its host, and of no other host", async () => {
   const wakeups = createWakeups();
   const ended: string[] = [];
   const wait = (hostId: number, name: string) => wakeups.wait(hostId, 200, never).then(() => ended.push(name));
@@ -18,7 +18,7 @@ test("a wake-up ends all waits of its host, and of no other", async () => {
   expect(ended).toEqual(["first", "second", "other"]);
 });
 
-test("a wait ends by itself, and when its process closes", async () => {
+test("a wait ends by itself, and when its process shuts down", async () => {
   const wakeups = createWakeups();
   const closing = new AbortController();
   const began = Date.now();

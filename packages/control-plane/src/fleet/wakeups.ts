@@ -1,4 +1,4 @@
-/** Long polls that wait for news of their host. */
+/** Long polls that wait for a change of their host's desired state. */
 export type Wakeups = {
   wake(hostId: number | "all"): void;
   wait(hostId: number, ms: number, signal: AbortSignal): Promise<void>;

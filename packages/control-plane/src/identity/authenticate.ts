@@ -9,7 +9,7 @@ import type { KnownToken, TokenCache } from "./token-cache.ts";
 
 export type Authenticate = (authorization: string | undefined) => Promise<Principal>;
 
-/** `Bearer` is the interface's scheme; one SDK says `token`. */
+/** `Bearer` is the documented scheme; one SDK sends `token`. */
 const scheme = /^(?:bearer|token) +([0-9a-f]{64})$/i;
 
 export const tokenIn = (authorization: string | undefined): string | undefined => scheme.exec(authorization ?? "")?.[1];
@@ -30,7 +30,7 @@ export const createAuthenticate =
     return known.principal;
   };
 
-/** Found by indexes alone, also with many tokens of many apps. */
+/** Uses only indexes, however many tokens apps have. */
 const tokenByHash = prepare("token-by-hash", (db, { hash }: { hash: Buffer }) =>
   db
     .selectFrom("tokens")
@@ -38,7 +38,7 @@ const tokenByHash = prepare("token-by-hash", (db, { hash }: { hash: Buffer }) =>
       join.onRef("users.account_id", "=", "tokens.account_id").onRef("users.id", "=", "tokens.user_id"),
     )
     .innerJoin("accounts", "accounts.id", "tokens.account_id")
-    // What a token stands on if an app has it: what the user let it do, the app itself, and whose it is.
+    // For a token of an app: its grant, its client, and the client's account.
     .leftJoin("app_grants", (join) =>
       join
         .onRef("app_grants.account_id", "=", "tokens.account_id")

@@ -7,7 +7,7 @@ const most = [
   ["tokens of yours", "/v4/profile/tokens", { label: "one more" }, 500],
 ] as const;
 
-test.each(most)("there is a most of %s, and a word that says so", async (what, path, body, bound) => {
+test.each(most)("there is a limit of %s, and the error says so", async (what, path, body, bound) => {
   await using world = await newWorld();
   const owner = await world.customer();
   const { accountId: account_id, userId: user_id } = owner;
@@ -17,7 +17,7 @@ test.each(most)("there is a most of %s, and a word that says so", async (what, p
     await world.db
       .insertInto("users")
       .values(
-        // The owner is one already.
+        // The owner is the first.
         numbers.slice(1).map((n) => ({
           account_id,
           username: `u${n}`,
@@ -33,7 +33,7 @@ test.each(most)("there is a most of %s, and a word that says so", async (what, p
       .values(
         [
           ...numbers.map((n) => ({ id: `c${n}`, deleted_at: null })),
-          // One that is gone takes no place.
+          // A deleted one does not count.
           { id: "gone", deleted_at: now },
         ].map((row) => ({
           ...row,

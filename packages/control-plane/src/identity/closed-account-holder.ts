@@ -4,8 +4,8 @@ import { sha256 } from "#platform/sha256.ts";
 import { tokenIn } from "./authenticate.ts";
 
 /**
- * Whose token this was until their account was closed. Good for one thing: the answer to a cancellation that was lost on
- * its way, for whoever asks again with the same token, key and body.
+ * The former holder of a token whose account is closed. It serves one purpose: repeating the answer to a cancellation,
+ * if it was lost, to a request with the same token, key and body.
  */
 export async function closedAccountHolder(
   { db, clock }: { db: Db; clock: Clock },

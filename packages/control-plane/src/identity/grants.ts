@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { type Principal, requirePermission } from "./principal.ts";
 
-/** What a restricted user holds on one object. */
+/** A restricted user's permission on one object. */
 export async function permissionOn(
   db: Db | Tx,
   principal: Principal,
@@ -21,7 +21,10 @@ export async function permissionOn(
   return grant?.permission;
 }
 
-/** Of an object that the body names. False: it does not exist for this user; one that may only look is refused. */
+/**
+ * For an object that the body names. False: the object does not exist for this user. Throws if the user has only read
+ * access.
+ */
 export const mayUse = async (
   db: Db | Tx,
   principal: Principal,
@@ -31,7 +34,7 @@ export const mayUse = async (
 ): Promise<boolean> =>
   !principal.restricted || requirePermission(await permissionOn(db, principal, type, id), needed) === "allowed";
 
-/** For lists: whether the user may see the object whose id is in this column. Always for an unrestricted user. */
+/** For lists: whether the user may see the object whose id is in this column. Always true for an unrestricted user. */
 export const mayView = (principal: Principal, type: EntityType, idColumn: string) =>
   principal.restricted
     ? sql<boolean>`exists (select from entity_grants where account_id = ${principal.accountId} and user_id = ${principal.userId}
@@ -39,8 +42,8 @@ export const mayView = (principal: Principal, type: EntityType, idColumn: string
     : sql<boolean>`true`;
 
 /**
- * The part of a statement by which who makes something may use it, for each row of another part: otherwise the next
- * request of a restricted user would not find it.
+ * The part of a statement that grants the creator of objects access to each row of another part: otherwise a restricted
+ * user could not use what they created.
  */
 export const granting = (
   { accountId, userId, id }: { accountId: number; userId: number; id: number },
@@ -50,7 +53,7 @@ export const granting = (
   insert into entity_grants (account_id, user_id, entity_type, entity_id, permission)
   select ${accountId}::bigint, ${userId}::bigint, ${type}::text, ${id}::bigint, 'read_write' ${from}`;
 
-/** The objects are gone, and so is what anybody held on them. */
+/** Removes all grants on objects that were deleted. */
 export const dropGrants = (tx: Tx, accountId: number, type: EntityType, ...ids: readonly number[]): Promise<unknown> =>
   tx
     .deleteFrom("entity_grants")

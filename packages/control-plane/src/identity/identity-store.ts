@@ -7,7 +7,7 @@ export type AccountLimits = { databases: number; nodes: number; memory_mb: numbe
 export type NewAccount = { company: string; email: string; limits: AccountLimits };
 export type NewUser = { username: string; email: string; restricted: boolean };
 
-/** Repeatable by email: an account that exists gets the limits given. */
+/** Can be repeated, by email: an existing account gets the given limits. */
 export async function saveAccount(tx: Tx, account: NewAccount, now: Date): Promise<{ id: number }> {
   const limits = {
     max_databases: account.limits.databases,
@@ -24,8 +24,8 @@ export async function saveAccount(tx: Tx, account: NewAccount, now: Date): Promi
 }
 
 /**
- * Repeatable by name; undefined if another account has the name. Whoever is not restricted holds no grants, so that a
- * user who is restricted again begins with none. The account must exist.
+ * Can be repeated, by name; undefined if another account has the name. Unrestricted users hold no grants, so a user who
+ * becomes restricted again starts with none. The account must exist.
  */
 export async function saveUser(
   tx: Tx,
@@ -47,7 +47,7 @@ export async function saveUser(
   return saved;
 }
 
-/** By the name in any case of letters, as it is unique. */
+/** Names are unique without regard to case, and so is this lookup. */
 export const findUser = (
   db: Db | Tx,
   accountId: number,
@@ -62,7 +62,7 @@ export const findUser = (
 
 const FOREIGN_KEY_VIOLATION = "23503";
 
-/** What refers to a user met one who was deleted while the request was under way. */
+/** A foreign key failed because the user was deleted during the request. */
 export const isUserGone = (error: unknown): boolean =>
   error instanceof pg.DatabaseError &&
   error.code === FOREIGN_KEY_VIOLATION &&

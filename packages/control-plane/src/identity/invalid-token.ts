@@ -3,13 +3,13 @@ import { sql } from "kysely";
 import type { Db } from "#platform/db/database.ts";
 import { DomainError } from "#platform/errors.ts";
 
-/** 401 for whoever sends no token that is good. Clients look at the first two words. */
+/** 401 for a request without a valid token. Clients check the first two words. */
 export const invalidToken = (why = "this token is not valid any more."): DomainError =>
   new DomainError("unauthorized", { reason: `Invalid Token: ${why}` });
 
 const HOW_TO_SEND = "Send `Authorization: Bearer <token>`.";
 
-/** What is wrong with a header in which there is no token at all. */
+/** Why a header contains no token. */
 export function whyNoToken(authorization: string | undefined): string {
   const [scheme = "", ...rest] = (authorization ?? "").trim().split(/ +/);
   if (scheme === "") return `no token was sent. ${HOW_TO_SEND}`;
@@ -23,8 +23,8 @@ export function whyNoToken(authorization: string | undefined): string {
 }
 
 /**
- * Why a token in the right form is not good. Asked only after the look-up of a good one has failed, in one statement
- * whatever the reason. What it tells is told only to somebody who has the whole token.
+ * Why a well-formed token is not valid. Called only after the normal lookup failed, and runs one statement whatever the
+ * reason. The reason is only shown to a caller who has the whole token.
  */
 export async function whyNotGood(db: Db, hash: Buffer, now: Date): Promise<string> {
   const row = await db

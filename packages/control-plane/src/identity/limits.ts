@@ -11,8 +11,8 @@ const nameOf: Record<keyof AccountLimits, string> = {
 };
 
 /**
- * For what costs little: counted when one more is made, so that two at the same moment may pass the bound by one. It
- * bounds lists, and letters to strangers.
+ * For cheap objects: counted before each creation, so two concurrent requests may exceed the limit by one. It bounds
+ * lists, and mail to strangers.
  */
 export function requireFewerThan(most: number, found: number, what: string): void {
   if (found >= most)
@@ -21,7 +21,7 @@ export function requireFewerThan(most: number, found: number, what: string): voi
     });
 }
 
-/** An account as it would be with what it asks for. */
+/** Takes the account's usage including the request. */
 export function requireWithinLimits(account: AccountLimits & Record<`max_${keyof AccountLimits}`, number>): void {
   const kinds = Object.keys(nameOf) as (keyof AccountLimits)[];
   const over = kinds.filter((kind) => account[kind] > account[`max_${kind}`]);
@@ -35,9 +35,9 @@ export function requireWithinLimits(account: AccountLimits & Record<`max_${keyof
 }
 
 /**
- * The part of a statement that takes from what the account may have, and the next place in the order of its events; for
- * each row of another part. It locks the account's row, the last in the order of locks. What it returns is judged by
- * `requireWithinLimits`; nothing, when the account was closed meanwhile.
+ * The part of a statement that counts usage against the account's limits and takes its next event number, for each row
+ * of another part. It locks the account's row, the last in the lock order. Pass its result to `requireWithinLimits`;
+ * there is no result if the account was closed meanwhile.
  */
 export const counting = (usage: AccountLimits & { accountId: number }, from: RawBuilder<unknown>) => sql`
   update accounts set databases = databases + ${usage.databases}, nodes = nodes + ${usage.nodes},
@@ -45,11 +45,11 @@ export const counting = (usage: AccountLimits & { accountId: number }, from: Raw
   ${from} where accounts.id = ${usage.accountId} and accounts.closed_at is null
   returning event_seq, databases, nodes, memory_mb, disk_mb, max_databases, max_nodes, max_memory_mb, max_disk_mb`;
 
-/** Takes more, or gives some of it back; what the account may not have is refused, and the transaction with it. */
+/** Counts more usage, or less; beyond a limit it throws, which rolls the transaction back. */
 export const takeFromLimits = async (tx: Tx, accountId: number, more: AccountLimits): Promise<void> =>
   requireWithinLimits(await count(tx, accountId, more, 1));
 
-/** For what exists already: it counts, whatever the limit says. */
+/** For objects that already exist: counted even beyond a limit. */
 export const takeWithoutLimits = (tx: Tx, accountId: number, found: AccountLimits): Promise<unknown> =>
   count(tx, accountId, found, 1);
 

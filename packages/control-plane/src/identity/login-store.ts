@@ -13,13 +13,13 @@ const keptSince = (now: Date): Date => new Date(now.getTime() - KEPT_DAYS * 86_4
 
 type NewLogin = {
   at: Date;
-  /** Undefined: nobody has the name that was given. */
+  /** Undefined: no user has the given name. */
   person: { accountId: number; userId: number } | undefined;
   address: string;
   status: "successful" | "failed";
 };
 
-/** One row and one look-up, whoever it was: how long it takes must not tell whether the user exists. */
+/** One row and one lookup in every case: the time taken must not reveal whether the user exists. */
 export async function recordLogin(db: Db | Tx, { at, person, address, status }: NewLogin): Promise<void> {
   await sql`
     insert into logins (at, account_id, user_id, username, restricted, address, status)
@@ -30,10 +30,10 @@ export async function recordLogin(db: Db | Tx, { at, person, address, status }: 
   `.execute(db);
 }
 
-/** A socket that takes both kinds of addresses writes the old kind in the new one's form. */
+/** A dual-stack socket reports IPv4 addresses in their IPv6 form. */
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, "");
 
-/** Whose logins: everybody's of an account, or one user's. */
+/** The logins of a whole account, or of one user. */
 type WhoseLogins = { accountId: number; userId?: number };
 
 const loginsOf = (db: Db, { accountId, userId }: WhoseLogins, now: Date) =>
@@ -55,7 +55,7 @@ export const findLogin = (db: Db, whose: WhoseLogins, id: number, now: Date): Pr
 export const listLoginPage = (db: Db, whose: WhoseLogins, page: PageRequest, filter: Filter, now: Date) =>
   listPage(loginsOf(db, whose, now), { page, filter, lastly: { by: "id" } });
 
-/** Removes logins that are shown no more. */
+/** Removes logins that are no longer shown. */
 export const createLoginSweep =
   ({ db, clock }: { db: Db; clock: Clock }, batch?: number) =>
   (): Promise<void> =>

@@ -21,7 +21,7 @@ const signIn = (
     status: change.status ?? "successful",
   });
 
-test("every attempt is a login with address and restriction; one's own are under the profile", async () => {
+test("every attempt is recorded with address and restriction; users see their own in the profile", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const clerk = await world.colleague(owner.accountId, { restricted: true });
@@ -44,7 +44,7 @@ test("every attempt is a login with address and restriction; one's own are under
   expect(await clerk.get(`${PROFILE}/${all.data[0]?.id}`)).toMatchObject({ status: 404 });
 });
 
-test("the logins of the account are for unrestricted users, and for nobody of another account", async () => {
+test("only unrestricted users of the same account see the account's logins", async () => {
   await using world = await newWorld();
   const [owner, stranger] = [await world.customer(), await world.customer()];
   const clerk = await world.colleague(owner.accountId, { restricted: true });
@@ -57,7 +57,7 @@ test("the logins of the account are for unrestricted users, and for nobody of an
     expect(await stranger.get(`${list}/${login?.id}`)).toMatchObject({ status: 404 });
 });
 
-test("an attempt with a name that nobody has is one row too, with nothing but time and address", async () => {
+test("an attempt with an unknown name is one row too, with only time and address", async () => {
   await using world = await newWorld();
 
   await signIn(world, undefined, { status: "failed" });
@@ -67,7 +67,7 @@ test("an attempt with a name that nobody has is one row too, with nothing but ti
   ]);
 });
 
-test("the last login is in the view of a user", async () => {
+test("the view of a user contains the last login", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const last = async () => (await owner.get<User>(`/v4/account/users/${owner.username}`)).body.last_login;
@@ -78,7 +78,7 @@ test("the last login is in the view of a user", async () => {
   expect(await last()).toEqual({ login_datetime: world.time.now.toISOString().slice(0, 19), status: "failed" });
 });
 
-test("a deleted user's logins stay with the account, and are not those of who gets the name", async () => {
+test("a deleted user's logins stay with the account, and are not shown to the next user of the name", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const clerk = await world.colleague(owner.accountId);
@@ -90,7 +90,7 @@ test("a deleted user's logins stay with the account, and are not those of who ge
   expect((await owner.get<User>(`/v4/account/users/${clerk.username}`)).body.last_login).toBeNull();
 });
 
-test("logins are shown for 90 days, and then removed a part at a time", async () => {
+test("logins are shown for 90 days, and then removed in batches", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   for (const daysAgo of [92, 91, 90.5, 89.5]) await signIn(world, owner, { daysAgo });

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { DomainError, NOT_FOUND } from "#platform/errors.ts";
 import { isText } from "#platform/http/validate.ts";
 
-/** What the parameters of paths stand for. */
+/** The nouns for path parameters. */
 const nouns: Record<string, string> = {
   appId: "authorized app",
   backupId: "backup",
@@ -28,8 +28,8 @@ const nouns: Record<string, string> = {
 const LONGEST_SHOWN = 64;
 
 /**
- * The same refusal with what was not found, read from the request alone: so that nobody learns by it whether an object
- * does not exist or may not be seen. A refusal that names something already is left as it is.
+ * Adds to a 404 what was not found, from the request alone: nobody learns whether an object does not exist or is not
+ * visible to them. A 404 that already has a reason is not changed.
  */
 export function nameWhatIsMissing(error: unknown, operation: Operation, params: Record<string, string>): unknown {
   if (!(error instanceof DomainError) || error.kind !== "not-found" || error.message !== NOT_FOUND) return error;
@@ -42,7 +42,7 @@ export function nameWhatIsMissing(error: unknown, operation: Operation, params: 
   return new DomainError("not-found", { reason });
 }
 
-/** A transfer's token opens it: it is not said again. */
+/** A transfer's token is a secret and is not repeated. */
 function nameOf(name: string, value: string | undefined): string {
   const noun = nouns[name] ?? name;
   if (name === "token" || value === undefined || value === "" || value.length > LONGEST_SHOWN || !isText(value))
@@ -50,7 +50,7 @@ function nameOf(name: string, value: string | undefined): string {
   return `${noun} ${value}`;
 }
 
-/** What would be valid, where that can be said without looking. */
+/** The valid form, where it is known from the schema. */
 function hintOf({ params: schema }: Operation, name: string, value = ""): string[] {
   const field = schema?.shape[name];
   if (field instanceof z.ZodEnum && !field.safeParse(value).success)
@@ -59,7 +59,7 @@ function hintOf({ params: schema }: Operation, name: string, value = ""): string
   return isNumber && !/^\d+$/.test(value) ? [`The id of a ${nouns[name] ?? name} is a number.`] : [];
 }
 
-/** The list that the last object of a path would be in. */
+/** The list that contains the last object of a path. */
 function listHint(path: string): string {
   const list = path.slice(0, path.lastIndexOf("/:"));
   return operations.some((each) => each.method === "GET" && each.path === list)

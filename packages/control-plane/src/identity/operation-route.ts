@@ -31,7 +31,7 @@ type Call<O extends Operation> = {
   idempotency: Idempotency;
 };
 
-/** Undefined, where the operation allows for it, is 204. */
+/** Undefined becomes 204, for operations that allow it. */
 type Answer<O extends Operation> = z.output<O["reply"]> | (O["mayBeEmpty"] extends string ? undefined : never);
 
 export type RouteDeps = {
@@ -40,24 +40,26 @@ export type RouteDeps = {
   authenticate: Authenticate;
   limiter: RateLimiter;
   idempotencySecrets: IdempotencySecrets;
-  /** Whether an account has such an object: given by the capability that owns it. */
+  /** Whether an account has an object; provided by the module that owns this kind. */
   exists: Record<EntityType, (accountId: number, id: number) => Promise<boolean>>;
 };
 
 /**
- * The one way an operation of the contract becomes a route. Its order is the order of refusals: token, scope, kind of
- * user or grant for the account, object, grant on the object, body; then the handler's own: state.
+ * Registers an operation of the contract as a route; there is no other way. Checks are made in this order: token,
+ * scope, kind of user or account grant, object, grant on the object, body; then the handler checks the state.
  */
 export function route<const O extends Operation>(
   app: FastifyInstance,
   deps: RouteDeps,
   operation: O,
   handle: (call: Call<O>) => Promise<Answer<O>>,
-  /** Rejects when there is no such object; for one that grants do not name, so that it too comes before the body. */
+  /**
+   * Rejects if the object does not exist; for objects without grants, so that this check too precedes that of the body.
+   */
   findObject: (call: Pick<Call<O>, "principal" | "params">) => Promise<unknown> = async () => {},
   /**
-   * What is wrong with fields of a right form, asked only if others have a wrong one: the caller is told of all at once.
-   * Nothing else is judged then.
+   * Checks well-formed fields when others are malformed, so that the caller gets all errors at once. Nothing else is
+   * checked then.
    */
   judgePart: (part: Partial<Call<O>["body"]>) => Promise<readonly ErrorDetail[]> = async () => [],
 ): void {
@@ -142,14 +144,14 @@ async function bodyOf(
   }
 }
 
-/** A stranger's file: whoever opens it by its address gets what it is said to be, and nothing that runs. */
+/** A file from an untrusted uploader: browsers must not guess its type or run anything in it. */
 const headersOfFile = (type: string) => ({
   "content-type": type,
   "content-security-policy": "default-src 'none'",
   "x-content-type-options": "nosniff",
 });
 
-/** A token that is sent to a public operation is checked too: never silently anonymous. */
+/** A token sent to a public operation is checked too: an invalid one is never treated as anonymous. */
 async function principalOf(
   deps: RouteDeps,
   operation: Operation,
@@ -166,7 +168,7 @@ async function principalOf(
   }
 }
 
-/** Made anew for each request: a key belongs to a user and an operation, and to what was sent with it. */
+/** One per request: a key belongs to a user, an operation and a request body. */
 const idempotencyOf = (
   deps: RouteDeps,
   operation: Operation,
@@ -181,7 +183,7 @@ const idempotencyOf = (
     secretReply: operation.secretReply === true,
   });
 
-/** An unrestricted user's object is looked for here only if a body would be judged before it. */
+/** For an unrestricted user the object is looked up here only if a body would be checked before it. */
 async function requireEntity(
   deps: RouteDeps,
   operation: Operation,
@@ -202,7 +204,7 @@ const header = (request: FastifyRequest, name: string): string | undefined => {
   return Array.isArray(value) ? value.join(",") : value;
 };
 
-/** An id with a slash comes as two segments, or as one with `%2F`. */
+/** An id with a slash arrives as two segments, or as one with `%2F`. */
 function urlsOf(operation: Operation): string[] {
   const { slashParam } = operation;
   const all: string[] = pathsOf(operation);
@@ -210,13 +212,13 @@ function urlsOf(operation: Operation): string[] {
   return all.flatMap((each) => [each, each.replace(`:${slashParam}`, `:${slashParam}_left/:${slashParam}_right`)]);
 }
 
-/** As they were sent, an id of two segments as one. */
+/** As they were sent; an id of two segments is joined. */
 function rawParams({ slashParam }: Operation, raw: Record<string, string>): Record<string, string> {
   const left = slashParam === undefined ? undefined : raw[`${slashParam}_left`];
   return left === undefined ? raw : { ...raw, [slashParam as string]: `${left}/${raw[`${slashParam}_right`]}` };
 }
 
-/** An id that cannot exist is an object that does not. */
+/** An invalid id is treated as a missing object. */
 function paramsOf(operation: Operation, raw: Record<string, string>): unknown {
   const { params: schema } = operation;
   if (schema === undefined) return undefined;

@@ -17,7 +17,7 @@ const person = (change: Partial<Principal>): Principal => ({
 });
 const both: Access = { scopes: ["databases:read_only", "events:read_only"], unrestrictedOnly: true };
 
-test("all scopes and an unrestricted user are let through", () => {
+test("all scopes and an unrestricted user are allowed", () => {
   expect(() => requireAccess(person({}), both)).not.toThrow();
 });
 

@@ -1,23 +1,23 @@
 import { type Access, type GlobalGrant, holds, type Permission } from "@moorage/contract";
 import { DomainError } from "#platform/errors.ts";
 
-/** Who makes a request. */
+/** The caller of a request. */
 export type Principal = {
   accountId: number;
   accountUuid: string;
   userId: number;
   username: string;
-  /** Since when the name is this user's. */
+  /** Since when the user has this name. */
   nameSince: Date;
   restricted: boolean;
   globalGrants: Partial<Record<GlobalGrant, boolean>>;
   tokenId: number;
-  /** The app whose token it is; null for a personal one. */
+  /** The app that the token was issued to; null for a personal token. */
   clientId: string | null;
   scopes: readonly string[];
 };
 
-/** In the order of refusals: the token's scopes, the kind of user, the grant for the whole account. */
+/** Checks in this order: the token's scopes, the kind of user, the account grant. */
 export function requireAccess(principal: Principal, access: Access): void {
   const missing = access.scopes.filter((scope) => !holds(principal.scopes, scope));
   if (missing.length > 0)
@@ -31,11 +31,14 @@ export function requireAccess(principal: Principal, access: Access): void {
     throw new DomainError("forbidden", { reason: `Unauthorized: this needs the ${access.grant} grant.` });
 }
 
-/** Who may change the account may read it. */
+/** read_write access to the account includes read_only. */
 export const isGranted = ({ globalGrants }: Principal, needed: GlobalGrant): boolean =>
   globalGrants[needed] === true || (needed === "account_read" && globalGrants.account_write === true);
 
-/** What one may not see does not exist; what one may see but not do is refused as such. */
+/**
+ * An object that the user may not see does not exist for them; an action that they may not do on a visible object is
+ * forbidden.
+ */
 export function requirePermission(held: Permission | undefined, needed: Permission): "not-found" | "allowed" {
   if (held === undefined) return "not-found";
   if (needed === "read_write" && held === "read_only")

@@ -46,7 +46,7 @@ test("a restricted user sees only granted databases, in views, lists, counts and
   expect(events).toMatchObject({ results: 1, data: [{ entity: { id: shown } }] });
 });
 
-test("read_only does not show the password, read_write does once the database is there", async () => {
+test("read_only does not show the password, read_write does once the database is ready", async () => {
   await using world = await newWorld();
   const { owner, clerk, grant } = await newCompany(world);
   const { id } = (await owner.create()).body;
@@ -57,7 +57,7 @@ test("read_only does not show the password, read_write does once the database is
   expect(await clerk.get(`${INSTANCES}/${id}/credentials`)).toMatchObject({ status: 200 });
 });
 
-test("creating needs add_databases, and who creates may use it", async () => {
+test("creating requires add_databases, and the creator may use the database", async () => {
   await using world = await newWorld();
   const { clerk } = await newCompany(world);
   expect(await clerk.create()).toMatchObject({ status: 403 });
@@ -70,13 +70,13 @@ test("creating needs add_databases, and who creates may use it", async () => {
   expect(await clerk.get(`${INSTANCES}/${created.body.id}`)).toMatchObject({ status: 200 });
 });
 
-test("a restricted user is told of the missing grant before the body is judged", async () => {
+test("a restricted user's missing grant is reported before errors in the body", async () => {
   await using world = await newWorld();
   const { clerk } = await newCompany(world);
   expect(await clerk.post(INSTANCES, { label: "x" })).toMatchObject({ status: 403 });
 });
 
-test("a deleted database takes its grants with it", async () => {
+test("deleting a database removes its grants", async () => {
   await using world = await newWorld();
   const { owner, grant } = await newCompany(world);
   const { id } = (await owner.create()).body;
@@ -86,7 +86,7 @@ test("a deleted database takes its grants with it", async () => {
   expect(await world.db.selectFrom("entity_grants").selectAll().execute()).toEqual([]);
 });
 
-test("where databases are open to customers only, the capability or an active database lets in", async () => {
+test("where databases are only for customers, the capability or an active database gives access", async () => {
   await using world = await newWorld({ existingCustomersOnly: true });
   const [alice, host] = [await world.customer(), await world.host()];
   const capability = (granted: boolean) =>
@@ -104,7 +104,7 @@ test("where databases are open to customers only, the capability or an active da
   await capability(true);
   expect(await alice.create()).toMatchObject({ status: 200 });
   await capability(false);
-  // One that is still being made does not count, nor does one that failed.
+  // One that is being created or has failed does not count.
   expect(await alice.create()).toMatchObject(refused);
   await setStatus("failed");
   expect(await alice.create()).toMatchObject(refused);

@@ -10,7 +10,7 @@ async function revoke(world: World): Promise<void> {
   await notify(world.db, "identity");
 }
 
-test("every process is told of a revoked token", async () => {
+test("every process learns of a revoked token", async () => {
   await using world = await newWorld();
   const { token } = await world.customer();
   await using first = await startProcess(world);
@@ -21,7 +21,7 @@ test("every process is told of a revoked token", async () => {
   await Promise.all(processes.map(({ accepts }) => untilDead(accepts, token)));
 });
 
-test("also when the listening connection was ended before", async () => {
+test("also when the listening connection was closed before", async () => {
   await using world = await newWorld();
   const { token } = await world.customer();
   await using api = await startProcess(world);
@@ -34,7 +34,7 @@ test("also when the listening connection was ended before", async () => {
   await untilDead(accepts, token);
 });
 
-test("also when the listening connection was cut without a word", async () => {
+test("also when the listening connection was cut silently", async () => {
   await using world = await newWorld();
   const { token } = await world.customer();
   await using link = await startLink(world.databaseUrl);
@@ -46,7 +46,7 @@ test("also when the listening connection was cut without a word", async () => {
   await untilDead(accepts, token);
 });
 
-/** A stretch of network that can go silent: it takes everything and passes nothing on. */
+/** A network link that can go silent: it accepts everything and forwards nothing. */
 async function startLink(databaseUrl: string) {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();

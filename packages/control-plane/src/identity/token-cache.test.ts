@@ -9,7 +9,7 @@ function newCache() {
   return { time, cache: createTokenCache(() => new Date(time.now)) };
 }
 
-test("a token is remembered for five seconds", () => {
+test("a token is cached for five seconds", () => {
   const { time, cache } = newCache();
   cache.open();
   cache.startLookUp()("t", token);
@@ -19,7 +19,7 @@ test("a token is remembered for five seconds", () => {
   expect(cache.get("t")).toBeUndefined();
 });
 
-test("while nobody listens for revocations nothing is remembered, and nothing that was is used", () => {
+test("without listening for revocations nothing is cached, and cached tokens are not used", () => {
   const { cache } = newCache();
   cache.startLookUp()("t", token);
   expect(cache.get("t")).toBeUndefined();
@@ -29,8 +29,8 @@ test("while nobody listens for revocations nothing is remembered, and nothing th
   expect(cache.get("t")).toBeUndefined();
 });
 
-// Otherwise a look-up that read the row just before it was revoked would bring the token back to life.
-test("a look-up that began before something was forgotten is not remembered", () => {
+// Otherwise a lookup that read the row just before the revocation would make the token valid again.
+test("a lookup that started before an invalidation is not cached", () => {
   const { cache } = newCache();
   cache.open();
   const remember = cache.startLookUp();
@@ -39,7 +39,7 @@ test("a look-up that began before something was forgotten is not remembered", ()
   expect(cache.get("t")).toBeUndefined();
 });
 
-test("listening anew begins with nothing", () => {
+test("after reconnecting the cache starts empty", () => {
   const { cache } = newCache();
   cache.open();
   cache.startLookUp()("t", token);

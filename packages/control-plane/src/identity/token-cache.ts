@@ -4,12 +4,12 @@ import type { Principal } from "./principal.ts";
 export type KnownToken = { principal: Principal; expiresAt: Date | null };
 
 /**
- * Remembers tokens for a moment, so that most requests need no look-up. It may only be used while somebody listens for
- * revocations: `open` when the listening begins, `close` the moment it may have ended. Both forget everything.
+ * Caches tokens briefly, so that most requests need no lookup. It may only be used while this process listens for
+ * revocations: call `open` when listening starts, and `close` when it may have ended. Both empty the cache.
  */
 export type TokenCache = {
   get(hash: string): KnownToken | undefined;
-  /** Begins a look-up; what it finds is remembered only if nothing was forgotten meanwhile. */
+  /** Starts a lookup; its result is cached only if nothing was invalidated meanwhile. */
   startLookUp(): (hash: string, token: KnownToken) => void;
   forget(): void;
   open(): void;
@@ -36,7 +36,7 @@ export function createTokenCache(clock: Clock): TokenCache {
       const startGeneration = generation;
       return (hash, token) => {
         if (!usable || startGeneration !== generation) return;
-        // Forgetting all at once is rare, cheap, and needs no order of use to be kept.
+        // Clearing everything is rare and cheap, and needs no tracking of last use.
         if (known.size >= MOST) known.clear();
         known.set(hash, { token, until: clock().getTime() + REMEMBER_MS });
       };

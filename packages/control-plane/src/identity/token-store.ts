@@ -9,12 +9,12 @@ export type NewToken = {
   scopesAsSent?: string | null;
   now: Date;
   expires: Date | null;
-  /** 64 hexadecimal digits, where somebody else has made it. */
+  /** 64 hexadecimal digits, if the caller generated it. */
   secret?: string;
   issuedTo?: string;
 };
 
-/** The full token leaves here once; only its hash is kept. */
+/** The only place that returns the full token; only its hash is stored. */
 export async function issueToken(
   tx: Tx,
   user: { account_id: number; id: number },
@@ -42,8 +42,8 @@ export async function issueToken(
 }
 
 /**
- * Whether the token that asks is still good, held so until the transaction ends: what outlives a request must not be
- * made by a token that is revoked meanwhile.
+ * Whether the calling token is still valid; it is locked until the transaction ends. A token that is being revoked must
+ * not create anything that outlives the request.
  */
 export async function holdToken(tx: Tx, by: Principal): Promise<boolean> {
   const token = await tx

@@ -9,9 +9,9 @@ import { readAhead } from "./read-ahead.ts";
 
 const compress = promisify(gzip);
 const ZEROS = Buffer.alloc(CHUNK_BYTES);
-/** Most of a disk is often nothing: it is compressed once. */
+/** Most of a disk is often zeros: this gzip member is compressed once. */
 const ZERO_MEMBER = gzipSync(ZEROS, { level: constants.Z_BEST_COMPRESSION });
-/** While one chunk is sent, so many are fetched. */
+/** Number of chunks that are fetched while one is sent. */
 const AHEAD = 2;
 
 /** The disk, or a part of it. */
@@ -28,7 +28,7 @@ export async function* rawBody(image: ImageToSend, content: ImageContent, { from
   }
 }
 
-/** A member for each chunk: together they are one gzip file. */
+/** One gzip member per chunk: together they are one gzip file. */
 export async function* gzipBody(image: ImageToSend, content: ImageContent): AsyncGenerator<Buffer> {
   const check = checkOf(image);
   const bounds = { first: 0, end: content.chunks, ahead: AHEAD };
@@ -44,7 +44,7 @@ export async function* gzipBody(image: ImageToSend, content: ImageContent): Asyn
   }
 }
 
-/** Throws before the last chunk is sent if they are not together what the disk was. */
+/** Throws before the last chunk is sent if the digest of the whole disk does not match. */
 function checkOf({ id, rawBytes, rawSha256 }: ImageToSend): (chunk: Buffer) => void {
   const hash = createHash("sha256");
   let bytes = 0;

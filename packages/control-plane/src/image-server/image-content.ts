@@ -7,13 +7,13 @@ import type { ImageServerMetrics } from "./image-server-metrics.ts";
 import type { ImageToSend } from "./image-to-send-store.ts";
 
 export type ContentDeps = { log: Log; metrics: ImageServerMetrics };
-/** Every chunk of the disk in its turn. Undefined: nothing but zeros. */
+/** The chunks of a disk, by index. Undefined: only zeros. */
 export type ImageContent = { chunks: number; read: (index: number) => Promise<Buffer | undefined> };
 
-/** What was damaged in a store is damaged the next time too, and what was cut on its way is not. */
+/** A chunk that is damaged in a store is damaged at the second read too; one that was cut in transit is not. */
 const ROUNDS = 2;
 
-/** An image as it lies in these stores. Nothing leaves here that is not what was put there. */
+/** Opens an image in these stores. Only verified content is returned. */
 export async function openContent(
   deps: ContentDeps,
   image: ImageToSend,
@@ -58,7 +58,7 @@ async function fetchWhole(
       metrics.fault(store.name, fault);
       const error = found instanceof Error ? { error: found.name } : {};
       log.warn({ store: store.name, key, fault, ...error }, "a store did not give what lies there");
-      // One that is away is not waited for with every chunk.
+      // A store that does not answer moves to the end, so that not every chunk waits for it.
       if (fault === "away") stores.inOrder = [...stores.inOrder.filter((other) => other !== store), store];
     }
   return undefined;

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import type { Fault } from "./image-content.ts";
 import type { ImageFormat } from "./link.ts";
 
-/** `left`: whoever asked went away. `broken`: we could not go on. */
+/** `left`: the client disconnected. `broken`: the server could not continue. */
 export type Outcome = "whole" | "left" | "broken";
 
 export function createImageServerMetrics(registry: Registry) {

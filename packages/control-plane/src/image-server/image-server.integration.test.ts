@@ -28,7 +28,7 @@ afterAll(async () => {
   await Promise.all([world[Symbol.asyncDispose](), home[Symbol.asyncDispose](), away[Symbol.asyncDispose]()]);
 });
 
-/** Data, then nothing, then data, and a piece at the end that fills no chunk. */
+/** Data, zeros, data, and a last piece that does not fill a chunk. */
 const disk = (): Buffer =>
   Buffer.concat([
     randomBytes(CHUNK_BYTES),
@@ -86,7 +86,7 @@ const kept = async (raw: Buffer, stores: Partial<Record<"home" | "away", ObjectS
   return keepImage(world, raw, Object.fromEntries(named), { account: accountId });
 };
 const bytesOf = async (reply: Response): Promise<Buffer> => Buffer.from(await reply.arrayBuffer());
-/** What came of an answer that was broken off. */
+/** The received part of a response that was broken off. */
 async function cameOf(reply: Response): Promise<Buffer> {
   const came: Uint8Array[] = [];
   try {
@@ -99,7 +99,7 @@ async function cameOf(reply: Response): Promise<Buffer> {
 /** Comparing buffers of this size byte by byte would take the test runner minutes. */
 const printOf = (bytes: Buffer): string => `${bytes.length} bytes, ${sha256(bytes).toString("hex")}`;
 
-test("a raw image comes byte for byte, with its length and its digest", async () => {
+test("a raw image is sent byte for byte, with its length and digest", async () => {
   await using imageServer = await startImageServer();
   const { id, raw } = await kept(disk());
   const reply = await imageServer.get(id);
@@ -119,7 +119,7 @@ test("a raw image comes byte for byte, with its length and its digest", async ()
   );
 });
 
-test("a gzip image is the same disk when it is unpacked, and its zeros take next to nothing", async () => {
+test("a gzip image unpacks to the same disk, and its zeros take next to nothing", async () => {
   await using imageServer = await startImageServer();
   const { id, raw } = await kept(disk());
   const reply = await imageServer.get(id, { format: "gzip" });
@@ -133,14 +133,14 @@ test.each([
   ["nothing but zeros", Buffer.alloc(CHUNK_BYTES + 512)],
   ["one sector", randomBytes(512)],
   ["whole chunks alone", Buffer.concat([Buffer.alloc(CHUNK_BYTES), randomBytes(CHUNK_BYTES)])],
-])("a disk of %s comes whole in both formats", async (_, raw) => {
+])("a disk of %s is sent completely in both formats", async (_, raw) => {
   await using imageServer = await startImageServer();
   const { id } = await kept(raw);
   expect(printOf(await bytesOf(await imageServer.get(id)))).toBe(printOf(raw));
   expect(printOf(gunzipSync(await bytesOf(await imageServer.get(id, { format: "gzip" }))))).toBe(printOf(raw));
 });
 
-test("a download that was cut goes on where it was, and never with another image's bytes", async () => {
+test("a cut download continues where it was, and never with another image's bytes", async () => {
   await using imageServer = await startImageServer();
   const { id, raw } = await kept(disk());
   const part = (range: string, more: Record<string, string> = {}) =>
@@ -170,7 +170,7 @@ test("a download that was cut goes on where it was, and never with another image
   await whole.body?.cancel();
 });
 
-test("HEAD tells length and digest, and sends nothing", async () => {
+test("HEAD returns length and digest, without a body", async () => {
   await using imageServer = await startImageServer();
   const { id, raw } = await kept(disk());
   const reply = await imageServer.get(id, {}, { method: "HEAD" });
@@ -180,7 +180,7 @@ test("HEAD tells length and digest, and sends nothing", async () => {
   ).toEqual([]);
 });
 
-test("an address that was changed, or is over, is refused with a sentence, and never written down", async () => {
+test("a changed or expired address is refused with a sentence, and never logged", async () => {
   await using imageServer = await startImageServer();
   const { id } = await kept(randomBytes(512));
   const good = imageServer.addressOf(id);
@@ -231,7 +231,7 @@ test("a damaged chunk breaks the connection, and no byte of it is sent", async (
   );
 });
 
-test("a chunk that somebody replaced by another whole one is not sent", async () => {
+test("a chunk replaced by another complete one is not sent", async () => {
   await using imageServer = await startImageServer();
   const { id, raw, keyOf } = await kept(randomBytes(CHUNK_BYTES * 2));
   await home.objects.put(keyOf(1), zstdCompressSync(randomBytes(CHUNK_BYTES)));
@@ -242,7 +242,7 @@ test("a chunk that somebody replaced by another whole one is not sent", async ()
   );
 });
 
-test("chunks that are whole, but together not the disk, are not sent to their end", async () => {
+test("intact chunks that together are not the disk are not sent to their end", async () => {
   await using imageServer = await startImageServer();
   const { id, raw } = await kept(disk());
   await world.db
@@ -256,7 +256,7 @@ test("chunks that are whole, but together not the disk, are not sent to their en
   expect((await cameOf(await imageServer.get(id, { format: "gzip" }))).length).toBeLessThan(raw.length);
 });
 
-test("what is damaged in one store comes from the other", async () => {
+test("a chunk that is damaged in one store is read from the other", async () => {
   await using imageServer = await startImageServer();
   const { id, raw, keyOf } = await kept(disk(), { home, away });
   home.flipByte(keyOf(0), 40);
@@ -266,7 +266,7 @@ test("what is damaged in one store comes from the other", async () => {
   );
 });
 
-test("a region's own store is read first, and the others are not asked", async () => {
+test("a region's own store is read first, and the others are not called", async () => {
   await using imageServer = await startImageServer({ region: SECOND });
   const { id, raw, keyOf } = await kept(disk(), { home, away });
   home.flipByte(keyOf(0), 40);
@@ -279,14 +279,14 @@ test("a region's own store is read first, and the others are not asked", async (
   );
 });
 
-test("a store that is away is passed over; with none left the image is told to be unavailable", async () => {
+test("an unreachable store is skipped; with none left the image is unavailable", async () => {
   await using imageServer = await startImageServer();
   const both = await kept(disk(), { home, away });
   const only = await kept(disk(), { home });
   await home.stop();
   try {
     expect(printOf(await bytesOf(await imageServer.get(both.id)))).toBe(printOf(both.raw));
-    // It is asked once, and not again for every chunk.
+    // It is called once, and not again for every chunk.
     expect(await imageServer.metricLines()).toContain(
       'moorage_image_server_store_faults_total{store="home",fault="away"} 1',
     );
@@ -300,7 +300,7 @@ test("a store that is away is passed over; with none left the image is told to b
   expect(printOf(await bytesOf(await imageServer.get(only.id)))).toBe(printOf(only.raw));
 });
 
-test("a copy that is not whole yet is not read", async () => {
+test("an incomplete copy is not read", async () => {
   await using imageServer = await startImageServer({ region: SECOND });
   const { id, raw, keyOf } = await kept(disk(), { home, away });
   await world.db.updateTable("image_copies").set({ status: "pending" }).where("store", "=", "away").execute();
@@ -309,16 +309,16 @@ test("a copy that is not whole yet is not read", async () => {
   expect((await imageServer.metricLines()).filter((line) => line.includes("faults_total{"))).toEqual([]);
 });
 
-test("a manifest that is not the one that was kept is not believed", async () => {
+test("a manifest that differs from the stored digest is refused", async () => {
   await using imageServer = await startImageServer();
   const image = await kept(disk());
   home.flipByte(image.keyOf(0).replace(/[^/]+$/, "manifest.json"), 20);
   expect((await imageServer.get(image.id)).status).toBe(503);
 });
 
-test("only so many are sent at once, and whoever goes away gives its place back", async () => {
+test("the number of concurrent downloads is limited, and a client that disconnects frees its place", async () => {
   await using imageServer = await startImageServer({ streams: 1 });
-  // More than sockets hold, so that it is not sent before it is read.
+  // More than sockets buffer, so that it is not sent before it is read.
   const { id, raw } = await kept(Buffer.concat(Array.from({ length: 6 }, () => randomBytes(CHUNK_BYTES))));
   const leaving = new AbortController();
   const first = await imageServer.get(id, {}, { signal: leaving.signal });
@@ -341,7 +341,7 @@ test("only so many are sent at once, and whoever goes away gives its place back"
   expect(printOf(await bytesOf(await imageServer.get(id)))).toBe(printOf(raw));
 });
 
-test("whoever takes nothing for too long is cut off", async () => {
+test("a client that reads nothing for too long is disconnected", async () => {
   await using imageServer = await startImageServer({ streams: 1, idleMs: 500 });
   const { id } = await kept(Buffer.concat(Array.from({ length: 6 }, () => randomBytes(CHUNK_BYTES))));
   const { port, pathname, search } = new URL(imageServer.addressOf(id));
@@ -360,18 +360,18 @@ test("whoever takes nothing for too long is cut off", async () => {
   socket.destroy();
 });
 
-test("an image server that is to end sends what it has begun", async () => {
+test("an image server that shuts down completes running downloads", async () => {
   const imageServer = await startImageServer();
   const { id, raw } = await kept(Buffer.concat(Array.from({ length: 6 }, () => randomBytes(CHUNK_BYTES))));
   const reply = await imageServer.get(id);
-  // Otherwise the connection stays open after the answer, and the image server waits for it.
+  // Otherwise the connection stays open after the response, and the image server waits for it.
   expect(reply.headers.get("connection")).toBe("close");
   const closed = imageServer.app.close();
   expect(printOf(await bytesOf(reply))).toBe(printOf(raw));
   await closed;
 });
 
-test("gzip is not sent by HTTP/1.0, where a cut would look like the end", async () => {
+test("gzip is not sent over HTTP/1.0, where a cut would look like the end", async () => {
   await using imageServer = await startImageServer();
   const { id } = await kept(randomBytes(512));
   const { port, pathname, search } = new URL(imageServer.addressOf(id, { format: "gzip" }));

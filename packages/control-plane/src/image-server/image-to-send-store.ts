@@ -1,6 +1,6 @@
 import type { Db, Tx } from "#platform/db/database.ts";
 
-/** What is known of an image that can be deployed. */
+/** What the server needs of an image that can be deployed. */
 export type ImageToSend = {
   id: number;
   rawBytes: number;
@@ -9,13 +9,13 @@ export type ImageToSend = {
   manifestSha256: Buffer;
 };
 
-/** Undefined: there is none, or none yet, or none any more. */
+/** Undefined: the image does not exist, is not available yet, or was deleted. */
 export async function findImageToSend(db: Db | Tx, id: number): Promise<ImageToSend | undefined> {
   const row = await available(db).where("id", "=", id).executeTakeFirst();
   return row === undefined ? undefined : toSend(row);
 }
 
-/** The operator's, by its name. */
+/** A public image, by its name. */
 export async function findPublicImageToSend(db: Db | Tx, name: string): Promise<ImageToSend | undefined> {
   const row = await available(db).where("name", "=", name).executeTakeFirst();
   return row === undefined ? undefined : toSend(row);
@@ -42,7 +42,7 @@ function toSend({ id, raw_bytes, raw_sha256, content, manifest_sha256 }: Row): I
   return { id, rawBytes: raw_bytes, rawSha256: raw_sha256, content, manifestSha256: manifest_sha256 };
 }
 
-/** The names of the stores that have a whole copy. */
+/** The names of the stores that have a complete copy. */
 export const storesWith = async (db: Db, imageId: number): Promise<string[]> =>
   (
     await db

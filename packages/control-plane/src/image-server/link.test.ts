@@ -13,7 +13,7 @@ function judge(address: string, now = BEFORE): Judged {
 const signed = (change: Partial<Link> = {}, key = KEY): string =>
   signLink({ url: "https://image-server.test/", key }, { ...link, ...change });
 
-test("an address that was signed here says what it is good for", () => {
+test("an address that was signed here names its image, format and end", () => {
   expect(judge(signed())).toEqual({ kind: "good", link });
   expect(judge(signed({ region: undefined, format: "gzip" }))).toEqual({
     kind: "good",
@@ -37,15 +37,15 @@ test.each([
   ],
   ["half a signature", (address: string) => address.slice(0, -20)],
   ["no number", (address: string) => address.replace("/images/12?", "/images/twelve?")],
-])("an address with %s is refused, and not told more", (_, change) => {
+])("an address with %s is refused without a reason", (_, change) => {
   expect(judge(change(signed()))).toEqual({ kind: "refused", reason: expect.stringContaining("does not fit") });
 });
 
-test("what another key signed is refused", () => {
+test("an address signed by another key is refused", () => {
   expect(judge(signed({}, `${KEY}!`))).toMatchObject({ kind: "refused" });
 });
 
-test("an address ends in the second that it names, and says so", () => {
+test("an address expires in the second that it names, and the refusal says so", () => {
   expect(judge(signed(), new Date(UNTIL * 1000))).toEqual({
     kind: "refused",
     reason: expect.stringContaining("ended at 2033-05-18T03:33:20.000Z"),

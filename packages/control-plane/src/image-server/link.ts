@@ -4,11 +4,11 @@ import { z } from "zod";
 export const ImageFormat = z.enum(["raw", "gzip"]);
 export type ImageFormat = z.output<typeof ImageFormat>;
 
-/** What an address is good for, and nothing else: every part of it is signed. */
+/** The scope of an address: every part of it is signed. */
 export type Link = {
   imageId: number;
   format: ImageFormat;
-  /** Whose store is read first, if it is not the image server's own. */
+  /** The region whose store is read first, if not the image server's own. */
   region?: string | undefined;
   /** In seconds since 1970. */
   until: number;
@@ -18,7 +18,7 @@ export type ImageServerAddress = { url: string; key: string };
 
 const pathOf = (imageId: number): string => `/images/${imageId}`;
 
-/** The region comes last: it is the only part that could hold a line of its own. */
+/** The region comes last: it is the only part that could contain a line break. */
 const signatureOf = (key: string, { imageId, format, region = "", until }: Link): Buffer =>
   createHmac("sha256", key)
     .update(["moorage-image-server-1", pathOf(imageId), format, until, region].join("\n"))
@@ -49,7 +49,7 @@ export type Judged = { kind: "good"; link: Link } | { kind: "refused"; reason: s
 
 const ASK_ANEW = "Ask for a new one with: moorage image link";
 
-/** Only of an address that was signed here is it said what is wrong with it. */
+/** Reasons are given only for an address that was signed here. */
 export function judgeLink(key: string, id: string, query: unknown, now: Date): Judged {
   const parsed = Query.safeParse(query);
   const imageId = WholeNumber.safeParse(id);

@@ -1,9 +1,9 @@
-/** From the first byte up to, and without, the last. */
+/** From the first byte, inclusive, to the last, exclusive. */
 export type Part = { from: number; to: number };
 
 /**
- * Which part of `bytes` is asked for. Undefined: all of it, as for every header that we need not heed; `none`: there is
- * no such part.
+ * The requested part of `bytes`. Undefined: all of it, also for headers that may be ignored; `none`: there is no such
+ * part.
  */
 export function readRange(header: string | undefined, bytes: number): Part | "none" | undefined {
   const [, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? "") ?? [];

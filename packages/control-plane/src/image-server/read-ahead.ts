@@ -1,4 +1,4 @@
-/** The results of `work` for each number from `first` to before `end`, in order, with some of them begun beforehand. */
+/** The results of `work` for each number from `first` to before `end`, in order, with a few started ahead. */
 export async function* readAhead<T>(
   { first, end, ahead }: { first: number; end: number; ahead: number },
   work: (index: number) => Promise<T>,
@@ -6,7 +6,7 @@ export async function* readAhead<T>(
   const begun: Promise<T>[] = [];
   const begin = (index: number): void => {
     const result = work(index);
-    // It is told when its turn comes. Until then, or if whoever reads goes away, nobody listens.
+    // An error is thrown when its result is due. Until then, or if the reader leaves, it must not be unhandled.
     result.catch(() => {});
     begun.push(result);
   };

@@ -22,20 +22,20 @@ export type ImageServerDeps = {
   stores: ImageStores;
   metrics: ImageServerMetrics;
   key: string;
-  /** Where it stands. */
+  /** The region of this server. */
   region: string | undefined;
 };
 export type ImageServerOptions = ReadinessDeps & {
   /** How many images are sent at once. */
   streams: number;
-  /** Whoever takes nothing for so long has gone, whatever the connection says. */
+  /** A client that reads nothing for this long is disconnected. */
   idleMs?: number;
 };
 
 const IDLE_MS = 120_000;
 type ImageRoute = { Params: { id: string } };
 
-/** Sends images to the hosts that deploy them, to whoever has an address that the operator signed. */
+/** Sends images to the hosts that deploy them: to every holder of an address that the operator signed. */
 export function createImageServer(deps: ImageServerDeps, serving: ImageServerOptions): FastifyInstance {
   const app = createServer(deps.log, { connectionTimeout: serving.idleMs ?? IDLE_MS });
   readiness(app, serving);
@@ -71,9 +71,9 @@ function createStreamSlots(most: number, metrics: ImageServerMetrics): (reply: F
         reason: `${most} images are being sent, which is as many as this image server sends at once. Try again shortly.`,
       });
     count(1);
-    // Kept open after so long an answer, it would keep an image server that is to end from ending.
+    // After a long response an idle connection would delay the server's shutdown.
     reply.header("connection", "close");
-    // Closed, not finished: whoever goes away gives the place back too.
+    // Closed, not finished: a client that disconnects frees its place too.
     reply.raw.once("close", () => count(-1));
   };
 }
@@ -113,7 +113,7 @@ async function sendGzip(
   image: ImageToSend,
   link: Link,
 ): Promise<FastifyReply> {
-  // Its length is not known beforehand, so that only chunks of the transfer tell a whole one from one that was cut.
+  // The length is not known beforehand, so only chunked encoding distinguishes a complete response from a cut one.
   if (request.raw.httpVersion === "1.0")
     return refuse(reply, 505, "A gzip image is sent by HTTP/1.1 only: in 1.0 nobody could tell where it was cut.");
   reply.header("accept-ranges", "none").header("content-type", "application/gzip");
@@ -122,7 +122,7 @@ async function sendGzip(
   return reply.send(streamOf(deps, reply, "gzip", gzipBody(image, content)));
 }
 
-/** The nearest first, and then whoever else has it. */
+/** The nearest store first, then every other that has the image. */
 async function storesFor({ db, stores, region: own }: ImageServerDeps, { imageId, region = own }: Link) {
   const names = await storesWith(db, imageId);
   const nearest = region === undefined ? undefined : stores.of(region);
@@ -131,7 +131,7 @@ async function storesFor({ db, stores, region: own }: ImageServerDeps, { imageId
     .sort((one, other) => Number(other === nearest) - Number(one === nearest));
 }
 
-/** Whoever reads sets the pace. An error breaks the connection: what was sent is less than was promised. */
+/** The reader sets the pace. An error breaks the connection, so that the client notices the missing bytes. */
 function streamOf(
   { metrics, log }: ImageServerDeps,
   reply: FastifyReply,

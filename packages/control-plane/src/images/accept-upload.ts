@@ -19,10 +19,13 @@ import { imagePlaces, viewOfImage } from "./view.ts";
 export type ImageDeps = { db: Db; clock: Clock; images: ImageSettings; imageStores: ImageStores };
 
 const FIRST_CHECK_SECONDS = 2;
-/** Nobody knows yet how large it will be, but it will not be nothing: where nothing fits any more it is refused now. */
+/** The size is not known yet, but at least 1 MB: where nothing fits any more the upload is refused now. */
 const unknownSize = { addMb: 1, rawMb: 0 };
 
-/** The data go straight to the store, by an address that is good for this image and for as long as we wait for them. */
+/**
+ * The client sends the data directly to the store, with an address for this image that is valid as long as the upload
+ * is awaited.
+ */
 export async function acceptUpload(
   { db, clock, images, imageStores }: ImageDeps,
   by: Principal,
@@ -35,7 +38,7 @@ export async function acceptUpload(
 
   return transact(db, "api.uploadImage", async (tx) => {
     await idempotency.claim(tx);
-    // An id that was given out before our database was set back has an address that may still be good.
+    // An id that was assigned before our database was set back has an address that may still be valid.
     await requireCurrent(tx);
     const at = clock();
     const id = await nextImageId(tx);
@@ -56,7 +59,7 @@ export async function acceptUpload(
       ...{ entity: entityOfImage(image), at },
     });
     await saveImage(tx, image, { event_id: eventId });
-    // Signed here, without a word to the store.
+    // Signed here, without a call to the store.
     const upload_to = await imageStores.of(region).presignPut(uploadKey(id));
     const reply = { image: viewOfImage(image, places), upload_to };
     await idempotency.keep(tx, reply);
@@ -64,7 +67,7 @@ export async function acceptUpload(
   });
 }
 
-/** What is wrong with the region, where other fields of the request have not even the right form. */
+/** Faults of the region, for a request whose other fields are malformed. */
 export const faultsOfPart = async (
   { db, imageStores }: ImageDeps,
   { region }: Partial<NewImageUpload>,

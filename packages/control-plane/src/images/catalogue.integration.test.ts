@@ -31,7 +31,7 @@ async function filtered(world: World, person: Person | undefined, filter: object
   return { status: reply.statusCode, body: reply.json<ImagePage>() };
 }
 
-test("nobody sees the public images alone, an account its own as well, and never another's", async () => {
+test("without a token only public images are listed, with one also the account's own, never another's", async () => {
   await using world = await newWorld();
   await publicImage(world, "debian-12");
   const [alice, bob] = [await world.customer(), await world.customer()];
@@ -44,7 +44,7 @@ test("nobody sees the public images alone, an account its own as well, and never
   expect(listImages.reply.safeParse((await alice.get(IMAGES)).body).success).toBe(true);
 });
 
-test("a private image: 401 for nobody, 404 for another account, whether it exists or not", async () => {
+test("a private image is 401 without a token and 404 for another account, whether it exists or not", async () => {
   await using world = await newWorld();
   const [alice, bob] = [await world.customer(), await world.customer()];
   const image = await availableImage(world, alice);
@@ -57,7 +57,7 @@ test("a private image: 401 for nobody, 404 for another account, whether it exist
   expect(await world.anonymous.get(`${IMAGES}/private/${numberOf(image) + 1}`)).toMatchObject(NO_TOKEN);
 });
 
-test("a public image is for everybody, by its name alone", async () => {
+test("a public image is visible to everybody, by its name only", async () => {
   await using world = await newWorld();
   const image = await publicImage(world, "debian-12", {
     ...{ label: "Debian 12", description: "Bookworm", vendor: "Debian", eol: "2028-06-30T00:00:00" },
@@ -78,7 +78,7 @@ test("a public image is for everybody, by its name alone", async () => {
   expect(await bob.get(`${IMAGES}/private/${id}`)).toMatchObject(NOT_FOUND);
 });
 
-test("an id is taken with a slash and with %2F, and nonsense is not found", async () => {
+test("an id is accepted with a slash and with %2F, and nonsense is not found", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const image = await availableImage(world, alice);
@@ -90,7 +90,7 @@ test("an id is taken with a slash and with %2F, and nonsense is not found", asyn
     expect({ id, ...(await alice.get(`${IMAGES}/${id}`)) }).toMatchObject({ id, status: 404 });
 });
 
-test("a token that is sent must carry images:read_only, even for what is public", async () => {
+test("a token that is sent must carry images:read_only, even for public images", async () => {
   await using world = await newWorld();
   await publicImage(world, "debian-12");
   const [stray, reader] = [
@@ -110,7 +110,7 @@ test("a token that is sent must carry images:read_only, even for what is public"
   }
 });
 
-test("a restricted user sees the public images and those that they hold a grant on", async () => {
+test("a restricted user sees public images and those that they hold a grant on", async () => {
   await using world = await newWorld();
   await publicImage(world, "debian-12");
   const alice = await world.customer();
@@ -124,7 +124,7 @@ test("a restricted user sees the public images and those that they hold a grant 
   expect((await rob.get(`${IMAGES}/operator/debian-12`)).status).toBe(200);
 });
 
-test("each field of the interface filters, and the count is that of what was found", async () => {
+test("each field of the interface filters, and the count is that of the matches", async () => {
   await using world = await newWorld();
   await publicImage(world, "debian-11", { vendor: "Debian" });
   await world.operator.post("/admin/images/operator%2Fdebian-11/deprecate", {});
@@ -158,7 +158,7 @@ test("each field of the interface filters, and the count is that of what was fou
   ]);
 });
 
-test("a list cannot be ordered by status, nor filtered by what is not a field of it", async () => {
+test("a list cannot be sorted by status, nor filtered by an unknown field", async () => {
   await using world = await newWorld();
   const refused = { status: 400, body: { errors: [{ field: "X-Filter" }] } };
 
@@ -167,7 +167,7 @@ test("a list cannot be ordered by status, nor filtered by what is not a field of
   expect(await filtered(world, undefined, { created_by: "operator" })).toMatchObject(refused);
 });
 
-test("where an image can be deployed is where its copy is", async () => {
+test("an image can be deployed where it has a copy", async () => {
   await using world = await newWorld({ imageStores: twoStores(REGION, "us-east") });
   await world.operator.post("/admin/regions", { id: "us-east", label: "Newark", country: "us" });
   const alice = await world.customer();

@@ -23,7 +23,7 @@ const eventsOf = async (world: World, action: string) =>
   (await world.events()).filter((event) => event.action === action);
 
 describe.each(Object.entries(ways))("%s", (_method, change) => {
-  test("another account's image is what is missing, and nothing is recorded", async () => {
+  test("another account's image is not found, and nothing is recorded", async () => {
     await using world = await newWorld();
     const [alice, bob] = [await world.customer(), await world.customer()];
     const image = await availableImage(world, alice);
@@ -38,7 +38,7 @@ describe.each(Object.entries(ways))("%s", (_method, change) => {
     expect(await world.audit()).toEqual(audit);
   });
 
-  test("a public image is 403 and stays, and one that is not there is 404", async () => {
+  test("a public image is 403 and stays, and a missing one is 404", async () => {
     await using world = await newWorld();
     await publicImage(world, "debian-12");
     const bob = await world.customer();
@@ -54,7 +54,7 @@ describe.each(Object.entries(ways))("%s", (_method, change) => {
     expect(await world.anonymous.get(`${IMAGES}/operator/debian-12`)).toMatchObject({ body: { label: "debian-12" } });
   });
 
-  test("a token needs images:read_write, and nobody is 401", async () => {
+  test("a change needs images:read_write, and without a token it is 401", async () => {
     await using world = await newWorld();
     const alice = await world.customer();
     const image = await availableImage(world, alice);
@@ -67,7 +67,7 @@ describe.each(Object.entries(ways))("%s", (_method, change) => {
     expect((await change(world.anonymous as Person, image)).status).toBe(401);
   });
 
-  test("a restricted user: no grant is 404, read_only is 403, read_write does it", async () => {
+  test("for a restricted user no grant is 404, read_only is 403, and read_write suffices", async () => {
     await using world = await newWorld();
     const alice = await world.customer();
     const image = await availableImage(world, alice);
@@ -85,7 +85,7 @@ describe.each(Object.entries(ways))("%s", (_method, change) => {
   });
 });
 
-test("label and description change at once, with an event, an audit line and a new time", async () => {
+test("label and description change at once, with an event, an audit entry and a new time", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const image = await availableImage(world, alice);
@@ -104,7 +104,7 @@ test("label and description change at once, with an event, an audit line and a n
   expect((await world.audit()).at(-1)).toMatchObject({ action: "update_image", target: `image/${numberOf(image)}` });
 });
 
-test("what is not named stays, null takes a description away, and what nobody may set is ignored", async () => {
+test("omitted fields stay, null clears a description, and read-only fields are ignored", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const image = await availableImage(world, alice, { description: "Ours" });
@@ -118,11 +118,11 @@ test("what is not named stays, null takes a description away, and what nobody ma
   expect(await put({ label: "Renamed", ...planted })).toMatchObject({
     ...{ is_public: false, size: 100, status: "available", type: "manual", created_by: alice.username },
   });
-  // Clients of this family wait for an event of each.
+  // Compatible clients wait for an event of each.
   expect(await eventsOf(world, "image_update")).toHaveLength(5);
 });
 
-test("a change that is not valid is refused by its field, after the object", async () => {
+test("an invalid change is refused by its field, after checking the image", async () => {
   await using world = await newWorld();
   const [alice, bob] = [await world.customer(), await world.customer()];
   const image = await availableImage(world, alice);
@@ -141,7 +141,7 @@ test("a change that is not valid is refused by its field, after the object", asy
   expect(await bob.put(pathOf(image), { label: "" })).toMatchObject(NOT_FOUND);
 });
 
-test("a deleted image is gone with its grants, its event says by whom, and a second time it is 404", async () => {
+test("deleting an image deletes its grants, its event names the user, and a second time is 404", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const image = await availableImage(world, alice);
@@ -160,7 +160,7 @@ test("a deleted image is gone with its grants, its event says by whom, and a sec
   expect(await eventsOf(world, "image_delete")).toHaveLength(1);
 });
 
-test("an upload that is deleted before its data came fails, and says why", async () => {
+test("an upload deleted before its data arrived fails with that reason", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { image } = (await upload(alice)).body;
@@ -173,7 +173,7 @@ test("an upload that is deleted before its data came fails, and says why", async
   });
 });
 
-test("an upload that has failed keeps its reason when it is deleted", async () => {
+test("a failed upload keeps its reason when it is deleted", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { image } = (await upload(alice)).body;
@@ -191,7 +191,7 @@ test("an upload that has failed keeps its reason when it is deleted", async () =
   expect(await eventsOf(world, "image_upload")).toMatchObject([{ status: "failed", message: "Not gzip." }]);
 });
 
-test("of two deletions at once one is done, and the other is told that it is gone", async () => {
+test("of two concurrent deletions one succeeds, and the other is not found", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const image = await availableImage(world, alice);

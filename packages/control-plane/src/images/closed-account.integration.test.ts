@@ -16,7 +16,7 @@ const close = (world: World, { accountId }: Person) =>
 const isThere = async (world: World, image: { id: string }): Promise<boolean> =>
   (await imageRow(world, image)).deleted_at === null;
 
-test("the images of a closed account stay as long as its data, and go with them, automatic and waiting ones too", async () => {
+test("images of a closed account stay as long as its data, automatic and pending ones too", async () => {
   await using world = await newWorld();
   const [alice, bob] = [await world.customer(), await world.customer()];
   const mine = [
@@ -47,7 +47,7 @@ test("the images of a closed account stay as long as its data, and go with them,
   ]);
 });
 
-test("an account that is opened again in time keeps its images", async () => {
+test("an account reopened in time keeps its images", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const image = await availableImage(world, alice);
@@ -60,8 +60,8 @@ test("an account that is opened again in time keeps its images", async () => {
   expect(await isThere(world, image)).toBe(true);
 });
 
-// The chore reads which accounts are due, and only then takes them.
-test("an account that is opened again while the chore has begun keeps its images", async () => {
+// The job reads which accounts are due, and only then locks them.
+test("an account reopened after the job has started keeps its images", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const image = await availableImage(world, alice);

@@ -56,7 +56,7 @@ async function newDay() {
 }
 type Day = Awaited<ReturnType<typeof newDay>>;
 
-/** What tenants and the operator do at this very second. A store may say that something came, or not. */
+/** The actions of tenants and the operator in this second. The store may send a notification or not. */
 async function happen(day: Day, at: number, isHeard: boolean): Promise<void> {
   const { world, alice, numbers } = day;
   for (const [label, life] of Object.entries(imageLifecycles)) {
@@ -72,7 +72,7 @@ async function happen(day: Day, at: number, isHeard: boolean): Promise<void> {
   if (at === AUTOMATIC.made) await day.removeInstance();
 }
 
-/** A worker's round. Nobody happens to look for uploads in the second before the end of one's time, nor in that one. */
+/** A worker's round. No upload check happens in the last second of an upload's time or the one before. */
 async function work({ world, importOpen, copyAll }: StoredImages, checks: boolean): Promise<void> {
   if (checks) await world.checkUploads();
   await world.removeImagesJob();
@@ -94,7 +94,7 @@ async function labelsOf({ query }: Day, keys: readonly string[], folder: "images
   return [...ids].map((id) => rows.find((row) => row.id === id)?.label ?? `nothing is ${id}`).sort();
 }
 
-/** What is seen, and what lies in the stores. When nobody looked, the stores are a round behind. */
+/** What is visible, and what the stores hold. Without a check, the stores are a round behind. */
 async function found(day: Day, checks: boolean) {
   const seen = await labelsSeen(day);
   if (!checks) return { seen };
@@ -108,7 +108,7 @@ const expected = (at: number, checks: boolean) => ({
   ...(checks && { kept: keptAt(at), copied: keptAt(at), left: leftAt(at) }),
 });
 
-test("through a day and a half, at each hour and to the second, what should be there is there", {
+test("through a day and a half, at each hour and to the second, exactly the expected images exist", {
   timeout: 300_000,
 }, async () => {
   await using day = await newDay();

@@ -8,13 +8,13 @@ import type { ImageDeps } from "./accept-upload.ts";
 import { entityOfImage, targetOfImage } from "./entity.ts";
 import { type ImageRow, lockImage, markImageDeleted, waitsForData } from "./image-store.ts";
 
-/** Gone for the tenant with this transaction, in whatever state it is; its objects follow. */
+/** Hides the image from the tenant with this transaction, in any state; its objects are removed later. */
 export const deleteImage = ({ db, clock }: Pick<ImageDeps, "db" | "clock">, by: Principal, id: number): Promise<void> =>
   transact(db, "api.deleteImage", async (tx) => removeImage(tx, await lockImage(tx, by.accountId, id), clock(), by));
 
 /**
- * The caller holds the row. Work on it is not ended here: it finds that its image is gone, and says so in its event. An
- * upload that nobody works on yet has nobody else to say so. Without a user: nobody asked, it was due.
+ * The caller has locked the row. Work on the image is not ended here: it finds the image deleted, and ends its event.
+ * An upload without an operation yet has nothing else to end its event. Without a user: the image has expired.
  */
 export async function removeImage(
   tx: Tx,

@@ -4,17 +4,20 @@ import { transact } from "#platform/db/transact.ts";
 import { removeImage } from "./delete-image.ts";
 import { lockImagesOf } from "./image-store.ts";
 
-/** The steps at which it can die. */
+/** The steps at which the process can die. */
 export const endImagesSteps = ["worker.endClosedImages"] as const;
 
-/** Part of the end of a closed account's data: its images go, automatic ones too, if its time is over. Repeatable. */
+/**
+ * Part of deleting a closed account's data: removes its images, automatic ones too, once the retention has ended.
+ * Repeatable.
+ */
 export const createEndImages =
   ({ db, clock }: { db: Db; clock: Clock }) =>
   (accountId: number): Promise<void> =>
     transact(db, endImagesSteps[0], async (tx) => {
       const at = clock();
       const images = await lockImagesOf(tx, accountId);
-      // After the images, as everybody locks them; nobody opens the account again until the end of this.
+      // After the images, in the usual lock order; the account cannot be reopened before this commits.
       const isOver = await tx
         .selectFrom("accounts")
         .select("id")

@@ -1,6 +1,6 @@
 import { type EventEntity, Id } from "@moorage/contract";
 
-/** How an image is named in events and in the audit: by its bare number, whatever tenants call it. */
+/** The entity of an image in events and in the audit: its number, whatever its id on the wire. */
 export const entityOfImage = (image: { id: number; label: string }) =>
   ({
     id: image.id,
@@ -11,13 +11,13 @@ export const entityOfImage = (image: { id: number; label: string }) =>
 
 export const targetOfImage = (id: number): string => `image/${id}`;
 
-/** What an image is called on the wire. A public one has its name from the operator. */
+/** The id of an image on the wire. The operator names public ones. */
 export const wireIdOf = ({ id, name }: { id: number; name: string | null }): string =>
   name === null ? `private/${id}` : `operator/${name}`;
 
 type NamedImage = { kind: "private"; id: number } | { kind: "public"; name: string };
 
-/** Undefined: nothing is called so. */
+/** Undefined: no image can have this id. */
 export function readWireId(text: string): NamedImage | undefined {
   const [prefix, rest = ""] = text.split(/\/(.*)/s);
   if (prefix === "operator" && rest !== "") return { kind: "public", name: rest };

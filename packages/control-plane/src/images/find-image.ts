@@ -4,7 +4,7 @@ import { DomainError, notFound } from "#platform/errors.ts";
 import { readWireId } from "./entity.ts";
 import { findImage, findPublicImage, type ImageRow } from "./image-store.ts";
 
-/** By what a path calls it. Nobody is told whether a private one exists. */
+/** By the id of the path. The response does not reveal whether a private image exists. */
 export async function imageToView(db: Db, principal: Principal | undefined, wireId: string): Promise<ImageRow> {
   const named = readWireId(wireId);
   if (named === undefined) throw notFound();
@@ -13,7 +13,7 @@ export async function imageToView(db: Db, principal: Principal | undefined, wire
   return requireImage(db, principal, named.id, "read_only");
 }
 
-/** The id of a private one that this user may change. A public one is for everybody to see and for nobody to change. */
+/** The id of a private image that this user may change. Everybody may see a public image, no tenant may change it. */
 export async function imageToChange(db: Db, principal: Principal, wireId: string): Promise<number> {
   const named = readWireId(wireId);
   if (named === undefined) throw notFound();

@@ -11,7 +11,7 @@ import { readWireId } from "./entity.ts";
 export type ImageRow = Selectable<Tables["images"]>;
 export type ImageCopy = Selectable<Tables["image_copies"]>;
 
-/** A deleted image is gone for everybody, though its objects may still be on their way out. */
+/** A deleted image is hidden from everybody, though its objects may still exist. */
 const images = (db: Db | Tx) => db.selectFrom("images").where("images.deleted_at", "is", null);
 const imagesOf = (db: Db | Tx, accountId: number) => images(db).where("images.account_id", "=", accountId);
 
@@ -21,7 +21,7 @@ export const hasImage = async (db: Db, accountId: number, id: number): Promise<b
 export const findImage = (db: Db | Tx, accountId: number, id: number): Promise<ImageRow> =>
   imagesOf(db, accountId).selectAll().where("id", "=", id).executeTakeFirstOrThrow(notFound);
 
-/** Locks the row, so that two changes of one image are decided one after the other. */
+/** Locks the row, so that changes of one image are serialised. */
 export const lockImage = (tx: Tx, accountId: number, id: number): Promise<ImageRow> =>
   imagesOf(tx, accountId).selectAll().where("id", "=", id).forUpdate().executeTakeFirstOrThrow(notFound);
 
@@ -32,7 +32,7 @@ export const lockImagesOf = (tx: Tx, accountId: number): Promise<ImageRow[]> =>
 export const findPublicImage = (db: Db | Tx, name: string): Promise<ImageRow> =>
   images(db).selectAll().where("account_id", "is", null).where("name", "=", name).executeTakeFirstOrThrow(notFound);
 
-/** The one that has this name and is not this one. */
+/** The image that has this name and is not this one. */
 export const findPublicImageToReplace = (tx: Tx, name: string, exceptId: number): Promise<ImageRow | undefined> =>
   images(tx)
     .selectAll()
@@ -42,7 +42,7 @@ export const findPublicImageToReplace = (tx: Tx, name: string, exceptId: number)
     .forUpdate()
     .executeTakeFirst();
 
-/** For the operator, who calls it by its bare number too. Undefined: there is none, or none any more. */
+/** For the operator, who may use the plain number too. Undefined: no such image, or deleted. */
 export const lockAnyImage = (tx: Tx, text: string): Promise<ImageRow | undefined> =>
   anyImage(tx, readWireId(/^\d+$/.test(text) ? `private/${text}` : text))
     .selectAll()
@@ -54,7 +54,7 @@ const anyImage = (db: Db | Tx, named: ReturnType<typeof readWireId>) =>
     ? images(db).where("account_id", "is", null).where("name", "=", named.name)
     : images(db).where("id", "=", named?.id ?? 0);
 
-/** For the operator: the public ones and everybody's, or one account's. */
+/** For the operator: public ones and those of all accounts, or of one account. */
 export const listEveryImage = (db: Db, page: PageRequest, accountId: number | undefined) =>
   listPage(
     images(db)
@@ -73,7 +73,7 @@ const columns = {
   status: sql.ref("images.status"),
 };
 
-/** The public ones, and those of the account that this user may view. Nobody sees the public ones alone. */
+/** Public images, and those of the account that this user may view. Without a user: public ones only. */
 export const listImagePage = (db: Db, principal: Principal | undefined, page: PageRequest, filter: Filter) =>
   listPage(
     images(db)
@@ -89,15 +89,15 @@ export const listImagePage = (db: Db, principal: Principal | undefined, page: Pa
     { page, filter, columns, lastly: { by: "images.id" } },
   );
 
-/** Where these lie. An image that is not available lies nowhere yet. */
+/** The stores of these images. An image that is not available has none yet. */
 export const copiesOf = (db: Db | Tx, ids: readonly number[]): Promise<ImageCopy[]> =>
   db.selectFrom("image_copies").selectAll().where("image_id", "=", sql<number>`any(${ids}::bigint[])`).execute();
 
-/** An upload that nobody works on yet: its data have not been seen. */
+/** An upload without an operation: its data have not been seen. */
 export const waitsForData = ({ status, operation_id, failed_at }: ImageRow): boolean =>
   status === "pending_upload" && operation_id === null && failed_at === null;
 
-/** Ahead of the row: the address of an upload is made of it. */
+/** Taken before the row is written: the address of an upload contains it. */
 export async function nextImageId(db: Db | Tx): Promise<number> {
   const { rows } = await sql<{ id: number }>`select next_id('images_seq') as id`.execute(db);
   return (rows[0] as { id: number }).id;
@@ -106,11 +106,14 @@ export async function nextImageId(db: Db | Tx): Promise<number> {
 export const insertImage = (tx: Tx, row: Insertable<Tables["images"]>): Promise<ImageRow> =>
   tx.insertInto("images").values(row).returningAll().executeTakeFirstOrThrow();
 
-/** The caller holds the row. */
+/** The caller has locked the row. */
 export const saveImage = (tx: Tx, { id }: { id: number }, change: Updateable<Tables["images"]>): Promise<ImageRow> =>
   tx.updateTable("images").set(change).where("id", "=", id).returningAll().executeTakeFirstOrThrow();
 
-/** Gone for its account, with what anybody held on it. The caller holds the row; its objects are cleared later. */
+/**
+ * Deletes an image for its account, with all grants on it. The caller has locked the row; its objects are cleared
+ * later.
+ */
 export async function markImageDeleted(
   tx: Tx,
   { id, account_id }: Pick<ImageRow, "id" | "account_id">,

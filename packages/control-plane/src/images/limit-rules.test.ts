@@ -4,7 +4,7 @@ import { type AddedImages, limitFaults, limitsOf } from "./limit-rules.ts";
 const limits = { images: 25, totalMb: 1000, rawMb: 600 };
 const one: AddedImages = { addImages: 1, addMb: 1, rawMb: 0 };
 
-test("the last place can be taken, and one more than it cannot", () => {
+test("the last place can be used, and no more", () => {
   expect(limitFaults(limits, { images: 24, totalMb: 0 }, one)).toEqual([]);
   expect(limitFaults(limits, { images: 25, totalMb: 0 }, one)).toEqual([
     "This account may have 25 images; this would make it 26. Delete one, or ask the operator for more.",
@@ -19,20 +19,20 @@ test("exactly the total fits, and one MB more does not", () => {
   ]);
 });
 
-test("an image of exactly the largest size is taken, and one of one MB more is not", () => {
+test("an image of exactly the largest size is accepted, and one of one MB more is not", () => {
   expect(limitFaults(limits, { images: 0, totalMb: 0 }, { addImages: 1, addMb: 600, rawMb: 600 })).toEqual([]);
   expect(limitFaults(limits, { images: 0, totalMb: 0 }, { addImages: 1, addMb: 601, rawMb: 601 })).toEqual([
     "An image may have 600 MB uncompressed; this one has 601 MB. Make its disk smaller, or ask the operator for more.",
   ]);
 });
 
-test("what is above a lowered limit ends as it was begun", () => {
+test("an image that was begun before its limit was lowered still completes", () => {
   expect(
     limitFaults({ ...limits, images: 1 }, { images: 3, totalMb: 0 }, { addImages: 0, addMb: 5, rawMb: 5 }),
   ).toEqual([]);
 });
 
-test("an account's own limit counts where it has one, also if it is none at all", () => {
+test("an account's own limit counts where it has one, also if it is zero", () => {
   const defaults = { imagesPerAccount: 25, totalMb: 1000, rawMb: 600 };
   expect(limitsOf(undefined, defaults)).toEqual(limits);
   expect(limitsOf({ images: 0, total_mb: null, raw_mb: 9 }, defaults)).toEqual({ images: 0, totalMb: 1000, rawMb: 9 });

@@ -6,7 +6,7 @@ type Own = Partial<Pick<Tables["image_limits"], "images" | "total_mb" | "raw_mb"
 export type ImageLimits = { images: number; totalMb: number; rawMb: number };
 export type ImageUsage = { images: number; totalMb: number };
 
-/** What comes to what an account has already; `rawMb` is the size of the image that is judged, 0 while nobody knows it. */
+/** What is added to the account's images; `rawMb` is the size of the image, 0 while it is unknown. */
 export type AddedImages = { addImages: number; addMb: number; rawMb: number };
 
 export const limitsOf = (own: Own | undefined, defaults: Defaults): ImageLimits => ({
@@ -15,7 +15,9 @@ export const limitsOf = (own: Own | undefined, defaults: Defaults): ImageLimits 
   rawMb: own?.raw_mb ?? defaults.rawMb,
 });
 
-/** A sentence for each limit that would be passed. What an account has above a lowered limit stays: only more is refused. */
+/**
+ * A sentence for each limit that would be exceeded. Existing images above a lowered limit stay: only more is refused.
+ */
 export function limitFaults(limits: ImageLimits, used: ImageUsage, added: AddedImages): string[] {
   const [images, totalMb] = [used.images + added.addImages, used.totalMb + added.addMb];
   return [

@@ -9,7 +9,7 @@ const reasonsOf = ({ status, body }: { status: number; body: unknown }) => ({
   reasons: (body as { errors: { reason: string }[] }).errors.map(({ reason }) => reason),
 });
 
-/** Rows that nobody asked for by HTTP, so that there are many at once. */
+/** Rows without an HTTP request, to have many quickly. */
 const insertImages = (world: World, { accountId, username }: Person, count: number, change: object = {}) =>
   world.db
     .insertInto("images")
@@ -27,7 +27,7 @@ const insertImages = (world: World, { accountId, username }: Person, count: numb
     )
     .execute();
 
-test("the 25th image is taken, the 26th is not, and a deleted one makes room", async () => {
+test("the 25th image is accepted, the 26th is not, and a deleted one makes room", async () => {
   await using world = await newWorld();
   const [alice, bob] = [await world.customer(), await world.customer()];
   await insertImages(world, bob, 25);
@@ -45,12 +45,12 @@ test("the 25th image is taken, the 26th is not, and a deleted one makes room", a
   expect(reasonsOf(await upload(alice))).toEqual(tooMany);
 });
 
-test("of two uploads at once for the last place, one is taken", async () => {
+test("of two concurrent uploads for the last place, one is accepted", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   await insertImages(world, alice, 24);
 
-  // Both have come as far as the account's row before either of them may go on.
+  // Both have reached the account's row before either may continue.
   let pending: ReturnType<typeof upload>[] = [];
   await world.db.transaction().execute(async (tx) => {
     await tx.selectFrom("accounts").select("id").where("id", "=", alice.accountId).forUpdate().execute();
@@ -63,7 +63,7 @@ test("of two uploads at once for the last place, one is taken", async () => {
   expect(used).toMatchObject({ images: 25 });
 });
 
-test("automatic images count for nothing", async () => {
+test("automatic images do not count", async () => {
   await using world = await newWorld({ images: { imagesPerAccount: 1, totalMb: 100 } });
   const alice = await world.customer();
   await insertImages(world, alice, 30, { type: "automatic", size_mb: 5000 });
@@ -72,7 +72,7 @@ test("automatic images count for nothing", async () => {
   expect((await upload(alice)).status).toBe(400);
 });
 
-test("where one MB is left an upload is taken, and where none is left it is refused at once", async () => {
+test("with one MB left an upload is accepted, with none left it is refused at once", async () => {
   await using world = await newWorld({ images: { totalMb: 300 } });
   const alice = await world.customer();
   await availableImage(world, alice, { size_mb: 299 });
@@ -88,7 +88,7 @@ test("where one MB is left an upload is taken, and where none is left it is refu
   expect((await upload(alice)).status).toBe(200);
 });
 
-test("what ends an import is told which limit it would pass, to the MB", async () => {
+test("an import that would exceed a limit fails with that limit, to the MB", async () => {
   const images = { imagesPerAccount: 25, totalMb: 1000, rawMb: 600 };
   await using world = await newWorld({ images });
   const alice = await world.customer();
@@ -103,7 +103,7 @@ test("what ends an import is told which limit it would pass, to the MB", async (
   expect(await fault(601)).toMatch(/An image may have 600 MB uncompressed; this one has 601 MB/);
 });
 
-test("the operator gives an account limits of its own, takes them back, and what it has stays", async () => {
+test("the operator sets and resets an account's own limits, and existing images stay", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const path = `/admin/accounts/${alice.accountId}/image-limits`;
@@ -117,7 +117,7 @@ test("the operator gives an account limits of its own, takes them back, and what
   });
   expect(reasonsOf(await upload(alice)).reasons).toEqual([expect.stringContaining("may have 2 images")]);
   expect((await alice.get<{ results: number }>(IMAGES)).body.results).toBe(3);
-  // What is not named stays.
+  // Limits that are not named stay.
   await world.operator.put(path, { total_mb: 10, raw_mb: 7 });
   await world.operator.put(path, { images: 4 });
   expect((await world.operator.get(path)).body).toMatchObject({ limits: { images: 4, total_mb: 10, raw_mb: 7 } });
@@ -134,7 +134,7 @@ test("the operator gives an account limits of its own, takes them back, and what
   expect(lines.filter(({ action }) => action === "PUT /admin/accounts/:id/image-limits")).toHaveLength(5);
 });
 
-test("a refused upload leaves nothing: no image, no grant, no event, and its key is free", async () => {
+test("a refused upload leaves no image, grant or event, and its key is free", async () => {
   await using world = await newWorld({ images: { imagesPerAccount: 0 } });
   const alice = await world.customer();
   const rob = await world.colleague(alice.accountId, { restricted: true });

@@ -6,8 +6,8 @@ import { type AddedImages, type ImageUsage, limitFaults, limitsOf } from "./limi
 import type { ImageSettings } from "./settings.ts";
 
 /**
- * Refuses what the account may not have. It locks the account's row, so that what is judged is what there is until the
- * end of the transaction: after every other row that the transaction locks, before the new image is written.
+ * Refuses what would exceed the account's limits. Locks the account's row, so that the result holds until the end of
+ * the transaction: call it after all other locks and before the new image is written.
  */
 export async function requireImageLimits(
   tx: Tx,
@@ -19,7 +19,7 @@ export async function requireImageLimits(
   if (faults.length > 0) throw new DomainError("invalid", ...faults.map((reason) => ({ reason })));
 }
 
-/** The same for work that ends: why it cannot end well, or undefined. The image that it is about is written already. */
+/** The same when an import or capture ends: why it cannot succeed, or undefined. Its image is written already. */
 export const imageLimitFault = async (
   tx: Tx,
   accountId: number,
@@ -28,8 +28,8 @@ export const imageLimitFault = async (
 ): Promise<string | undefined> => (await faultsOf(tx, accountId, settings, added))[0];
 
 /**
- * Lets somebody make an image: within the limits, and so that a restricted user may use what they make. The grant comes
- * first, because it waits for whoever deletes the user, who waits for the account.
+ * Admits a new image: within the limits, and with a grant for a restricted user who creates it. The grant comes first,
+ * because it waits for a deletion of the user, which waits for the account.
  */
 export async function admitImage(
   tx: Tx,
@@ -43,7 +43,7 @@ export async function admitImage(
 }
 
 async function faultsOf(tx: Tx, accountId: number, settings: ImageSettings, added: AddedImages): Promise<string[]> {
-  // A statement of its own: what is counted afterwards is as those left it who held the row before.
+  // A separate statement: the counts that follow see what previous holders of the lock committed.
   await tx.selectFrom("accounts").select("id").where("id", "=", accountId).forNoKeyUpdate().execute();
   const own = await findOwnLimits(tx, accountId);
   return limitFaults(limitsOf(own, settings), await imageUsage(tx, accountId), added);
@@ -56,7 +56,7 @@ export const findOwnLimits = (db: Db | Tx, accountId: number) =>
     .where("account_id", "=", accountId)
     .executeTakeFirst();
 
-/** Of what tenants make: automatic images come and go by themselves, and count for nothing. */
+/** Of images that tenants made: automatic images expire by themselves, and do not count. */
 export async function imageUsage(db: Db | Tx, accountId: number): Promise<ImageUsage> {
   const { rows } = await sql<ImageUsage>`
     select count(*)::int as images, coalesce(sum(size_mb), 0)::bigint as "totalMb" from images

@@ -1,13 +1,13 @@
-/** Where the data of an upload are put. One image, one address. */
+/** The key of an upload. One image, one address. */
 export const uploadKey = (imageId: number): string => `uploads/${imageId}`;
 /** Everything of an image but its upload. */
 export const imageFolder = (imageId: number): string => `images/${imageId}/`;
-/** The chunks and the manifest of one try to make it. */
+/** The chunks and the manifest of one attempt to make it. */
 export const contentKey = (imageId: number, content: string, name: string): string =>
   `${imageFolder(imageId)}${content}/${name}`;
 export const contentFolder = (imageId: number, content: string): string => `${imageFolder(imageId)}${content}/`;
 
-/** Which image, and which try to make it, an object belongs to. Undefined: none of ours. */
+/** The image, and the attempt, that an object belongs to. Undefined: not one of our keys. */
 export function ownerOfKey(key: string): { imageId: number; content: string | undefined } | undefined {
   const [, kind, id, content] = /^(uploads|images)\/(\d{1,16})(?:\/([^/]+)\/.+)?$/.exec(key) ?? [];
   if (id === undefined || (kind === "images") === (content === undefined)) return undefined;

@@ -7,7 +7,7 @@ import type { ImageSettings } from "./settings.ts";
 export type OwnLimits = { images: number | null; total_mb: number | null; raw_mb: number | null };
 type Named = { [limit in keyof OwnLimits]?: number | null | undefined };
 
-/** For the operator. A limit that is not named stays, and so does what the account has. */
+/** For the operator. A limit that is not named stays, and so do existing images. */
 export async function saveImageLimits(tx: Tx, accountId: number, named: Named): Promise<void> {
   const before = await findOwnLimits(tx, accountId);
   const keep = (limit: keyof OwnLimits): number | null => {
@@ -22,7 +22,7 @@ export async function saveImageLimits(tx: Tx, accountId: number, named: Named): 
     .execute();
 }
 
-/** What holds for it, what of that is its own, and what it has. */
+/** The effective limits, those of the account itself, and the usage. */
 export async function imageLimitsOf(db: Db | Tx, accountId: number, settings: ImageSettings) {
   const { images, totalMb } = await imageUsage(db, accountId);
   const own: OwnLimits = (await findOwnLimits(db, accountId)) ?? { images: null, total_mb: null, raw_mb: null };

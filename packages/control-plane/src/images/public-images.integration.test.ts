@@ -20,7 +20,7 @@ const reasonOf = ({ status, body }: { status: number; body: unknown }) => ({
   reason: (body as { errors: { reason: string }[] }).errors[0]?.reason,
 });
 
-test("a published image leaves its account, which is told, and nobody holds anything on it", async () => {
+test("a published image leaves its account, with an event, and all grants on it end", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const rob = await world.colleague(alice.accountId, { restricted: true });
@@ -47,7 +47,7 @@ test("a published image leaves its account, which is told, and nobody holds anyt
   expect(limits.body).toMatchObject({ used: { images: 0, total_mb: 0 } });
 });
 
-test("an automatic image that is published does not expire any more", async () => {
+test("an automatic image that is published no longer expires", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const expiry = new Date(world.time.now.getTime() + 86_400_000);
@@ -75,7 +75,7 @@ test("only an available image is published, under a name that clients can send",
   expect((await world.anonymous.get<ImagePage>(IMAGES)).body.results).toBe(0);
 });
 
-test("a name that is taken is refused, unless the old image is retired in the same moment", async () => {
+test("a name in use is refused, unless the old image is retired at the same time", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const [old, next] = [await availableImage(world, alice), await availableImage(world, alice)];
@@ -92,12 +92,12 @@ test("a name that is taken is refused, unless the old image is retired in the sa
   expect((await world.anonymous.get<ImagePage>(IMAGES)).body.results).toBe(1);
 });
 
-test("of two publications of one name at once, one has it", async () => {
+test("of two concurrent publications of one name, one succeeds", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const images = [await availableImage(world, alice), await availableImage(world, alice)];
 
-  // Both have come as far as their event, or as the name, before either of them may go on.
+  // Both have reached their event, or the name, before either may continue.
   let pending: ReturnType<typeof publish>[] = [];
   await world.db.transaction().execute(async (tx) => {
     await tx.selectFrom("accounts").select("id").where("id", "=", alice.accountId).forUpdate().execute();
@@ -109,7 +109,7 @@ test("of two publications of one name at once, one has it", async () => {
   expect((await world.anonymous.get<ImagePage>(IMAGES)).body.results).toBe(1);
 });
 
-test("said again, it is changed; deprecated with its end of life; said again, it is current; retired, it is gone", async () => {
+test("a public image is updated, deprecated with its end of life, made current again and retired", async () => {
   await using world = await newWorld();
   await publicImage(world, "debian-12");
   const id = { id: "operator/debian-12" };
@@ -149,7 +149,7 @@ test("an account's image is neither deprecated nor retired", async () => {
   expect((await alice.get(`${IMAGES}/${image.id}`)).body).toEqual(image);
 });
 
-test("the operator sees every image, or those of one account, and no token of a tenant does", async () => {
+test("the operator sees every image, or those of one account, and no tenant's token does", async () => {
   await using world = await newWorld();
   await publicImage(world, "debian-12");
   const [alice, bob] = [await world.customer(), await world.customer()];

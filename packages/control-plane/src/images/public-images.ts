@@ -12,13 +12,13 @@ export type Publication = {
   description?: string | null | undefined;
   vendor?: string | null | undefined;
   eol?: Date | null | undefined;
-  /** The image that has the name now is retired. */
+  /** Retires the image that has the name now. */
   replace: boolean;
 };
 
 /**
- * For the operator: an image leaves its account and is everybody's. What is known of it is what is said here; said
- * again for the same name, it is changed, and no longer deprecated. Undefined: there is no such image.
+ * For the operator: moves an image from its account to the public. Only the given values are shown. Publishing again
+ * under the same name updates it, and ends its deprecation. Undefined: no such image.
  */
 export async function publishImage(
   tx: Tx,
@@ -26,7 +26,7 @@ export async function publishImage(
   publication: Publication,
   at: Date,
 ): Promise<ImageRow | undefined> {
-  // Before any image: two publications of one name are decided one after the other.
+  // Before locking any image: two publications of one name are serialised.
   await sql`select pg_advisory_xact_lock(hashtextextended(${`images/${publication.name}`}, 0))`.execute(tx);
   const image = await lockAnyImage(tx, text);
   if (image === undefined) return undefined;
@@ -62,13 +62,13 @@ export async function publishImage(
   return published;
 }
 
-/** What is deployed from it stays; who looks for a new one is told to take another. */
+/** Existing deployments stay; the end of life advises against new ones. */
 export async function deprecateImage(tx: Tx, image: ImageRow, eol: Date | undefined, at: Date): Promise<ImageRow> {
   requirePublic(image);
   return saveImage(tx, image, { deprecated: true, ...(eol !== undefined && { eol }), updated_at: at });
 }
 
-/** Gone for everybody; its objects follow, and its name is free. */
+/** Deletes it for everybody; its objects are removed later, and its name is free. */
 export async function retireImage(tx: Tx, image: ImageRow, at: Date): Promise<void> {
   requirePublic(image);
   await markImageDeleted(tx, image, at);

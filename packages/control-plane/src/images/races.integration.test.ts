@@ -15,11 +15,11 @@ import { checkSoon } from "./import/upload-watcher.ts";
 
 const stores = twoStoresForAll();
 
-/** Who is first is left to chance. */
+/** Chance decides who is first. */
 const TIMES = 4;
 const DAY_MS = 86_400_000;
 
-/** An image whose data have come, with the operation that imports it. */
+/** An image whose data have arrived, with the operation that imports it. */
 async function importing({ world, requestUpload }: StoredImages, label = "web") {
   const { id, address } = await requestUpload(label);
   await put(address, packedDisk());
@@ -35,7 +35,7 @@ async function available(fixture: StoredImages, label?: string) {
   return image;
 }
 
-/** Two days later everything that ends by itself has ended, and what nobody needs is gone. */
+/** Two days later everything that expires has ended, and unneeded objects are removed. */
 async function later({ world }: StoredImages): Promise<void> {
   world.time.now = new Date(world.time.now.getTime() + 2 * DAY_MS);
   await world.removeImagesJob();
@@ -48,7 +48,7 @@ const eventsOf = ({ query }: StoredImages, id: number) =>
     `select action, status, message from events where entity_type = 'image' and entity_id = '${id}' order by id`,
   );
 
-test("deleted while it is settled: it is never available, says so once, and nothing of it stays", async () => {
+test("deleted while it is settled, an image is never available, has one end, and leaves nothing", async () => {
   await using fixture = await storedImages(stores, { runImporter: plainImporter });
   const { world, alice } = fixture;
   const { id, path, operation } = await importing(fixture);
@@ -66,7 +66,7 @@ test("deleted while it is settled: it is never available, says so once, and noth
   expect(await fixture.broken()).toEqual([]);
 });
 
-test("deleted while it is published: it is the operator's, or gone, and never both", async () => {
+test("deleted while it is published, an image is either public or gone", async () => {
   await using fixture = await storedImages(stores, { runImporter: plainImporter });
   const { world, alice } = fixture;
   for (let n = 0; n < TIMES; n++) {
@@ -88,7 +88,7 @@ test("deleted while it is published: it is the operator's, or gone, and never bo
   expect(await fixture.broken()).toEqual([]);
 });
 
-test("looked for by two workers and hinted at by the store at once, it is imported once", async () => {
+test("found by two workers and a store's notification at once, an upload is imported once", async () => {
   await using fixture = await storedImages(stores, { runImporter: plainImporter });
   const { world, query } = fixture;
   const { id, address } = await fixture.requestUpload("web");
@@ -107,7 +107,7 @@ test("looked for by two workers and hinted at by the store at once, it is import
   expect(await fixture.broken()).toEqual([]);
 });
 
-test("what is due is ended by one of two workers", async () => {
+test("what has expired is ended by one of two workers", async () => {
   await using fixture = await storedImages(stores, { runImporter: plainImporter });
   const { world } = fixture;
   const { id } = await fixture.requestUpload("web");
@@ -118,7 +118,7 @@ test("what is due is ended by one of two workers", async () => {
   expect((await world.audit()).filter(({ action }) => action === "remove_image")).toHaveLength(1);
 });
 
-test("two tries at once end as one image, and the try that came second leaves nothing", async () => {
+test("two concurrent attempts end as one image, and the second one leaves nothing", async () => {
   await using fixture = await storedImages(stores, { runImporter: plainImporter });
   const { world } = fixture;
   const { operation } = await importing(fixture);
@@ -134,7 +134,7 @@ test("two tries at once end as one image, and the try that came second leaves no
 const ended = (signal: AbortSignal | undefined): Promise<void> =>
   new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason as Error)));
 
-/** Stands still when it has stored its first chunk, until it is told to go on, or to end. */
+/** Stops after storing its first chunk, until the test continues or ends it. */
 function haltingImporter() {
   const gate = Promise.withResolvers<void>();
   const stored = Promise.withResolvers<void>();
@@ -150,7 +150,7 @@ function haltingImporter() {
   return { run, stored: stored.promise, goOn: gate.resolve };
 }
 
-test("a try that is under way is not swept, whatever the day", async () => {
+test("a running attempt is never swept, however old", async () => {
   const { run, stored, goOn } = haltingImporter();
   await using fixture = await storedImages(stores, { runImporter: run });
   const { world } = fixture;
@@ -170,12 +170,12 @@ test("a try that is under way is not swept, whatever the day", async () => {
   expect(await fixture.broken()).toEqual([]);
 });
 
-test("a worker that dies while it sweeps leaves the rest to the next one, and not to tomorrow", async () => {
+test("after a worker dies during a sweep, the next one continues at once, not the next day", async () => {
   await using fixture = await storedImages(stores, { runImporter: plainImporter });
   const { world } = fixture;
   const { address } = await available(fixture);
   await put(address, packedDisk());
-  // As a dead one: it neither goes on nor says so.
+  // Like a dead one: it neither continues nor fails.
   justBefore(world.imageStores.of(REGION), "list", () => new Promise(() => {}));
   void world.sweepImagesJob();
   await until(async () => (await fixture.query("select 1 from image_sweeps")).length > 0);
@@ -185,7 +185,7 @@ test("a worker that dies while it sweeps leaves the rest to the next one, and no
   expect(await stores.here.keys("uploads/")).toEqual([]);
 });
 
-test("deleted while it is read: the work ends by itself, says so once, and leaves nothing", async () => {
+test("deleting an image while it is read ends the import once, and leaves nothing", async () => {
   const { run, stored } = haltingImporter();
   await using fixture = await storedImages(stores, { runImporter: run });
   const { world, alice } = fixture;
@@ -205,7 +205,7 @@ test("deleted while it is read: the work ends by itself, says so once, and leave
   expect(await fixture.keys()).toEqual({ here: [], there: [] });
 });
 
-test("a worker that was thought dead goes on when its image is made: what it stores is swept, the image is not", async () => {
+test("chunks of a worker that was presumed dead are swept, the finished image is not", async () => {
   const { run, stored, goOn } = haltingImporter();
   let isFirst = true;
   await using fixture = await storedImages(stores, {
@@ -221,7 +221,7 @@ test("a worker that was thought dead goes on when its image is made: what it sto
   await stored;
   await fixture.importOpen();
   goOn();
-  // Nobody hears of it any more, however it ends.
+  // Nothing waits for it any more, however it ends.
   const late = await zombie.catch(() => undefined);
   if (late !== undefined) await world.activities.settleUpload(operation, late);
   await fixture.copyAll();
@@ -230,7 +230,7 @@ test("a worker that was thought dead goes on when its image is made: what it sto
   expect(await fixture.broken()).toEqual([]);
 });
 
-test("deleted and cleared while it is copied: no store keeps any of it", async () => {
+test("deleted and cleared while it is copied, an image stays in no store", async () => {
   await using fixture = await storedImages(stores, { runImporter: plainImporter });
   const { world, alice } = fixture;
   const { path } = await available(fixture);
@@ -258,7 +258,7 @@ test("an upload that ends after the last clearing of its image is swept", async 
   expect(await fixture.keys()).toEqual({ here: [], there: [] });
 });
 
-test("too late and settled at once: it ends once, and as one of the two", async () => {
+test("late and settled at the same time, an import ends once", async () => {
   await using fixture = await storedImages(stores, { runImporter: plainImporter });
   const { world } = fixture;
   for (let n = 0; n < TIMES; n++) {

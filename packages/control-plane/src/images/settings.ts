@@ -1,9 +1,9 @@
 import type { Config } from "#platform/config.ts";
 
-/** Of all figures here, and of the wire: what is called MB. */
+/** The meaning of MB in all settings here, and on the wire. */
 export const MB = 1024 ** 2;
 
-/** What may become an image, and how long everything about it lasts. */
+/** What may become an image, and the retention of everything related. */
 export type ImageSettings = {
   imagesPerAccount: number;
   totalMb: number;

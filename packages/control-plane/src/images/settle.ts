@@ -12,19 +12,22 @@ import type { ImageStores } from "./stores.ts";
 const HOUR_MS = 3_600_000;
 const DELETED = "The image was deleted.";
 
-/** What an import or a capture has put into the store of the image's region, and `verifyContent` has found whole. */
+/**
+ * The content that an import or a capture has written to the store of the image's region, and `verifyContent` has
+ * verified.
+ */
 export type MadeContent = {
   content: string;
   manifest: DiskManifest;
   manifestSha256: Buffer;
   uploadSha256?: Buffer;
 };
-/** `before`: somebody was first, and everything that belongs to the settling was committed with theirs. */
+/** `before`: another caller was first and committed everything that belongs to it. */
 export type Settled = "available" | "failed" | "before";
 
 type SettleDeps = { images: ImageSettings; imageStores: ImageStores };
 
-/** Image, copies, operation, event and audit change together, once. It locks the image, then the account. */
+/** Changes image, copies, operation, event and audit together, once. Locks the image, then the account. */
 export async function settleAvailable(
   tx: Tx,
   { images, imageStores }: SettleDeps,
@@ -58,25 +61,25 @@ export async function settleAvailable(
   return "available";
 }
 
-/** An upload stays visible for an hour, so that its owner sees what became of it; a capture leaves nothing. */
+/** A failed upload stays visible for an hour, so that its owner sees the reason; a failed capture is removed. */
 export const settleFailed = async (tx: Tx, operationId: number, message: string, at: Date): Promise<Settled> => {
   const image = await lockImageOf(tx, operationId);
   return end(tx, image, operationId, { message: image.deleted_at === null ? message : DELETED, at });
 };
 
-/** Also one that was deleted: its work has to end all the same. */
+/** Deleted images too: their operation has to end all the same. */
 async function lockImageOf(tx: Tx, operationId: number): Promise<ImageRow> {
   const { entity_id } = await findOperation(tx, operationId);
   return tx.selectFrom("images").selectAll().where("id", "=", entity_id).forUpdate().executeTakeFirstOrThrow();
 }
 
-/** Automatic images count for nothing. */
+/** Automatic images do not count. */
 const limitFault = async (tx: Tx, images: ImageSettings, { account_id, type }: ImageRow, mb: number) =>
   account_id === null || type === "automatic"
     ? undefined
     : imageLimitFault(tx, account_id, images, { addImages: 0, addMb: mb, rawMb: mb });
 
-/** With a message it failed. */
+/** With a message, it has failed. */
 async function end(
   tx: Tx,
   image: ImageRow,

@@ -6,10 +6,10 @@ import { createObjects, type Objects } from "#platform/objects.ts";
 const StoreFile = z.record(
   z.string(),
   z.object({
-    /** Whose images lie here. A region that no store names has the first one. */
+    /** The regions whose images are stored here. A region that no store names uses the first one. */
     regions: z.array(z.string()),
     url: z.url(),
-    /** As tenants reach it, if that is another address. */
+    /** The address for tenants, if it differs. */
     public_url: z.url().optional(),
     region: z.string().default("us-east-1"),
     access_key: z.string(),
@@ -20,7 +20,7 @@ const StoreFile = z.record(
 export type StoreSettings = z.output<typeof StoreFile>;
 
 export type ImageStore = Objects & { name: string; regions: readonly string[] };
-/** At least one; an image lies first in the store of its region, and is copied to the others. */
+/** At least one; an image is written to the store of its region first, and copied to the others. */
 export type ImageStores = { all: readonly ImageStore[]; of: (region: string) => ImageStore; close: () => void };
 
 export function createImageStores(settings: StoreSettings, uploadHours: number): ImageStores {

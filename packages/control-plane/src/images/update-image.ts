@@ -7,7 +7,7 @@ import { entityOfImage, targetOfImage } from "./entity.ts";
 import { lockImage, saveImage } from "./image-store.ts";
 import { showImage } from "./view.ts";
 
-/** In whatever state it is. Clients wait for the event, so every accepted PUT has one. */
+/** In any state. Clients wait for the event, so every accepted PUT has one. */
 export async function updateImage(deps: ImageDeps, by: Principal, id: number, change: ImageChange): Promise<Image> {
   const { db, clock } = deps;
   const image = await transact(db, "api.updateImage", async (tx) => {

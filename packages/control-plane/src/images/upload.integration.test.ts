@@ -7,7 +7,7 @@ import { newWorld, REGION, type World } from "#testing/world.ts";
 const imageCount = async (world: World): Promise<number> =>
   (await world.db.selectFrom("images").select("id").execute()).length;
 
-test("an upload is a waiting image, an audit line and a started event in one commit, and an address for its data", async () => {
+test("an upload is a pending image, an audit entry and a started event in one commit, with an address", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
 
@@ -42,7 +42,7 @@ test("an upload is a waiting image, an audit line and a started event in one com
   expect((await alice.get(`${IMAGES}/${image.id}`)).body).toEqual(image);
 });
 
-test("the address is good for a day and asks for no header of its own", async () => {
+test("the address is valid for a day and requires no header of its own", async () => {
   await using world = await newWorld();
   const { searchParams } = new URL((await upload(await world.customer())).body.upload_to);
 
@@ -51,7 +51,7 @@ test("the address is good for a day and asks for no header of its own", async ()
   expect([...searchParams.keys()].filter((key) => /checksum|content-type/i.test(key))).toEqual([]);
 });
 
-test("the address is in no table, and in no audit line", async () => {
+test("the address is in no table, and in no audit entry", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { upload_to } = (await upload(alice)).body;
@@ -63,7 +63,7 @@ test("the address is in no table, and in no audit line", async () => {
   }
 });
 
-test("a repeated key answers as the first time, with the same address, and makes nothing; in the table it is sealed", async () => {
+test("a repeated key returns the same address and creates nothing; in the table it is sealed", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const send = (body: object) =>
@@ -99,7 +99,7 @@ test.each([
   ["an empty description", { description: "" }, "description must be a valid value: 1 to 65000 characters"],
   ["a description of 65001 characters", { description: "a".repeat(65_001) }, "description must be a valid value"],
   ["cloud_init as a word", { cloud_init: "yes" }, "cloud_init must be a valid value: true or false"],
-])("%s is refused by the name of its field, and nothing is made", async (_what, change, reason) => {
+])("%s is refused by the name of its field, and nothing is created", async (_what, change, reason) => {
   await using world = await newWorld();
 
   const reply = await upload(await world.customer(), change);
@@ -110,7 +110,7 @@ test.each([
   expect(await world.events()).toEqual([]);
 });
 
-test("the longest label and description are taken, as is a label that another image has", async () => {
+test("the longest label and description are accepted, and a label that another image has", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const longest = { label: "ö".repeat(50), description: "a".repeat(65_000) };
@@ -161,8 +161,8 @@ test("an account that is closed meanwhile gets no image", async () => {
   expect(await imageCount(world)).toBe(0);
 });
 
-// Its address would be good for an image that somebody has already.
-test("nothing is accepted while the control plane may have been set back", async () => {
+// Its address would be valid for the image of another account.
+test("no upload is accepted while the control plane may have been set back", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   await world.db.updateTable("installation").set({ set_back_at: world.time.now }).execute();
@@ -171,8 +171,8 @@ test("nothing is accepted while the control plane may have been set back", async
   expect(await imageCount(world)).toBe(0);
 });
 
-// It waits for whoever deletes the user, who waits for the account: the grant must come before the account's row.
-test("a restricted user who is deleted while they upload is refused, and neither side waits for ever", async () => {
+// The grant waits for a deletion of the user, which waits for the account: it must come before the account's row.
+test("a restricted user deleted during an upload is refused, without a deadlock", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const rob = await world.colleague(owner.accountId, { restricted: true });
@@ -190,7 +190,7 @@ test("a restricted user who is deleted while they upload is refused, and neither
   expect(await imageCount(world)).toBe(0);
 });
 
-test("a label that is too long and a region that is none are refused at once", async () => {
+test("a label that is too long and an unknown region are refused together", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
 

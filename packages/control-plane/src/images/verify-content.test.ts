@@ -28,7 +28,7 @@ function storeOf(written: unknown, chunks: Record<string, number>) {
   };
 }
 
-test("a folder with exactly what its manifest names is whole", async () => {
+test("a folder with exactly what its manifest names is complete", async () => {
   const verified = await verifyContent(storeOf(manifest, sizes), 7, "a-try");
   expect(verified).toEqual({ manifest, manifestSha256: sha256(JSON.stringify(manifest)) });
 });
@@ -45,7 +45,7 @@ test.each<[string, unknown, Record<string, number>, RegExp]>([
   ["a chunk beyond the end", { ...manifest, raw_bytes: 2 * CHUNK_BYTES }, sizes, /beyond the end/],
   ["other bytes than its chunks hold", { ...manifest, kept_bytes: 512 }, sizes, /hold/],
   ["other bytes than its chunks take", { ...manifest, stored_bytes: 31 }, sizes, /take/],
-])("%s is found", async (_name, written, chunks, reason) => {
+])("%s is detected", async (_name, written, chunks, reason) => {
   const verifying = verifyContent(storeOf(written, chunks), 7, "a-try");
   await expect(verifying).rejects.toThrow(BrokenContent);
   await expect(verifying).rejects.toThrow(reason);

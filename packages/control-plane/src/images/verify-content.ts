@@ -3,19 +3,19 @@ import { sha256 } from "#platform/sha256.ts";
 import { contentFolder, contentKey } from "./object-names.ts";
 import type { ImageStore } from "./stores.ts";
 
-/** What is in the store is not what was said to be there. The message is for people. */
+/** The content of the store is not what was reported. The message is for people. */
 export class BrokenContent extends Error {
   override readonly name = "BrokenContent";
 }
 
 export type VerifiedContent = { manifest: DiskManifest; manifestSha256: Buffer };
 
-/** Of a disk of a terabyte. Nobody fills our memory by a manifest. */
+/** The manifest of a disk of a terabyte. A larger one must not fill the memory. */
 const MOST_BYTES = 32 * 1024 * 1024;
 
 /**
- * Whether a folder holds a whole disk: a manifest that makes sense, and exactly the chunks that it names, each of its
- * size. Their bytes are not read: whoever put them there sent a checksum along, and whoever reads them compares.
+ * Verifies that a folder holds a complete disk: a valid manifest, and exactly the chunks that it names, each of its
+ * size. Their bytes are not read: they were stored with a checksum, and every reader compares them.
  */
 export async function verifyContent(
   store: Pick<ImageStore, "get" | "head" | "list">,

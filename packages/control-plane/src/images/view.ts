@@ -5,7 +5,7 @@ import { wireIdOf } from "./entity.ts";
 import { copiesOf, type ImageCopy, type ImageRow } from "./image-store.ts";
 import type { ImageStores } from "./stores.ts";
 
-/** Where images can lie: the regions of the catalogue, and the store that serves each. */
+/** Where images can be stored: the regions of the catalogue, and the store that serves each. */
 export type ImagePlaces = { regions: readonly string[]; storeOf: (region: string) => string };
 
 export const imagePlaces = async (db: Db | Tx, imageStores: ImageStores): Promise<ImagePlaces> => ({
@@ -31,7 +31,7 @@ export async function viewsOfImages(
 export const showImage = async (deps: { db: Db | Tx; imageStores: ImageStores }, row: ImageRow): Promise<Image> =>
   (await viewsOfImages(deps, [row]))[0] as Image;
 
-/** A new one lies nowhere yet. */
+/** A new image has no copies yet. */
 export function viewOfImage(row: ImageRow, places: ImagePlaces, copies: readonly ImageCopy[] = []): Image {
   const stored = new Set(copies.filter(({ status }) => status === "available").map(({ store }) => store));
   const stateIn = (region: string): ImageRegionStatus => {

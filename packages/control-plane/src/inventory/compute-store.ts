@@ -24,7 +24,7 @@ const computesOf = (db: Db, accountId: number) =>
 export const findCompute = (db: Db, accountId: number, id: number): Promise<ComputeRow> =>
   computesOf(db, accountId).where("id", "=", id).executeTakeFirstOrThrow(notFound);
 
-/** What the reader may see of the account's. */
+/** The account's instances that the reader may see. */
 export const listComputePage = (db: Db, principal: Principal, page: PageRequest, filter: Filter) =>
   listPage(computesOf(db, principal.accountId).where(mayView(principal, "compute", "computes.id")), {
     page,
@@ -34,8 +34,8 @@ export const listComputePage = (db: Db, principal: Principal, page: PageRequest,
   });
 
 /**
- * Whatever became of them, in one order: who changes several waits for nobody who waits for them. Whose they are and
- * whether they are still there is judged with the lock in hand.
+ * Locks in the order of ids, so that changes of several instances cannot deadlock. Owner and deletion are checked after
+ * locking.
  */
 export const lockComputes = (tx: Tx, ids: readonly number[]): Promise<ComputeRow[]> =>
   tx
@@ -46,7 +46,7 @@ export const lockComputes = (tx: Tx, ids: readonly number[]): Promise<ComputeRow
     .forUpdate()
     .execute();
 
-/** One that is there, for the operator. */
+/** An instance that is not deleted, for the operator. */
 export const lockCompute = async (tx: Tx, id: number): Promise<ComputeRow | undefined> =>
   (await lockComputes(tx, [id])).find(({ deleted_at }) => deleted_at === null);
 
@@ -58,7 +58,7 @@ export type NewCompute = {
   hostId?: number | undefined;
 };
 
-/** Repeatable by account and label: one that exists gets what is named, and keeps the rest. */
+/** Repeatable by account and label: an existing instance gets the given values and keeps the rest. */
 export const saveCompute = (tx: Tx, compute: NewCompute, now: Date): Promise<ComputeRow> => {
   const named = {
     region: compute.region,
@@ -89,7 +89,7 @@ export const markComputeDeleted = (tx: Tx, { account_id, id }: ComputeRow, now: 
     .where("id", "=", id)
     .execute();
 
-/** Disks and maintenance refer to their instance by owner and id, and follow it. */
+/** Disks and maintenance reference their instance by owner and id, and follow the change. */
 export const saveOwner = (
   tx: Tx,
   computes: readonly { id: number; label: string }[],
@@ -123,7 +123,7 @@ export type ComputeToShow = NonNullable<Awaited<ReturnType<typeof findComputeToS
 export const findComputeToShow = (db: Db | Tx, id: number) =>
   computesToShow(db).where("computes.id", "=", id).executeTakeFirst();
 
-/** For the operator: everybody's, or one account's. */
+/** For the operator: of all accounts, or of one. */
 export const listComputesToShow = (db: Db, page: PageRequest, accountId: number | undefined) =>
   listPage(
     computesToShow(db).$if(accountId !== undefined, (query) =>

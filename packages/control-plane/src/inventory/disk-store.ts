@@ -57,7 +57,7 @@ export const listDiskPage = (db: Db, compute: OfCompute, page: PageRequest, filt
     lastly: { by: "id" },
   });
 
-/** Whatever instance it belongs to. Undefined: the account has none. */
+/** A disk of any instance of the account. Undefined: the account has none with this id. */
 export const findDiskOf = (db: Db | Tx, accountId: number, id: number): Promise<DiskRow | undefined> =>
   db
     .selectFrom("disks")
@@ -67,7 +67,7 @@ export const findDiskOf = (db: Db | Tx, accountId: number, id: number): Promise<
     .where("deleted_at", "is", null)
     .executeTakeFirst();
 
-/** Undefined: there is none. */
+/** Undefined: no such disk. */
 export const markDiskDeleted = (tx: Tx, id: number, now: Date): Promise<DiskRow | undefined> =>
   tx
     .updateTable("disks")

@@ -1,6 +1,6 @@
 export const LONGEST_LABEL = 64;
 
-/** The label, or with the lowest number behind it that makes it one which is not taken. */
+/** The label, with the lowest suffix number that makes it unique if it is taken. */
 export function freeLabel(label: string, taken: ReadonlySet<string>): string {
   for (let n = 1; ; n++) {
     const suffix = n === 1 ? "" : `-${n}`;

@@ -4,7 +4,7 @@ import { newWorld, PLAN, REGION } from "#testing/world.ts";
 const COMPUTES = "/admin/computes";
 type Shown = { id: number; label: string; plan: string | null; host: string | null; disks: { id: number }[] };
 
-test("a compute instance is registered once by account and label, and what is named again changes", async () => {
+test("a compute instance is registered once by account and label, and registering it again updates it", async () => {
   await using world = await newWorld();
   const { accountId } = await world.customer();
   const host = await world.registerHost();
@@ -22,7 +22,7 @@ test("a compute instance is registered once by account and label, and what is na
   expect(await world.operator.get(COMPUTES)).toMatchObject({ body: { results: 2 } });
 });
 
-test("what does not exist is refused by its field, and nothing is registered", async () => {
+test("an invalid label, region, plan or host is refused by its field, and nothing is registered", async () => {
   await using world = await newWorld();
   const { accountId } = await world.customer();
   await world.operator.post("/admin/regions", { id: "us-east", label: "Newark", country: "us" });
@@ -43,7 +43,7 @@ test("what does not exist is refused by its field, and nothing is registered", a
   expect(await world.operator.get(COMPUTES)).toMatchObject({ body: { results: 0 } });
 });
 
-test("a disk is one of its instance by its label, and goes alone or with the instance", async () => {
+test("a disk is unique by label in its instance, and is removed alone or with the instance", async () => {
   await using world = await newWorld();
   const { accountId } = await world.customer();
   const { id } = await world.compute(accountId);
@@ -68,7 +68,7 @@ test("a disk is one of its instance by its label, and goes alone or with the ins
   expect((await world.db.selectFrom("disks").select("deleted_at").execute()).every((row) => row.deleted_at)).toBe(true);
 });
 
-test("a removed instance is gone with its grants and what was planned, and its label is free", async () => {
+test("removing an instance removes its grants and planned maintenance, and frees its label", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const clerk = await world.colleague(owner.accountId, { restricted: true });

@@ -19,7 +19,7 @@ const withCompute = (db: Db) =>
     .select("computes.label as compute_label");
 export type MaintenanceToView = MaintenanceRow & { compute_label: string };
 
-/** What is to come, goes on, or was done lately, on instances that the reader may see. */
+/** Pending, started and recently completed maintenance of instances that the reader may see. */
 export const listMaintenancePage = (db: Db, principal: Principal, page: PageRequest, filter: Filter, now: Date) =>
   listPage(
     withCompute(db)
@@ -42,7 +42,7 @@ export const listMaintenancePage = (db: Db, principal: Principal, page: PageRequ
     },
   );
 
-/** For the operator: what is open, or everything that ever was. */
+/** For the operator: open maintenance, or all. */
 export const listEveryMaintenance = (db: Db, page: PageRequest, which: "open" | "all") =>
   listPage(
     withCompute(db).$if(which === "open", (query) => query.where("maintenance.status", "in", ["pending", "started"])),
@@ -52,7 +52,7 @@ export const listEveryMaintenance = (db: Db, page: PageRequest, which: "open" | 
 type NewMaintenance = Pick<MaintenanceRow, "type" | "reason" | "when_at">;
 
 /**
- * Repeatable: one that is open for the instance, of this type, gets the time and the reason. Undefined: that one has
+ * Repeatable: an open item of this type for the instance gets the new time and reason. Undefined: that item has
  * started. The instance is locked.
  */
 export const saveMaintenance = (
@@ -91,7 +91,7 @@ export const saveMaintenanceStatus = (
     .returningAll()
     .executeTakeFirstOrThrow();
 
-/** What was planned for an instance that goes. */
+/** Cancels the maintenance of an instance that is removed. */
 export const cancelMaintenanceOf = (tx: Tx, { account_id, id }: ComputeRow, now: Date): Promise<unknown> =>
   tx
     .updateTable("maintenance")

@@ -21,7 +21,7 @@ async function createFixture(world: World) {
   return { owner, web, mail, schedule, step, seen, notices };
 }
 
-test("from its planning to its end, maintenance is what its account sees, and strangers do not", async () => {
+test("an account sees its maintenance from planning to completion, and other accounts do not", async () => {
   await using world = await newWorld();
   const { web, schedule, step, seen, notices } = await createFixture(world);
   const when = later(world, 3600);
@@ -53,7 +53,7 @@ test("from its planning to its end, maintenance is what its account sees, and st
   expect(await notices()).toEqual([]);
 });
 
-test("what is done is shown for seven days, what is canceled never", async () => {
+test("completed maintenance is shown for seven days, canceled maintenance never", async () => {
   await using world = await newWorld();
   const { web, mail, schedule, step, seen, notices } = await createFixture(world);
   await step((await schedule(web)).body.id, "complete");
@@ -68,7 +68,7 @@ test("what is done is shown for seven days, what is canceled never", async () =>
   expect(await seen()).toEqual([]);
 });
 
-test("said again before it has started, it changes time and reason; afterwards it is refused", async () => {
+test("repeated before it has started, a request changes time and reason; afterwards it is refused", async () => {
   await using world = await newWorld();
   const { web, schedule, step, seen } = await createFixture(world);
   const first = await schedule(web);
@@ -102,7 +102,7 @@ test.each([
   expect(statuses.slice(0, -1).every((status) => status === 200)).toBe(true);
 });
 
-test("a restricted user sees that of instances they hold a grant on, with any token", async () => {
+test("a restricted user sees maintenance of instances they hold a grant on, with any token", async () => {
   await using world = await newWorld();
   const { owner, web, mail, schedule, seen } = await createFixture(world);
   await schedule(web);
@@ -117,7 +117,7 @@ test("a restricted user sees that of instances they hold a grant on, with any to
   expect((await world.anonymous.get(MAINTENANCE)).status).toBe(401);
 });
 
-test("it is filtered by type, status and time", async () => {
+test("maintenance is filtered by type, status and time", async () => {
   await using world = await newWorld();
   const { owner, web, mail, schedule, step } = await createFixture(world);
   await step((await schedule(web, { when: "2031-01-01T00:00:00" })).body.id, "start");

@@ -12,7 +12,7 @@ const before: Record<MaintenanceStatus, readonly MaintenanceStatus[]> = {
   canceled: ["pending", "started"],
 };
 
-/** False: it is so already, and nothing is to be done. */
+/** False: it already has this status, and there is nothing to do. */
 export function isChange({ id, status }: MaintenanceRow, to: MaintenanceStatus): boolean {
   if (status === to) return false;
   if (before[to].includes(status)) return true;
@@ -22,6 +22,6 @@ export function isChange({ id, status }: MaintenanceRow, to: MaintenanceStatus):
 }
 
 const DAY_MS = 86_400_000;
-/** What is done is shown for so long, so that somebody who finds an instance rebooted finds out why. */
+/** Completed maintenance stays visible, so that somebody who finds an instance rebooted finds out why. */
 const SHOWN_DAYS = 7;
 export const shownSince = (now: Date): Date => new Date(now.getTime() - SHOWN_DAYS * DAY_MS);

@@ -6,8 +6,9 @@ import { freeLabel } from "./free-label.ts";
 export type Renamed = { id: number; was: string; is: string };
 
 /**
- * Makes them another account's, with disks and maintenance; nobody of the account before holds anything on them. They
- * are locked, there, and of that account. A label that the new owner has already gets a number.
+ * Moves instances to another account, with disks and maintenance; the previous account's users lose their grants on
+ * them. The caller has locked the instances and checked that they exist and belong to that account. A label that the
+ * new owner already has gets a number.
  */
 export async function moveComputes(
   tx: Tx,

@@ -9,7 +9,7 @@ async function addDisk(world: World, compute: number, change: object = {}): Prom
   return (await world.operator.post<{ id: number }>(`/admin/computes/${compute}/disks`, disk)).body.id;
 }
 
-test("an instance and its disks are shown as the operator registered them, without where they lie", async () => {
+test("an instance and its disks are shown as registered, without their location on the host", async () => {
   await using world = await newWorld();
   const owner = await world.customer({ scopes: ["computes:read_only"] });
   const at = world.time.now.toISOString().slice(0, 19);
@@ -29,7 +29,7 @@ test("an instance and its disks are shown as the operator registered them, witho
   expect((await owner.get(alias)).body).toEqual(web);
 });
 
-test("what is removed, another's, or another instance's is not found", async () => {
+test("removed instances, those of other accounts and disks of other instances are not found", async () => {
   await using world = await newWorld();
   const [owner, stranger] = [await world.customer(), await world.customer()];
   const [web, mail] = [await world.compute(owner.accountId), await world.compute(owner.accountId)];
@@ -54,7 +54,7 @@ test("what is removed, another's, or another instance's is not found", async () 
   expect((await owner.get<Page>(COMPUTES)).body.data).toMatchObject([{ id: mail.id }]);
 });
 
-test("a restricted user finds the instances they hold a grant on, and what these have", async () => {
+test("a restricted user finds the instances they hold a grant on, and their disks", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const [web, mail] = [await world.compute(owner.accountId), await world.compute(owner.accountId)];
@@ -70,7 +70,7 @@ test("a restricted user finds the instances they hold a grant on, and what these
     expect((await clerk.get(`${COMPUTES}/${path}`)).status).toBe(404);
 });
 
-test("instances and disks are filtered and put in order by what they are told by", async () => {
+test("instances and disks are filtered and sorted by their identifying fields", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const web = await world.compute(owner.accountId, { label: "web" });

@@ -5,8 +5,8 @@ import { type DiskRow, listDisks, markDisksDeleted } from "./disk-store.ts";
 import { cancelMaintenanceOf } from "./maintenance-store.ts";
 
 /**
- * With its disks, what anybody held on it, and what was planned for it. Undefined: there is none. Returns what there was:
- * whoever keeps something of the disks does so in this transaction.
+ * Removes an instance with its disks, grants and planned maintenance. Undefined: no such instance. Returns the removed
+ * disks: a caller that captures some of them does so in this transaction.
  */
 export async function removeCompute(
   tx: Tx,

@@ -17,7 +17,7 @@ export const viewOfDisk = (row: DiskRow): Disk => ({
   label: row.label,
   size: row.size_mb,
   filesystem: row.filesystem,
-  // What is registered is there: nothing is made here that one would have to wait for.
+  // A registered disk exists already: nothing is created here that a client would have to wait for.
   status: "ready",
   created: toTimestamp(row.created_at),
   updated: toTimestamp(row.updated_at),

@@ -2,7 +2,10 @@ import { z } from "zod";
 
 const Person = z.object({ accountId: z.int(), userId: z.int() });
 
-/** What a user is told of, whatever their settings say: they should know at once that somebody changed how one signs in. */
+/**
+ * Security notices, which users get whatever their settings: they should learn at once that a way to sign in was
+ * changed.
+ */
 export const NoticeOf = z.enum([
   "password_changed",
   "tfa_enabled",
@@ -14,8 +17,8 @@ export const NoticeOf = z.enum([
 export type NoticeOf = z.output<typeof NoticeOf>;
 
 /**
- * What waits in the outbox. A link that opens an account is never among it: it is made when the letter is sent. For the
- * same reason a reset names what was typed, not a user: to put it there takes the same work for a name that nobody has.
+ * The content of the outbox. It never contains a link that gives access: links are created when the mail is sent. For
+ * the same reason a reset contains the typed name, not a user: queueing it takes the same work for an unknown name.
  */
 export const MailMessage = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("invite"), person: Person, email: z.string(), username: z.string(), company: z.string() }),

@@ -9,7 +9,7 @@ export type MailRow = Selectable<Tables["mails"]>;
 const placeOf = (id: number) => ["mails", id] as const;
 
 export async function saveMail(db: Db | Tx, sealer: Sealer, message: MailMessage, now: Date): Promise<void> {
-  // First its number: the sealed text is bound to its row.
+  // The number first: the sealed text is bound to its row.
   const next = await sql<{ id: number }>`select next_id('mails_seq') as id`.execute(db);
   const { id } = next.rows[0] as { id: number };
   const sealed = sealer.seal(placeOf(id), JSON.stringify(message));
@@ -19,7 +19,7 @@ export async function saveMail(db: Db | Tx, sealer: Sealer, message: MailMessage
 export const openMail = (sealer: Sealer, { id, message }: Pick<MailRow, "id" | "message">): MailMessage =>
   MailMessage.parse(JSON.parse(sealer.open(placeOf(id), message)));
 
-/** Takes letters that are due. Nobody else gets them until `until`; a sender that dies leaves them due then. */
+/** Claims mails that are due. No other sender gets them until `until`; if this one dies, they are due again then. */
 export async function claimMails(db: Db, now: Date, until: Date, most: number): Promise<MailRow[]> {
   const { rows } = await sql<MailRow>`
     update mails set due_at = ${until}, tries = tries + 1 where id = any(array(
@@ -41,7 +41,7 @@ export async function giveUp(db: Db, id: number, now: Date, error: string): Prom
   await db.updateTable("mails").set({ given_up_at: now, last_error: error }).where("id", "=", id).execute();
 }
 
-/** What nobody could send in all that time: given up, or written while no mail server was named. */
+/** Deletes mails that were not sent in all that time: given up, or queued while no mail server was configured. */
 export async function deleteMailsBefore(db: Db, before: Date, most: number): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from mails where id = any(array(
@@ -51,7 +51,7 @@ export async function deleteMailsBefore(db: Db, before: Date, most: number): Pro
   return Number(numAffectedRows ?? 0);
 }
 
-/** Those of a closed account get no link. */
+/** Users of a closed account get no link. */
 const users = (db: Db) =>
   db
     .selectFrom("users")
@@ -59,10 +59,10 @@ const users = (db: Db) =>
     .select(["users.account_id", "users.id", "users.username", "users.email"])
     .where("accounts.closed_at", "is", null);
 
-/** A name is one user's in the whole installation, in any case of letters. */
+/** A name is unique in the installation, without regard to case. */
 export const findByName = (db: Db, name: string) =>
   users(db).where(sql`lower(users.username)`, "=", name.toLowerCase()).executeTakeFirst();
 
-/** An invitation waits while the user may be renamed, moved to another address, or deleted. */
+/** While an invitation waits, the user may be renamed, get another address, or be deleted. */
 export const findPerson = (db: Db, { accountId, userId }: { accountId: number; userId: number }) =>
   users(db).where("users.account_id", "=", accountId).where("users.id", "=", userId).executeTakeFirst();

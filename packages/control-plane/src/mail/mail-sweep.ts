@@ -5,7 +5,7 @@ import { deleteMailsBefore } from "./mail-store.ts";
 const KEPT_DAYS = 30;
 const BATCH = 1000;
 
-/** Forgets letters that could not be sent. Until then an operator can see how many there are, and why. */
+/** Deletes mails that could not be sent. Until then an operator can see how many there are, and why. */
 export const createMailSweep =
   ({ db, clock }: { db: Db; clock: Clock }) =>
   async (): Promise<void> => {

@@ -10,7 +10,7 @@ import { createSender, startSending } from "./send-mails.ts";
 const DAY_MS = 86_400_000;
 const log = createLog("test", "silent");
 
-/** An outbox, a mail server and a sender between them. Links are told apart by what they are good for. */
+/** An outbox, a mail server and a sender between them. Links contain their lifetime. */
 async function mailFixture(world: World) {
   const { db, clock, sealer } = world;
   const server = await startMailServer();
@@ -47,7 +47,7 @@ const invitationOf = ({ accountId, userId, username }: Awaited<ReturnType<World[
   email: `${username}@test.example`,
 });
 
-test("an invitation reaches the new user once, with a link of three days, and leaves the outbox", async () => {
+test("an invitation reaches the new user once, with a link for three days, and leaves the outbox", async () => {
   await using world = await newWorld();
   await using post = await mailFixture(world);
   const alice = await world.customer();
@@ -83,8 +83,8 @@ test.each(["post@xn--e1afmkfd.xn--p1ai", "a&b/c@test.example", "почта@пр�
   },
 );
 
-// A company's name is chosen by others.
-test("what others chose is escaped in the letter, adds no line to its text and no header", async () => {
+// For example the company's name.
+test("text chosen by others is escaped, and adds no line and no header", async () => {
   await using world = await newWorld();
   await using post = await mailFixture(world);
 
@@ -98,7 +98,7 @@ test("what others chose is escaped in the letter, adds no line to its text and n
   expect(mail?.bcc).toBeUndefined();
 });
 
-test("a reset goes to whoever has the name, in any case of letters, and to nobody for a name that nobody has", async () => {
+test("a reset is sent to the user with the name, in any case, and to nobody for an unknown name", async () => {
   await using world = await newWorld();
   await using post = await mailFixture(world);
   const alice = await world.customer();
@@ -112,7 +112,7 @@ test("a reset goes to whoever has the name, in any case of letters, and to nobod
   expect(await post.outbox()).toEqual([]);
 });
 
-test("users of a closed account get no link, also where the letter waited", async () => {
+test("users of a closed account get no link, even if the mail was queued before", async () => {
   await using world = await newWorld();
   await using post = await mailFixture(world);
   const alice = await world.customer();
@@ -130,7 +130,7 @@ test("users of a closed account get no link, also where the letter waited", asyn
   expect(post.server.mails).toEqual([]);
 });
 
-test("a letter that was rolled back is not sent", async () => {
+test("a mail whose transaction was rolled back is not sent", async () => {
   await using world = await newWorld();
   await using post = await mailFixture(world);
   const change = world.db.transaction().execute(async (tx) => {
@@ -142,7 +142,7 @@ test("a letter that was rolled back is not sent", async () => {
   expect(await post.sender.sendDue()).toEqual([]);
 });
 
-test("after a refusal a letter is sent again, not before its time, under the same Message-ID", async () => {
+test("after a refusal a mail is sent again, not before its time, with the same Message-ID", async () => {
   await using world = await newWorld();
   await using post = await mailFixture(world);
   await world.db
@@ -163,7 +163,7 @@ test("after a refusal a letter is sent again, not before its time, under the sam
   expect(post.server.mails).toMatchObject([{ messageId: `<moorage-${row?.id}@moorage.test>` }]);
 });
 
-test("a letter that cannot be sent for a day is given up, and forgotten after a month", async () => {
+test("a mail that cannot be sent for a day is given up, and deleted after a month", async () => {
   await using world = await newWorld();
   await using post = await mailFixture(world);
   await post.mails.resetRequested(world.db, { name: (await world.customer()).username });
@@ -182,7 +182,7 @@ test("a letter that cannot be sent for a day is given up, and forgotten after a 
   expect(await post.outbox()).toEqual([]);
 });
 
-test("two senders at once send each letter once", async () => {
+test("two concurrent senders send each mail once", async () => {
   await using world = await newWorld();
   await using post = await mailFixture(world);
   const second = post.newSender();
@@ -201,11 +201,11 @@ test("two senders at once send each letter once", async () => {
   expect(new Set(receivers).size).toBe(20);
 });
 
-// A link in a letter is as good as a password.
-test("a mail server elsewhere gets no letter in clear", async () => {
+// A link in a mail is as powerful as a password.
+test("a remote mail server gets no mail unencrypted", async () => {
   await using world = await newWorld();
   await using post = await mailFixture(world);
-  // To the kernel this is our own machine; to us it is some address.
+  // To the kernel this is the local machine; to our code it is a remote address.
   const elsewhere = post.server.url.replace("127.0.0.1", "0.0.0.0");
   const [careful, permissive] = [post.newSender(elsewhere), post.newSender(`${elsewhere}?requireTLS=false`)];
   await post.mails.resetRequested(world.db, { name: (await world.customer()).username });
@@ -218,7 +218,7 @@ test("a mail server elsewhere gets no letter in clear", async () => {
   for (const sender of [careful, permissive]) sender.close();
 });
 
-test("what a sender that died had taken is sent by another, five minutes later", async () => {
+test("mails claimed by a sender that died are sent by another, five minutes later", async () => {
   await using world = await newWorld();
   await using post = await mailFixture(world);
   await post.mails.resetRequested(world.db, { name: (await world.customer()).username });
@@ -231,7 +231,7 @@ test("what a sender that died had taken is sent by another, five minutes later",
   expect(await post.sender.sendDue()).toEqual(["sent"]);
 });
 
-test("the outbox tells neither who gets a letter nor what it says, also after a failure", async () => {
+test("the outbox reveals neither recipient nor text, even after a failure", async () => {
   await using world = await newWorld();
   await using post = await mailFixture(world);
   const alice = await world.customer();
@@ -251,7 +251,7 @@ test("the outbox tells neither who gets a letter nor what it says, also after a 
     expect(text).not.toContain(clear);
 });
 
-test("a letter is sent after its commit, with nobody asking", async () => {
+test("a mail is sent after its commit without further action", async () => {
   await using world = await newWorld();
   await using post = await mailFixture(world);
   const sending = startSending(post.newSender(), log);

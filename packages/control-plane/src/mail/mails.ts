@@ -6,12 +6,12 @@ import { saveMail } from "./mail-store.ts";
 
 type Of<Kind extends MailMessage["kind"]> = Omit<Extract<MailMessage, { kind: Kind }>, "kind">;
 
-/** Puts letters into the outbox, in the transaction of the change that they tell of. The worker sends them. */
+/** Queues mails in the outbox, in the transaction of the change that they report. The worker sends them. */
 export type Mails = {
-  /** To a new user: a link to choose a password by. */
+  /** Sends a new user a link to choose a password. */
   invite(tx: Tx, to: Of<"invite">): Promise<void>;
   notice(tx: Tx, about: Of<"notice">): Promise<void>;
-  /** Somebody asks for a new password. Whether anybody has that name is found out when the letter is sent. */
+  /** A password reset was requested. Whether the name exists is checked when the mail is sent. */
   resetRequested(db: Db | Tx, of: Of<"reset">): Promise<void>;
 };
 

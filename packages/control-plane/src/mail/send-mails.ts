@@ -19,7 +19,7 @@ import {
 import { inviteMail, type Mail, noticeMail, resetMail } from "./write-mail.ts";
 
 type Person = { accountId: number; userId: number };
-/** Makes a link by which this person chooses a password, good for so many hours. */
+/** Creates a link by which this person chooses a password, valid for this many hours. */
 export type MakePasswordLink = (tx: Tx, person: Person, hours: number) => Promise<string>;
 
 export type SenderDeps = {
@@ -38,7 +38,7 @@ const RESET_HOURS = 1;
 const POLL_MS = 500;
 const AT_ONCE = 5;
 const HOUR_MS = 3_600_000;
-/** How long a sender may take over what it claimed: longer than all the time-outs of one delivery together. */
+/** How long a claim lasts: longer than all time-outs of one delivery together. */
 const CLAIM_MS = 5 * 60_000;
 const FIRST_RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 15 * 60_000;
@@ -47,8 +47,8 @@ const GIVE_UP_MS = 24 * HOUR_MS;
 export type Outcome = "sent" | "failed" | "given_up" | "nobody";
 
 /**
- * Sends what waits in the outbox, from any number of workers. At least once: a sender that dies between the mail
- * server's yes and the deletion of the row leaves a letter that is sent again, under the same Message-ID.
+ * Sends the outbox, from any number of workers. At least once: if a sender dies between the mail server's confirmation
+ * and the deletion of the row, the mail is sent again with the same Message-ID.
  */
 export function createSender(deps: SenderDeps) {
   const { db, clock, log } = deps;
@@ -60,9 +60,9 @@ export function createSender(deps: SenderDeps) {
       connectionTimeout: 10_000,
       greetingTimeout: 10_000,
       socketTimeout: 30_000,
-      // Some letters open an account. The address can say otherwise, for a network that is safe by itself.
+      // Some mails contain links that give access to an account. The URL can turn this off, for a network that is safe.
       requireTLS: !isLoopback(new URL(deps.smtpUrl).hostname),
-      // Nothing of ours comes from a file or an address.
+      // Mails contain nothing from files or URLs.
       disableFileAccess: true,
       disableUrlAccess: true,
     },
@@ -104,7 +104,7 @@ export function createSender(deps: SenderDeps) {
   };
 
   return {
-    /** One round: sends what is due now, and says how each of it ended. */
+    /** Sends what is due now, and returns the outcome of each. */
     async sendDue(): Promise<Outcome[]> {
       const now = clock();
       const rows = await claimMails(db, now, new Date(now.getTime() + CLAIM_MS), AT_ONCE);
@@ -118,7 +118,7 @@ export function createSender(deps: SenderDeps) {
 
 export type Sender = ReturnType<typeof createSender>;
 
-/** Looks for letters all the time: people wait before their screen for some of them. */
+/** Polls continuously: people wait at their screen for some of these mails. */
 export function startSending(sender: Sender, log: Log): { close(): Promise<void> } {
   let closed = false;
   const { pause, wake } = createPause(POLL_MS);
@@ -141,7 +141,7 @@ export function startSending(sender: Sender, log: Log): { close(): Promise<void>
   };
 }
 
-/** Who gets the letter, and its words. Undefined: there is no such user, or not any more. */
+/** The recipient and the text. Undefined: the user does not exist, or no longer. */
 async function address(deps: SenderDeps, message: MailMessage): Promise<{ to: string; mail: Mail } | undefined> {
   if (message.kind === "notice") return { to: message.email, mail: noticeMail(message) };
   const user = await (message.kind === "invite"
@@ -161,12 +161,12 @@ async function address(deps: SenderDeps, message: MailMessage): Promise<{ to: st
 
 const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
 
-/** 5 s, 10 s, 20 s … to a quarter of an hour. */
+/** 5 s, 10 s, 20 s … up to 15 minutes. */
 const pauseAfter = (tries: number): number => Math.min(FIRST_RETRY_MS * 2 ** (tries - 1), LONGEST_RETRY_MS);
 
 const messageId = (id: number, from: string): string => `<moorage-${id}@${/@([^>\s]+)/.exec(from)?.[1] ?? "moorage"}>`;
 
-/** Codes alone: what a mail server says repeats the address, and sometimes the letter. */
+/** Only codes: a mail server's messages repeat the address, and sometimes the mail. */
 function reasonOf(error: unknown): string {
   const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number };
   const parts = [code, command, responseCode].filter((part) => part !== undefined);

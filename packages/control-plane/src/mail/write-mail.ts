@@ -3,7 +3,7 @@ import type { NoticeOf } from "./mail-message.ts";
 
 export type Mail = { subject: string; text: string; html: string };
 
-/** A letter as paragraphs. A link stands on a line of its own, in full, so that people can see where it leads. */
+/** A mail as paragraphs. A link is on its own line and in full, so that people see where it leads. */
 type Draft = { subject: string; greeting: string; body: readonly string[]; link?: string; end: readonly string[] };
 
 export const inviteMail = (to: { username: string; company: string }, link: string, hours: number): Mail =>
@@ -62,5 +62,5 @@ function write({ subject, greeting, body, link, end }: Draft): Mail {
   };
 }
 
-/** What others chose, such as a company's name, must not add paragraphs of its own. */
+/** Text that others chose, such as a company's name, must not add paragraphs. */
 const onOneLine = (text: string): string => text.replaceAll(/\p{Cc}+/gu, " ");

@@ -6,12 +6,12 @@ export type UsageFactRow = Selectable<Tables["usage_facts"]>;
 export type UsageFact = Omit<Insertable<Tables["usage_facts"]>, "sequence" | "at">;
 
 /**
- * What a resource is from now on, in the transaction that makes it so. The caller holds the resource's row, and after
- * this the account's. What is said already is not written again, what never ran does not end, and in a closed account
- * nothing costs anything.
+ * Records what a resource is from now on, in the transaction that changes it. The caller holds the lock of the
+ * resource's row; afterwards it also holds the account's. An unchanged state is not recorded again, a resource that
+ * never ran does not end, and a closed account is not metered.
  *
- * The account's row is locked by the statement that reads how far it was invoiced: a fact is written before its month
- * is rated, or it counts from that month's end.
+ * The statement that reads `invoiced_through` locks the account's row: a fact is either written before its month is
+ * rated, or counts from the end of that month.
  */
 export async function meter(tx: Tx, fact: UsageFact, at: Date): Promise<void> {
   const { account_id, resource_type, resource_id, state, plan, nodes, region, label } = fact;

@@ -6,7 +6,7 @@ import { meter, type UsageFact, usageOf } from "./index.ts";
 
 const at = (time: string): Date => new Date(`2027-${time}Z`);
 
-/** An account, and a way to say what its database 7 is. */
+/** An account, and a function that records states of its database 7. */
 async function metered(world: World) {
   const { accountId } = await world.customer();
   const record = (state: UsageFact["state"], when: Date, change: Partial<UsageFact> = {}) =>
@@ -29,7 +29,7 @@ async function metered(world: World) {
   return { accountId, record, facts, invoicedThrough };
 }
 
-test("no fact is before the one before it: a clock that goes back shortens nothing", async () => {
+test("facts are never out of order: a clock that goes back shortens nothing", async () => {
   await using world = await newWorld();
   const { record, facts } = await metered(world);
 
@@ -44,7 +44,7 @@ test("no fact is before the one before it: a clock that goes back shortens nothi
   ]);
 });
 
-test("what is said again is not written again; what never ran does not end; a closed account costs nothing", async () => {
+test("an unchanged state is not recorded, what never ran does not end, a closed account is not metered", async () => {
   await using world = await newWorld();
   const { accountId, record, facts } = await metered(world);
 
@@ -62,7 +62,7 @@ test("what is said again is not written again; what never ran does not end; a cl
   ]);
 });
 
-test("a fact that comes while its month is being invoiced waits, and counts from the month's end", async () => {
+test("a fact written while its month is invoiced waits, and counts from the month's end", async () => {
   await using world = await newWorld();
   const { accountId, record, facts } = await metered(world);
   await record("running", at("01-05T10:00:00"));
@@ -89,7 +89,7 @@ test("a fact that comes while its month is being invoiced waits, and counts from
 });
 
 test.each(["update usage_facts set plan = plan", "delete from usage_facts"])(
-  "facts are for ever: %s",
+  "facts are immutable: %s",
   async (statement) => {
     await using world = await newWorld();
     const { record } = await metered(world);
@@ -99,7 +99,7 @@ test.each(["update usage_facts set plan = plan", "delete from usage_facts"])(
   },
 );
 
-test("the usage of a month is what each resource was when it began, and what it became before its end", async () => {
+test("the usage of a month is each resource's state at its start, and all changes before its end", async () => {
   await using world = await newWorld();
   const { accountId, record } = await metered(world);
   const other = await metered(world);

@@ -6,7 +6,7 @@ export type PriceVersion = Selectable<Tables["prices"]>;
 /** By plan, the oldest first. */
 export type PriceBook = ReadonlyMap<string, readonly PriceVersion[]>;
 
-/** All prices that were in force at some time of a period. */
+/** All prices that were in force at any time in a period. */
 export async function pricesDuring(db: Db | Tx, { from, until }: { from: Date; until: Date }): Promise<PriceBook> {
   const rows = await db
     .selectFrom("prices")
@@ -30,7 +30,7 @@ export async function pricesDuring(db: Db | Tx, { from, until }: { from: Date; u
   return Map.groupBy(rows, ({ plan }) => plan);
 }
 
-/** Of each plan, what it costs at a time: a query to join. */
+/** The price of each plan at a time, as a query to join. */
 export const pricesAt = (db: Db | Tx, at: Date) =>
   db
     .selectFrom("prices")

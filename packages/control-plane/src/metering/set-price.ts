@@ -3,7 +3,7 @@ import { invalid } from "#platform/errors.ts";
 import { pricesAt, type PriceVersion } from "./price-book.ts";
 
 const HOUR_MS = 3_600_000;
-/** A plan's first price holds as long as there is anything: nothing can have been of this plan before. */
+/** A plan's first price applies from the start of time: no resource can have had the plan before. */
 const EVER = new Date("2000-01-01T00:00:00Z");
 
 export type Price = Omit<PriceVersion, "plan" | "valid_from">;
@@ -15,8 +15,8 @@ export const free: Price = {
 };
 
 /**
- * What a node of a plan costs from a full hour on: the next one, or a later one. What has begun keeps its price, so that
- * an invoice that was made comes out the same for ever. A price that is to come can be set again.
+ * Sets the price of a plan's nodes from a full hour on: the next one, or a later one. A price in force is never
+ * changed, so that an invoice can be reproduced. A future price can be set again.
  */
 export async function setPrice(
   tx: Tx,
@@ -40,7 +40,7 @@ export async function setPrice(
   return version;
 }
 
-/** For who says a plan again: without a price it keeps its own, and one that it will have anyway is not a new one. */
+/** For a plan that is created again: without a price it keeps its own, and an equal price adds no new version. */
 export async function keepPrice(tx: Tx, plan: string, price: Price | undefined, now: Date): Promise<void> {
   const upcoming = await findPrice(tx, plan, nextHour(now));
   const desired = price ?? upcoming ?? free;
@@ -54,7 +54,7 @@ const findPrice = (tx: Tx, plan: string, at: Date): Promise<PriceVersion | undef
 
 const nextHour = (now: Date): Date => new Date((Math.floor(now.getTime() / HOUR_MS) + 1) * HOUR_MS);
 
-/** The most for a month may not undercut an hour: what has a price would be free. */
+/** The monthly maximum must cover at least one hour; otherwise a plan with a price could be free. */
 function requireSensible(price: Price): void {
   if (price.monthly_micros < price.hourly_micros) throw invalid("monthly", "at least the price of an hour");
   if (price.suspended_monthly_micros < price.suspended_hourly_micros)

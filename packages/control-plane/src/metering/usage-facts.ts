@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { UsageFactRow } from "./meter.ts";
 
-/** Everything that these accounts used in a period: of each resource what it was when that began, and what it became. */
+/** The usage of these accounts in a period: for each resource, its state at the start and all later changes. */
 export async function usageOf(
   db: Db | Tx,
   accountIds: readonly number[],

@@ -7,12 +7,12 @@ import type { Filter } from "#platform/filter.ts";
 import type { PageRequest } from "#platform/http/page.ts";
 
 export type NotificationRow = Omit<Selectable<Tables["notifications"]>, "account_id" | "id" | "cause">;
-/** What is worst for most comes first, then by age. */
+/** The causes with the widest effect come first, then by age. */
 type Placed = NotificationRow & { place: number; number: number };
 
 /**
- * Outages, scheduled maintenance and pending patches are read where they are known, for each reader anew: an outage of a
- * region concerns as many accounts as it has, and none of them gets a row.
+ * Outages, scheduled maintenance and pending patches are read from their own tables for each reader: an outage concerns
+ * every account of its region, and none of them gets a row.
  */
 export const listNotificationPage = (db: Db, principal: Principal, page: PageRequest, filter: Filter) => {
   const standing = sql<Placed>`(
@@ -27,7 +27,7 @@ export const listNotificationPage = (db: Db, principal: Principal, page: PageReq
   });
 };
 
-/** Regions that are down, where the reader sees something of the account's. */
+/** Regions with an outage in which the reader can see an entity of the account. */
 const outages = (principal: Principal) => sql`
   select 1, 0, 'outage', 'critical', 'Outage in ' || regions.label, outages.message, null,
     'region', regions.id, null, '/v4/regions/' || regions.id, outages.since, null
@@ -39,7 +39,7 @@ const outages = (principal: Principal) => sql`
       and computes.region = regions.id and computes.deleted_at is null
       and ${mayView(principal, "compute", "computes.id")}))`;
 
-/** A restricted reader sees those of the whole account, and of what they may view. */
+/** A restricted reader sees those of the whole account, and of entities that they may view. */
 const raised = (principal: Principal) => sql`
   select 2, id, type, severity, label, message, body, entity_type, entity_id, entity_label, entity_url, since, until
   from notifications where account_id = ${principal.accountId}

@@ -2,7 +2,7 @@ import type { EventEntity, Notification } from "@moorage/contract";
 import { sql } from "kysely";
 import type { Tx } from "#platform/db/database.ts";
 
-/** One cause of one entity: raised again it says something newer, and since when stays. */
+/** One cause of one entity: raising it again replaces the message and keeps the start time. */
 export type Cause = { accountId: number; entity: EventEntity; cause: string };
 export type Notice = Pick<Notification, "type" | "severity" | "label" | "message" | "body">;
 
@@ -37,13 +37,13 @@ export async function raiseAll(tx: Tx, causes: readonly (readonly [Cause, Notice
     .execute();
 }
 
-/** Whether there was one to resolve. */
+/** Returns whether there was one to resolve. */
 export async function resolve(tx: Tx, { accountId, entity, cause }: Cause): Promise<boolean> {
   const resolved = await ofEntity(tx, accountId, entity).where("cause", "=", cause).returning("id").executeTakeFirst();
   return resolved !== undefined;
 }
 
-/** With what they were about. */
+/** Called when the entity is deleted. */
 export const dropNotifications = (tx: Tx, accountId: number, entity: EventEntity): Promise<unknown> =>
   ofEntity(tx, accountId, entity).execute();
 
@@ -54,5 +54,5 @@ const ofEntity = (tx: Tx, accountId: number, entity: EventEntity) =>
     .where("entity_type", "=", entity.type)
     .where("entity_id", "=", keptId(entity));
 
-/** An account has no id on the wire; a key takes no null. */
+/** An account has no id on the wire, and a key column takes no null. */
 const keptId = ({ id }: EventEntity): string => (id === null ? "" : String(id));

@@ -20,7 +20,7 @@ async function accountant(world: World, { accountId }: Reader) {
   return { ...clerk, grant: (change: object) => world.operator.post(grants, change) };
 }
 
-test("an outage is told to whoever has something in the region, for as long as it lasts", async () => {
+test("an outage is shown to accounts with an entity in the region, for as long as it lasts", async () => {
   await using world = await newWorld();
   await world.operator.post("/admin/regions", { id: "us-east", label: "Newark", country: "us" });
   const [withDatabase, withCompute, elsewhere] = [
@@ -58,7 +58,7 @@ test("an outage is told to whoever has something in the region, for as long as i
   expect(await outage(world, "")).toMatchObject({ status: 400, body: { errors: [{ field: "message" }] } });
 });
 
-test("a patch that waits for its window is told until it is done", async () => {
+test("a patch that waits for its window is shown until it is applied", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { body: database } = await alice.create();
@@ -84,7 +84,7 @@ test("a patch that waits for its window is told until it is done", async () => {
   expect(await notificationsOf(alice)).toEqual([]);
 });
 
-test("a restricted reader of the account is told of the account, and of what they may view", async () => {
+test("a restricted reader of the account sees notifications of the account and of what they may view", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const clerk = await accountant(world, owner);
@@ -125,7 +125,7 @@ test("a restricted reader of the account is told of the account, and of what the
   expect((await clerk.get(NOTIFICATIONS)).status).toBe(403);
 });
 
-test("an account has no id, and what is resolved is gone", async () => {
+test("a notification of the account has no entity id, and disappears when resolved", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const entity = { type: "account", id: null, label: null, url: "/v4/account" };
@@ -140,7 +140,7 @@ test("an account has no id, and what is resolved is gone", async () => {
   expect(await notificationsOf(owner)).toEqual([]);
 });
 
-test("they are filtered by type and kind of entity, also by the name that clients of this family use, and paged", async () => {
+test("notifications are filtered by type and entity type, also by clients' other names, and paged", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   await owner.create();

@@ -7,7 +7,7 @@ import { notFound } from "#platform/errors.ts";
 import type { Filter } from "#platform/filter.ts";
 import type { PageRequest } from "#platform/http/page.ts";
 
-/** Never the hash of its secret: nobody who reads a client needs it. */
+/** Without the hash of the secret: no reader of a client needs it. */
 const shown = [
   ...(["oauth_clients.id", "oauth_clients.account_id", "oauth_clients.label", "oauth_clients.redirect_uri"] as const),
   ...(["oauth_clients.public", "oauth_clients.status", "oauth_clients.may_add_query"] as const),
@@ -18,13 +18,13 @@ const shown = [
 type Shown = "id" | "account_id" | "label" | "redirect_uri" | "public" | "status" | "may_add_query" | "created_at";
 export type OAuthClientRow = Pick<Selectable<Tables["oauth_clients"]>, Shown> & { has_thumbnail: boolean };
 
-/** A deleted client is gone for everybody. */
+/** A deleted client is not visible to anybody. */
 const clientsOf = (db: Db | Tx, accountId: number) =>
   db.selectFrom("oauth_clients").where("account_id", "=", accountId).where("deleted_at", "is", null);
 
 const columns = { label: sql.ref("oauth_clients.label"), public: sql.ref("oauth_clients.public") };
 
-/** In the order in which they were made: their ids have none. */
+/** In order of creation: ids are random. */
 const inOrder = { by: sql`(oauth_clients.created_at, oauth_clients.id)` };
 
 export const listClientPage = (db: Db, accountId: number, page: PageRequest, filter: Filter) =>
@@ -38,7 +38,7 @@ export const listClientPage = (db: Db, accountId: number, page: PageRequest, fil
 export const findClient = (db: Db | Tx, accountId: number, id: string): Promise<OAuthClientRow> =>
   clientsOf(db, accountId).select(shown).where("id", "=", id).executeTakeFirstOrThrow(notFound);
 
-/** Locks the row, so that two changes of one client are decided one after the other. */
+/** Locks the row, which serializes changes of one client. */
 export const lockClient = (tx: Tx, accountId: number, id: string): Promise<OAuthClientRow> =>
   clientsOf(tx, accountId).select(shown).where("id", "=", id).forUpdate().executeTakeFirstOrThrow(notFound);
 
@@ -56,7 +56,7 @@ type ClientChange = Partial<Pick<Selectable<Tables["oauth_clients"]>, "label" | 
   secret_sha256?: Buffer;
 };
 
-/** `endsAll`: whatever was issued so far is worth nothing from now on. */
+/** `endsAll`: invalidates everything that was issued so far. */
 export const saveClient = (
   tx: Tx,
   { account_id, id }: OAuthClientRow,
@@ -71,7 +71,7 @@ export const saveClient = (
     .returning(shown)
     .executeTakeFirstOrThrow();
 
-/** One row, however many tokens it was given: every look-up of one goes by way of its client. */
+/** One row, however many tokens were issued: every lookup of a token checks its client. */
 export const markDeleted = (tx: Tx, { account_id, id }: OAuthClientRow, at: Date): Promise<unknown> =>
   tx
     .updateTable("oauth_clients")
@@ -80,7 +80,7 @@ export const markDeleted = (tx: Tx, { account_id, id }: OAuthClientRow, at: Date
     .where("id", "=", id)
     .execute();
 
-/** For the operator: of one account, or of all. */
+/** For the operator: clients of one account, or of all. */
 export const listEveryClient = (db: Db, page: PageRequest, accountId: number | undefined) =>
   listPage(
     db
@@ -91,7 +91,7 @@ export const listEveryClient = (db: Db, page: PageRequest, accountId: number | u
     { page, lastly: inOrder },
   );
 
-/** For the operator, who knows no account of it. Undefined: there is none, or none any more. */
+/** For the operator: across all accounts. Undefined: the client does not exist, or was deleted. */
 export const setStatus = (tx: Tx, id: string, status: OAuthClient["status"]): Promise<OAuthClientRow | undefined> =>
   changeAnyones(tx, id).set({ status }).returning(shown).executeTakeFirst();
 

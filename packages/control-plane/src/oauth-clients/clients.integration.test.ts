@@ -37,7 +37,7 @@ const withKey = (alice: Customer, url: string, body: object | undefined, key: st
 
 describe("the secret", () => {
   test.each([false, true])(
-    "is told once, when a client is made (public: %s), and kept as a hash alone",
+    "is shown once, when a client is created (public: %s), and stored only as a hash",
     async (open) => {
       const alice = await world.customer();
 
@@ -65,7 +65,7 @@ describe("the secret", () => {
     },
   );
 
-  test("is another one after a reset, by either path", async () => {
+  test("is replaced by a reset, on either path", async () => {
     const alice = await world.customer();
     const { id, secret } = await register(alice);
     const seen = [secret];
@@ -80,7 +80,7 @@ describe("the secret", () => {
     expect(new Set(seen).size).toBe(3);
   });
 
-  test("comes again to a repeated request with its key, and nothing is done twice", async () => {
+  test("is repeated to a request with the same key, and nothing is done twice", async () => {
     const alice = await world.customer();
     const body = { label: "An app", redirect_uri: REDIRECT };
 
@@ -101,7 +101,7 @@ describe("the secret", () => {
 });
 
 describe("a change", () => {
-  test("touches what it names, and is told by an event even if it changes nothing", async () => {
+  test("affects the named fields, and emits an event even if nothing changes", async () => {
     const alice = await world.customer();
     const { id } = await register(alice);
 
@@ -123,7 +123,7 @@ describe("a change", () => {
     expect((await row(id)).epoch).toBe(1);
   });
 
-  test("of `public` ends what was issued so far; of anything else does not", async () => {
+  test("of `public` ends all tokens; of anything else does not", async () => {
     const alice = await world.customer();
     const { id } = await register(alice);
     const epochAfter = async (change: object): Promise<number> => {
@@ -148,7 +148,7 @@ describe("a change", () => {
     ["an address of more than 2048 characters", { redirect_uri: `https://app.example.com/${"x".repeat(2048)}` }],
     ["no address", { redirect_uri: null }],
     ["a word for yes", { public: "yes" }],
-  ])("to %s is refused, when made as when changed", async (_, change) => {
+  ])("to %s is refused, on creation and on update", async (_, change) => {
     const [field] = Object.keys(change);
     const alice = await world.customer();
     const { id } = await register(alice);
@@ -162,7 +162,7 @@ describe("a change", () => {
     expect(await eventsOf(alice)).toHaveLength(1);
   });
 
-  test("never reaches what is not the tenant's to set", async () => {
+  test("cannot set what is not the tenant's to set", async () => {
     const alice = await world.customer();
     const { id } = await register(alice);
     const before = await row(id);
@@ -176,7 +176,7 @@ describe("a change", () => {
     expect(await row(id)).toEqual(before);
   });
 
-  test("leaves an event and an audit line, which name the client", async () => {
+  test("leaves an event and an audit entry that name the client", async () => {
     const alice = await world.customer();
     const { id } = await register(alice);
     const url = `${CLIENTS}/${id}`;
@@ -215,7 +215,7 @@ const auditOf = (id: string) =>
     .orderBy("id")
     .execute();
 
-test("a deleted client is nowhere", async () => {
+test("a deleted client is not found anywhere", async () => {
   const alice = await world.customer();
   const kept = await register(alice, { label: "Kept" });
   const { id } = await register(alice);
@@ -239,7 +239,7 @@ test("a deleted client is nowhere", async () => {
   expect((await alice.get(CLIENTS)).body).toMatchObject({ data: [{ id: kept.id }], results: 1 });
 });
 
-test("what does not exist is said before a faulty body is", async () => {
+test("a missing client is reported before an invalid body", async () => {
   const alice = await world.customer();
   const { id } = await register(await world.customer());
 
@@ -247,7 +247,7 @@ test("what does not exist is said before a faulty body is", async () => {
     expect(await alice.put(`${CLIENTS}/${other}`, { label: "" })).toMatchObject({ status: 404 });
 });
 
-test("clients are listed in the order in which they were made, filtered, and one page at a time", async () => {
+test("clients are listed in order of creation, filtered, and one page at a time", async () => {
   const alice = await world.customer();
   const made: string[] = [];
   for (let n = 0; n < 30; n++) {
@@ -270,7 +270,7 @@ test("clients are listed in the order in which they were made, filtered, and one
   expect(filtered.json()).toMatchObject({ results: 5 });
 });
 
-test("a restricted user needs account_read to look, and account_write to change", async () => {
+test("a restricted user needs account_read to view, and account_write to change", async () => {
   const alice = await world.customer();
   const { id } = await register(alice);
   const rob = await world.colleague(alice.accountId, { restricted: true });
@@ -311,7 +311,7 @@ describe("the operator", () => {
     expect(await world.operator.get("/admin/oauth-clients?account=4")).toMatchObject({ status: 404 });
   });
 
-  test("sets a client's status and its trust; its account is told, and the audit", async () => {
+  test("sets a client's status and trust; its account gets an event, and the audit log an entry", async () => {
     const alice = await world.customer();
     const { id } = await register(alice);
     const set = (what: string, body: object) => world.operator.post(`/admin/oauth-clients/${id}/${what}`, body);
@@ -334,7 +334,7 @@ describe("the operator", () => {
     ]);
   });
 
-  test("is told of a client that there is not, and of a status that there is not", async () => {
+  test("gets an error for an unknown client, and for an unknown status", async () => {
     const alice = await world.customer();
     const { id } = await register(alice);
     const status = (client: string, body: object) => world.operator.post(`/admin/oauth-clients/${client}/status`, body);

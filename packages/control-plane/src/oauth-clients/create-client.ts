@@ -11,13 +11,13 @@ import { viewOfClient } from "./view.ts";
 export type ClientDeps = {
   db: Db;
   clock: Clock;
-  /** Where the interface is reached from outside, without a slash at its end. */
+  /** The public address of the API, without a trailing slash. */
   publicUrl: string | undefined;
 };
 
 const MOST_CLIENTS = 200;
 
-/** Its secret is in this answer, and in that to a repeated request; afterwards only its hash is there. */
+/** The secret is only in this answer and in that to a repeated request; only its hash is stored. */
 export const createClient = (
   { db, clock, publicUrl }: ClientDeps,
   by: Principal,

@@ -5,7 +5,7 @@ import type { ClientDeps } from "./create-client.ts";
 import { recordClientChange } from "./record-change.ts";
 import { deleteThumbnail } from "./thumbnail-store.ts";
 
-/** With it end its id, its secret and every token that it was given, in any account. */
+/** Ends the client's id, its secret and every token that was issued to it, in all accounts. */
 export async function deleteClient({ db, clock }: ClientDeps, by: Principal, id: string): Promise<void> {
   await db.transaction().execute(async (tx) => {
     const at = clock();

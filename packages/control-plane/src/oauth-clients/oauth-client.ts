@@ -2,19 +2,19 @@ import { randomBytes } from "node:crypto";
 import type { EventEntity } from "@moorage/contract";
 import { sha256 } from "#platform/sha256.ts";
 
-/** What stands in place of a secret that was shown already. */
+/** Shown instead of a secret that was shown before. */
 export const REDACTED = "<REDACTED>";
 
-/** Public, and not a secret. */
+/** Public, not a secret. */
 export const newClientId = (): string => randomBytes(10).toString("hex");
 
-/** The plain text leaves with one answer; only its hash is kept. A public client has one too, and need not send it. */
+/** The plain text is in one answer; only its hash is stored. A public client has a secret too, but need not send it. */
 export function newSecret(): { secret: string; secret_sha256: Buffer } {
   const secret = randomBytes(32).toString("hex");
   return { secret, secret_sha256: sha256(secret) };
 }
 
-/** How a client is named in events and in the audit. */
+/** The client in events and in the audit log. */
 export const entityOfClient = (client: { id: string; label: string }) =>
   ({
     id: client.id,

@@ -5,7 +5,7 @@ import { recordClientChange } from "./record-change.ts";
 import type { MakeThumbnail } from "./thumbnail.ts";
 import { saveThumbnail } from "./thumbnail-store.ts";
 
-/** The image is decoded before the transaction begins: that takes a while, and nobody is to wait for it. */
+/** The image is decoded before the transaction begins: decoding is slow and must not hold locks. */
 export async function putThumbnail(
   { db, clock, makeThumbnail }: ClientDeps & { makeThumbnail: MakeThumbnail },
   by: Principal,

@@ -7,7 +7,7 @@ import { newSecret } from "./oauth-client.ts";
 import { recordClientChange } from "./record-change.ts";
 import { viewOfClient } from "./view.ts";
 
-/** The old secret ends with this transaction. What users let the client do stays, and so do its tokens. */
+/** The old secret ends with this transaction. Users' grants and the client's tokens stay valid. */
 export const resetSecret = (
   { db, clock, publicUrl }: ClientDeps,
   by: Principal,

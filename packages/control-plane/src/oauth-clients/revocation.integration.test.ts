@@ -9,7 +9,7 @@ import { newWorld, type World } from "#testing/world.ts";
 
 const CLIENTS = "/v4/account/oauth-clients";
 
-/** An app of one account, a user of another who let it in, and two processes that remember its token. */
+/** An app of one account, a user of another who authorized it, and two processes that cache its token. */
 async function newFixture(world: World) {
   const alice = await world.customer();
   const bob = await world.customer();
@@ -56,7 +56,7 @@ describe("in every process an app's tokens end", () => {
   });
 });
 
-describe("an app's tokens live on", () => {
+describe("an app's tokens stay valid", () => {
   test("when its client is renamed, gets another redirect address, or a new secret", async () => {
     await using world = await newWorld();
     await using fixture = await newFixture(world);
@@ -67,7 +67,7 @@ describe("an app's tokens live on", () => {
     expect(await fixture.accepted(fixture.token)).toEqual([true, true]);
   });
 
-  test("when its client is opened again", async () => {
+  test("when its client is enabled again", async () => {
     await using world = await newWorld();
     await using fixture = await newFixture(world);
     const set = (status: string) => world.operator.post(`/admin/oauth-clients/${fixture.id}/status`, { status });
@@ -79,7 +79,7 @@ describe("an app's tokens live on", () => {
     expect(await fixture.accepted(fixture.token)).toEqual([true, true]);
   });
 
-  test("but not when `public` goes there and back", async () => {
+  test("but not when `public` is changed and changed back", async () => {
     await using world = await newWorld();
     await using fixture = await newFixture(world);
 
@@ -109,24 +109,24 @@ test("deleting a client ends its 1,000 tokens by writing one row", async () => {
   await fixture.alice.delete(fixture.url);
 
   await expect.poll(() => written(world, tables)).toBe(1);
-  // Whatever came later in the queue of statistics would be counted by now.
+  // Statistics are queued in order: everything before this write has been counted.
   await world.db.updateTable("accounts").set({ company: "Other" }).execute();
   expect(await written(world, tables)).toBe(1);
   await fixture.untilDead();
   expect((await Promise.all(all.map(fixture.accepted))).flat()).not.toContain(true);
 });
 
-test("a token is found by indexes alone", async () => {
+test("a token is looked up by indexes alone", async () => {
   await using world = await newWorld();
   const { token } = await world.customer();
-  // One connection: it knows which statements it has prepared.
+  // One connection, so that its prepared statements can be inspected.
   const db = createDb(createPool(world.databaseUrl, 1));
   const clock = () => new Date();
   await createAuthenticate({ db, clock, tokens: createTokenCache(clock) })(`Bearer ${token}`);
   const prepared = await sql<{ statement: string }>`
     select statement from pg_prepared_statements where name = 'token-by-hash'`.execute(db);
 
-  // The tables are small here: only an index that there is not leaves it a scan.
+  // The tables are small: with sequential scans off, only a missing index leaves one.
   await sql`set enable_seqscan = off`.execute(db);
   const statement = sql.raw(`explain (generic_plan) ${prepared.rows[0]?.statement}`);
   const plan = await sql<{ "QUERY PLAN": string }>`${statement}`.execute(db);

@@ -1,6 +1,6 @@
 import type { Db, Tx } from "#platform/db/database.ts";
 
-/** By the client's id alone: everybody may see it. Undefined: it has none, or there is no such client. */
+/** By the client's id alone: thumbnails are public. Undefined: the client has none, or does not exist. */
 export async function findThumbnail(db: Db, clientId: string): Promise<Buffer<ArrayBuffer> | undefined> {
   const row = await db
     .selectFrom("oauth_client_thumbnails")

@@ -30,7 +30,7 @@ async function register() {
   return { alice, id, url, send, fetch: () => world.send({ url }) };
 }
 
-/** What is shown, as pixels: red, green, blue and opacity of one of them. */
+/** The red, green, blue and alpha values of one pixel. */
 const pixel = async (image: Buffer, x: number, y: number): Promise<number[]> => {
   const { data } = await sharp(image).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
   return [...data.subarray((y * 128 + x) * 4, (y * 128 + x) * 4 + 4)];
@@ -46,7 +46,7 @@ describe("a picture", () => {
     ["PNG that is interlaced", "image/png", () => picture().png({ progressive: true }).toBuffer()],
     ["PNG of one pixel", "image/png", () => picture({ width: 1, height: 1 }).png().toBuffer()],
     ["PNG as large as it may be", "image/png", async () => png({ width: 4096, height: 4096 })],
-  ])("%s becomes a PNG of 128×128, which everybody may see", async (_, type, draw) => {
+  ])("%s becomes a PNG of 128×128, visible to everybody", async (_, type, draw) => {
     const { alice, id, url, send, fetch } = await register();
 
     const sent = await send(await draw(), { "content-type": type });
@@ -64,7 +64,7 @@ describe("a picture", () => {
     expect((await alice.get(`${CLIENTS}/${id}`)).body).toMatchObject({ thumbnail_url: `${PUBLIC_URL}${url}` });
   });
 
-  test("is shown whole, in the middle, with nothing beside it", async () => {
+  test("is shown completely, centred, on a transparent background", async () => {
     const { send, fetch } = await register();
 
     await send(await picture({ width: 256, height: 128, background: "#ff0000" }).png().toBuffer());
@@ -76,7 +76,7 @@ describe("a picture", () => {
     expect((await pixel(rawPayload, 64, 117))[3]).toBe(0);
   });
 
-  test("that moves is its first frame", async () => {
+  test("that is animated is reduced to its first frame", async () => {
     const { send, fetch } = await register();
     const frames = await Promise.all(
       ["#ff0000", "#00ff00"].map((background) => picture({ width: 32, height: 32, background }).png().toBuffer()),
@@ -92,7 +92,7 @@ describe("a picture", () => {
     expect(await pixel((await fetch()).rawPayload, 64, 64)).toEqual([255, 0, 0, 255]);
   });
 
-  test("leaves behind what else was in its file", async () => {
+  test("loses all other data of its file", async () => {
     const { send, fetch } = await register();
     const whole = png({ width: 64, height: 64 }, [text("where I live"), compressedText(1_000)]);
 
@@ -106,7 +106,7 @@ describe("a picture", () => {
     expect([metadata.exif, metadata.icc, metadata.xmp]).toEqual([undefined, undefined, undefined]);
   });
 
-  test("is drawn upright", async () => {
+  test("is rotated upright", async () => {
     const { send, fetch } = await register();
     const half = await picture({ width: 64, height: 128, background: "#ff0000" }).png().toBuffer();
     const lying = picture({ width: 128, height: 128, background: "#0000ff" }).composite([
@@ -121,7 +121,7 @@ describe("a picture", () => {
     expect(blue).toBeLessThan(50);
   });
 
-  test("is replaced by the next one, and gone with its client", async () => {
+  test("is replaced by the next one, and deleted with its client", async () => {
     const { alice, id, url, send, fetch } = await register();
     const draw = (background: string) => picture({ width: 9, height: 9, background }).png().toBuffer();
 
@@ -146,7 +146,7 @@ describe("a picture", () => {
     expect([url, kept]).toEqual([url, []]);
   });
 
-  test("may come as one of the SDKs sends it", async () => {
+  test("may be sent as one of the SDKs does", async () => {
     const { alice, url, send, fetch } = await register();
     const file = await picture().jpeg().toBuffer();
 
@@ -157,7 +157,7 @@ describe("a picture", () => {
   });
 });
 
-describe("what is no picture, or more than one", () => {
+describe("a file that is no picture, or more than one", () => {
   const hostile: Record<string, () => Promise<Buffer> | Buffer> = {
     "no bytes": () => Buffer.alloc(0),
     text: () => Buffer.from("hello"),
@@ -186,7 +186,7 @@ describe("what is no picture, or more than one", () => {
     "a PNG in base64": () => Buffer.from(png({ width: 9, height: 9 }).toString("base64")),
   };
 
-  test.each(Object.entries(hostile))("%s is refused with a sentence, and nothing changes", async (_, make) => {
+  test.each(Object.entries(hostile))("%s is refused with a reason, and nothing changes", async (_, make) => {
     const { alice, id, send, fetch } = await register();
 
     const reply = await send(await make());
@@ -199,7 +199,7 @@ describe("what is no picture, or more than one", () => {
     expect((await alice.get("/v4/account/events")).body).toMatchObject({ results: 1 });
   });
 
-  test("text that unpacks to 100 MB is not unpacked", async () => {
+  test("text that would decompress to 100 MB is not decompressed", async () => {
     const { send } = await register();
     const bomb = png({ width: 16, height: 16 }, [compressedText(100_000_000)]);
     const before = process.memoryUsage().rss;
@@ -231,7 +231,7 @@ describe("what is no picture, or more than one", () => {
   });
 });
 
-test("who may not is refused before the file is looked at", async () => {
+test("missing permission is reported before the file is checked", async () => {
   const { id, url, send } = await register();
   const stranger = await world.customer();
   const reader = await world.customer({ scopes: ["account:read_only"] });
@@ -247,7 +247,7 @@ test("who may not is refused before the file is looked at", async () => {
   expect(await as(stranger.token, url.replace(id, "0".repeat(20)))).toBe(404);
 });
 
-test("without a picture there is none, in JSON", async () => {
+test("a missing picture is a 404 in JSON", async () => {
   const { fetch } = await register();
 
   const reply = await fetch();
@@ -278,7 +278,7 @@ const flipped = (file: Buffer): Buffer => {
   file[at] = (file[at] ?? 0) ^ 1;
   return file;
 };
-/** The size in a JPEG's header, made larger. */
+/** Enlarges the size in a JPEG's header. */
 const claimed = (file: Buffer): Buffer => {
   const at = file.findIndex((byte, n) => byte === 0xff && [0xc0, 0xc2].includes(file[n + 1] ?? 0));
   file.writeUInt16BE(65_500, at + 5);

@@ -6,11 +6,11 @@ export type MakeThumbnail = (file: Buffer) => Promise<Buffer>;
 const SIDE = 128;
 const MOST_SIDE = 4096;
 const MOST_SECONDS = 5;
-/** A picture in memory can be a thousand times its file. */
+/** A decoded image can take a thousand times the memory of its file. */
 const AT_ONCE = 2;
 const MOST_WAITING = 20;
 
-/** How each of them begins. What a caller says about a file is no proof of what it is. */
+/** The first bytes of each format. The caller's content type is not trusted. */
 const signatures = [
   Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
   Buffer.from([0xff, 0xd8, 0xff]),
@@ -19,8 +19,8 @@ const signatures = [
 ];
 
 /**
- * Decodes a stranger's picture and draws it anew: a PNG of 128×128 with the whole of it, nothing cut off, and nothing
- * else that was in the file. Of what moves, the first frame.
+ * Decodes an untrusted image and renders it again: a PNG of 128×128 with the whole image, uncropped, and nothing else
+ * from the file. Of an animation, the first frame.
  */
 export function createThumbnailer(): MakeThumbnail {
   const limit = limitConcurrency({ atOnce: AT_ONCE, mostWaiting: MOST_WAITING });
@@ -50,14 +50,14 @@ async function draw(file: Buffer): Promise<Buffer> {
     .catch(unreadable);
 }
 
-/** Loaded when the first picture comes: most processes never see one. */
+/** Loaded with the first image: most processes never get one. */
 let loaded: Promise<typeof import("sharp")> | undefined;
 async function loadSharp(): Promise<typeof import("sharp").default> {
   loaded ??= import("sharp").then((module) => {
     const { default: sharp } = module;
     sharp.cache(false);
     sharp.concurrency(1);
-    // It can read many more kinds of file, each with faults of its own.
+    // The library reads many more formats, each with its own vulnerabilities.
     sharp.block({ operation: ["VipsForeignLoad"] });
     sharp.unblock({
       operation: ["VipsForeignLoadPngBuffer", "VipsForeignLoadJpegBuffer", "VipsForeignLoadNsgifBuffer"],

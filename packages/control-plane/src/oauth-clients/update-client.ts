@@ -7,8 +7,8 @@ import { recordClientChange } from "./record-change.ts";
 import { viewOfClient } from "./view.ts";
 
 /**
- * A client that becomes public, or stops being so, proves itself in another way than when it was given what it holds:
- * all of that ends. Clients wait for the event, so every accepted PUT has one.
+ * A client that becomes public, or stops being public, authenticates differently from when its tokens were issued: all
+ * of them end. Clients wait for the event, so every accepted PUT emits one.
  */
 export async function updateClient(
   { db, clock, publicUrl }: ClientDeps,

@@ -17,8 +17,8 @@ export const viewOfClient = (
 });
 
 /**
- * Where everybody finds a client's thumbnail. Without a public address of ours it is the path alone: what a caller
- * writes into Host must not come back as an address of ours.
+ * The public address of a client's thumbnail. Without a configured public address it is only the path: the Host header
+ * of a request must not be echoed as our address.
  */
 export const thumbnailUrl = (publicUrl: string | undefined, id: string): string =>
   `${publicUrl ?? ""}/v4/account/oauth-clients/${id}/thumbnail`;

@@ -1,4 +1,6 @@
-/** For other capabilities. The relay and the sweeper are the worker's, and bring the Temporal client with them. */
+/**
+ * For other capabilities. The worker imports the relay and the sweeper directly, because they need the Temporal client.
+ */
 export {
   addSignal,
   findOperation,

@@ -18,7 +18,7 @@ async function openOne(world: World) {
 }
 const later = (at: Date, seconds: number): Date => new Date(at.getTime() + seconds * 1000);
 
-test("of two that settle an operation at once, one does, and its words stay", async () => {
+test("of two concurrent calls that settle an operation, one succeeds and its message stays", async () => {
   await using world = await newWorld();
   const { id } = await openOne(world);
   const settle = (message: string) =>
@@ -31,7 +31,7 @@ test("of two that settle an operation at once, one does, and its words stay", as
   expect(await world.lastOperation()).toMatchObject({ message: winners[0]?.message, outcome: "failed" });
 });
 
-test("the next run is given out once for two sweepers, and never for a settled operation", async () => {
+test("of two sweepers, one gets the next run, and none gets it for a settled operation", async () => {
   await using world = await newWorld();
   const operation = await openOne(world);
 
@@ -42,7 +42,7 @@ test("the next run is given out once for two sweepers, and never for a settled o
   expect(await nextRun(world.db, { ...operation, run: 1 })).toBeUndefined();
 });
 
-test("an operation is started until it is marked, swept after a while, and neither once it is settled", async () => {
+test("an operation is due for start until marked, then for sweeps, and for neither once settled", async () => {
   await using world = await newWorld();
   const { id, created_at } = await openOne(world);
   const due = async (at: Date) => [

@@ -9,17 +9,17 @@ export type NewOperation = {
   accountId: number;
   kind: string;
   entityId: number;
-  /** What its end needs and no other row will have by then. */
+  /** Values that settling the operation needs and that no other row will have by then. */
   input?: object;
   at: Date;
   deadlineSeconds: number;
 };
 
-/** How long a started workflow is left alone before the sweeper first asks after it. */
+/** How long after its start a workflow is first checked by the sweeper. */
 const FIRST_SWEEP_SECONDS = 30;
 const after = (at: Date, seconds: number): Date => new Date(at.getTime() + seconds * 1000);
 
-/** Asks for durable work, in the transaction of the change that needs it. */
+/** Requests durable work, in the transaction of the change that needs it. */
 export async function openOperation(tx: Tx, operation: NewOperation): Promise<{ id: number }> {
   const { rows } = await opening({
     ...operation,
@@ -37,20 +37,20 @@ export const timesOf = (at: Date, deadlineSeconds: number) => ({
   sweepAt: after(at, FIRST_SWEEP_SECONDS),
 });
 
-/** For a change that needs no operation: it is refused like the others. */
+/** For a change without an operation: refused under the same conditions. */
 export async function requireCurrent(tx: Tx): Promise<void> {
   const { rows } = await sql`select from installation where ${isCurrent}`.execute(tx);
   if (rows.length === 0) throw notComparedYet();
 }
 
-/** An operation's rows are only taken while we know what our hosts know. */
+/** Operations are accepted only while the control plane knows what its hosts know. */
 export const notComparedYet = (): DomainError =>
   new DomainError("unavailable", {
     reason:
       "The control plane was restored and is being compared with its hosts; it accepts no changes until that is done. Databases keep running. Try again in a minute.",
   });
 
-/** Nothing says that our database was set back in time. */
+/** There is no sign that this database was set back in time. */
 const isCurrent = sql`installation.set_back_at is null and installation.fingerprint = current_fingerprint()`;
 
 type OperationColumns = Omit<NewOperation, "deadlineSeconds" | "input"> &
@@ -61,9 +61,9 @@ type OperationColumns = Omit<NewOperation, "deadlineSeconds" | "input"> &
   };
 
 /**
- * The part of a statement that opens an operation, for each row of another part if one is given. While the control
- * plane may be behind its hosts (its database was restored, and they have not all been heard), or is, it opens none:
- * ids and generations could be given out twice.
+ * The part of a statement that opens an operation, or one for each row of another part if given. Opens none while the
+ * control plane is, or may be, behind its hosts (its database was restored, and not all hosts have polled since): ids
+ * and generations could be assigned twice.
  */
 export const opening = (operation: OperationColumns, from: RawBuilder<unknown> = sql`from installation`) => sql<{
   id: number;
@@ -91,7 +91,7 @@ export const linkEvents = (tx: Tx, operationId: number, [first, ...further]: rea
     .where("id", "=", operationId)
     .execute();
 
-/** More of what its end needs, and another deadline where one is given. */
+/** Adds values that settling the operation needs, and sets another deadline if given. */
 export const noteInOperation = (tx: Tx, operationId: number, input: object, deadlineAt?: Date): Promise<unknown> =>
   tx
     .updateTable("operations")
@@ -106,8 +106,8 @@ export const findOperation = (db: Db | Tx, id: number): Promise<OperationRow> =>
   db.selectFrom("operations").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
 
 /**
- * How far an open operation is, for people to watch. It never falls: what is tried again begins at 0, and its owner has
- * seen more. 100 is for an operation that has ended well.
+ * Progress of an open operation, for people to watch. It never falls: a retry starts at 0, and the owner has seen more.
+ * 100 is for an operation that has succeeded.
  */
 export const raisePercent = (db: Db, id: number, percent: number): Promise<unknown> =>
   db
@@ -118,10 +118,7 @@ export const raisePercent = (db: Db, id: number, percent: number): Promise<unkno
     .where("settled_at", "is", null)
     .execute();
 
-/**
- * Closes the operation, once. Undefined: somebody was first, and everything that belongs to the settling was committed
- * with theirs.
- */
+/** Settles the operation, once. Undefined: another caller was first and committed everything that belongs to it. */
 export const settleOperation = (
   tx: Tx,
   id: number,
@@ -169,7 +166,7 @@ export const sweepAgain = (db: Db, id: number, now: Date, seconds: number): Prom
     .where("id", "=", id)
     .execute();
 
-/** Only one sweeper gives out the next run. */
+/** Only one sweeper gets the next run. */
 export const nextRun = (db: Db, operation: OperationRow): Promise<OperationRow | undefined> =>
   db
     .updateTable("operations")
@@ -192,7 +189,7 @@ export const signalsToSend = (db: Db, limit: number) =>
 export const deleteSignals = (db: Db, ids: readonly number[]): Promise<unknown> =>
   db.deleteFrom("signals").where("id", "in", ids).execute();
 
-/** Hosts say again and again what they run; once the operation has ended, nobody waits for it. */
+/** Hosts report their nodes repeatedly; after the operation has ended there is no workflow to signal. */
 export const addSignal = async (tx: Tx, operationId: number): Promise<boolean> => {
   const added = await tx
     .insertInto("signals")

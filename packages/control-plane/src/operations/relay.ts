@@ -14,7 +14,7 @@ const POLL_MS = 250;
 
 export type RelayDeps = { db: Db; databaseUrl: string; temporal: Client; clock: Clock; log: Log };
 
-/** The steps at which a relay can die; each is repeatable, so that any number of relays may run. */
+/** The steps at which a relay can die. Each is repeatable, so that any number of relays may run. */
 export const relaySteps = {
   "relay.start": async ({ temporal }: RelayDeps, operation: OperationRow): Promise<void> => {
     const input: WorkflowInput = { operationId: operation.id, deadlineAt: operation.deadline_at.toISOString() };
@@ -23,7 +23,7 @@ export const relaySteps = {
         workflowId: workflowIdOf(operation),
         taskQueue: TASK_QUEUE,
         workflowIdReusePolicy: "REJECT_DUPLICATE",
-        // How long a task of a worker that died is waited for.
+        // After this time Temporal reassigns a workflow task whose worker has died.
         workflowTaskTimeout: "5 seconds",
         args: [input],
       });
@@ -38,7 +38,7 @@ export const relaySteps = {
     try {
       await temporal.workflow.getHandle(workflowId).signal(RECHECK_SIGNAL);
     } catch (error) {
-      // Not started yet, or ended: the hint has nobody to reach, and whoever runs next reads the tables anyway.
+      // Not started yet, or ended: the signal has no recipient, and the next run reads the tables anyway.
       if (!(error instanceof WorkflowNotFoundError)) throw error;
     }
   },
@@ -47,7 +47,10 @@ export const relaySteps = {
   },
 };
 
-/** Carries rows to Temporal: operations become workflows, signals become hints. Polls, and runs at once when nudged. */
+/**
+ * Carries rows to Temporal: operations become workflows, signal rows become signals. Polls, and runs at once when
+ * nudged.
+ */
 export function startRelay(deps: RelayDeps): { close(): Promise<void> } {
   const { pause, wake } = createPause(POLL_MS);
   let closed = false;

@@ -4,7 +4,7 @@ import { createLog } from "#platform/log.ts";
 import { newWorld, type World } from "#testing/world.ts";
 import { startSweeper, sweepOnce } from "./sweeper.ts";
 
-/** Temporal is down: nothing listens here. Without interceptors a call is not tried again. */
+/** Temporal is down: nothing listens here. Without interceptors a call is not retried. */
 const connection = Connection.lazy({ address: "127.0.0.1:1", connectTimeout: 200, interceptors: [] });
 const temporal = new Client({ connection });
 
@@ -17,7 +17,7 @@ const sweepAfter = (world: World, seconds: number) => {
   });
 };
 
-test("an operation that nobody ends is ended a minute after its deadline, and not before", async () => {
+test("an operation without a running workflow is ended a minute after its deadline, and not before", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { id } = (await alice.create()).body;
@@ -30,7 +30,7 @@ test("an operation that nobody ends is ended a minute after its deadline, and no
   expect((await alice.get(`/v4/databases/mysql/instances/${id}`)).body).toMatchObject({ status: "failed" });
 });
 
-test("a Temporal that does not answer is not a lost workflow", async () => {
+test("an unreachable Temporal does not count as a lost workflow", async () => {
   await using world = await newWorld();
   await (await world.customer()).create();
   await world.db.updateTable("operations").set({ started_at: world.time.now }).execute();
@@ -40,7 +40,7 @@ test("a Temporal that does not answer is not a lost workflow", async () => {
   expect(await world.lastOperation()).toMatchObject({ run: 0, started_at: expect.any(Date) });
 });
 
-test("an operation that was never started is the relay's, and is left alone", async () => {
+test("the sweeper leaves an operation that was never started to the relay", async () => {
   await using world = await newWorld();
   await (await world.customer()).create();
 
@@ -49,7 +49,7 @@ test("an operation that was never started is the relay's, and is left alone", as
   expect(await world.lastOperation()).toMatchObject({ run: 0, started_at: null, settled_at: null });
 });
 
-test("a chore that fails, because a server that it needs is away, holds up no other", async () => {
+test("a job that fails because a server is unreachable delays no other job", async () => {
   await using world = await newWorld();
   const done = Promise.withResolvers<string>();
   const sweeper = startSweeper({

@@ -6,7 +6,7 @@ import { repairNamespace } from "#platform/temporal/namespace.ts";
 import { nextRun, type OperationRow, operationsToSweep, sweepAgain } from "./operation-store.ts";
 import { workflowIdOf } from "./workflow-id.ts";
 
-/** Ends an operation whose deadline passed with nobody to end it. One for each kind, given by its capability. */
+/** Ends an operation whose workflow did not end it by the deadline. One for each kind, provided by its capability. */
 export type Expire = (operationId: number) => Promise<void>;
 
 export type SweeperDeps = {
@@ -16,7 +16,7 @@ export type SweeperDeps = {
   log: Log;
   expire: Record<string, Expire>;
   everySeconds: number;
-  /** Other due work of the cell, found by index. */
+  /** Other periodic jobs; each finds its due work by index. */
   jobs: readonly (() => Promise<void>)[];
 };
 
@@ -24,7 +24,7 @@ const BATCH = 200;
 /** A workflow ends its operation at the deadline itself; only a workflow that cannot run is this late. */
 const GRACE_SECONDS = 60;
 
-/** Finds open operations whose workflow is gone, and starts it anew; ends those that nobody will. */
+/** Restarts the lost workflows of open operations, and ends operations whose deadline has passed. */
 export function startSweeper(deps: SweeperDeps): { close(): Promise<void> } {
   let closed = false;
   let wake = (): void => {};
@@ -35,7 +35,7 @@ export function startSweeper(deps: SweeperDeps): { close(): Promise<void> } {
       } catch (error) {
         deps.log.warn({ err: error }, "sweep did not finish; the next one goes on");
       }
-      // Each for itself: one that waits for the name server or the object store holds up no other.
+      // Concurrently: a job that waits for the DNS server or the object store delays no other.
       for (const job of deps.jobs)
         await job().catch((error: unknown) =>
           deps.log.warn({ err: error }, "a chore did not finish; the next round goes on"),
@@ -76,7 +76,7 @@ async function sweep(deps: SweeperDeps, operation: OperationRow): Promise<void> 
     await deps.expire[operation.kind]?.(operation.id);
     return;
   }
-  // Not started: the relay's work, not ours.
+  // Not started: the relay starts it.
   const lost = operation.started_at !== null && !(await isRunning(deps.temporal, workflowIdOf(operation)));
   if (lost && (await nextRun(db, operation)) !== undefined)
     log.warn({ operation: operation.id, run: operation.run + 1 }, "workflow was lost; starting it anew");

@@ -1,11 +1,11 @@
-/** The workflow of an operation. Derived from its row, so that whoever starts it starts the same one. */
+/** The workflow id of an operation. Derived from its row, so that every starter starts the same workflow. */
 export const workflowIdOf = ({ id, run }: { id: number; run: number }): string =>
   run === 0 ? `op-${id}` : `op-${id}-r${run}`;
 
-/** What every workflow gets: ids, nothing that could grow old. */
+/** The input of every workflow: only values that never become outdated. */
 export type WorkflowInput = { operationId: number; deadlineAt: string };
 
-/** An empty signal: look again. */
+/** A signal without content: read the tables again. */
 export const RECHECK_SIGNAL = "recheck";
 
 export const TASK_QUEUE = "moorage";

@@ -1,12 +1,12 @@
 import { z } from "zod";
 
 /**
- * What `cards` and the desk of `api` say to each other about a card: everything but its number and its code. `cards`
- * passes the caller's own headers on, so that the desk decides about the caller as `api` does.
+ * The messages between `cards` and the card admission of `api`: everything about a card except its number and code.
+ * `cards` passes on the caller's headers, so that the caller is authorized as in every other operation.
  */
 export const ADMISSION_KEY_HEADER = "x-moorage-card-admission-key";
 
-/** The body of the two operations that add a card, as the desk is told of it. Without a card: it is not a valid one. */
+/** The body of the two operations that add a card, as `cards` sends it. Without a card: the body was not valid. */
 export const AddCardRequest = z.object({
   is_default: z.boolean(),
   card: z
@@ -20,11 +20,11 @@ export const AddCardRequest = z.object({
 });
 export type AddCardRequest = z.output<typeof AddCardRequest>;
 
-/** Without an attempt: the request was done before, by its Idempotency-Key, or its body is not valid. */
+/** Without an attempt: a request with this Idempotency-Key was done before, or its body is not valid. */
 export const Admission = z.object({
   attempt: z
     .object({
-      /** Names it at the provider too. */
+      /** Also part of the key at the provider. */
       id: z.int(),
       holder: z.object({
         accountUuid: z.string(),
@@ -39,7 +39,7 @@ export type Admission = z.output<typeof Admission>;
 
 export const SETTLE_PATH = "/cards/settle";
 
-/** What the provider said of an attempt. */
+/** The provider's outcome of an attempt. */
 export const Settlement = z.object({
   operation: z.enum(["addPaymentMethod", "updateCreditCard"]),
   attempt: z.int(),

@@ -1,11 +1,11 @@
 import type { Card } from "@moorage/contract";
 
 /**
- * What we ask of a payment provider. Only the process `cards` holds a `CardVault`; the others know a card by its token.
- * Each call may be repeated with its key: the provider does it once.
+ * What we need from a payment provider. Only the process `cards` has a `CardVault`; the others know a card by its
+ * token. Each call can be repeated with its key: the provider carries it out once.
  */
 export type CardVault = {
-  /** Throws `Declined`. Without a customer, one is made. */
+  /** Throws `Declined`. Creates a customer if there is none. */
   keep(card: Card, holder: CardHolder, key: string): Promise<KeptCard>;
 };
 export type CardHolder = { accountUuid: string; customer: string | null; zip: string; country: string };
@@ -19,21 +19,24 @@ export type KeptCard = {
 };
 
 export type ChargeProvider = {
-  /** Takes the money, or throws `Declined` or `OutcomeUnknown`. */
+  /** Charges the card, or throws `Declined` or `OutcomeUnknown`. */
   charge(charge: ProviderCharge, key: string): Promise<Charged>;
-  /** What became of a charge that was asked for before: as `charge`, but it takes nothing. Undefined: it never came. */
+  /**
+   * The outcome of an earlier charge: like `charge`, but without charging. Undefined: the provider never got the
+   * charge.
+   */
   find(charge: ProviderCharge): Promise<Charged | undefined>;
-  /** The card of a method that was removed. */
+  /** Deletes the card of a removed payment method. */
   forget(token: string): Promise<void>;
-  /** A page of the provider where a card can be added; it tells us of it by an event. */
+  /** A page of the provider on which a card can be added; the provider reports the card by an event. */
   linkToAddCard(holder: CardHolder): Promise<{ url: string; customer: string }>;
-  /** Throws `NotFromProvider`, or `OutcomeUnknown`. Undefined: an event that is of no use to us. */
+  /** Throws `NotFromProvider` or `OutcomeUnknown`. Undefined: an event that is not used. */
   readEvent(body: Buffer, signature: string | undefined): Promise<ProviderEvent | undefined>;
 };
 export type Charged = { providerId: string };
 /**
- * By all three it is known again: another installation may use the same provider and the same numbers, and so may this
- * one, after its database was restored to what it was before a charge.
+ * All three identify a charge: another installation may use the same provider account and ids, and so may this one
+ * after its database was restored to a time before the charge.
  */
 export type ChargeName = { chargeId: number; accountUuid: string; opened: string };
 export type ProviderCharge = ChargeName & {
@@ -43,7 +46,7 @@ export type ProviderCharge = ChargeName & {
   description: string;
 };
 
-/** Events may come late, twice, and in any order. Amounts of refunds are sums so far. */
+/** Events may arrive late, twice, and in any order. Refunded amounts are totals so far. */
 export type ProviderEvent = { id: string; type: string } & (
   | ({ of: "charge succeeded"; amountCents: number } & OfCharge)
   | ({ of: "charge declined"; reason: string } & OfCharge)
@@ -52,12 +55,12 @@ export type ProviderEvent = { id: string; type: string } & (
 );
 type OfCharge = ChargeName & { providerId: string };
 
-/** The provider said no. Its reason is for the tenant. */
+/** The provider declined. Its reason is for the tenant. */
 export class Declined extends Error {
   override readonly name = "Declined";
 }
 
-/** It may have been done, or not: the same key finds out. */
+/** The call may or may not have been carried out: a retry with the same key finds out. */
 export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
 }

@@ -1,7 +1,7 @@
 import type { Stripe } from "stripe";
 import type { KeptCard } from "./provider.ts";
 
-/** As people know them. */
+/** Brands as people know them. */
 const brands: Record<string, string> = {
   amex: "American Express",
   cartes_bancaires: "Cartes Bancaires",
@@ -13,7 +13,7 @@ const brands: Record<string, string> = {
   visa: "Visa",
 };
 
-/** What we may know of a card that Stripe keeps. Undefined: it is no card. */
+/** What may be stored of a card at Stripe. Undefined: the method is no card. */
 export function keptCardOf(customer: string, { id, card }: Stripe.PaymentMethod): KeptCard | undefined {
   if (card === undefined) return undefined;
   return {

@@ -8,11 +8,11 @@ import { createEventReader } from "./stripe-events.ts";
 type Settings = {
   stripe: Stripe;
   webhookSecret: string;
-  /** Where a browser goes once the card is added. */
+  /** Where the browser is redirected once the card is added. */
   returnUrl: string;
 };
 
-/** Money through Stripe: a charge of ours is a PaymentIntent, which names it. */
+/** Charges through Stripe: each charge is a PaymentIntent with our reference in its metadata. */
 export function createStripeCharges({ stripe, webhookSecret, returnUrl }: Settings): ChargeProvider {
   const decide = (intent: Stripe.PaymentIntent) => decided(stripe, intent);
   return {
@@ -28,7 +28,7 @@ export function createStripeCharges({ stripe, webhookSecret, returnUrl }: Settin
               allowed_payment_method_types: ["card"],
               description: charge.description,
               metadata: metadataOf(charge),
-              // Nobody is there to answer the bank's questions.
+              // Nobody is present to complete the bank's authentication.
               off_session: true,
               confirm: true,
             },
@@ -39,7 +39,7 @@ export function createStripeCharges({ stripe, webhookSecret, returnUrl }: Settin
 
     async find(charge) {
       const intent = await intentOf(stripe, charge).catch((error: unknown) => {
-        // To be refused a list says nothing of what is in it.
+        // An error of the list call says nothing about the charge.
         throw new OutcomeUnknown(outcomeOf(error).message);
       });
       return intent === undefined ? undefined : known(() => decide(intent));
@@ -47,7 +47,7 @@ export function createStripeCharges({ stripe, webhookSecret, returnUrl }: Settin
 
     async forget(token) {
       await known(() => stripe.paymentMethods.detach(token)).catch((error: unknown) => {
-        // One that is not there, or not attached any more, is forgotten.
+        // A card that does not exist, or is already detached, is as good as deleted.
         if (!(error instanceof Declined)) throw error;
       });
     },
@@ -78,7 +78,7 @@ const metadataOf = ({ chargeId, accountUuid, opened }: ProviderCharge) => ({
   opened,
 });
 
-/** Stripe's search is minutes behind; its list is not. */
+/** Stripe's search lags by minutes; its list does not. */
 async function intentOf(stripe: Stripe, charge: ProviderCharge): Promise<Stripe.PaymentIntent | undefined> {
   for await (const intent of stripe.paymentIntents.list({ customer: charge.customer, limit: 100 }))
     if (isOf(intent, charge)) return intent;
@@ -88,7 +88,7 @@ async function intentOf(stripe: Stripe, charge: ProviderCharge): Promise<Stripe.
 const isOf = ({ metadata }: Stripe.PaymentIntent, charge: ProviderCharge): boolean =>
   Object.entries(metadataOf(charge)).every(([name, value]) => metadata[name] === value);
 
-/** An intent that waits for somebody is ended: no one will come, and it must not take money later. */
+/** Cancels an intent that waits for the holder: nobody will respond, and it must not charge later. */
 async function decided(stripe: Stripe, intent: Stripe.PaymentIntent): Promise<Charged> {
   if (intent.status === "succeeded") return { providerId: intent.id };
   if (intent.status === "processing") throw new OutcomeUnknown("processing");

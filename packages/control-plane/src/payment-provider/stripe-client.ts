@@ -2,12 +2,12 @@ import { Stripe } from "stripe";
 
 export type StripeSettings = { key: string; url?: string | undefined; timeoutMs?: number };
 
-/** A caller waits for the answer: what takes longer is asked for again by its key, later. */
+/** A caller waits for the answer: a slower call is retried later with its key. */
 const TIMEOUT_MS = 15_000;
 
 /**
- * Stripe's own client. It repeats nothing but a call whose connection was closed, and that with the same key: when to
- * ask again is ours to say. It tells Stripe nothing of how we use it.
+ * Stripe's client. It retries only a call whose connection was closed, with the same key; all other retries are ours.
+ * It sends no telemetry to Stripe.
  */
 export function createStripe({ key, url, timeoutMs = TIMEOUT_MS }: StripeSettings): Stripe {
   const at = url === undefined ? undefined : new URL(url);

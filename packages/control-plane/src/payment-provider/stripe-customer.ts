@@ -1,7 +1,7 @@
 import type { Stripe } from "stripe";
 import type { CardHolder } from "./provider.ts";
 
-/** Who holds cards at Stripe. By its key it is made once, though two calls make it at the same time. */
+/** The customer at Stripe that holds the account's cards. Its key ensures that two concurrent calls create one. */
 export async function customerOf(
   stripe: Stripe,
   { customer, accountUuid }: Pick<CardHolder, "customer" | "accountUuid">,

@@ -22,7 +22,7 @@ test.each([
     OutcomeUnknown,
   ],
   ["a fault of ours", new TypeError("x is not a function"), OutcomeUnknown],
-])("%s: only what Stripe surely decided is declined", (_what, error, kind) => {
+])("%s: only what Stripe has certainly decided is declined", (_what, error, kind) => {
   const outcome = outcomeOf(error);
   expect(outcome).toBeInstanceOf(kind);
   expect(outcome.message).not.toContain("4242");

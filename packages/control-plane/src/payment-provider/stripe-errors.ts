@@ -1,7 +1,7 @@
 import { Stripe } from "stripe";
 import { Declined, OutcomeUnknown } from "./provider.ts";
 
-/** What to do, by Stripe's codes; the bank's exact grounds are not for everybody who may pay. */
+/** Advice by Stripe's codes; the bank's exact reason is not for everybody who may pay. */
 const sentences: Record<string, string> = {
   expired_card: "The card has expired. Add a card that is valid.",
   incorrect_cvc: "The card's security code (cvv) is not right. Add the card again.",
@@ -21,8 +21,8 @@ const OTHERWISE = "The card was declined by its bank. Ask the bank why, or use a
 const REFUSED = "The card cannot be charged any more. Add it again, or use another one.";
 
 /**
- * What a call that threw came to. Only what Stripe has surely decided is `Declined`: of all else, a fault of ours at
- * Stripe included, nobody knows yet whether it was done. The error itself is not kept: it carries what was sent.
+ * The outcome of a call that threw. `Declined` only if Stripe has certainly decided: in every other case, including our
+ * own errors in the request, the outcome is unknown. The error itself is dropped: it contains what was sent.
  */
 export function outcomeOf(error: unknown): Declined | OutcomeUnknown {
   if (!(error instanceof Stripe.errors.StripeError)) return new OutcomeUnknown(messageOf(error));

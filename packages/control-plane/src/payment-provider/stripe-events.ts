@@ -49,7 +49,7 @@ async function meaningOf(stripe: Stripe, { type, data }: Stripe.Event): Promise<
   return undefined;
 }
 
-/** Undefined: a charge that somebody made there without us. */
+/** Undefined: a charge that was made at Stripe without this installation. */
 function chargeOf(metadata: Stripe.Metadata, providerId: string) {
   const { charge = "", account: accountUuid, opened } = metadata;
   if (!/^\d{1,15}$/.test(charge) || accountUuid === undefined || opened === undefined || providerId === "")
@@ -57,7 +57,7 @@ function chargeOf(metadata: Stripe.Metadata, providerId: string) {
   return { chargeId: Number(charge), accountUuid, opened, providerId };
 }
 
-/** The event says which card, and not what we show of it. */
+/** The event names the card without the details that are shown. */
 async function cardOf(stripe: Stripe, setupIntent: string): Promise<KeptCard | undefined> {
   const { customer, payment_method: method } = await stripe.setupIntents
     .retrieve(setupIntent, { expand: ["payment_method"] })

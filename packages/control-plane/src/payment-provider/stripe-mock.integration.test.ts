@@ -1,4 +1,4 @@
-/** Every call of our adapters, against Stripe's own description of its interface. */
+/** Every call of our adapters, against Stripe's own description of its API. */
 import Fastify from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { signed } from "#testing/fake-payment-provider.ts";
@@ -26,7 +26,7 @@ beforeAll(async () => {
   between.all("/*", async (request, reply) => {
     const path = request.url.split("?", 1)[0] as string;
     const form = new URLSearchParams((request.body ?? "") as string);
-    // Younger than the newest stripe-mock, which is of the version before our client's.
+    // Newer than the latest stripe-mock, which has the version before our client's.
     if (path === "/v1/checkout/sessions") form.delete("allowed_payment_method_types[0]");
     const answer = await fetch(`${mock.url}${request.url}`, {
       method: request.method,
@@ -43,7 +43,7 @@ beforeAll(async () => {
       key: request.headers["idempotency-key"] !== undefined,
     });
     const body = (await answer.json()) as Record<string, unknown>;
-    // What it answers is an example, in which an intent has an error and waits for somebody.
+    // Its answer is an example, in which an intent has an error and waits for the holder.
     if ("last_payment_error" in body) body["last_payment_error"] = null;
     return reply.status(answer.status).send(body);
   });
@@ -66,7 +66,7 @@ const during = async (work: () => Promise<unknown>): Promise<Seen[]> => {
   return seen.slice(from);
 };
 
-test("a charge is a PaymentIntent; one that waits for somebody is ended", async () => {
+test("a charge is a PaymentIntent; one that waits for the holder is cancelled", async () => {
   const calls = await during(() => expect(adapters.charges.charge(charge, "k")).rejects.toThrow(Declined));
 
   expect(calls).toEqual([
@@ -75,13 +75,13 @@ test("a charge is a PaymentIntent; one that waits for somebody is ended", async 
   ]);
 });
 
-test("what was made is looked for among the customer's intents", async () => {
+test("an earlier charge is looked up among the customer's intents", async () => {
   const calls = await during(async () => expect(await adapters.charges.find(charge)).toBeUndefined());
 
   expect(calls[0]).toEqual({ call: "GET /v1/payment_intents", status: 200, key: false });
 });
 
-test("a card is forgotten", async () => {
+test("a card is deleted", async () => {
   expect(await during(() => adapters.charges.forget("pm_1"))).toMatchObject([
     { call: "POST /v1/payment_methods/:id/detach", status: 200 },
   ]);
@@ -101,7 +101,7 @@ test("a link is a session that sets a card up for later", async () => {
   ]);
 });
 
-test("a card that was added by a link is read from its SetupIntent", async () => {
+test("a card added through a link is read from its SetupIntent", async () => {
   const object = { object: "checkout.session", mode: "setup", setup_intent: "seti_1", metadata: { account: "9f1c" } };
   const event = { id: "evt_1", object: "event" as const, type: "checkout.session.completed", data: { object } };
   const { payload, headers } = signed(event, "whsec_mock");
@@ -111,9 +111,9 @@ test("a card that was added by a link is read from its SetupIntent", async () =>
   expect(calls).toMatchObject([{ call: "GET /v1/setup_intents/:id", status: 200 }]);
 });
 
-test("a card is kept by three calls, each with a key", async () => {
+test("a card is stored by three calls, each with a key", async () => {
   const card = { card_number: "4242424242424242", cvv: "123", expiry_month: 12, expiry_year: 2040 };
-  // In its example a SetupIntent waits for somebody.
+  // In its example a SetupIntent waits for the holder.
   const calls = await during(() => expect(adapters.vault.keep(card, holder, "k")).rejects.toThrow(Declined));
 
   expect(calls).toEqual([

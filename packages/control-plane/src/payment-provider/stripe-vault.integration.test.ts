@@ -11,7 +11,7 @@ async function newVault(timeoutMs = 30_000) {
   return { fake, vault: createStripeVault(createStripe({ key: "sk_test_fake", url: fake.url, timeoutMs })) };
 }
 
-test("a card becomes a token, and what may be shown of it", async () => {
+test("a card becomes a token, with the details that may be shown", async () => {
   const { vault } = await newVault();
 
   expect(await vault.keep(card, holder, "k")).toEqual({
@@ -23,7 +23,7 @@ test("a card becomes a token, and what may be shown of it", async () => {
   });
 });
 
-test("by one key it is kept once, and all cards of an account have one customer", async () => {
+test("with one key it is stored once, and all cards of an account have one customer", async () => {
   const { vault } = await newVault();
 
   const [one, again, other] = await Promise.all([
@@ -37,7 +37,7 @@ test("by one key it is kept once, and all cards of an account have one customer"
   expect(other.customer).toBe(one.customer);
 });
 
-test("a decline is one, with a sentence for the tenant", async () => {
+test("a decline has a sentence for the tenant", async () => {
   const { vault } = await newVault();
 
   const declined = vault.keep({ ...card, card_number: "4000000000000002" }, holder, "k");
@@ -46,7 +46,7 @@ test("a decline is one, with a sentence for the tenant", async () => {
   await expect(declined).rejects.toThrow(/declined by its bank/);
 });
 
-test("another card under a key that was used is refused as such", async () => {
+test("another card with a used key is refused as such", async () => {
   const { vault } = await newVault();
   await vault.keep(card, holder, "k");
 
@@ -60,7 +60,7 @@ test.each([
   ["payment_methods", "error after"],
   ["setup_intents", "silent after"],
   ["setup_intents", "break after"],
-] as const)("%s: %s, and nobody knows; the error says nothing of the card", async (path, fault) => {
+] as const)("%s: %s, and the outcome is unknown; the error contains nothing of the card", async (path, fault) => {
   const { fake, vault } = await newVault(500);
   fake.fail(fault, { path: `POST /v1/${path}` });
 

@@ -5,8 +5,8 @@ import { customerOf } from "./stripe-customer.ts";
 import { reasonOf } from "./stripe-errors.ts";
 
 /**
- * Cards at Stripe. A card is kept in three calls, each done once by its key: the customer, the card, and the intent to
- * charge it later, which asks the bank. That is where most declines come from.
+ * Cards at Stripe. Storing a card takes three calls, each idempotent by its key: the customer, the card, and the
+ * SetupIntent for later charges, which asks the bank. Most declines come from that one.
  */
 export const createStripeVault = (stripe: Stripe): CardVault => ({
   async keep(card, holder, key) {
@@ -50,7 +50,7 @@ async function attach(stripe: Stripe, customer: string, method: string, key: str
   if (status !== "succeeded") throw new Declined(CONFIRM);
 }
 
-/** A bank's question to the holder needs a browser. */
+/** The bank's authentication of the holder needs a browser. */
 const CONFIRM =
   "The card's bank wants its holder to confirm it, which needs a browser. Add it on the payment provider's own page: POST /v4/account/payment-methods/link gives its address.";
 
@@ -61,8 +61,8 @@ function keptOf(customer: string, method: Stripe.PaymentMethod): KeptCard {
 }
 
 /**
- * The words of the error are left behind: nobody has promised that they do not repeat what was sent. A request that
- * Stripe does not understand is a fault of ours or of the operator's settings there, and no word about the card.
+ * Drops the error's message, which may repeat what was sent. A request that Stripe does not understand is our bug or a
+ * wrong setting of the operator, and says nothing about the card.
  */
 function outcomeOfCard(error: unknown): Declined | OutcomeUnknown {
   if (error instanceof Stripe.errors.StripeCardError) return new Declined(reasonOf(error));

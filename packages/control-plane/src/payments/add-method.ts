@@ -11,17 +11,17 @@ import { type Holder, lockHolder, saveCustomer } from "./holder-store.ts";
 export type NewMethod = {
   accountId: number;
   card: KeptCard;
-  /** The first of an account is the default in any case. */
+  /** The first method of an account always becomes the default. */
   isDefault: boolean;
   event: Extract<EventAction, "payment_method_add" | "credit_card_updated">;
-  /** Nobody: it was added on the provider's page. */
+  /** Undefined: it was added on the provider's page. */
   by: { username: string; clientId: string | null } | undefined;
   at: Date;
 };
 
 /**
- * The provider keeps the card: from here on the account has it. Told of the same card again, nothing changes. One too
- * many is left for the provider to forget, as if it had been removed at once. Its event is the last statement.
+ * Adds a card that the provider has stored. The same card again changes nothing. A card beyond the limit is stored as
+ * removed, so that the provider deletes it. The event is the last statement.
  */
 export async function addMethod(tx: Tx, added: NewMethod): Promise<"added" | "known" | "too many"> {
   const { accountId, card, at } = added;

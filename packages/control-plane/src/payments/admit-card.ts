@@ -13,14 +13,14 @@ export type CardAdmissionDeps = {
   db: Db;
   clock: Clock;
   provider: ChargeProvider | undefined;
-  /** Whether card numbers are taken at all. */
+  /** Whether card numbers are accepted at all. */
   cardsRaw: boolean;
   cardsPerDay: number;
 };
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Says whether a card may be given to the provider for this account, and as whose. */
+/** Decides whether a card may be stored at the provider for this account, and for which holder. */
 export async function admitCard(
   { db, clock, provider, cardsRaw, cardsPerDay }: CardAdmissionDeps,
   by: Principal,
@@ -29,7 +29,7 @@ export async function admitCard(
 ): Promise<Admission> {
   if (provider === undefined) throw noProvider();
   if (!cardsRaw) throw rawCardsOff();
-  // What is wrong with it is known where it came from.
+  // `cards` knows what is wrong with it.
   if (card === null) return {};
   return db.transaction().execute(async (tx) => {
     const now = clock();
@@ -56,7 +56,7 @@ export async function admitCard(
   });
 }
 
-/** Under one key the provider is asked once, also when the answer to the first request was lost. */
+/** One attempt at the provider per key, even if the answer to the first request was lost. */
 function nameOf(idempotency: Idempotency): string | null {
   const { claimUser, claimOperation, keySha256 } = idempotency.columns({});
   return keySha256 === null ? null : `${claimUser} ${claimOperation} ${keySha256.toString("base64url")}`;

@@ -12,13 +12,16 @@ import { type Settled, settleLocked, notifyProcesses } from "./settle-charge.ts"
 
 type OfCharge = Exclude<ProviderEvent, { of: "card added" }>;
 
-/** What the provider tells us, once each, in the transaction that acts on it: it tells again what we did not take. */
+/**
+ * Applies an event of the provider once, in the transaction that acts on it: the provider repeats events that were not
+ * accepted.
+ */
 export async function applyEvent(deps: ChargeDeps, event: ProviderEvent): Promise<void> {
   const settled = await transact(deps.db, "charge.event", async (tx) => {
     if (!(await rememberEvent(tx, event, deps.clock()))) return undefined;
     if (event.of === "card added") return addCard(tx, event, deps.clock());
     const charge = await lockCharge(tx, event.chargeId);
-    // Another one with the same number is not ours.
+    // A charge of another installation with the same number.
     if (charge === undefined || keyOf(nameOf(charge, await findAccountUuid(tx, charge.account_id))) !== keyOf(event))
       return undefined;
     return applyTo(tx, deps, charge, event);
@@ -35,7 +38,7 @@ async function addCard(tx: Tx, { accountUuid, card }: Extract<ProviderEvent, { o
   return undefined;
 }
 
-/** In any order: what was refunded was paid, and what was paid was not declined. */
+/** In any order: a refund implies the payment, and a payment overrides a decline. */
 async function applyTo(tx: Tx, deps: ChargeDeps, charge: ChargeRow, event: OfCharge): Promise<Settled> {
   if (event.of === "charge declined")
     return settleLocked(tx, deps, charge, { status: "declined", reason: event.reason });
@@ -46,7 +49,7 @@ async function applyTo(tx: Tx, deps: ChargeDeps, charge: ChargeRow, event: OfCha
   return settled;
 }
 
-/** The provider tells sums: an older one, that comes late, adds nothing. */
+/** The provider reports totals: an older event that arrives late adds nothing. */
 async function refund(tx: Tx, charge: ChargeRow, refundedMicros: number, at: Date): Promise<void> {
   const amountMicros = refundedMicros - charge.refunded_micros;
   if (amountMicros <= 0) return;

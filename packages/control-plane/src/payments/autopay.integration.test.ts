@@ -22,7 +22,7 @@ const later = (seconds: number): void => {
 };
 
 let source = 0;
-/** As month end leaves an account that owes so much. */
+/** As the month end leaves an account that owes this much. */
 const invoice = ({ accountId }: Payer, micros: number): Promise<void> =>
   world.db.transaction().execute(async (tx) => {
     await tx
@@ -35,7 +35,7 @@ const invoice = ({ accountId }: Payer, micros: number): Promise<void> =>
     await scheduleAutopay(tx, [{ accountId, amountMicros: micros }], world.time.now);
   });
 
-test("what an invoice leaves owed is charged to the default card, once", async () => {
+test("the balance after an invoice is charged to the default card, once", async () => {
   const alice = await world.payer();
   await invoice(alice, 12_340_000);
 
@@ -47,7 +47,7 @@ test("what an invoice leaves owed is charged to the default card, once", async (
   expect(world.fake.charged().filter(({ cents }) => cents === 1234)).toHaveLength(1);
 });
 
-test("what was paid in advance is not charged again", async () => {
+test("an amount paid in advance is not charged again", async () => {
   const alice = await world.payer();
   await alice.post("/v4/account/payments", { usd: "10.00" });
   await invoice(alice, 12_000_000);
@@ -60,7 +60,7 @@ test("what was paid in advance is not charged again", async () => {
   expect(await chargesOf(alice)).toHaveLength(3);
 });
 
-test("nobody is charged without a default card, or when a partner bills them", async () => {
+test("nothing is charged without a default card, or when a partner bills the account", async () => {
   const cardless = await world.customer();
   const partners = await world.payer();
   await world.db
@@ -76,7 +76,7 @@ test("nobody is charged without a default card, or when a partner bills them", a
   expect([...(await chargesOf(cardless)), ...(await chargesOf(partners))]).toEqual([]);
 });
 
-test("a decline is tried again after 1, 3 and 7 days and then left, and the account is told so each time", async () => {
+test("a decline is retried after 1, 3 and 7 days and then given up, with a notification each time", async () => {
   const alice = await world.payer(EMPTY_CARD);
   await invoice(alice, 9_000_000);
 
@@ -101,12 +101,12 @@ test("a decline is tried again after 1, 3 and 7 days and then left, and the acco
   expect(world.fake.charged().filter(({ cents }) => cents === 900)).toEqual([]);
 });
 
-test("another default card is tried at once, and a bill that found no card is charged to the first that is added", async () => {
+test("a new default card is tried at once, and a first card is charged for an open invoice", async () => {
   const alice = await world.payer(EMPTY_CARD, GOOD_CARD);
   await invoice(alice, 9_000_000);
   await world.chargeJob();
   const [empty, good] = (await alice.get<{ data: { id: number }[] }>("/v4/account/payment-methods")).body.data;
-  // The same again is no other one.
+  // Making the default the default again is no change.
   await alice.post(`/v4/account/payment-methods/${empty?.id}/make-default`);
   await world.chargeJob();
   expect(await chargesOf(alice)).toHaveLength(1);
@@ -123,7 +123,7 @@ test("another default card is tried at once, and a bill that found no card is ch
   expect(await balanceOf(bob)).toBe(0);
 });
 
-test("less than a provider charges waits for the next invoice", async () => {
+test("an amount below the provider's minimum waits for the next invoice", async () => {
   const alice = await world.payer();
   await invoice(alice, 490_000);
   await world.chargeJob();
@@ -134,7 +134,7 @@ test("less than a provider charges waits for the next invoice", async () => {
   expect((await chargesOf(alice)).map(({ amount_micros }) => amount_micros)).toEqual([1_000_000]);
 });
 
-test("after a decline, a payment of what is owed ends the tries and the notification", async () => {
+test("after a decline, paying the balance ends the retries and the notification", async () => {
   const alice = await world.payer(EMPTY_CARD, GOOD_CARD);
   await invoice(alice, 9_000_000);
   await world.chargeJob();
@@ -149,7 +149,7 @@ test("after a decline, a payment of what is owed ends the tries and the notifica
   expect(await chargesOf(alice)).toHaveLength(2);
 });
 
-test("an account that is paying when its invoice comes is charged the rest afterwards", async () => {
+test("an account that is paying when its invoice is created is charged the rest afterwards", async () => {
   const alice = await world.payer();
   world.fake.fail("error after");
   expect((await alice.post("/v4/account/payments", { usd: "5.00" })).status).toBe(503);
@@ -165,7 +165,7 @@ test("an account that is paying when its invoice comes is charged the rest after
   expect(await balanceOf(alice)).toBe(0);
 });
 
-test("while the provider is down nothing is charged twice, and it is caught up with afterwards", async () => {
+test("while the provider is down nothing is charged twice, and charges are made up for afterwards", async () => {
   const payers = await Promise.all(Array.from({ length: 12 }, () => world.payer()));
   for (const payer of payers) await invoice(payer, 8_010_000);
   world.fake.fail("break after", { times: 4 });

@@ -6,13 +6,14 @@ import type { Tx } from "#platform/db/database.ts";
 import type { ChargeRow } from "./charge.ts";
 import type { AccountOfCharge } from "./charge-store.ts";
 
-/** After each decline, so many days later; then it is left to the account. */
+/** Days between retries after a decline; after the last one the tenant has to pay. */
 export const RETRY_DAYS = [1, 3, 7] as const;
 const DAY_MS = 86_400_000;
 
 /**
- * In the transaction that writes invoices: what these accounts owe is charged soon, if we bill them. One without a
- * default method waits for it. What is due then is what they owe then, so that nobody pays what they have paid already.
+ * In the transaction that writes invoices: schedules a charge of what these accounts owe, unless a partner bills them.
+ * An account without a default method waits for one. The amount is the balance at the time of the charge, so that
+ * nobody pays twice.
  */
 export const scheduleAutopay = (
   tx: Tx,
@@ -28,7 +29,7 @@ export const scheduleAutopay = (
       and billing_source = 'operator'
     on conflict (account_id) do update set declines = 0, due_at = excluded.due_at`.execute(tx);
 
-/** The account has another default method: what could not be charged before is tried with it, once more. */
+/** After a change of the default method: retries once with the new one. */
 export const tryNewDefault = (tx: Tx, accountId: number, at: Date): Promise<unknown> =>
   tx.updateTable("autopay").set({ due_at: at }).where("account_id", "=", accountId).execute();
 
@@ -38,7 +39,7 @@ const causeOf = ({ id, company }: AccountOfCharge) => ({
   cause: "autopay",
 });
 
-/** A charge of an account has ended: what does that mean for what is charged by itself? */
+/** Adjusts the schedule after a charge of the account has ended. */
 export async function settleAutopay(tx: Tx, charge: ChargeRow, account: AccountOfCharge, at: Date): Promise<void> {
   if (charge.status === "declined") {
     if (charge.purpose === "invoice") await tryAgainLater(tx, charge, account, at);

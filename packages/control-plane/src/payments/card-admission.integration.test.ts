@@ -13,7 +13,7 @@ const settlement = {
 test.each([
   ["without the key", {}],
   ["with a wrong one", { [ADMISSION_KEY_HEADER]: "the key of the desk, known to all" }],
-])("%s the desk has nothing for anybody", async (_how, headers) => {
+])("%s the card admission answers nobody", async (_how, headers) => {
   await using world = await newWorld();
   const alice = await world.customer();
 
@@ -29,7 +29,7 @@ test.each([
   expect(await world.db.selectFrom("payment_methods").selectAll().execute()).toEqual([]);
 });
 
-test("a settlement is for the account of the token alone, and once", async () => {
+test("a settlement is only for the account of the token, and works once", async () => {
   await using world = await newWorld();
   const [alice, bob] = [await world.customer(), await world.customer()];
   const settle = (token: string | undefined) =>
@@ -49,7 +49,7 @@ test("a settlement is for the account of the token alone, and once", async () =>
   expect(await world.events()).toHaveLength(1);
 });
 
-test("what `cards` is told to keep of an account is what a card needs, and no more", async () => {
+test("the data that `cards` gets of an account are those that a card needs, and no more", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   await world.db.updateTable("accounts").set({ zip: "20457", country: "DE" }).execute();

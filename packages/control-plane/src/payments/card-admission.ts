@@ -14,7 +14,7 @@ import { settleCard } from "./settle-card.ts";
 
 export type CardAdmissionRouteDeps = RouteDeps & CardAdmissionDeps & ChargeDeps;
 
-/** For `cards` alone: whoever has the key may say which address a caller has, and that the provider keeps a card. */
+/** Only for `cards`: whoever has the key may set a caller's address, and report that the provider stores a card. */
 export function requireAdmissionKey(app: FastifyInstance, key: string): void {
   const known = sha256(key);
   app.addHook("onRequest", (request, reply, done) => {
@@ -37,7 +37,7 @@ export function cardAdmissionRoutes(app: FastifyInstance, deps: CardAdmissionRou
   route(app, deps, createPayment, ({ principal, body, idempotency }) => pay(deps, principal, body, idempotency));
 
   app.post(SETTLE_PATH, async ({ headers, body }) => {
-    // Its request was counted and judged when it was admitted; whose token has ended since gets no card.
+    // The request was counted and checked when it was admitted; a token that was revoked since adds no card.
     const principal = await deps.authenticate(headers.authorization);
     const settlement = validate(Settlement, body);
     const key = headers["idempotency-key"];

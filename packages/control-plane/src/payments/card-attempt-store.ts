@@ -22,7 +22,7 @@ export const findOpenAttempt = (tx: Tx, accountId: number, request: string): Pro
     .where("outcome", "is", null)
     .executeTakeFirst();
 
-/** One of which nobody knows the end counts as added: it may have been. */
+/** An attempt without a known outcome counts as added: it may have been. */
 export const countAttempts = (tx: Tx, accountId: number, since: Date): Promise<{ added: number; refused: number }> =>
   tx
     .selectFrom("card_attempts")
@@ -43,7 +43,7 @@ export const saveAttemptOutcome = (
 
 const DAYS_KEPT = 2;
 
-/** Removes what no rule counts any more. */
+/** Removes attempts that no rule counts any more. */
 export const createCardAttemptSweep =
   ({ db, clock }: { db: Db; clock: Clock }) =>
   (): Promise<void> =>

@@ -16,14 +16,14 @@ export const rawCardsOff = (): DomainError =>
 
 const HOW = "Set the billing address with PUT /v4/account first.";
 
-/** Banks compare it with the one that they know. */
+/** Banks compare it with the one on file. */
 export function requireZip({ zip, country }: { zip: string; country: string }): void {
   if (zip.trim() === "") throw refuse({ field: "zip", reason: `The account's billing address has no zip. ${HOW}` });
   if (country === "US" && !US_ZIP.test(zip))
     throw refuse({ field: "zip", reason: `The account's zip is not one of the US, such as 10001. ${HOW}` });
 }
 
-/** A stolen list of numbers is not tried out here. */
+/** Prevents testing of stolen card numbers. */
 export function requireFewerPerDay(most: number, { added, refused }: { added: number; refused: number }): void {
   if (added >= most)
     throw refuse({ reason: `An account can add at most ${most} cards in 24 hours. Add this one later.` });

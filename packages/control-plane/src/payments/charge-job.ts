@@ -12,10 +12,12 @@ import { forget } from "./remove-method.ts";
 
 const BATCH = 200;
 const AT_ONCE = 10;
-/** Another payment is being made: by then it is settled. */
+/** Another payment is in progress and will be settled by then. */
 const LATER_MS = 60_000;
 
-/** Opens what is due by itself, asks for outcomes that are not known, and has cards forgotten. Level-triggered. */
+/**
+ * Opens charges that are due, resolves unknown outcomes, and deletes removed cards at the provider. Level-triggered.
+ */
 export const createChargeJob = (deps: ChargeDeps) => async (): Promise<void> => {
   if (deps.provider === undefined) return;
   const now = deps.clock();
@@ -29,7 +31,7 @@ export const createChargeJob = (deps: ChargeDeps) => async (): Promise<void> => 
   );
 };
 
-/** One that fails holds up no other. */
+/** An error in one item does not stop the others. */
 const toLog =
   ({ log }: ChargeDeps, about: object) =>
   (error: unknown): false => {
@@ -37,7 +39,7 @@ const toLog =
     return false;
   };
 
-/** A provider that does nothing for a whole group is down: the others wait for the next round. */
+/** If the provider fails for a whole group, it is down: the rest waits for the next round. */
 async function inGroups<T>(items: readonly T[], work: (item: T) => Promise<boolean>): Promise<void> {
   for (let at = 0; at < items.length; at += AT_ONCE) {
     const done = await Promise.all(items.slice(at, at + AT_ONCE).map(work));
@@ -56,14 +58,14 @@ const listAutopayDue = async ({ db }: ChargeDeps, now: Date): Promise<number[]> 
       .execute()
   ).map(({ account_id }) => account_id);
 
-/** Its charge is due at once: the same round pursues it. */
+/** The charge is due at once: the same round pursues it. */
 const openAutopay = ({ db }: ChargeDeps, accountId: number, at: Date): Promise<void> =>
   transact(db, "charge.autopay", async (tx) => {
     const account = await lockAccount(tx, accountId);
     if (!(await isStillDue(tx, accountId, at))) return;
     const owed = await balanceOf(tx, accountId);
     if (owed <= 0) return endAutopay(tx, account);
-    // Charged together with the next invoice.
+    // Charged with the next invoice.
     if (owed < LEAST_CHARGE_MICROS) return planAutopay(tx, accountId, null);
     const method = await findDefaultMethod(tx, accountId);
     if (method === undefined) return planAutopay(tx, accountId, null);

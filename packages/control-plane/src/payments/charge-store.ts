@@ -14,7 +14,7 @@ export const findPending = (db: Db | Tx, accountId: number): Promise<ChargeRow |
     .where("status", "=", "pending")
     .executeTakeFirst();
 
-/** Undefined: another one of this account is pending. */
+/** Undefined: another charge of this account is pending. */
 export const insertCharge = (tx: Tx, row: Insertable<Tables["charges"]>): Promise<ChargeRow | undefined> =>
   tx
     .insertInto("charges")
@@ -26,11 +26,11 @@ export const insertCharge = (tx: Tx, row: Insertable<Tables["charges"]>): Promis
 export const findCharge = (db: Db | Tx, id: number): Promise<ChargeRow> =>
   db.selectFrom("charges").selectAll().where("id", "=", id).executeTakeFirstOrThrow(notFound);
 
-/** Who settles it holds it, so that it is settled once. */
+/** The settling transaction holds the lock, so that a charge is settled once. */
 export const lockCharge = (tx: Tx, id: number): Promise<ChargeRow | undefined> =>
   tx.selectFrom("charges").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
 
-/** Counted before the provider is asked: the first time is surely the first. */
+/** The attempt is counted before the provider is called: attempt 1 is certainly the first call. */
 export const takeCharge = (db: Db, id: number, now: Date, { ifDue }: { ifDue: boolean }) =>
   db
     .updateTable("charges")
@@ -59,7 +59,7 @@ export const listDue = (db: Db, now: Date, most: number): Promise<{ id: number }
     .limit(most)
     .execute();
 
-/** A charge, and what the provider must be told with it. */
+/** A charge with the data that the provider needs. */
 export const findForProvider = (db: Db, id: number) =>
   db
     .selectFrom("charges")
@@ -88,7 +88,7 @@ export const saveOutcome = (
     .returningAll()
     .executeTakeFirstOrThrow();
 
-/** For the operator: of one account, or of all, the newest first. */
+/** For the operator: charges of one account or of all, the newest first. */
 export const listCharges = (db: Db, page: PageRequest, accountId: number | undefined) =>
   listPage(
     db
@@ -100,7 +100,7 @@ export const listCharges = (db: Db, page: PageRequest, accountId: number | undef
 
 export type AccountOfCharge = Pick<Selectable<Tables["accounts"]>, "id" | "euuid" | "company">;
 
-/** Locked, so that balances are told in the order in which they come about. After every other lock but the event's. */
+/** Locked, so that notifications follow the order of the balances. After every other lock except the event's. */
 export const lockAccount = (tx: Tx, id: number): Promise<AccountOfCharge> =>
   tx
     .selectFrom("accounts")
@@ -112,7 +112,7 @@ export const lockAccount = (tx: Tx, id: number): Promise<AccountOfCharge> =>
 export const findAccountUuid = async (tx: Tx, id: number): Promise<string> =>
   (await tx.selectFrom("accounts").select("euuid").where("id", "=", id).executeTakeFirstOrThrow()).euuid;
 
-/** Nothing is charged in an account that was closed meanwhile, and none is closed while a charge is opened. */
+/** Prevents charges in an account that was closed meanwhile, and closing while a charge is opened. */
 export const holdOpenAccount = async (tx: Tx, id: number): Promise<boolean> =>
   (await tx
     .selectFrom("accounts")

@@ -1,10 +1,10 @@
 /**
- * Money is taken once. Each trial is one intent to pay, struck in a way that its number chooses: the provider breaks the
- * line, is silent, answers with an error or is slow, before or after it charged; our process dies before it asked, after
- * it asked, or while it settles; the same request comes 50 times at once; the provider's events come twice, late, in
- * another order, or never; refunds are made meanwhile. Then the provider's books and ours are compared.
+ * Money is charged exactly once. Each trial is one payment with a fault chosen by its number: the provider closes the
+ * connection, does not answer, answers with an error or is slow, before or after charging; our process dies before the
+ * call, after it, or while settling; the same request comes 50 times at once; the provider's events arrive twice, late,
+ * in another order, or never; refunds are made meanwhile. Then the provider's records and ours are compared.
  *
- * MOORAGE_TRIALS says how many (16 otherwise), MOORAGE_SEED where they begin.
+ * MOORAGE_TRIALS sets how many (default 16), MOORAGE_SEED where they begin.
  */
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -24,9 +24,9 @@ type Payer = Awaited<ReturnType<PayingWorld["payer"]>>;
 type Death = "before asking" | "after asking" | "while settling";
 
 let world: PayingWorld;
-/** What the next call of the provider, or the next settlement, meets. */
+/** The fault of the next call to the provider, or of the next settlement. */
 const next: { death?: Death | undefined; chargeMs: number } = { chargeMs: 0 };
-/** Time goes by two hundred times as fast, so that waits end while the trial lasts. */
+/** Time runs two hundred times as fast, so that waits end within the trial. */
 let ticking: NodeJS.Timeout;
 
 beforeAll(async () => {
@@ -50,7 +50,7 @@ const later = (seconds: number): void => {
   world.time.now = new Date(world.time.now.getTime() + seconds * 1000);
 };
 
-/** A process that dies says nothing and writes nothing: to those who see it, that is an error out of nowhere. */
+/** A dying process sends nothing and writes nothing; to its caller that is an unexpected error. */
 const mortal = (provider: ChargeProvider): ChargeProvider => ({
   ...provider,
   async charge(charge, key) {
@@ -70,11 +70,11 @@ function takeDeath(...kinds: Death[]): Death | undefined {
 }
 
 test(
-  `${TRIALS} intents to pay, each struck: none is charged twice, none is lost, and the books agree`,
+  `${TRIALS} payments, each with a fault: none is charged twice, none is lost, and both sides agree`,
   async () => {
     const tally = { charged: 0, declined: 0, refunded: 0, requests: 0, events: 0, wrong: [] as string[] };
     const struck = new Map<string, number>();
-    // Weeks go by here.
+    // The trials cover weeks.
     const makePartitions = createEventPartitionsJob(world);
     for (let n = 0; n < TRIALS; n++) {
       const random = createRandom(SEED * 100_003 + n);
@@ -145,7 +145,7 @@ async function trial(random: Random, tally: Tally): Promise<{ account: Payer; ho
   return { account, how };
 }
 
-/** The same request, once or 50 times at once: always with the same key. What each is told does not count here. */
+/** The same request, once or 50 times at once, always with the same key. The answers do not matter here. */
 async function pay({ token }: Payer, cents: number, random: Random, tally: Tally): Promise<void> {
   const times = random.chance(0.3) ? 50 : 1 + random.below(3);
   tally.requests += times;
@@ -163,7 +163,7 @@ async function pay({ token }: Payer, cents: number, random: Random, tally: Tally
   if (paid.size > 1) throw new Error(`one key was answered with ${[...paid].join(" and ")}`);
 }
 
-/** As month end leaves an account that owes so much. */
+/** As the month end leaves an account that owes this much. */
 const invoice = ({ accountId }: Payer, cents: number): Promise<void> =>
   world.db.transaction().execute(async (tx) => {
     const micros = cents * 10_000;
@@ -186,13 +186,13 @@ async function refund(payer: Payer, random: Random): Promise<number> {
   return parts;
 }
 
-/** Delivers what the provider tells: now or late, in any order, some of it twice, until it was taken; some of it never. */
+/** Delivers the provider's events: now or late, in any order, some twice, until they are accepted; some never. */
 function deliveringEvents(random: Random, tally: Tally) {
   const waiting: FakeEvent[] = [];
   const undeliveredShare = random.chance(0.3) ? 1 : 0.2;
   const collect = (): void => {
     for (const event of world.fake.takeEvents()) {
-      // Refunds only the provider knows of: they are told until they are heard.
+      // Only the provider knows of refunds: they are sent until they are accepted.
       if (event.type !== "charge.refunded" && random.chance(undeliveredShare)) continue;
       waiting.push(event, ...(random.chance(0.5) ? [event] : []));
     }
@@ -224,7 +224,7 @@ function deliveringEvents(random: Random, tally: Tally) {
   };
 }
 
-/** The chore, as often as it takes. An answer of 500 that a key holds is waited out: so long, a day passes. */
+/** Runs the job as often as needed. An error 500 stored under a key is waited out, for up to a day. */
 async function untilSettled(payer: Payer): Promise<void> {
   for (let round = 0; round < 60; round++) {
     const charges = await chargesOf(payer);
@@ -248,7 +248,7 @@ async function chargedTo({ accountId }: Payer) {
   return world.fake.charged().filter(({ account }) => account === euuid);
 }
 
-/** In sum, with what was charged to accounts after their trial, such as a second try for a bill. */
+/** Totals, including charges after an account's trial, such as a retry for an invoice. */
 async function compareAll(): Promise<{ here: number; there: number }> {
   await sql`update autopay set due_at = null`.execute(world.db);
   for (let round = 0; round < 60; round++) {

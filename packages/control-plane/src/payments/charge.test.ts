@@ -17,7 +17,7 @@ test.each([
 const now = new Date("2027-01-01T00:00:00Z");
 const after = (seconds: number): Date => new Date(now.getTime() + seconds * 1000);
 
-test("an outcome that is not known is asked for after waits that double, and at least four times an hour", () => {
+test("an unknown outcome is checked after doubling waits, and at least four times an hour", () => {
   const waits = [1, 2, 3, 4, 7, 8, 30].map((attempts) => (nextTry(attempts, now).getTime() - now.getTime()) / 1000);
   expect(waits).toEqual([10, 20, 40, 80, 640, 900, 900]);
 });

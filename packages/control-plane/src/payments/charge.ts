@@ -12,15 +12,15 @@ const LEAST = 5 * DOLLAR;
 const USUAL_MOST = 2_000 * DOLLAR;
 const MOST = 50_000 * DOLLAR;
 
-/** Providers charge no less: it costs more than it brings. */
+/** Providers have a minimum, since a smaller charge costs more than it yields. */
 export const LEAST_CHARGE_MICROS = DOLLAR / 2;
 
-/** From what clients send, such as `120.5` or `$120.50`. */
+/** Parses what clients send, such as `120.5` or `$120.50`. */
 export const microsOf = (usd: string): number => Math.round(Number(usd.replace("$", "")) * 100) * CENT;
 export const centsOf = (micros: number): number => micros / CENT;
 export const microsOfCents = (cents: number): number => cents * CENT;
 
-/** What is owed can always be paid, if it is not beyond all measure; little more, and little less, is refused. */
+/** The balance can always be paid, up to an absolute maximum; amounts far below or above it are refused. */
 export function requirePayable(amountMicros: number, balanceMicros: number): void {
   const least = balanceMicros > 0 ? Math.min(LEAST, balanceMicros) : LEAST;
   const most = Math.min(MOST, Math.max(USUAL_MOST, balanceMicros));
@@ -28,7 +28,7 @@ export function requirePayable(amountMicros: number, balanceMicros: number): voi
     throw invalid("usd", `an amount from ${inDollars(least)} to ${inDollars(most)}`);
 }
 
-/** By this the provider knows a charge again. */
+/** The provider identifies a charge by this. */
 export const nameOf = ({ id, created_at }: Pick<ChargeRow, "id" | "created_at">, accountUuid: string): ChargeName => ({
   chargeId: id,
   accountUuid,
@@ -38,18 +38,18 @@ export const keyOf = ({ accountUuid, chargeId, opened }: ChargeName): string =>
   `charge-${accountUuid}-${chargeId}-${opened}`;
 
 const HOUR_MS = 3_600_000;
-/** The provider remembers a key for a day. After that the same key would be a second charge: it is never sent again. */
+/** The provider remembers a key for a day. After that a retry would charge again, so the key is never sent again. */
 const KEY_HOURS = 20;
 export const isKeyStillKnown = (createdAt: Date, now: Date): boolean =>
   now.getTime() - createdAt.getTime() < KEY_HOURS * HOUR_MS;
 
-/** Longer than any pursuit takes: within it nobody else begins one. */
+/** Longer than any pursuit takes: no other process starts one within it. */
 const LEASE_SECONDS = 90;
 export const leaseUntil = (now: Date): Date => new Date(now.getTime() + LEASE_SECONDS * 1000);
 
 const FIRST_WAIT_SECONDS = 10;
 const LONGEST_WAIT_SECONDS = 900;
-/** When an outcome that was not known is asked for again. */
+/** When to check an unknown outcome again. */
 export const nextTry = (attempts: number, now: Date): Date =>
   new Date(now.getTime() + Math.min(FIRST_WAIT_SECONDS * 2 ** (attempts - 1), LONGEST_WAIT_SECONDS) * 1000);
 

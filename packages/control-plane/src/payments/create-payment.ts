@@ -15,8 +15,8 @@ import { type Pursued, pursueCharge } from "./pursue-charge.ts";
 import { viewOfPayment } from "./view.ts";
 
 /**
- * A payment is two transactions with the provider between them, so that its Idempotency-Key keeps no reply but the
- * charge that it made. A repeated request finds that charge, and answers by what became of it.
+ * A payment is two transactions with the call to the provider between them, so its Idempotency-Key stores the charge
+ * instead of a reply. A repeated request finds that charge, and answers with its outcome.
  */
 export async function createPayment(
   deps: ChargeDeps,
@@ -65,7 +65,7 @@ async function openIdempotently(
   }
 }
 
-/** Held: it is not removed while a charge is made with it. */
+/** Locked: it cannot be removed while a charge is made with it. */
 async function chosenMethod(tx: Tx, accountId: number, id: number | undefined): Promise<MethodRow> {
   const chosen = id ?? (await findDefaultMethod(tx, accountId))?.id;
   const method = chosen === undefined ? undefined : await lockMethod(tx, accountId, chosen);
@@ -80,7 +80,7 @@ async function chosenMethod(tx: Tx, accountId: number, id: number | undefined): 
 const PATIENCE_MS = 10_000;
 const POLL_MS = 200;
 
-/** The first request is still under way, or nobody is: then this one asks. */
+/** The first request is still running, or its process died: then this one calls the provider. */
 async function joinCharge(deps: ChargeDeps, id: number): Promise<Pursued> {
   const until = Date.now() + PATIENCE_MS;
   for (;;) {

@@ -5,7 +5,7 @@ import type { Db, Tx } from "#platform/db/database.ts";
 import { deleteInBatches } from "#platform/db/delete-in-batches.ts";
 import type { ChargeRow } from "./charge.ts";
 
-/** Whether it is news. */
+/** Whether the event is new. */
 export async function rememberEvent(tx: Tx, { id, type }: ProviderEvent, at: Date): Promise<boolean> {
   const remembered = await tx
     .insertInto("provider_events")
@@ -32,7 +32,7 @@ export async function insertRefund(tx: Tx, charge: ChargeRow, amountMicros: numb
   return refund.id;
 }
 
-/** The provider tells for days what we did not take, and never for months. */
+/** The provider repeats an event that was not accepted for days, but not for months. */
 const KEPT_DAYS = 90;
 
 export const createProviderEventSweep =

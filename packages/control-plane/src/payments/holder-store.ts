@@ -7,7 +7,7 @@ export type Holder = Pick<
   "id" | "euuid" | "company" | "zip" | "country" | "provider_customer"
 >;
 
-/** Who holds an account's cards. Locked, so that cards are counted one after the other. */
+/** The holder of an account's cards. Locked, which serializes the counting of cards. */
 export const lockHolder = (tx: Tx, accountId: number): Promise<Holder> =>
   tx
     .selectFrom("accounts")
@@ -16,7 +16,7 @@ export const lockHolder = (tx: Tx, accountId: number): Promise<Holder> =>
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow();
 
-/** The provider knows an account by one customer: a card of another could not be charged. */
+/** An account has one customer at the provider: a card of another customer could not be charged. */
 export async function saveCustomer(tx: Tx, { id, provider_customer }: Holder, customer: string): Promise<void> {
   if (provider_customer === customer) return;
   if (provider_customer !== null) throw new Error(`The card belongs to another customer than the account ${id}.`);

@@ -7,7 +7,7 @@ import { noProvider } from "./charge.ts";
 import type { ChargeDeps } from "./deps.ts";
 import { countMethods } from "./method-store.ts";
 
-/** A page of the provider where the account adds a card. That it was added the provider tells us by an event. */
+/** A page of the provider on which the account adds a card. The provider reports the card by an event. */
 export async function linkToAddCard(
   { db, provider, log }: ChargeDeps,
   by: Principal,

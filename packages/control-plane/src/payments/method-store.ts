@@ -8,7 +8,7 @@ import type { PageRequest } from "#platform/http/page.ts";
 
 export type MethodRow = Selectable<Tables["payment_methods"]>;
 
-/** A removed one is gone for everybody but the charges that were made with it. */
+/** A removed method is visible only to the charges that were made with it. */
 const methodsOf = (db: Db | Tx, accountId: number) =>
   db.selectFrom("payment_methods").selectAll().where("account_id", "=", accountId).where("deleted_at", "is", null);
 
@@ -25,8 +25,8 @@ export const lockMethod = (tx: Tx, accountId: number, id: number): Promise<Metho
   methodsOf(tx, accountId).where("id", "=", id).forUpdate().executeTakeFirst();
 
 /**
- * All of an account, in one order: which of them is the default concerns each. There may be none yet, so that the rows
- * alone would not keep out another who adds one.
+ * Locks all methods of an account in order: setting the default changes several. The advisory lock also serializes the
+ * first additions, when there are no rows to lock.
  */
 export async function lockMethods(tx: Tx, accountId: number): Promise<MethodRow[]> {
   await sql`select pg_advisory_xact_lock(hashtextextended('payment_methods', ${accountId}))`.execute(tx);
@@ -43,7 +43,7 @@ export const countMethods = async (tx: Db | Tx, accountId: number): Promise<numb
       .executeTakeFirstOrThrow()
   ).methods;
 
-/** Undefined: the card is there already. */
+/** Undefined: the card exists already. */
 export const insertMethod = (tx: Tx, row: Insertable<Tables["payment_methods"]>): Promise<MethodRow | undefined> =>
   tx
     .insertInto("payment_methods")
@@ -61,7 +61,7 @@ export const isRemoved = async (tx: Tx, token: string): Promise<boolean> =>
       .executeTakeFirstOrThrow()
   ).deleted_at !== null;
 
-/** In two statements: there is never more than one default. */
+/** Two statements: there is never more than one default. */
 export async function setDefault(tx: Tx, { account_id, id }: Pick<MethodRow, "account_id" | "id">): Promise<void> {
   const ofAccount = () =>
     tx.updateTable("payment_methods").where("account_id", "=", account_id).where("deleted_at", "is", null);

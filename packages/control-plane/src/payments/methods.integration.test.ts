@@ -20,7 +20,7 @@ const tokenOf = async (id: number): Promise<string> =>
   (await world.db.selectFrom("payment_methods").select("provider_token").where("id", "=", id).executeTakeFirstOrThrow())
     .provider_token;
 
-test("a method is listed and viewed with what may be known of a card, at both of its paths", async () => {
+test("a method is listed and viewed without the card's number, at both of its paths", async () => {
   const alice = await world.payer(GOOD_CARD, MASTERCARD);
 
   const [first, second] = await twoOf(alice);
@@ -38,7 +38,7 @@ test("a method is listed and viewed with what may be known of a card, at both of
   expect((await alice.get(`/v4/account/payment-method/${second.id}`)).body).toEqual(second);
 });
 
-test("one is the default at any time: making another the default takes it from the first", async () => {
+test("there is always one default: making another the default takes it from the first", async () => {
   const alice = await world.payer(GOOD_CARD, MASTERCARD);
   const [, second] = await twoOf(alice);
 
@@ -48,13 +48,13 @@ test("one is the default at any time: making another the default takes it from t
   expect((await alice.get<{ credit_card: object }>("/v4/account")).body.credit_card).toMatchObject({
     last_four: "4444",
   });
-  // As one of the clients asks for it.
+  // The path that one of the clients uses.
   const [first] = await twoOf(alice);
   expect((await alice.post(`${METHODS}/${first.id}`)).status).toBe(200);
   expect((await methodsOf(alice)).map(({ is_default }) => is_default)).toEqual([true, false]);
 });
 
-test("two that make different methods the default at once leave one default", async () => {
+test("two concurrent requests for different defaults leave one default", async () => {
   const alice = await world.payer(GOOD_CARD, MASTERCARD);
   const [first, second] = await twoOf(alice);
 
@@ -65,7 +65,7 @@ test("two that make different methods the default at once leave one default", as
   expect((await methodsOf(alice)).filter(({ is_default }) => is_default)).toHaveLength(1);
 });
 
-test("the default cannot be removed; another one is gone for the account and for the provider", async () => {
+test("the default cannot be removed; another method is removed here and at the provider", async () => {
   const alice = await world.payer(GOOD_CARD, MASTERCARD);
   const [first, second] = await twoOf(alice);
 
@@ -81,7 +81,7 @@ test("the default cannot be removed; another one is gone for the account and for
   expect((await alice.delete(`${METHODS}/${second.id}`)).status).toBe(404);
 });
 
-test("a card that the provider could not be told to forget is forgotten by the chore", async () => {
+test("a card that could not be deleted at the provider is deleted by the job", async () => {
   const alice = await world.payer(GOOD_CARD, MASTERCARD);
   const [, second] = await twoOf(alice);
   world.fake.fail("break before", { path: "POST /v1/payment_methods" });
@@ -94,7 +94,7 @@ test("a card that the provider could not be told to forget is forgotten by the c
   expect(world.fake.ledger.isAttached(token)).toBe(false);
 });
 
-test("a method is not removed while a payment is made with it", async () => {
+test("a method cannot be removed while a payment is made with it", async () => {
   const alice = await world.payer(EMPTY_CARD, GOOD_CARD);
   const [, second] = await twoOf(alice);
   world.fake.fail("error after");
@@ -106,7 +106,7 @@ test("a method is not removed while a payment is made with it", async () => {
   });
 });
 
-test("a card that is added on the provider's page becomes a method, once", async () => {
+test("a card added on the provider's page becomes a method, once", async () => {
   const alice = await world.customer();
   await alice.put("/v4/account", { zip: "10115", country: "DE" });
   world.fake.takeEvents();
@@ -121,7 +121,7 @@ test("a card that is added on the provider's page becomes a method, once", async
   expect((await alice.post("/v4/account/payments", { usd: "10.00" })).status).toBe(200);
 });
 
-test("a link is refused while the account has no zip, and when it has all the methods that it may have", async () => {
+test("a link is refused if the account has no zip, or already has the maximum of methods", async () => {
   const alice = await world.customer();
   expect(await alice.post(`${METHODS}/link`)).toMatchObject({ status: 400, body: { errors: [{ field: "zip" }] } });
 
@@ -132,7 +132,7 @@ test("a link is refused while the account has no zip, and when it has all the me
   });
 });
 
-test("a seventh card from the provider's page is not taken, and the provider forgets it", async () => {
+test("a seventh card from the provider's page is not added, and the provider deletes it", async () => {
   const alice = await world.payer(...Array.from({ length: 5 }, () => GOOD_CARD));
   const links = [
     await alice.post<{ url: string }>(`${METHODS}/link`),
@@ -152,7 +152,7 @@ test("a seventh card from the provider's page is not taken, and the provider for
   expect(tokens.filter(({ provider_token }) => world.fake.ledger.isAttached(provider_token))).toHaveLength(6);
 });
 
-test("without a payment provider a link and a payment are refused in words, and its webhook is not there", async () => {
+test("without a payment provider links and payments are refused with a reason, and there is no webhook", async () => {
   await using bare = await newWorld({ provider: "none" });
   const alice = await bare.customer();
 

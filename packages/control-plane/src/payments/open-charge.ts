@@ -9,20 +9,20 @@ export type NewCharge = {
   /** Whole cents. */
   amountMicros: number;
   methodId: number;
-  /** Null: nobody asked for it. */
+  /** Null: charged automatically. */
   username: string | null;
-  /** What its end needs. */
+  /** Data for the action after settlement. */
   input?: Record<string, unknown>;
   at: Date;
 };
 
 /**
- * The intent to take money. Nothing is asked of the provider before it is committed: whoever opened it then calls
- * `pursueCharge`, and if that process dies, the chore does.
+ * Records the intent to charge. The provider is called only after the commit: the caller then calls `pursueCharge`, and
+ * if that process dies, the job does.
  */
 export async function openCharge(tx: Tx, charge: NewCharge): Promise<ChargeRow> {
   const { accountId, purpose, amountMicros, methodId, username, input = {}, at } = charge;
-  // Looked for first: to insert beside one that is being settled would wait for its end with our locks in hand.
+  // Checked first: an insert next to a charge that is being settled would wait for it while holding our locks.
   const pending = await findPending(tx, accountId);
   if (pending !== undefined) throw beingMade(pending);
   const opened = await insertCharge(tx, {

@@ -42,7 +42,7 @@ export const insertPayment = (tx: Tx, { account_id, id, amount_micros }: ChargeR
     .returningAll()
     .executeTakeFirstOrThrow();
 
-/** For the operator: of one account, or of all, the newest first. */
+/** For the operator: payments of one account or of all, the newest first. */
 export const listEveryPayment = (db: Db, page: PageRequest, accountId: number | undefined) =>
   listPage(
     db

@@ -30,7 +30,7 @@ const payWithKey = ({ token }: Payer, key: string, body: object) =>
     payload: JSON.stringify(body),
   });
 
-test("a payment charges the default card once, lowers what is owed, and is told by its two events", async () => {
+test("a payment charges the default card once, lowers the balance, and emits its two events", async () => {
   const alice = await world.payer();
   const before = await alice.get<{ results: number }>("/v4/account/events");
 
@@ -58,7 +58,7 @@ test("a declined card is 400 with what to do, and nothing is paid", async () => 
   expect((await alice.post(PAYMENTS, { usd: "10.00" })).status).toBe(400);
 });
 
-test("another card than the default is charged when it is named", async () => {
+test("another card than the default is charged if it is named", async () => {
   const alice = await world.payer(EMPTY_CARD, GOOD_CARD);
   const [, good] = await methodsOf(alice);
 
@@ -85,7 +85,7 @@ test.each([
   expect(reply).toMatchObject({ status, body: status === 200 ? {} : { errors: [{ field: "usd" }] } });
 });
 
-test("without a payment method the refusal says how to add one; an unknown one is named", async () => {
+test("without a payment method the error says how to add one; an unknown one is named", async () => {
   const alice = await world.customer();
 
   const none = await alice.post(PAYMENTS, { usd: "10.00" });
@@ -113,7 +113,7 @@ test("the same Idempotency-Key answers with the same payment, and with the same 
   expect(await chargesOf(bob)).toHaveLength(1);
 });
 
-test("while the outcome is not known it is 503, nothing else can be paid, and the chore settles it without a second charge", async () => {
+test("an unknown outcome is 503, blocks other payments, and is settled without a second charge", async () => {
   const alice = await world.payer();
   world.fake.fail("break after");
   const key = randomUUID();
@@ -133,7 +133,7 @@ test("while the outcome is not known it is 503, nothing else can be paid, and th
   expect(await payWithKey(alice, key, { usd: "10.00" })).toMatchObject({ statusCode: 200 });
 });
 
-test("a provider whose key holds an error is asked what it has, not charged again", async () => {
+test("if the key's stored answer is an error, the charge is looked up instead of repeated", async () => {
   const alice = await world.payer();
   world.fake.fail("error after");
   expect((await alice.post(PAYMENTS, { usd: "10.00" })).status).toBe(503);
@@ -145,7 +145,7 @@ test("a provider whose key holds an error is asked what it has, not charged agai
   expect(await chargedTo(alice)).toHaveLength(1);
 });
 
-// Stripe forgets keys after a day. What was not charged by then must not be charged by the same key once more.
+// Stripe forgets keys after a day. A charge not made by then must not be made with the same key later.
 test("a charge that never reached the provider is given up after 20 hours, and not made then", async () => {
   const alice = await world.payer();
   world.fake.fail("error before");
@@ -159,7 +159,7 @@ test("a charge that never reached the provider is given up after 20 hours, and n
   expect((await alice.post(PAYMENTS, { usd: "10.00" })).status).toBe(200);
 });
 
-test("the provider's word settles a charge that we do not know the outcome of, however often and late it comes", async () => {
+test("an event settles a charge of unknown outcome, however often and late it arrives", async () => {
   const alice = await world.payer();
   world.fake.takeEvents();
   world.fake.fail("break after");
@@ -175,7 +175,7 @@ test("the provider's word settles a charge that we do not know the outcome of, h
   expect((await alice.get(PAYMENTS)).body).toMatchObject({ results: 1 });
 });
 
-test("refunds are sums: told twice and in the wrong order they count once, before the charge is known too", async () => {
+test("refunds are totals: repeated or out of order they count once, even before the charge is known", async () => {
   const alice = await world.payer();
   world.fake.takeEvents();
   world.fake.fail("break after");
@@ -196,7 +196,7 @@ test("refunds are sums: told twice and in the wrong order they count once, befor
   expect(faults.filter(({ account }) => account === alice.accountId)).toEqual([]);
 });
 
-test("that a charge was declined is not believed of one that was paid; that it was paid is believed of one that was given up", async () => {
+test("a decline does not override a payment; a payment overrides giving up", async () => {
   const alice = await world.payer();
   world.fake.takeEvents();
   await alice.post(PAYMENTS, { usd: "10.00" });
@@ -244,7 +244,7 @@ test("an event without the provider's signature, or with another's, is 400 and c
   ).toEqual([]);
 });
 
-test("another installation's charge of the same number is not ours, nor one from before a restored backup", async () => {
+test("a charge with the same number by another installation, or from before a restore, is ignored", async () => {
   const alice = await world.payer();
   world.fake.takeEvents();
   world.fake.fail("break after");

@@ -8,8 +8,8 @@ import { type Outcome, settleCharge } from "./settle-charge.ts";
 export type Pursued = "succeeded" | "declined" | "unknown";
 
 /**
- * Asks the provider for the outcome of a charge, and settles it. It may be called again, by anybody and at the same
- * time: the key makes the provider charge once, and the lock on the row lets one of them settle.
+ * Gets the outcome of a charge from the provider, and settles it. It can be called repeatedly and concurrently: the key
+ * makes the provider charge once, and the lock on the row lets one caller settle.
  */
 export async function pursueCharge(deps: ChargeDeps, id: number, { ifDue = false } = {}): Promise<Pursued> {
   const { db, clock, log } = deps;
@@ -36,7 +36,7 @@ async function requestOutcome(
   if (provider === undefined) throw noProvider();
   const request = toProvider(charge);
   try {
-    // A key can hold an answer that says nothing, and be forgotten: what was made is looked for first.
+    // A key can be stored with an inconclusive answer, or be forgotten: first look for an existing charge.
     const found = isFirst ? undefined : await provider.find(request);
     if (found !== undefined) return { status: "succeeded", ...found };
     if (!isKeyStillKnown(charge.created_at, clock()))
@@ -49,7 +49,7 @@ async function requestOutcome(
   }
 }
 
-/** The same each time: a key goes with what was asked. */
+/** The same each time: the provider requires equal parameters for a key. */
 function toProvider(charge: ChargeForProvider): ProviderCharge {
   if (charge.provider_customer === null) throw new Error(`The account of charge ${charge.id} has no customer.`);
   return {

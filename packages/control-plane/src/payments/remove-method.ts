@@ -8,7 +8,7 @@ import { findPending, lockAccount } from "./charge-store.ts";
 import type { ChargeDeps } from "./deps.ts";
 import { lockMethod, markDeleted, markForgotten, type MethodRow } from "./method-store.ts";
 
-/** Gone for the account at once; the provider forgets the card after the commit, or when the chore asks again. */
+/** Removed for the account at once; the provider deletes the card after the commit, or when the job retries. */
 export async function removeMethod(deps: ChargeDeps, by: Principal, id: number): Promise<void> {
   const { db, clock, log } = deps;
   const removed = await db.transaction().execute(async (tx) => {
@@ -37,7 +37,7 @@ export async function removeMethod(deps: ChargeDeps, by: Principal, id: number):
   );
 }
 
-/** Repeatable: a card that the provider has forgotten is forgotten. */
+/** Can be repeated: a card that the provider does not have counts as deleted. */
 export async function forget(
   { db, clock, provider }: ChargeDeps,
   method: Pick<MethodRow, "account_id" | "id" | "provider_token">,

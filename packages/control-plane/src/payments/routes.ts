@@ -21,7 +21,7 @@ import { webhookRoute } from "./webhook-route.ts";
 
 export type PaymentRouteDeps = RouteDeps & ChargeDeps;
 
-/** But for what may carry a card's number or code: those operations are the desk's. */
+/** Operations whose body may contain a card's number or code are not here: the card admission serves them. */
 export function paymentRoutes(app: FastifyInstance, deps: PaymentRouteDeps): void {
   const { db } = deps;
 

@@ -6,7 +6,7 @@ import type { CardAdmissionDeps } from "./admit-card.ts";
 import { saveAttemptOutcome } from "./card-attempt-store.ts";
 import { tooManyMethods } from "./card-rules.ts";
 
-/** The end of an attempt, in one transaction with the method that came of it. */
+/** Ends an attempt, in one transaction with the resulting payment method. */
 export async function settleCard(
   { db, clock }: Pick<CardAdmissionDeps, "db" | "clock">,
   by: Principal,
@@ -30,7 +30,7 @@ export async function settleCard(
     });
     await saveAttemptOutcome(tx, attempt, answer === "too many" ? "refused" : "added");
     if (answer === "too many") return answer;
-    // Not first, as elsewhere: of two that settle one attempt, the account lets one in after the other.
+    // Not first, as elsewhere: the account's lock serializes two requests that settle one attempt.
     await idempotency.claim(tx);
     await idempotency.keep(tx, {});
     return answer;

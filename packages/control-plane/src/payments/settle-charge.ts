@@ -24,14 +24,14 @@ export async function settleCharge(deps: ChargeDeps, id: number, outcome: Outcom
   return settled.charge;
 }
 
-/** A closed account's tokens are dead, which processes that remember them must hear. */
+/** Closing an account invalidates its tokens, which processes must drop from their caches. */
 export async function notifyProcesses({ db }: ChargeDeps, { purpose, status }: ChargeRow): Promise<void> {
   if (purpose === "cancel" && status === "succeeded") await notify(db, "identity");
 }
 
 /**
- * Settles a charge that is held, once: the provider's answer, its events and the chore may all bring the outcome. That
- * money was taken is believed even of a charge that was given up: it is the account's, though nothing else comes of it.
+ * Settles a locked charge once: the outcome may come from the provider's answer, its events and the job. A successful
+ * payment counts even for a charge that was given up: it is credited to the account, without any further action.
  */
 export async function settleLocked(tx: Tx, deps: ChargeDeps, charge: ChargeRow, outcome: Outcome): Promise<Settled> {
   const givenUp = charge.status === "declined" && outcome.status === "succeeded";
@@ -44,7 +44,7 @@ export async function settleLocked(tx: Tx, deps: ChargeDeps, charge: ChargeRow, 
     settled_at: at,
   });
   if (outcome.status === "succeeded" && !givenUp) await deps.whenSettled[charge.purpose]?.(tx, settled, at);
-  // Not before: what a charge was for may hold other rows, which come before the account's.
+  // Locked only now: the action of a charge may lock other rows, which come before the account in the lock order.
   const account = await lockAccount(tx, charge.account_id);
   await audit(tx, {
     at,
@@ -68,7 +68,7 @@ async function credit(tx: Tx, charge: ChargeRow, account: AccountOfCharge, at: D
     at,
   });
   await settleAutopay(tx, charge, account, at);
-  // The interface wants the first of each payment, though no method is added by it.
+  // The API emits both events for every payment, although no method is added.
   for (const action of ["payment_method_add", "payment_submitted"] as const)
     await emit(tx, {
       accountId: charge.account_id,

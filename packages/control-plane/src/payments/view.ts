@@ -11,7 +11,7 @@ export const viewOfMethod = (method: MethodRow): PaymentMethod => ({
   data: { card_type: method.card_type, expiry: expiryOf(method), last_four: method.last_four },
 });
 
-/** As clients know it: `07/2031`. */
+/** In the clients' format: `07/2031`. */
 export const expiryOf = ({ expiry_month, expiry_year }: Pick<MethodRow, "expiry_month" | "expiry_year">): string =>
   `${String(expiry_month).padStart(2, "0")}/${expiry_year}`;
 

@@ -8,8 +8,8 @@ import type { ChargeDeps } from "./deps.ts";
 const MOST_BYTES = 256 * 1024;
 
 /**
- * Where the provider tells us what happened. No tenant's operation: its signature over the bytes is all that counts.
- * Whatever is not 200 it sends again, for days.
+ * Receives the provider's events. It is no operation of the API: the signature over the bytes authenticates the
+ * request. The provider repeats an event for days until the answer is 200.
  */
 export function webhookRoute(app: FastifyInstance, deps: ChargeDeps): void {
   void app.register(async (scope) => {

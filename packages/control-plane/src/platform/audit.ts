@@ -14,7 +14,7 @@ export async function audit(tx: Tx, line: AuditLine): Promise<void> {
   await auditing({ ...line, detail: JSON.stringify(line.detail ?? {}) }).execute(tx);
 }
 
-/** The part of a statement that writes a line, for each row of another part if one is given. */
+/** The part of a statement that writes an audit entry, or one for each row of another part if given. */
 export const auditing = (
   line: Omit<AuditLine, "detail"> & { detail: string },
   from: RawBuilder<unknown> = sql``,

@@ -3,7 +3,7 @@ import { rateLimitsOf, readConfig, required } from "./config.ts";
 
 const url = "postgres://moorage@127.0.0.1:5432/moorage";
 
-test("every fault of the environment is named at once", () => {
+test("every fault of the environment is reported at once", () => {
   const faulty = { MOORAGE_CELL: "1024", MOORAGE_API_LISTEN: "nowhere", MOORAGE_SWEEP_SECONDS: "0" };
 
   expect(() => readConfig(faulty)).toThrow(
@@ -13,7 +13,7 @@ test("every fault of the environment is named at once", () => {
   );
 });
 
-test("an address to listen on has a host and a port; all but the database has a default", () => {
+test("a listen address has a host and a port; every setting but the database has a default", () => {
   const config = readConfig({ DATABASE_URL: url, MOORAGE_FLEET_LISTEN: "10.0.0.1:8443" });
 
   expect(config).toMatchObject({
@@ -23,11 +23,11 @@ test("an address to listen on has a host and a port; all but the database has a 
   });
 });
 
-test("a setting that only one process needs is asked for by name", () => {
+test("a missing setting that only one process needs is reported by name", () => {
   expect(() => required(readConfig({ DATABASE_URL: url }), "MOORAGE_KEYS_FILE")).toThrow("MOORAGE_KEYS_FILE");
 });
 
-test("limits are so many in so many seconds, raised by a factor; proxies are addresses or networks", () => {
+test("rate limits are requests per seconds, scaled by a factor; proxies are addresses or networks", () => {
   const env = { MOORAGE_RATE_OVERALL: "10/60", MOORAGE_RATE_LIMITS: "2.5", MOORAGE_TRUSTED_PROXIES: "10.0.0.0/8, ::1" };
   const config = readConfig({ DATABASE_URL: url, ...env });
 

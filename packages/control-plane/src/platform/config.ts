@@ -8,7 +8,7 @@ const Listen = z.templateLiteral([z.string().min(1), ":", z.int().positive()]).t
   return { host: text.slice(0, at), port: Number(text.slice(at + 1)) };
 });
 
-/** `800/120`: so many requests in so many seconds. */
+/** `800/120`: 800 requests in 120 seconds. */
 const Rate = z.templateLiteral([z.int().positive(), "/", z.int().positive()]).transform((text) => {
   const [requests, perSeconds] = text.split("/").map(Number) as [number, number];
   return { requests, perSeconds };
@@ -30,10 +30,10 @@ const Environment = z.object({
   TEMPORAL_NAMESPACE: z.string().default("moorage"),
   MOORAGE_CELL: z.coerce.number().int().min(0).max(1023).default(0),
   MOORAGE_ZONE: z.string().default("moorage.test"),
-  /** PowerDNS's HTTP API, and its key: for the worker. */
+  /** PowerDNS's HTTP API and its key, for the worker. */
   MOORAGE_DNS_URL: z.url().optional(),
   MOORAGE_DNS_KEY: z.string().min(1).optional(),
-  /** Where tenants reach the interface, for addresses in answers; without it those are paths. */
+  /** Where tenants reach the API, for addresses in responses; without it those are paths. */
   MOORAGE_PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
     .transform((url) => url.replace(/\/+$/, ""))
@@ -49,7 +49,9 @@ const Environment = z.object({
   MOORAGE_AUTH_LISTEN: Listen.prefault("127.0.0.1:18096"),
   MOORAGE_FLEET_LISTEN: Listen.prefault("127.0.0.1:18443"),
   MOORAGE_FLEET_TLS_DIR: z.string().optional(),
-  /** `ca.pem` with every authority that tenants may meet, and `ca.key` of the one that signs, for the gateway alone. */
+  /**
+   * `ca.pem` with every authority that tenants may encounter, and `ca.key` of the one that signs, for the gateway only.
+   */
   MOORAGE_DATABASE_CA_DIR: z.string().optional(),
   /** A JSON file of key-encryption keys: `{"current": "k2", "keys": {"k1": "<base64>", "k2": "<base64>"}}`. */
   MOORAGE_KEYS_FILE: z.string().optional(),
@@ -57,14 +59,14 @@ const Environment = z.object({
   /** Workflows bundled beforehand (`bin/bundle-workflows.ts`); otherwise the worker bundles them when it starts. */
   MOORAGE_WORKFLOW_BUNDLE: z.string().optional(),
   VALKEY_URL: z.url().default("redis://127.0.0.1:6379"),
-  /** `off`, or a factor on all of the limits below. */
+  /** `off`, or a factor for all of the limits below. */
   MOORAGE_RATE_LIMITS: z.union([z.literal("off"), z.coerce.number().positive()]).default(1),
   MOORAGE_RATE_OVERALL: Rate.prefault("800/120"),
   MOORAGE_RATE_SINGLE: Rate.prefault("400/60"),
   MOORAGE_RATE_COLLECTION: Rate.prefault("200/60"),
   MOORAGE_RATE_ACCEPT: Rate.prefault("2/60"),
   MOORAGE_RATE_IMAGES: Rate.prefault("20/60"),
-  /** Whose X-Forwarded-For is believed: addresses and networks, with commas. */
+  /** Proxies whose X-Forwarded-For is trusted: addresses and networks, separated by commas. */
   MOORAGE_TRUSTED_PROXIES: Addresses.optional(),
   MOORAGE_MAX_IN_FLIGHT: z.coerce.number().int().positive().default(500),
   MOORAGE_MAX_LAG_MS: z.coerce.number().positive().default(500),
@@ -73,13 +75,16 @@ const Environment = z.object({
   MOORAGE_PROVISION_DEADLINE_SECONDS: z.coerce.number().positive().default(900),
   MOORAGE_UPDATE_DEADLINE_SECONDS: z.coerce.number().positive().default(120),
   MOORAGE_DELETE_DEADLINE_SECONDS: z.coerce.number().positive().default(86_400),
-  /** Only accounts that have an active database, or were given the capability, may create one. */
+  /** Only accounts that have an active database, or the capability, may create one. */
   MOORAGE_EXISTING_CUSTOMERS_ONLY: z.stringbool().default(false),
-  /** What `ssl_connection` is for a database that is created without it. */
+  /** The value of `ssl_connection` for a database that is created without it. */
   MOORAGE_SSL_CONNECTION_IF_OMITTED: z.stringbool().default(true),
-  /** Resize, suspend, resume, patch and a reset of credentials. */
+  /** For resize, suspend, resume, patch and a reset of credentials. */
   MOORAGE_CHANGE_DEADLINE_SECONDS: z.coerce.number().positive().default(900),
-  /** After so long without a word from its host a node of three is replaced, if the two others go on without it. */
+  /**
+   * A node of a cluster is replaced when its host was last seen this long ago and the two other members work without
+   * it.
+   */
   MOORAGE_HOST_SILENT_SECONDS: z.coerce.number().positive().default(300),
   MOORAGE_BACKUP_DEADLINE_SECONDS: z.coerce
     .number()
@@ -89,37 +94,40 @@ const Environment = z.object({
     .number()
     .positive()
     .default(6 * 3600),
-  /** How hosts archive what databases were: see the agent protocol. */
+  /** How hosts archive databases: see the agent protocol. */
   MOORAGE_LOG_SECONDS: z.coerce.number().int().positive().default(60),
   MOORAGE_COPY_HOURS: z.templateLiteral([z.int().min(0).max(23), "-", z.int().min(1).max(24)]).default("18-24"),
-  /** How often a restore is tried. Hosts try at least every six days, so that one of seven daily backups is verified. */
+  /**
+   * How often a restore is verified. Hosts verify at least every six days, so that one of seven daily backups is
+   * verified.
+   */
   MOORAGE_VERIFY_DAYS: z.coerce.number().positive().default(5),
-  /** From two on: the last verified backup and the newest one. */
+  /** At least two: the last verified backup and the newest one. */
   MOORAGE_DAILY_BACKUPS_KEPT: z.coerce.number().int().min(2).default(7),
   /** How long the data of a cancelled account are kept. */
   MOORAGE_CLOSED_ACCOUNT_DAYS: z.coerce.number().nonnegative().default(30),
-  /** Where those who cancel are asked why; without it they are not. */
+  /** Survey for people who cancel their account; none without it. */
   MOORAGE_SURVEY_URL: z.union([z.literal(""), z.url({ protocol: /^https?$/ })]).default(""),
-  /** How long after its end a month is invoiced: what began before its end is written by then. */
+  /** How long after its end a month is invoiced: by then usage that began before its end is written. */
   MOORAGE_INVOICE_DELAY_SECONDS: z.coerce.number().nonnegative().default(600),
   /** How many accounts one workflow invoices. */
   MOORAGE_INVOICE_RUN_ACCOUNTS: z.coerce.number().int().positive().default(250),
-  /** Who makes out the invoices: a name, and the lines of an address with semicolons. */
+  /** The issuer of invoices: a name, and the address lines separated by semicolons. */
   MOORAGE_OPERATOR_NAME: z.string().min(1).default("Moorage"),
   MOORAGE_OPERATOR_ADDRESS: z.string().default(""),
   /** `stripe`, or nothing: without a payment provider no card can be added and nothing is charged. */
   MOORAGE_PAYMENT_PROVIDER: z.enum(["stripe"]).optional(),
   MOORAGE_STRIPE_KEY: z.string().min(1).optional(),
   MOORAGE_STRIPE_WEBHOOK_SECRET: z.string().min(1).optional(),
-  /** Where its interface is, if not at Stripe's own address: for tests. */
+  /** The provider's API, if not at Stripe's own address: for tests. */
   MOORAGE_STRIPE_URL: z.url().optional(),
-  /** Whether card numbers are taken at all; otherwise only the provider's own page takes them. */
+  /** Whether the API accepts card numbers; otherwise only the provider's own page does. */
   MOORAGE_CARDS_RAW: z.stringbool().default(true),
   /** How many cards an account may add in 24 hours. */
   MOORAGE_CARDS_PER_DAY: z.coerce.number().int().positive().default(60),
   MOORAGE_CARDS_LISTEN: Listen.prefault("127.0.0.1:18098"),
   MOORAGE_CARDS_METRICS_LISTEN: Listen.prefault("127.0.0.1:18099"),
-  /** Where `api` answers `cards`, and where `cards` asks. The key is known to these two only. */
+  /** Where `api` listens for `cards`, and where `cards` connects. Only these two know the key. */
   MOORAGE_CARDS_ADMISSION_LISTEN: Listen.prefault("127.0.0.1:18100"),
   MOORAGE_CARDS_ADMISSION_URL: z.url().optional(),
   MOORAGE_CARDS_ADMISSION_KEY: z.string().min(32).optional(),
@@ -131,18 +139,18 @@ const Environment = z.object({
   MOORAGE_S3_ACCESS_KEY: z.string().min(1).optional(),
   MOORAGE_S3_SECRET_KEY: z.string().min(1).optional(),
   MOORAGE_S3_BUCKET: z.string().min(3).default("moorage-archive"),
-  /** Of images, where there is one store for all regions. */
+  /** The bucket of images, where one store serves all regions. */
   MOORAGE_IMAGE_BUCKET: z.string().min(3).default("moorage-images"),
   /** A JSON file of image stores by name, where regions have their own: see `images/stores.ts`. */
   MOORAGE_IMAGE_STORES_FILE: z.string().optional(),
-  /** What an account may have of images, unless the operator gave it other figures. */
+  /** Image limits of an account, unless the operator set others. */
   MOORAGE_IMAGES_PER_ACCOUNT: z.coerce.number().int().nonnegative().default(25),
   MOORAGE_IMAGE_TOTAL_MB: z.coerce
     .number()
     .int()
     .positive()
     .default(150 * 1024),
-  /** Of one image: the disk, what of it is not zero, and what is uploaded. */
+  /** Limits of one image: the disk, its non-zero part, and the upload. */
   MOORAGE_IMAGE_RAW_MB: z.coerce.number().int().positive().default(6144),
   MOORAGE_IMAGE_CONTENT_MB: z.coerce.number().int().positive().default(6144),
   MOORAGE_IMAGE_UPLOAD_BYTES: z.coerce.number().int().positive().default(5_000_000_000),
@@ -157,33 +165,36 @@ const Environment = z.object({
     .default(6 * 3600),
   /** How long the images of a removed compute instance are kept. */
   MOORAGE_AUTOMATIC_IMAGE_DAYS: z.coerce.number().positive().default(7),
-  /** `image-server` streams images to hypervisors, by addresses that are signed with this key. */
+  /** `image-server` streams images to hypervisors, at addresses that are signed with this key. */
   MOORAGE_IMAGE_SERVER_LISTEN: Listen.prefault("127.0.0.1:18103"),
   MOORAGE_IMAGE_SERVER_METRICS_LISTEN: Listen.prefault("127.0.0.1:18104"),
   MOORAGE_IMAGE_SERVER_URL: z.url({ protocol: /^https?$/ }).optional(),
   MOORAGE_IMAGE_SERVER_KEY: z.string().min(32).optional(),
-  /** Where it stands: it reads from this region's store first. */
+  /** The region of this server: it reads from that region's store first. */
   MOORAGE_IMAGE_SERVER_REGION: z.string().optional(),
-  /** How many images it sends at once: each takes about 40 MB of memory. */
+  /** How many images are sent at once: each takes about 40 MB of memory. */
   MOORAGE_IMAGE_SERVER_STREAMS: z.coerce.number().int().positive().default(8),
   MOORAGE_PROMETHEUS_URL: z.url().optional(),
-  /** The mail server that takes our letters: `smtp://name:password@host:587` or `smtps://…`; without it they wait. */
+  /** The SMTP server for outgoing mail: `smtp://name:password@host:587` or `smtps://…`; without it mails wait. */
   MOORAGE_SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
   MOORAGE_MAIL_FROM: z.string().includes("@").optional(),
   MOORAGE_SWEEP_SECONDS: z.coerce.number().positive().default(10),
-  /** Metrics of the gateway. An address of its own: hosts reach the gateway's, and metrics are not for them. */
+  /** Metrics of the gateway, on a separate address: hosts reach the gateway's own, and must not read metrics. */
   MOORAGE_FLEET_METRICS_LISTEN: Listen.prefault("127.0.0.1:18094"),
   /** Metrics of the authorization server, for the same reason. */
   MOORAGE_AUTH_METRICS_LISTEN: Listen.prefault("127.0.0.1:18097"),
-  /** Where traces go, over HTTP; without it there are none. Its other settings, such as headers, the exporter reads. */
+  /**
+   * Where traces are sent, over HTTP; without it there are none. The exporter reads its other settings, such as
+   * headers.
+   */
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url().optional(),
-  /** Of all traces, the share that is kept. */
+  /** The share of traces that is kept. */
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
 });
 
 export type Config = z.output<typeof Environment>;
 
-/** The only place that reads the environment; it names every fault at once. */
+/** The only place that reads the environment; it reports every fault at once. */
 export const readConfig = (env: NodeJS.ProcessEnv = process.env): Config => readBy(Environment, env);
 
 function readBy<Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
@@ -192,7 +203,7 @@ function readBy<Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv
   throw new Error(`The environment is not usable:\n${z.prettifyError(parsed.error)}`);
 }
 
-/** All that `cards` is told. What it does not know it cannot reach. */
+/** The only settings that `cards` gets. It cannot reach what it does not know. */
 const CardsEnvironment = Environment.pick({
   LOG_LEVEL: true,
   MOORAGE_TRUSTED_PROXIES: true,
@@ -212,7 +223,7 @@ export type CardsConfig = z.output<typeof CardsEnvironment>;
 
 export const readCardsConfig = (env: NodeJS.ProcessEnv = process.env): CardsConfig => readBy(CardsEnvironment, env);
 
-/** All that `image-server` is told: where rows and chunks are, and what addresses are signed with. */
+/** The only settings that `image-server` gets: where rows and chunks are, and the key that signs addresses. */
 const ImageServerEnvironment = Environment.pick({
   DATABASE_URL: true,
   LOG_LEVEL: true,
@@ -237,14 +248,14 @@ export type ImageServerConfig = z.output<typeof ImageServerEnvironment>;
 export const readImageServerConfig = (env: NodeJS.ProcessEnv = process.env): ImageServerConfig =>
   readBy(ImageServerEnvironment, env);
 
-/** A setting that only some processes need. */
+/** Reads a setting that only some processes need. */
 export function required<Key extends keyof Config>(config: Pick<Config, Key>, key: Key): NonNullable<Config[Key]> {
   const value = config[key];
   if (value === undefined || value === null) throw new Error(`${key} must be set for this process.`);
   return value;
 }
 
-/** How hosts keep what databases were. */
+/** Settings with which hosts archive databases. */
 export function archiveSettingsOf(config: Config) {
   const [from = 0, to = 24] = config.MOORAGE_COPY_HOURS.split("-").map(Number);
   return {
@@ -254,7 +265,7 @@ export function archiveSettingsOf(config: Config) {
   };
 }
 
-/** Whose name is on invoices. */
+/** The issuer named on invoices. */
 export const issuerOf = (config: Config) => ({
   name: config.MOORAGE_OPERATOR_NAME,
   address: config.MOORAGE_OPERATOR_ADDRESS.split(";")
@@ -277,7 +288,7 @@ export function rateLimitsOf(config: Config): Record<RateClass | "overall", { re
   };
 }
 
-/** Undefined: nobody is given an address to get an image by. */
+/** Undefined: the API issues no addresses for image downloads. */
 export const imageServerAddressOf = ({ MOORAGE_IMAGE_SERVER_URL: url, MOORAGE_IMAGE_SERVER_KEY: key }: Config) =>
   url === undefined || key === undefined ? undefined : { url, key };
 
@@ -285,6 +296,6 @@ export function readKeyRing(config: Config): z.output<typeof KeyRing> {
   return KeyRing.parse(JSON.parse(readFileSync(required(config, "MOORAGE_KEYS_FILE"), "utf8")));
 }
 
-/** What the tenants' interface hands out. The key beside it is not for this process. */
+/** The certificates that the API shows to tenants. The key in the same directory is not for this process. */
 export const readDatabaseCa = (config: Config): string =>
   readFileSync(join(required(config, "MOORAGE_DATABASE_CA_DIR"), "ca.pem"), "utf8");

@@ -8,7 +8,7 @@ export type ErrorKind =
   | "unavailable";
 export type ErrorDetail = { field?: string; reason: string };
 
-/** A refusal that a caller can act on. Everything else that is thrown is a bug: 500, logged, its text hidden. */
+/** A refusal that a caller can act on. Any other thrown error is a bug: 500, logged, its text hidden. */
 export class DomainError extends Error {
   override readonly name: string = "DomainError";
   readonly kind: ErrorKind;
@@ -20,9 +20,9 @@ export class DomainError extends Error {
   }
 }
 
-/** With this every text of a 404 begins. */
+/** Every text of a 404 begins with this. */
 export const NOT_FOUND = "Not found";
-/** A route says what was not found, by its path: a capability need not. */
+/** The route adds what was not found, by its path: a capability need not. */
 export const notFound = (): DomainError => new DomainError("not-found", { reason: NOT_FOUND });
 
 export const invalid = (field: string, valid: string): DomainError =>

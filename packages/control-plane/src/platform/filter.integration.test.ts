@@ -16,12 +16,12 @@ const valuesOf: Record<keyof typeof fields, fc.Arbitrary<Json>> = {
   label: fc.constantFrom<Json>(...labels, "b", "*", ".", 10, 9),
   "entity.id": fc.constantFrom<Json>(...entityIds, ...numbers, 2, 10, 99),
   public: fc.boolean(),
-  // In the layout that is shown, which the oracle compares as text; the unit tests have the others.
+  // In the format that is shown, which the oracle compares as text; the unit tests cover other formats.
   created: fc.integer({ min: -2, max: 25 }).map((offset) => toTimestamp(new Date(start + offset * 1000))),
 };
 const orderings = ["+gt", "+gte", "+lt", "+lte"];
 
-/** An empty one now and then; more often it would make every filter all or nothing. */
+/** Rarely an empty one: more often it would make every filter match all or nothing. */
 const listOf = (element: fc.Arbitrary<Json>): fc.Arbitrary<Json> =>
   fc.oneof(
     { weight: 9, arbitrary: fc.array(element, { minLength: 1, maxLength: 3 }) },
@@ -50,7 +50,7 @@ function conditionOf(field: keyof typeof fields): fc.Arbitrary<Json> {
 }
 
 const ofField = fc.oneof(...names.map((name) => under(name, conditionOf(name))));
-/** Keys beside each other. */
+/** Keys of one object. */
 const beside = (...filters: fc.Arbitrary<Json>[]): fc.Arbitrary<Json> =>
   fc.tuple(...filters).map((all) => Object.assign({}, ...all) as Json);
 const { filter: anyWhere } = fc.letrec<{ filter: Json }>((tie) => ({
@@ -75,7 +75,7 @@ const anyFilter: fc.Arbitrary<Json> = fc
   // Well below the bound on comparisons.
   .filter((filter) => JSON.stringify(filter).length < 600);
 
-test("10,000 random filters find the rows, in the order, that an evaluation in memory finds", async () => {
+test("10,000 random filters find the same rows in the same order as an evaluation in memory", async () => {
   await using world = await newWorld();
   const idsOf = await createThings(world.db);
   const counts = { all: 0, selective: 0 };
@@ -94,17 +94,17 @@ test("10,000 random filters find the rows, in the order, that an evaluation in m
   );
 
   expect(counts.all).toBe(10_000);
-  // A filter that finds all or nothing shows little.
+  // A filter that matches all or nothing proves little.
   expect(counts.selective).toBeGreaterThan(4000);
 });
 
-test("200 hostile filters are refused or find what they literally say, none in more time than plain ones by far", async () => {
+test("200 hostile filters are refused or taken literally, none much slower than a plain one", async () => {
   await using world = await newWorld();
   const idsOf = await createThings(world.db);
   const headers = hostileHeaders();
   const slow: string[] = [];
   let refused = 0;
-  // The machine may be busy with something else: what is slow by itself is slow three times.
+  // The machine may be busy: a filter that is slow by itself is slow three times.
   const askThrice = async (header: string) => {
     const replies = [];
     for (let n = 0; n < 3; n++) {

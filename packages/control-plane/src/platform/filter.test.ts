@@ -46,7 +46,7 @@ test.each([
     { label: { "+and": [{ "+neq": "a" }, { "+or": ["b", "c"] }] } },
     { all: [label("neq", "a"), { any: [label("eq", "b"), label("eq", "c")] }] },
   ],
-])("%j asks for the rows that the grammar says", (filter, where) => {
+])("%j selects the rows that the grammar defines", (filter, where) => {
   expect(whereIn(filter)).toEqual(where);
 });
 
@@ -67,21 +67,21 @@ test.each([
     { "+order_by": "id", "+order": "desc" },
     { field: "id", direction: "desc" },
   ],
-  // Terraform's; without a key there is nothing to turn round.
+  // Sent by Terraform; without a key there is nothing to reverse.
   [{ "+and": [], "+order": "desc" }, undefined],
-])("%j asks for the order that the grammar says", (filter, order) => {
+])("%j selects the order that the grammar defines", (filter, order) => {
   expect(read(filter)).toEqual({ where: undefined, order });
 });
 
-test.each([undefined, "", "  ", "{}"])("the header %j asks for everything", (header) => {
+test.each([undefined, "", "  ", "{}"])("the header %j selects everything", (header) => {
   expect(readFilter(header, fields)).toEqual({ where: undefined, order: undefined });
 });
 
-test("of a key that is given twice the last one holds", () => {
+test("of a duplicate key the last one counts", () => {
   expect(readFilter('{"label": "a", "label": "b"}', fields).where).toEqual(label("eq", "b"));
 });
 
-test("a label beyond ASCII is understood as UTF-8, as Latin-1 and escaped", () => {
+test("a label beyond ASCII is read as UTF-8, as Latin-1 and escaped", () => {
   const comparison = label("eq", "café");
   expect(readFilter(Buffer.from('{"label": "café"}').toString("latin1"), fields).where).toEqual(comparison);
   expect(readFilter('{"label": "café"}', fields).where).toEqual(comparison);
@@ -91,7 +91,7 @@ test("a label beyond ASCII is understood as UTF-8, as Latin-1 and escaped", () =
 const nested = (depth: number): unknown => (depth === 1 ? { label: "a" } : { "+and": [nested(depth - 1)] });
 const many = (count: number) => ({ id: { "+or": Array.from({ length: count }, (_, n) => n) } });
 
-test("nesting and size are taken up to their bounds", () => {
+test("nesting and size are accepted up to their bounds", () => {
   expect(whereIn(nested(19))).toEqual(label("eq", "a"));
   expect(whereIn(many(100))).toMatchObject({ any: { length: 100 } });
   expect(readFilter(`{"label": "a"}${" ".repeat(8178)}`, fields).where).toEqual(label("eq", "a"));
@@ -147,7 +147,7 @@ test.each([
   expect(refused.errors[0]?.reason.startsWith(reason)).toBe(true);
 });
 
-test("a list without filterable fields says so", () => {
+test("a filter on a list without filterable fields is refused", () => {
   expect(refusalOf(() => readFilter('{"a": 1}', {})).message).toBe("Cannot filter on a. This list takes no filter.");
 });
 

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { limitConcurrency } from "./limit-concurrency.ts";
 
-/** Work that goes on until it is told to end. */
+/** Work that goes on until the test ends it. */
 function newWork() {
   const started: PromiseWithResolvers<void>[] = [];
   return {
@@ -15,7 +15,7 @@ function newWork() {
   };
 }
 
-test("only so many at once; those that wait come in their order", async () => {
+test("only the given number runs at once; waiting calls run in their order", async () => {
   const limit = limitConcurrency({ atOnce: 2, mostWaiting: 2 });
   const { started, work } = newWork();
   const order: number[] = [];
@@ -40,7 +40,7 @@ test("only so many at once; those that wait come in their order", async () => {
   expect(order).toEqual([0, 1, 2, 3]);
 });
 
-test("one more than may wait is refused at once, and can come again", async () => {
+test("a call above the waiting limit is refused at once, and may be retried", async () => {
   const limit = limitConcurrency({ atOnce: 1, mostWaiting: 1 });
   const { started, work } = newWork();
   const [first, second] = [limit(work), limit(work)];
@@ -55,7 +55,7 @@ test("one more than may wait is refused at once, and can come again", async () =
   await expect(limit(async () => "done")).resolves.toBe("done");
 });
 
-test("work that fails gives its turn back", async () => {
+test("work that fails frees its place", async () => {
   const limit = limitConcurrency({ atOnce: 1, mostWaiting: 0 });
 
   for (let n = 0; n < 3; n++)

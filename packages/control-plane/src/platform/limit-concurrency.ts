@@ -1,6 +1,6 @@
 import { DomainError } from "./errors.ts";
 
-/** Lets only so much of costly work happen at once. A bounded number waits; past that, one is refused right away. */
+/** Limits how much costly work runs at once. A bounded number of calls waits; further calls are refused at once. */
 export function limitConcurrency({ atOnce, mostWaiting }: { atOnce: number; mostWaiting: number }) {
   const waiting: (() => void)[] = [];
   let free = atOnce;
@@ -13,7 +13,7 @@ export function limitConcurrency({ atOnce, mostWaiting }: { atOnce: number; most
     try {
       return await work();
     } finally {
-      // A turn goes from hand to hand: nobody who comes later takes it in between.
+      // The permit passes directly to the next waiting call: no later call can take it in between.
       const next = waiting.shift();
       if (next === undefined) free++;
       else next();

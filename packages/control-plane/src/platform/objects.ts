@@ -15,27 +15,27 @@ import { sha256 } from "./sha256.ts";
 
 export type ObjectsSettings = {
   url: string;
-  /** Where those who are given an address reach it, if that is another one. */
+  /** Where holders of presigned addresses reach the store, if that is another address. */
   publicUrl?: string;
   region: string;
   accessKey: string;
   secretKey: string;
   bucket: string;
-  /** How long an address that was given out can be used. */
+  /** How long a presigned address is valid. */
   putSeconds: number;
   getSeconds: number;
 };
 export type StoredObject = { key: string; at: Date; bytes: number };
-/** Which content of a key is meant: its ETag, whatever the store makes of it. */
+/** Identifies the content of a key: its ETag, in the store's own form. */
 export type Head = { bytes: number; etag: string };
 
-/** The most that one listing returns and one deletion takes. */
+/** The most keys of one listing or one deletion. */
 const PAGE = 1000;
-/** Read ahead of whoever takes a stream. */
+/** Read ahead of the consumer of a stream. */
 const AHEAD_BYTES = 1024 * 1024;
 
 /**
- * One bucket of any S3. It relies on nothing that only some of them have: no versions, no lifecycle rules, no
+ * One bucket of any S3. It relies on nothing that only some stores have: no versions, no lifecycle rules, no
  * If-None-Match.
  */
 export function createObjects(settings: ObjectsSettings) {
@@ -46,10 +46,10 @@ export function createObjects(settings: ObjectsSettings) {
       region: settings.region,
       credentials: { accessKeyId: settings.accessKey, secretAccessKey: settings.secretKey },
       forcePathStyle: true,
-      // Otherwise an address to PUT to demands a checksum that belongs to no content yet.
+      // Otherwise a presigned PUT demands a checksum, which is not known yet.
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",
-      // It would open a connection of its own for every chunk.
+      // It would open a separate connection for every chunk.
       expectContinueHeader: false,
       requestHandler: {
         connectionTimeout: 3000,
@@ -78,7 +78,7 @@ export function createObjects(settings: ObjectsSettings) {
     } while (after !== undefined);
   };
 
-  /** One that is not there counts as deleted. */
+  /** A missing object counts as deleted. */
   const deleteMany = async (keys: readonly string[]): Promise<void> => {
     for (let from = 0; from < keys.length; from += PAGE) {
       const Objects = keys.slice(from, from + PAGE).map((Key) => ({ Key }));
@@ -89,7 +89,7 @@ export function createObjects(settings: ObjectsSettings) {
     }
   };
 
-  /** From a place in it to its end. Undefined: the object is gone, or another has its place. */
+  /** Reads from an offset to the end. Undefined: the object is gone or was replaced. */
   const openFrom = async (key: string, etag: string, from: number, signal?: AbortSignal) => {
     const range = from === 0 ? {} : { Range: `bytes=${from}-` };
     const found = await client
@@ -104,7 +104,7 @@ export function createObjects(settings: ObjectsSettings) {
   return {
     getSeconds,
     putSeconds,
-    /** No header is signed but the host: whoever has the address sends what it likes beside the content. */
+    /** Only the host header is signed: the holder of the address may send any other header. */
     presignPut: (key: string, seconds = putSeconds): Promise<string> =>
       getSignedUrl(signer, new PutObjectCommand({ Bucket, Key: key }), { expiresIn: seconds }),
     presignGet: (key: string): Promise<string> =>
@@ -114,7 +114,7 @@ export function createObjects(settings: ObjectsSettings) {
       await client.send(new PutObjectCommand({ Bucket, Key: key, Body: body }));
     },
 
-    /** The store refuses it if a byte was lost or changed on the way. */
+    /** The store refuses it if a byte was lost or changed in transit. */
     async putWhole(
       key: string,
       body: Uint8Array,
@@ -126,8 +126,8 @@ export function createObjects(settings: ObjectsSettings) {
     },
 
     /**
-     * For small ones: the whole of it is in memory. Who does not know what it should be can have it compared with the
-     * checksum that it was put with, if the store keeps those.
+     * For small objects: all of it is in memory. `compared` checks the content against the checksum that it was stored
+     * with, if the store keeps checksums: for callers that do not know the content.
      */
     async get(key: string, { compared = false } = {}): Promise<Buffer | undefined> {
       const mode = compared ? { ChecksumMode: "ENABLED" as const } : {};
@@ -140,7 +140,7 @@ export function createObjects(settings: ObjectsSettings) {
       return found === undefined ? undefined : { bytes: found.ContentLength ?? 0, etag: found.ETag ?? "" };
     },
 
-    /** For large ones: as a stream of exactly the content that was seen. Undefined: it is not that one any more. */
+    /** For large objects: a stream of exactly the content that was seen. Undefined: the content has changed. */
     async open(key: string, { etag, bytes }: Head, signal?: AbortSignal): Promise<Readable | undefined> {
       const openAt = (from: number) => openFrom(key, etag, from, signal);
       const first = await openAt(0);
@@ -174,7 +174,7 @@ export const objectsOf = (config: Config): Objects =>
     secretKey: required(config, "MOORAGE_S3_SECRET_KEY"),
     bucket: config.MOORAGE_S3_BUCKET,
     putSeconds: 3600,
-    // A restore reads to its end what it was given at its beginning.
+    // A restore uses the addresses that it got at its start until its end.
     getSeconds: config.MOORAGE_RESTORE_DEADLINE_SECONDS,
   });
 
@@ -192,7 +192,7 @@ function replaced(error: Refusal): undefined {
   return absent(error);
 }
 
-/** A deletion of many must carry a checksum. Stores that are older than the SDK's CRC32 take this one alone. */
+/** A bulk deletion must carry a checksum. Stores older than the SDK's CRC32 accept only this one. */
 function addContentMd5(client: S3Client): void {
   client.middlewareStack.add(
     (next, { commandName }) =>
@@ -206,7 +206,7 @@ function addContentMd5(client: S3Client): void {
   );
 }
 
-/** Where the checksum of a body is known, it is also what is signed: large bodies are not hashed twice. */
+/** Where the checksum of a body is known it is also signed, so that large bodies are not hashed twice. */
 function signKnownDigests(client: S3Client): void {
   client.middlewareStack.add(
     (next) => (call) => {

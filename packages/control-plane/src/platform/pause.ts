@@ -1,4 +1,6 @@
-/** The pause of a loop between two rounds. Woken in it, or in the round before it, the loop goes on at once. */
+/**
+ * The pause of a loop between two rounds. Woken during the pause or the round before it, the loop continues at once.
+ */
 export function createPause(ms: number) {
   let woken = false;
   let end = (): void => {};

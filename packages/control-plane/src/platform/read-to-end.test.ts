@@ -4,7 +4,7 @@ import { readToEnd } from "./read-to-end.ts";
 
 const DATA = Buffer.from("0123456789");
 
-/** Gives so many bytes at each opening, and then breaks. */
+/** Returns this many bytes at each opening, and then breaks. */
 function breaking(...parts: number[]) {
   const opened: number[] = [];
   const openAt = async (from: number): Promise<Readable> => {
@@ -26,23 +26,23 @@ async function read(openAt: (from: number) => Promise<Readable | undefined>, sig
   return Buffer.concat(pieces).toString();
 }
 
-test("a stream that breaks is taken up where it broke", async () => {
+test("a broken stream is resumed where it broke", async () => {
   const { opened, openAt } = breaking(3, 0, 4);
   expect([await read(openAt), opened]).toEqual(["0123456789", [0, 3, 3, 7]]);
 });
 
-test("one that breaks again and again without a byte is given up", async () => {
+test("a stream that breaks repeatedly without a byte is given up", async () => {
   const { openAt } = breaking(...Array.from({ length: 10 }, () => 0));
   await expect(read(openAt)).rejects.toThrow("cut");
 });
 
-test("one that ends early without a word has not ended", async () => {
+test("a stream that ends early without an error is resumed", async () => {
   let opened = 0;
   const openAt = async (from: number) => Readable.from([DATA.subarray(from, opened++ === 0 ? 4 : DATA.length)]);
   expect(await read(openAt)).toBe("0123456789");
 });
 
-test("what was replaced meanwhile is not put together with what was read", async () => {
+test("content that was replaced meanwhile is not joined with what was read", async () => {
   const { openAt } = breaking(3);
   let opened = 0;
   await expect(read((from) => (opened++ === 0 ? openAt(from) : Promise.resolve(undefined)))).rejects.toThrow(
@@ -50,7 +50,7 @@ test("what was replaced meanwhile is not put together with what was read", async
   );
 });
 
-test("one that nobody wants any more is not taken up", async () => {
+test("an aborted stream is not resumed", async () => {
   const { opened, openAt } = breaking(3);
   await expect(read(openAt, AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
   expect(opened).toEqual([0]);

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 
-/** A stream that breaks is taken up again where it broke, unless it broke so often without a byte between. */
+/** A broken stream is resumed where it broke, until it breaks this often without a byte in between. */
 const BREAKS = 4;
 const PAUSE_MS = 500;
 
@@ -9,15 +9,14 @@ class Replaced extends Error {
 }
 
 export type LongRead = {
-  /** How much there is to read. */
   bytes: number;
   first: Readable;
-  /** The same content from a place in it. Undefined: it is not there any more. */
+  /** The same content from an offset. Undefined: it does not exist any more. */
   openAt: (from: number) => Promise<Readable | undefined>;
   signal?: AbortSignal | undefined;
 };
 
-/** What is streamed for minutes is cut some day: by a proxy, a restart, or because whoever reads it was slow. */
+/** A stream of minutes may be cut: by a proxy, a restart, or because its reader was slow. */
 export async function* readToEnd({ bytes, first, openAt, signal }: LongRead): AsyncGenerator<Buffer> {
   let opened: Readable | undefined = first;
   let [read, breaks] = [0, 0];

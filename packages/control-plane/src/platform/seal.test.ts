@@ -5,7 +5,7 @@ import { createSealer } from "./seal.ts";
 const key = (): string => randomBytes(32).toString("base64");
 const place = ["databases.admin_password", 1, 7];
 
-test("what was sealed opens at its place, and its text is not in it", () => {
+test("a sealed value opens at its place, and does not contain its text", () => {
   const sealer = createSealer({ current: "k1", keys: { k1: key() } });
 
   const sealed = sealer.seal(place, "correct horse");
@@ -31,7 +31,7 @@ test("the data key is bound to its place too, not only the text", () => {
   expect(() => sealer.open(place, ["v1", "k1", a[2], b[3]].join("."))).toThrow(/authenticate/);
 });
 
-test("two keys are valid at once while an operator rotates: old values open, new ones use the new key", () => {
+test("during a rotation old values open, and new ones use the new key", () => {
   const keys = { k1: key(), k2: key() };
   const old = createSealer({ current: "k1", keys: { k1: keys.k1 } }).seal(place, "old");
   const rotating = createSealer({ current: "k2", keys });
@@ -43,7 +43,7 @@ test("two keys are valid at once while an operator rotates: old values open, new
   expect(() => createSealer({ current: "k2", keys: { k2: keys.k2 } }).open(place, old)).toThrow('No key "k1"');
 });
 
-test("every sealing has a key and a nonce of its own", () => {
+test("every sealed value has its own key and nonce", () => {
   const sealer = createSealer({ current: "k1", keys: { k1: key() } });
 
   const texts = new Set(Array.from({ length: 100 }, () => sealer.seal(place, "same").split(".")[3]));
@@ -66,7 +66,7 @@ test("a changed byte anywhere is refused", () => {
   }
 });
 
-test("a derived secret is the same for its place and key, and another for each of both", () => {
+test("a derived secret is stable for its place and key, and differs for any other", () => {
   const [k1, k2] = [key(), key()];
   const sealer = createSealer({ current: "k1", keys: { k1, k2 } });
   const secret = sealer.derive(place);

@@ -3,14 +3,14 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:cr
 export type KeyRing = { current: string; keys: Record<string, string> };
 
 /**
- * Envelope encryption: a fresh data key per record, itself encrypted by a key-encryption key whose id stands in the
- * text, so that two can be valid at once while an operator rotates. `place` (table, row, account) is bound in as
- * associated data: a sealed value copied to another row does not open.
+ * Envelope encryption: a fresh data key per record, encrypted by a key-encryption key whose id is part of the text, so
+ * that two can be valid during a rotation. `place` (table, row, account) is bound in as associated data: a sealed value
+ * copied to another row cannot be opened.
  */
 export type Sealer = {
   seal(place: readonly (string | number)[], plain: string): string;
   open(place: readonly (string | number)[], sealed: string): string;
-  /** A secret that follows from the place and the current key alone, so that it can be found again without any row. */
+  /** A secret derived from the place and the current key only, so that it can be recomputed without any row. */
   derive(place: readonly (string | number)[]): string;
 };
 
@@ -41,7 +41,7 @@ export function createSealer(ring: KeyRing): Sealer {
   };
 }
 
-/** 192 bits, 32 characters: an account that replicates may have no more. */
+/** 192 bits, 32 characters: the maximum for the password of a replication account. */
 const DERIVED_BYTES = 24;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;

@@ -1,6 +1,6 @@
 import type { Log } from "./log.ts";
 
-/** Ends the process in order on SIGTERM or SIGINT: what takes work first, what it needs last. */
+/** Ends the process in order on SIGTERM or SIGINT: first what accepts work, last what that work needs. */
 export function onShutdown(log: Log, close: () => Promise<void>): void {
   let closing = false;
   const end = (): void => {

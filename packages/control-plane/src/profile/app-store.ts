@@ -6,7 +6,10 @@ import { notFound } from "#platform/errors.ts";
 import type { Filter } from "#platform/filter.ts";
 import type { PageRequest } from "#platform/http/page.ts";
 
-/** What a user let in and could still come in. An app that the operator has closed is there: it may be opened again. */
+/**
+ * The user's grants that are neither revoked nor expired. Apps that the operator disabled are included: they may be
+ * enabled again.
+ */
 const ownApps = (db: Db | Tx, by: Principal, now: Date) =>
   db
     .selectFrom("app_grants")
@@ -33,7 +36,7 @@ export type AppRow = Awaited<ReturnType<typeof findApp>>;
 export const findApp = (db: Db | Tx, by: Principal, id: number, now: Date) =>
   ownApps(db, by, now).where("app_grants.id", "=", id).executeTakeFirstOrThrow(notFound);
 
-/** Its client is not locked: an app with many users must not wait for one of them. */
+/** The client is not locked: an app with many users must not wait for one of them. */
 export const lockApp = (tx: Tx, by: Principal, id: number, now: Date) =>
   ownApps(tx, by, now).where("app_grants.id", "=", id).forUpdate("app_grants").executeTakeFirstOrThrow(notFound);
 
@@ -49,7 +52,7 @@ export const listAppPage = (db: Db, by: Principal, page: PageRequest, filter: Fi
     lastly: { by: "app_grants.id" },
   });
 
-/** One row, however many tokens came of it: each of them is good only while it is. */
+/** One row, however many tokens were issued from it: each is only valid while the grant is. */
 export const saveRevoked = (tx: Tx, by: Principal, id: number, now: Date): Promise<unknown> =>
   tx
     .updateTable("app_grants")

@@ -9,7 +9,7 @@ const APPS = "/v4/profile/apps";
 const CLIENTS = "/v4/account/oauth-clients";
 type Page = { data: AuthorizedApp[]; results: number };
 
-/** A user, and an app of another account that they may let in. */
+/** A user, and an app of another account that they can authorize. */
 async function newApp(world: World, redirect_uri = "https://charts.example:8443/callback?x=1") {
   const [alice, maker] = [await world.customer(), await world.customer()];
   const { body } = await maker.post<{ id: string }>(CLIENTS, { label: "Chart room", redirect_uri });
@@ -17,7 +17,7 @@ async function newApp(world: World, redirect_uri = "https://charts.example:8443/
   return { alice, maker, client: body.id, list };
 }
 
-test("an app that a user let in is listed for that user, with what it may do", async () => {
+test("an app that a user authorized is listed for that user, with its scopes", async () => {
   await using world = await newWorld();
   const { alice, client, list } = await newApp(world);
   const colleague = await world.colleague(alice.accountId);
@@ -41,7 +41,7 @@ test("an app that a user let in is listed for that user, with what it may do", a
   expect((await colleague.get<Page>(APPS)).body).toMatchObject({ data: [], results: 0 });
 });
 
-test("the thumbnail of an app is named where everybody finds it; an app without a website has none", async () => {
+test("the thumbnail of an app has a public address; an app without a website has none", async () => {
   await using world = await newWorld();
   const { alice, client, list } = await newApp(world, "http://127.0.0.1:8080/");
   await consent(world, alice, client);
@@ -55,7 +55,7 @@ test("the thumbnail of an app is named where everybody finds it; an app without 
   ]);
 });
 
-test("shutting an app out ends all its tokens at once, and writes one row for however many there are", async () => {
+test("revoking an app ends all its tokens at once, by writing one row", async () => {
   await using world = await newWorld();
   const { alice, client, list } = await newApp(world);
   const { appGrantId, all } = await consent(world, alice, client, { tokens: 200 });
@@ -90,7 +90,7 @@ test("shutting an app out ends all its tokens at once, and writes one row for ho
   expect((await world.audit()).at(-1)).toMatchObject({ action: "revoke_app", target: `app/${appGrantId}` });
 });
 
-test("a colleague's and a stranger's app are not found, and stay", async () => {
+test("a colleague's and a stranger's apps are not found, and keep their access", async () => {
   await using world = await newWorld();
   const { alice, maker, client, list } = await newApp(world);
   const colleague = await world.colleague(alice.accountId);
@@ -131,8 +131,8 @@ test.each([
   expect(await alice.delete(`${APPS}/${appGrantId}`)).toMatchObject({ status: 404 });
 });
 
-// It would come in again as soon as the operator opens it.
-test("an app that the operator closed is listed and can be shut out for good", async () => {
+// It would have access again as soon as the operator enables it.
+test("an app that the operator disabled is listed and can be revoked for good", async () => {
   await using world = await newWorld();
   const { alice, client, list } = await newApp(world);
   const { appGrantId, token } = await consent(world, alice, client);
@@ -146,7 +146,7 @@ test("an app that the operator closed is listed and can be shut out for good", a
   expect(await world.as(token).get("/v4/profile")).toMatchObject({ status: 401 });
 });
 
-test("apps are filtered by label, and by when they were let in and end", async () => {
+test("apps are filtered by label, creation and expiry", async () => {
   await using world = await newWorld();
   const { alice, client } = await newApp(world);
   await consent(world, alice, client);

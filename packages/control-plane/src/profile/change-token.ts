@@ -6,7 +6,7 @@ import { recordTokenChange } from "./record-change.ts";
 import { findToken, lockToken, saveToken, type TokenRow } from "./token-store.ts";
 import type { ProfileDeps } from "./update-profile.ts";
 
-/** What a token may do is fixed when it is made. */
+/** A token's scopes cannot be changed. */
 export const updateToken = (
   { db, clock }: ProfileDeps,
   by: Principal,
@@ -27,7 +27,7 @@ export const updateToken = (
     return after;
   });
 
-/** Also the token that asks: the next request with it is refused. */
+/** Also the calling token: the next request with it is refused. */
 export async function deleteToken(
   { db, clock }: Pick<ProfileDeps, "db" | "clock">,
   by: Owner,

@@ -13,7 +13,7 @@ const MOST_TOKENS = 500;
 
 type NewToken = Omit<Parameters<typeof issueToken>[2], "now">;
 
-/** Whoever asks for it: a request, the security page or `moorage login`. */
+/** For all callers: an API request, the security page and `moorage login`. */
 export async function makeToken(
   tx: Tx,
   by: Owner,
@@ -33,7 +33,7 @@ export async function makeToken(
   return { row: await findToken(tx, by, id), token };
 }
 
-/** The one answer that has all of it. */
+/** The only answer with the full token. */
 export const createToken = (
   { db, clock }: ProfileDeps,
   by: Principal,
@@ -43,7 +43,7 @@ export const createToken = (
   db.transaction().execute(async (tx) => {
     const now = clock();
     await idempotency.claim(tx);
-    // A token that was just revoked may be known here for a moment. What it makes would live on.
+    // A token that was just revoked may still be in the cache. A token that it created would outlive it.
     if (!(await holdToken(tx, by))) throw invalidToken();
     const newToken = {
       ...{ label, scopes: scopesOf(by.scopes, requested), scopesAsSent: scopesAsSent(requested) },

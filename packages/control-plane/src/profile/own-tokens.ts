@@ -8,7 +8,7 @@ import { listTokens, type TokenRow } from "./token-store.ts";
 
 export type OwnTokens = {
   list(person: Person): Promise<TokenRow[]>;
-  /** Who is signed in by a password or a passkey may give a token every scope. The token is known to this answer alone. */
+  /** A person signed in by password or passkey may grant every scope. Only this answer contains the full token. */
   create(
     person: Person,
     newToken: { label: string; scopes: readonly string[]; expires: Date | null },
@@ -16,7 +16,7 @@ export type OwnTokens = {
   revoke(person: Person, id: number): Promise<void>;
 };
 
-/** A person's tokens, for pages where they are signed in: by the same rules as `/v4/profile/tokens`. */
+/** A person's tokens, for our pages: with the same rules as `/v4/profile/tokens`. */
 export const createOwnTokens = (deps: { db: Db; clock: Clock }): OwnTokens => ({
   list: (person) => listTokens(deps.db, person),
   create: (person, { label, scopes, expires }) =>

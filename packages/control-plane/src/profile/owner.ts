@@ -2,11 +2,11 @@ import type { Principal } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import { notFound } from "#platform/errors.ts";
 
-/** Whose tokens they are: who makes a request, or somebody on a page of ours, who has no token. */
+/** The owner of tokens: the caller of a request, or a person on one of our pages, who has no token. */
 export type Owner = Pick<Principal, "accountId" | "userId" | "username" | "clientId">;
 export type Person = Pick<Owner, "accountId" | "userId">;
 
-/** `clientId`: the program that acts for them. Of a closed account nobody is there. */
+/** `clientId`: the program that acts for the person. Users of a closed account are not found. */
 export async function findOwner(db: Db | Tx, person: Person, clientId: string | null = null): Promise<Owner> {
   const { username } = await db
     .selectFrom("users")

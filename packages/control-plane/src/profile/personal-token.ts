@@ -4,8 +4,8 @@ import { invalid } from "#platform/errors.ts";
 export const DEFAULT_LABEL = "Personal access token";
 
 /**
- * A token's rights come from the one that asks for it, and are never more. Left out or `*`: the same. A list that names
- * nothing is refused: a script whose variable is empty should not get every right.
+ * A token gets at most the scopes of the one that creates it. Missing or `*`: the same scopes. An empty list is
+ * refused: a script with an empty variable should not get every scope.
  */
 export function scopesOf(held: readonly string[], requested: NewPersonalToken["scopes"]): string[] {
   if (requested === undefined || requested === null) return [...held];
@@ -24,7 +24,7 @@ export function scopesOf(held: readonly string[], requested: NewPersonalToken["s
   return scopes;
 }
 
-/** A client that compares texts finds its own words. Null: it left them to us, with nothing or `*`. */
+/** As the client wrote them, for clients that compare texts. Null: missing or `*`. */
 export const scopesAsSent = (requested: NewPersonalToken["scopes"]): string | null =>
   requested === undefined || requested === null || readScopes(requested).scopes.includes("*") ? null : requested;
 

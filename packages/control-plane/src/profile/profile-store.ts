@@ -2,7 +2,7 @@ import { invalidToken, type Principal } from "#identity/index.ts";
 import type { Db, Tx } from "#platform/db/database.ts";
 import type { UserRow } from "#users/index.ts";
 
-/** Without one the user was deleted while the request was under way: the token is worth nothing any more. */
+/** Without a row the user was deleted during the request: the token is invalid. */
 const ownRow = (db: Db | Tx, by: Principal) =>
   db.selectFrom("users").selectAll().where("account_id", "=", by.accountId).where("id", "=", by.userId);
 

@@ -29,8 +29,8 @@ test("any token shows its user's profile, whatever its scopes", async () => {
   });
 });
 
-// Password links go to the address: a token for databases must not be worth an account.
-test("a token without account:read_write cannot move the mail address", async () => {
+// Password links are sent to this address: a token for databases must not give access to the account.
+test("a token without account:read_write cannot change the mail address", async () => {
   await using world = await newWorld();
   for (const scopes of [["databases:read_write"], ["account:read_only"], ["account:read_only", "images:read_write"]]) {
     const user = await world.customer({ scopes });
@@ -39,7 +39,7 @@ test("a token without account:read_write cannot move the mail address", async ()
   }
 });
 
-test("what is named changes, the rest stays, and what nobody may set is ignored", async () => {
+test("the named fields change, the rest stays, and read-only fields are ignored", async () => {
   await using world = await newWorld();
   const clerk = await world.customer({ restricted: true });
   const before = (await clerk.get<Profile>(PROFILE)).body;
@@ -88,7 +88,7 @@ test.each([
   expect(await world.events()).toEqual([]);
 });
 
-test("preferences are one's own, whole, and replaced as a whole", async () => {
+test("preferences are the user's own, and are replaced as a whole", async () => {
   await using world = await newWorld();
   const user = await world.customer();
   const colleague = await world.colleague(user.accountId);
@@ -137,7 +137,7 @@ test.each([
   expect(reply.json()).toMatchObject({ errors: [{ reason: expect.any(String) }] });
 });
 
-test("a profile is one's own: nothing in it leads to a colleague", async () => {
+test("a profile is the user's own: nothing in it leads to a colleague", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const clerk = await world.colleague(owner.accountId, { restricted: true });

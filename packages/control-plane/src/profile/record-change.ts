@@ -2,7 +2,7 @@ import { type RecordedChange, recordChange } from "#events/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { Owner } from "./owner.ts";
 
-/** A token of the user's own, or an app that they let in. */
+/** A token of the user, or an app that they authorized. */
 type Change = RecordedChange & { of: { kind: "tokens" | "apps"; id: number; label: string } };
 
 export const recordTokenChange = (tx: Tx, by: Owner, { of, ...change }: Change): Promise<void> =>

@@ -4,7 +4,7 @@ import { lockApp, saveRevoked } from "./app-store.ts";
 import { recordTokenChange } from "./record-change.ts";
 import type { ProfileDeps } from "./update-profile.ts";
 
-/** Every access and refresh token that the app got by this consent is dead at once. */
+/** Invalidates every access and refresh token of this consent at once. */
 export async function revokeApp({ db, clock }: ProfileDeps, by: Principal, id: number): Promise<void> {
   await db.transaction().execute(async (tx) => {
     const now = clock();

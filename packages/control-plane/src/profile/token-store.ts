@@ -6,7 +6,7 @@ import type { Filter } from "#platform/filter.ts";
 import type { PageRequest } from "#platform/http/page.ts";
 import type { Person } from "./owner.ts";
 
-/** The user's own, without those of apps. One that has expired is there until it is deleted. */
+/** The user's personal tokens, without those of apps. Expired tokens are included until they are deleted. */
 const ownTokens = (db: Db | Tx, by: Person) =>
   db
     .selectFrom("tokens")
@@ -29,7 +29,7 @@ export const countTokens = async (tx: Tx, by: Person): Promise<number> =>
       .executeTakeFirstOrThrow()
   ).tokens;
 
-/** Two changes of one token are decided one after the other. */
+/** Serializes changes of one token. */
 export const lockToken = (tx: Tx, by: Person, id: number) =>
   ownTokens(tx, by).where("id", "=", id).forUpdate().executeTakeFirstOrThrow(notFound);
 
@@ -45,7 +45,7 @@ export const listTokenPage = (db: Db, by: Person, page: PageRequest, filter: Fil
 export const listTokens = (db: Db, by: Person): Promise<TokenRow[]> =>
   ownTokens(db, by).orderBy("id", "desc").execute();
 
-/** A token that this program was given, by its hash. */
+/** A token that was issued to this program, by its hash. */
 export const findIssuedToken = (db: Db | Tx, issuedTo: string, hash: Buffer) =>
   db
     .selectFrom("tokens")

@@ -9,7 +9,7 @@ const timestamp = (at: Date): string => at.toISOString().slice(0, 19);
 const inSeconds = (world: World, seconds: number): string =>
   timestamp(new Date(world.time.now.getTime() + seconds * 1000));
 
-test("a token is shown whole once; after that its first 16 characters", async () => {
+test("a token is shown in full once; after that its first 16 characters", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
 
@@ -27,7 +27,7 @@ test("a token is shown whole once; after that its first 16 characters", async ()
   expect(await world.as(made.body.token).get("/v4/databases/instances")).toMatchObject({ status: 200 });
 });
 
-test("the token is nowhere in what is kept: neither in the audit nor in the kept reply", async () => {
+test("the token is stored nowhere: neither in the audit log nor in the stored reply", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const send = () =>
@@ -54,7 +54,7 @@ test("the token is nowhere in what is kept: neither in the audit nor in the kept
 const OWN = ["account:read_only", "account:read_write", "account:*"];
 const DATABASES = ["databases:read_only", "databases:read_write", "databases:*"];
 const OTHERS = ["events:read_only", "images:read_write", "linodes:read_only", "vpc:read_write"];
-/** By hand: what a token with a scope may hand on. Each has account:read_write besides, without which it makes none. */
+/** By hand: the scopes that a token with a scope may pass on. Each also has account:read_write, which is required. */
 const mayHandOn: Record<string, string[]> = {
   "*": [...OWN, ...DATABASES, ...OTHERS],
   "account:read_write": OWN,
@@ -66,7 +66,7 @@ const mayHandOn: Record<string, string[]> = {
 };
 const asKept = (scope: string): string => scope.replace("linodes", "computes").replace(":*", ":read_write");
 
-test.each(Object.entries(mayHandOn))("a token with %s makes none that may do more", async (held, mayBe) => {
+test.each(Object.entries(mayHandOn))("a token with %s creates none with more rights", async (held, mayBe) => {
   await using world = await newWorld();
   const scopes = held === "*" ? ["*"] : [...new Set(["account:read_write", held])];
   const holder = await world.customer({ scopes });
@@ -76,7 +76,7 @@ test.each(Object.entries(mayHandOn))("a token with %s makes none that may do mor
     const reply = await holder.post(TOKENS, { scopes: requested });
     expect([200, 400]).toContain(reply.status);
     expect(JSON.stringify(reply.body)).toContain(reply.status === 200 ? requested : asKept(requested));
-    // One that it may not have spoils the list.
+    // One scope that it may not have makes the whole list invalid.
     expect(await holder.post(TOKENS, { scopes: `account:read_only,${requested}` })).toMatchObject({
       status: reply.status,
     });
@@ -90,7 +90,7 @@ test.each(Object.entries(mayHandOn))("a token with %s makes none that may do mor
     });
 });
 
-test("scopes are shown as they were sent, and mean what they mean in our words", async () => {
+test("scopes are shown as they were sent, and have their canonical meaning", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const scopes = "linodes:read_only  databases:*,events:read_only";
@@ -111,7 +111,7 @@ test("scopes are shown as they were sent, and mean what they mean in our words",
   expect(headers["x-oauth-scopes"]).toBe("computes:read_only databases:read_write events:read_only");
 });
 
-test("a token that is made with less cannot climb back by making another", async () => {
+test("a token with fewer scopes cannot regain more by creating another", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const small = await alice.post<PersonalToken>(TOKENS, { scopes: "account:read_write, databases:read_only" });
@@ -160,7 +160,7 @@ test("a token ends when it expires, and is listed until it is deleted", async ()
   expect(await alice.get(`${TOKENS}/${id}`)).toMatchObject({ status: 200, body: { label: "Personal access token" } });
 });
 
-test("a token can be renamed and deleted, also the one that asks: its next request is 401", async () => {
+test("a token can be renamed and deleted, even the calling one: its next request is 401", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { id, token } = (await alice.post<PersonalToken>(TOKENS, { label: "desk" })).body;
@@ -189,7 +189,7 @@ test("a token can be renamed and deleted, also the one that asks: its next reque
   expect((await world.audit()).map(({ action }) => action)).toEqual(["create_token", "update_token", "delete_token"]);
 });
 
-test("a restricted user has tokens too; their rights stay the user's", async () => {
+test("a restricted user has tokens too, with the user's rights", async () => {
   await using world = await newWorld();
   const clerk = await world.customer({ restricted: true });
 
@@ -199,7 +199,7 @@ test("a restricted user has tokens too; their rights stay the user's", async () 
   expect(await world.as(body.token).get("/v4/account/users")).toMatchObject({ status: 403 });
 });
 
-test("tokens of apps are not among one's own", async () => {
+test("tokens of apps are not in the user's list", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const { id: client } = (
@@ -213,9 +213,9 @@ test("tokens of apps are not among one's own", async () => {
   expect(await alice.delete(`${TOKENS}/${row?.id}`)).toMatchObject({ status: 404 });
 });
 
-// A cache may know a revoked token for a moment. What it makes in that moment would live on.
+// A revoked token may be cached for a moment. A token that it created in that moment would outlive it.
 test.each(["token", "app", "client"] as const)(
-  "nothing is made by a token whose %s was just revoked, though it is still remembered",
+  "nothing is created by a token whose %s was just revoked, though it is still cached",
   async (what) => {
     await using world = await newWorld({ rememberTokens: true });
     const alice = await world.customer();
@@ -227,7 +227,7 @@ test.each(["token", "app", "client"] as const)(
     const holder = world.as(token);
     expect(await holder.post(TOKENS, {})).toMatchObject({ status: 200 });
 
-    // As another process does it, before its word has come here.
+    // As another process does it, before its notification arrives.
     const now = world.time.now;
     if (what === "token") await world.db.updateTable("tokens").set({ revoked_at: now }).execute();
     if (what === "app") await world.db.updateTable("app_grants").set({ revoked_at: now }).execute();
@@ -238,7 +238,7 @@ test.each(["token", "app", "client"] as const)(
   },
 );
 
-test("tokens are filtered by label and by when they were made", async () => {
+test("tokens are filtered by label and creation", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   await alice.post(TOKENS, { label: "desk" });

@@ -8,7 +8,7 @@ import type { ProfileDeps } from "./update-profile.ts";
 
 type Preferences = Record<string, unknown>;
 
-/** All of them: what the body does not name is gone. No event: a user interface writes them as it is used. */
+/** Replaces all of them. Emits no event: a user interface writes them as it is used. */
 export async function updatePreferences(
   { db, clock }: ProfileDeps,
   by: Principal,

@@ -35,6 +35,6 @@ const columnsOf = (before: UserRow, change: ProfileChange): UserColumns => ({
   timezone: change.timezone ?? before.timezone,
   email_notifications: change.email_notifications ?? before.email_notifications,
   lish_auth_method: change.lish_auth_method ?? before.lish_auth_method,
-  // Null empties the list, as clients of this family send it.
+  // Clients of this API family send null to empty the list.
   authorized_keys: change.authorized_keys === undefined ? before.authorized_keys : (change.authorized_keys ?? []),
 });

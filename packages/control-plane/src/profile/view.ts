@@ -16,13 +16,13 @@ export const viewOfProfile = (user: UserRow): Profile => ({
   authorized_keys: user.authorized_keys,
   verified_phone_number: null,
   authentication_type: "password",
-  // Clients of this family expect it; there is no such programme here.
+  // Clients of this API family expect the field; there is no referral programme here.
   referrals: { code: "", url: "", total: 0, completed: 0, pending: 0, credit: 0 },
 });
 
 const orNull = (at: Date | null): string | null => (at === null ? null : toTimestamp(at));
 
-/** The whole token is known to the answer of its creation alone. */
+/** Only the answer to its creation contains the full token. */
 export const viewOfToken = (row: TokenRow, token = row.prefix): PersonalToken => ({
   id: row.id,
   label: row.label,
@@ -42,6 +42,6 @@ export const viewOfApp = (row: AppRow, publicUrl: string | undefined): Authorize
   website: websiteOf(row.redirect_uri),
 });
 
-/** An app on a phone or a desk has none. */
+/** A mobile or desktop app has none. */
 const websiteOf = (redirectUri: string): string | null =>
   redirectUri.startsWith("https://") ? new URL(redirectUri).origin : null;

@@ -11,7 +11,7 @@ export type Region = Awaited<ReturnType<ReturnType<typeof regions>["executeTakeF
 export type Plan = Selectable<Tables["plans"]>;
 export type EngineVersion = Selectable<Tables["engine_versions"]>;
 
-/** With what is said of its outage, if it is down, and whether a host there takes databases. */
+/** With the message of its outage, if any, and whether a host there accepts databases. */
 const regions = (db: Db | Tx) =>
   db
     .selectFrom("regions")
@@ -29,7 +29,7 @@ const regions = (db: Db | Tx) =>
         .as("has_host"),
     );
 
-/** Whether a database can be had there: a host takes it, and nothing is known to be broken. */
+/** Whether a database can be created there: a host accepts it, and there is no outage. */
 export const takesDatabases = ({ has_host, outage }: Pick<Region, "has_host" | "outage">): boolean =>
   has_host && outage === null;
 
@@ -63,7 +63,7 @@ export const pageOfPlans = (db: Db, request: ListRequest, now: Date) =>
 export const findPricedPlan = (db: Db, id: string, now: Date): Promise<PricedPlan | undefined> =>
   pricedPlans(db, now).where("plans.id", "=", id).executeTakeFirst();
 
-/** With what it costs now. Its own columns have its first price, for the release before. */
+/** With the current price. The plan's own columns hold its first price, for the previous release. */
 export const pricedPlans = (db: Db | Tx, now: Date) =>
   db
     .selectFrom("plans")
@@ -77,7 +77,7 @@ export const pricedPlans = (db: Db | Tx, now: Date) =>
       fn.coalesce(ref("price.suspended_monthly_micros"), val(0)).as("suspended_monthly_micros"),
     ]);
 export type PricedPlan = Awaited<ReturnType<ReturnType<typeof pricedPlans>["executeTakeFirstOrThrow"]>>;
-/** Each version that the operator offers, and each major version of one: `mysql/9` beside `mysql/9.7.4`. */
+/** Each version that the operator offers, and its major version: `mysql/9` beside `mysql/9.7.4`. */
 const engineIds = (db: Db) =>
   db
     .with("engine_ids", (query) =>
@@ -106,14 +106,14 @@ export const pageOfEngineIds = (db: Db, request: ListRequest) =>
     lastly: { by: "id" },
   });
 
-/** The operator's; each repeatable by id. */
+/** For the operator; each is repeatable by id. */
 export const saveRegion = (tx: Tx, region: Insertable<Tables["regions"]>): Promise<unknown> =>
   tx
     .insertInto("regions")
     .values(region)
     .onConflict((conflict) => conflict.column("id").doUpdateSet(region))
     .execute();
-/** Since when stays while it lasts, whatever is said of it. */
+/** The start time stays while the outage lasts, even if the message changes. */
 export const saveOutage = (tx: Tx, region: string, message: string, since: Date): Promise<unknown> =>
   tx
     .insertInto("outages")
@@ -122,7 +122,7 @@ export const saveOutage = (tx: Tx, region: string, message: string, since: Date)
     .execute();
 export const endOutage = (tx: Tx, region: string): Promise<unknown> =>
   tx.deleteFrom("outages").where("region", "=", region).execute();
-/** Without a price it keeps the one that it has; a new plan is free. */
+/** Without a price an existing plan keeps its own, and a new plan is free. */
 export async function savePlan(
   tx: Tx,
   plan: Omit<Insertable<Tables["plans"]>, "hourly_micros" | "monthly_micros">,

@@ -4,15 +4,15 @@ import { type EngineVersion, listEngineVersions, listPlans, listRegions, type Pl
 
 export type Offered = { regions: Region[]; plans: Plan[]; engineVersions: EngineVersion[] };
 export type Offers = {
-  /** As it was at most five seconds ago: what an operator takes back may be had that much longer. */
+  /** At most five seconds old: an offer that the operator withdraws is available that much longer. */
   recent(): Promise<Offered>;
-  /** As it is: for what is not in the other one. */
+  /** Read from the database: for an offer that the cached one lacks. */
   now(): Promise<Offered>;
 };
 
 const KEPT_MS = 5_000;
 
-/** What can be created, kept in memory: every create asks for it, and it changes when an operator decides so. */
+/** What can be created, cached in memory: every create reads it, and only an operator changes it. */
 export function createOffers({ db, clock }: { db: Db; clock: Clock }): Offers {
   let kept: { offered: Offered; until: number } | undefined;
   const now = async (): Promise<Offered> => {

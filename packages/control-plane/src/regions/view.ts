@@ -6,7 +6,7 @@ export const viewOfRegion = (row: RegionRow): Region => ({
   id: row.id,
   label: row.label,
   country: row.country.toLowerCase(),
-  // What the forms of clients offer there.
+  // Clients show these in their forms.
   capabilities: [...(takesDatabases(row) ? ["Managed Databases"] : []), "Machine Images"],
   status: row.outage === null ? "ok" : "outage",
   resolvers: { ipv4: "", ipv6: "" },
@@ -17,7 +17,7 @@ export const priceOf = (plan: Pick<PricedPlan, "hourly_micros" | "monthly_micros
   monthly: plan.monthly_micros / DOLLAR,
 });
 
-/** We run no virtual machines; clients read this list before they do anything else. */
+/** Moorage runs no virtual machines, but clients read this list before anything else. */
 export const viewOfComputeType = (plan: PricedPlan): ComputeType => ({
   id: plan.id,
   label: plan.label,

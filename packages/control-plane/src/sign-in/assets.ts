@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { sha256 } from "#platform/sha256.ts";
 
-/** The name changes with the content, so that browsers may keep it for ever. */
+/** The name contains a hash of the content, so that browsers may cache it for ever. */
 function asset(file: string, type: string) {
   const content = readFileSync(join(import.meta.dirname, "assets", file));
   const [name, extension] = file.split(".") as [string, string];

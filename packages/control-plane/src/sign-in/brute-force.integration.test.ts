@@ -10,7 +10,7 @@ import { createThrottle } from "./throttle.ts";
 const GUESSES = 1000;
 const [ATTACKER, OWNER] = ["203.0.113.66", "198.51.100.7"];
 
-/** Everything as in earnest, and a count of the passwords that were really compared. */
+/** A production setup, which also counts the passwords that were really compared. */
 async function newTarget() {
   const world = await newWorld();
   const valkey = await newValkey();
@@ -43,7 +43,7 @@ async function newTarget() {
   };
 }
 
-test("1,000 wrong passwords from one address: five are looked at, and the owner signs in from another", async () => {
+test("of 1,000 wrong passwords from one address five are checked, and the owner signs in from another", async () => {
   await using target = await newTarget();
   const { world, auth, customer, compared, signIn } = target;
   const attacker = auth.visitor(ATTACKER);
@@ -61,7 +61,7 @@ test("1,000 wrong passwords from one address: five are looked at, and the owner 
   expect(statuses).toEqual({ 400: 5, 429: GUESSES - 5 });
   expect(compared.count).toBe(5);
   expect(Math.min(...waits)).toBeGreaterThan(0);
-  // Attempts that nobody looked at are on record too, but they do not fill the table.
+  // Rate-limited attempts are recorded too, but do not fill the table.
   const { rows } = await world.db
     .selectFrom("logins")
     .select(({ fn }) => fn.countAll<number>().as("rows"))
@@ -71,11 +71,11 @@ test("1,000 wrong passwords from one address: five are looked at, and the owner 
   expect(rows).toBeGreaterThan(60);
   expect(rows).toBeLessThan(GUESSES);
 
-  // Even the right one is not looked at from there, and it says when.
+  // Even the right one is not checked from there, and the answer says when to try again.
   const refused = await signIn(ATTACKER);
   expect(refused.seen).toMatchObject({ status: 429, html: expect.stringContaining("Try again in 2 minutes") });
   expect((await signIn(OWNER)).seen.url.pathname).toBe("/security");
-  // A name that nobody has is held to the same.
+  // An unknown name has the same limits.
   const nobody = auth.visitor(ATTACKER);
   await nobody.get("/security");
   const others = [];
@@ -86,7 +86,7 @@ test("1,000 wrong passwords from one address: five are looked at, and the owner 
   expect(others).toEqual([400, 400, 400, 400, 400, 429, 429]);
 });
 
-test("1,000 wrong codes by somebody with the password: five are looked at, and the owner signs in from another", async () => {
+test("of 1,000 wrong codes with the right password five are checked, and the owner signs in from another", async () => {
   await using target = await newTarget();
   const { world, customer, signIn } = target;
   const codeAt = (secret: string, seconds: number): string =>
@@ -118,7 +118,7 @@ test("1,000 wrong codes by somebody with the password: five are looked at, and t
   expect((await owner.visitor.submit("/code", { code: right[1] as string })).url.pathname).toBe("/security");
 });
 
-test("one network that tries many names is stopped as well, an IPv6 network as one", async () => {
+test("one network that tries many names is stopped as well, with an IPv6 network counted as one", async () => {
   await using target = await newTarget();
   const { auth } = target;
   const statuses = [];
@@ -131,7 +131,7 @@ test("one network that tries many names is stopped as well, an IPv6 network as o
   expect(statuses.slice(-5)).toEqual([429, 429, 429, 429, 429]);
 });
 
-test("who signs in has the whole budget again", async () => {
+test("signing in restores the whole budget", async () => {
   await using target = await newTarget();
   const { auth, customer, signIn } = target;
   const statuses = [];
@@ -146,7 +146,7 @@ test("who signs in has the whole budget again", async () => {
   expect(new Set(statuses)).toEqual(new Set([400]));
 });
 
-test("codes of devices: twenty are looked at, and a device that asks too often is told to slow down", async () => {
+test("twenty guesses of device codes are checked, and a device that polls too often must slow down", async () => {
   await using target = await newTarget();
   const { auth } = target;
   const attacker = auth.visitor(ATTACKER);
@@ -157,7 +157,7 @@ test("codes of devices: twenty are looked at, and a device that asks too often i
     statuses[status] = (statuses[status] ?? 0) + 1;
   }
   expect(statuses[429]).toBe(40);
-  // Somebody elsewhere types theirs.
+  // Somebody elsewhere can type theirs.
   const owner = auth.visitor(OWNER);
   await owner.get("/device");
   expect((await owner.submit("/device", { user_code: "BBBB-BBBB" })).html).toContain("There is no such code");

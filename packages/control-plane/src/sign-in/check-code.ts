@@ -7,7 +7,7 @@ import { findUser, type Person, type UserRow, useScratchCode, useStep } from "./
 
 type CodeDeps = Pick<SignInDeps, "db" | "clock" | "throttle" | "sealer">;
 
-/** Whether this is a code of this person's authenticator, or a scratch code. Either is good once. */
+/** Whether this is a code of the person's authenticator, or a scratch code. Each works once. */
 export async function checkCode(
   deps: CodeDeps,
   { person, code, ip }: { person: Person; code: string; ip: string },

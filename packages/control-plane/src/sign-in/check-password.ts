@@ -5,13 +5,13 @@ import { findByName, personOf, replaceHash, type UserRow } from "./user-store.ts
 
 export type CheckDeps = Pick<SignInDeps, "db" | "clock" | "throttle" | "passwords">;
 
-/** `wait`: it was not even looked at, whether or not it was right. */
+/** `wait`: rate-limited; the password was not checked. */
 export type Wait = { outcome: "wait"; seconds: number };
 export type Checked = Wait | { outcome: "wrong" } | { outcome: "right"; user: UserRow };
 
 /**
- * Whether this is the password of whoever has this name. A name that nobody has, a user without a password and a wrong
- * password take the same steps: a look-up, a comparison, a row. Who passes and needs no second factor has signed in.
+ * Checks the password of the user with this name. An unknown name, a user without a password and a wrong password take
+ * the same steps: a lookup, a comparison, a row. A right password without a second factor completes the sign-in.
  */
 export async function checkPassword(
   deps: CheckDeps,
@@ -38,7 +38,7 @@ export async function checkPassword(
   return { outcome: "right", user };
 }
 
-/** A flood must not fill the table: of attempts that nobody looked at, a network leaves so many rows a minute. */
+/** A flood must not fill the table: per network, only this many rate-limited attempts a minute are recorded. */
 export async function recordRefusal(
   { db, clock, throttle }: Pick<CheckDeps, "db" | "clock" | "throttle">,
   person: { accountId: number; userId: number } | undefined,

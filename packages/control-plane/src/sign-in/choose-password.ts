@@ -6,10 +6,10 @@ import { recordSignInChange } from "./record-change.ts";
 import { findUser, lockUser, type Person, personOf, saveSignIn, type UserRow } from "./user-store.ts";
 
 export type ChooseDeps = Pick<SignInDeps, "db" | "clock" | "passwords" | "mails" | "endSessions">;
-/** `nobody`: the link is not good any more, or the user is gone. */
+/** `nobody`: the link is no longer valid, or the user was deleted. */
 export type Chosen = { outcome: "chosen" } | { outcome: "fault"; fault: string } | { outcome: "nobody" };
 
-/** By a link. The second factor stays as it is: who reads somebody's mail does not hold their authenticator. */
+/** With a link. The second factor stays: access to somebody's mail is not access to their authenticator. */
 export async function chooseByLink(deps: ChooseDeps, secret: string, password: string): Promise<Chosen> {
   const { db, clock, passwords } = deps;
   const person = await findLink(db, clock, secret);
@@ -27,7 +27,7 @@ export async function chooseByLink(deps: ChooseDeps, secret: string, password: s
   });
 }
 
-/** By somebody who is signed in, and stays so here; every other browser is signed out. */
+/** By a signed-in person, who stays signed in here; every other browser is signed out. */
 export async function chooseSignedIn(
   deps: ChooseDeps,
   session: { person: Person; uid: string },
@@ -47,7 +47,7 @@ export async function chooseSignedIn(
   });
 }
 
-/** With the old password goes all that it opened, or that was to replace it. */
+/** Also ends the sessions and links of the old password. */
 async function setPassword(tx: Tx, deps: ChooseDeps, user: UserRow, hash: string, keptSession?: string): Promise<void> {
   const person = personOf(user);
   await saveSignIn(tx, person, { password_hash: hash, password_set_at: deps.clock() });

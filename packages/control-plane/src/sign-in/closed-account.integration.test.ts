@@ -17,14 +17,14 @@ const newPerson = async (world: World, auth: AuthServer) => {
   await auth.setPassword(person);
   return person;
 };
-/** What differs from one page to the next, and from one name to another. */
+/** Removes what differs between pages and names. */
 const plain = (html: string, name: string): string =>
   html
     .replaceAll(/\/interaction\/[\w-]+/g, "/interaction/…")
     .replaceAll(/name="form_token" value="[^"]*"/g, "")
     .replaceAll(name, "…");
 
-test("the right password of a closed account is answered as a name that nobody has", async () => {
+test("the right password of a closed account is answered like an unknown name", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const alice = await newPerson(world, auth);
@@ -41,7 +41,7 @@ test("the right password of a closed account is answered as a name that nobody h
   ]);
 });
 
-test("who was signed in when the account closed is asked to sign in, and changes nothing", async () => {
+test("a person signed in when the account closed has to sign in again, and changes nothing", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const alice = await newPerson(world, auth);
@@ -57,7 +57,7 @@ test("who was signed in when the account closed is asked to sign in, and changes
   expect(await world.db.selectFrom("users").selectAll().where("id", "=", alice.userId).execute()).toEqual(before);
 });
 
-test("a link to choose a password is dead in a closed account", async () => {
+test("a password link of a closed account is invalid", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const alice = await newPerson(world, auth);

@@ -3,7 +3,7 @@ import { z } from "zod";
 
 const Text = z.string().max(8192);
 
-/** What a browser's authenticator answered, as far as its form goes; what is in it, the library judges. */
+/** The answer of a browser's authenticator: its form is checked here, its content by the library. */
 const Credential = z.object({
   id: Text,
   rawId: Text,

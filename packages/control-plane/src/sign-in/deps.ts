@@ -17,13 +17,13 @@ export type SignInDeps = {
   throttle: Throttle;
   passwords: Passwords;
   interactions: Interactions;
-  /** Ends every session of this person but the one that is named, and every sign-in that is half-way. */
+  /** Ends every session of this person except the named one, and every sign-in in progress. */
   endSessions: (tx: Tx, person: Person, exceptUid?: string) => Promise<void>;
   formTokens: FormTokens;
-  /** Where people see these pages: `https://login.example.com`. */
+  /** The public address of these pages: `https://login.example.com`. */
   authUrl: string;
-  /** Where the API is, if it is known. */
+  /** The public address of the API, if it is known. */
   publicUrl: string | undefined;
-  /** Personal tokens of whoever is signed in. */
+  /** Personal tokens of the person who is signed in. */
   tokens: OwnTokens;
 };

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import type { KeyRing } from "#platform/seal.ts";
 
-/** A form carries a proof that it came from our page, for one purpose and one interaction or session. */
+/** CSRF tokens: prove that a form came from our page, for one purpose and one interaction or session. */
 export type FormTokens = {
   make(purpose: string, of: string): string;
   isRight(token: string, purpose: string, of: string): boolean;
@@ -11,7 +11,7 @@ export function createFormTokens({ current, keys }: KeyRing): FormTokens {
   const secretOf = (id: string): Buffer =>
     Buffer.from(hkdfSync("sha256", Buffer.from(keys[id] ?? "", "base64"), "", "moorage forms", 32));
   const newest = secretOf(current);
-  // The others are good too while an operator rotates.
+  // Former keys are valid too, while an operator rotates them.
   const all = [
     newest,
     ...Object.keys(keys)

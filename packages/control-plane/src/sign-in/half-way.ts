@@ -3,8 +3,8 @@ import { findRecord, type RecordDeps, rewriteRecord, saveRecord, takeRecord } fr
 import type { Person } from "./user-store.ts";
 
 /**
- * Between the password and the second factor. It belongs to one interaction, so to one browser, and is good for a few
- * tries: then the password is asked for again.
+ * The state between password and second factor. It belongs to one interaction and so to one browser, and allows a few
+ * attempts: then the password is required again.
  */
 const MINUTES = 10;
 const MOST_TRIES = 5;
@@ -16,7 +16,7 @@ export const goHalfWay = (db: Db, deps: RecordDeps, uid: string, person: Person)
 export const whoIsHalfWay = async (db: Db, deps: RecordDeps, uid: string): Promise<Person | undefined> =>
   (await findRecord(db, deps, at(uid)))?.person;
 
-/** Counts a try before it is judged, so that many at once are no more than that. Undefined: begin again. */
+/** Counts an attempt before it is checked, so that concurrent ones cannot exceed the limit. Undefined: start again. */
 export const tryFrom = (db: Db, deps: RecordDeps, uid: string): Promise<Person | undefined> =>
   db.transaction().execute(async (tx) => {
     const found = await findRecord(tx, deps, at(uid), "for update");

@@ -5,7 +5,7 @@ import { isText } from "#platform/http/validate.ts";
 import type { SignInDeps } from "./deps.ts";
 import { errorPage, tooManyPage } from "./pages/message-pages.ts";
 
-/** A refusal that is a page of its own. */
+/** An error that is shown as its own page. */
 export class PageRefusal extends Error {
   override readonly name = "PageRefusal";
   readonly status: number;
@@ -17,7 +17,7 @@ export class PageRefusal extends Error {
   }
 }
 
-/** Its headers are the server's, which knows where a form of this interaction may lead. */
+/** The server sets the headers: it knows where a form of this interaction may redirect. */
 export const sendPage = (reply: FastifyReply, page: string): FastifyReply =>
   reply.type("text/html; charset=utf-8").send(page);
 
@@ -37,7 +37,7 @@ export function readForms(app: FastifyInstance): void {
 const NOT_OURS = () =>
   new PageRefusal(403, "This form is not from our page", "Go back, load the page again, and send the form once more.");
 
-/** A field that is missing is empty: what is not text is nothing that anybody has. */
+/** A missing field is empty, and so is one that is not text. */
 const Text = z
   .string()
   .max(16_384)
@@ -45,8 +45,8 @@ const Text = z
   .catch("");
 
 /**
- * The fields of a form that our own page sent. The browser says where it comes from, and the token proves which page
- * it was made for: one of the two would do.
+ * The fields of a form that our own page sent. Both the browser's origin headers and the token are checked; either
+ * would suffice.
  */
 export function formOf<Name extends string>(
   { formTokens, authUrl }: Pick<SignInDeps, "formTokens" | "authUrl">,

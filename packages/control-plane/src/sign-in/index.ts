@@ -16,7 +16,7 @@ export { tfaRoutes } from "./tfa-routes.ts";
 export { createNoThrottle, createThrottle, type Throttle } from "./throttle.ts";
 export { createTwoFactorRescue, type TwoFactorDeps } from "./two-factor.ts";
 
-/** Every page of the authorization server that people see, in a scope of its own: its bodies are forms. */
+/** All pages of the authorization server, in their own Fastify scope: bodies are forms. */
 export function signInPages(app: FastifyInstance, deps: SignInDeps): void {
   void app.register(async (pages) => {
     readForms(pages);

@@ -24,7 +24,7 @@ type Step = (
   form: (...names: string[]) => Record<string, string>,
 ) => Promise<unknown>;
 
-/** The pages that a browser meets between an app's request and the answer to it. */
+/** The pages between an app's request and the answer to it. */
 export function interactionRoutes(app: FastifyInstance, deps: SignInDeps): void {
   const { db, interactions, formTokens } = deps;
 
@@ -39,12 +39,12 @@ export function interactionRoutes(app: FastifyInstance, deps: SignInDeps): void 
     return interaction;
   };
   const pathOf = ({ uid }: Interaction): string => `/interaction/${uid}`;
-  /** A step of the sign-in or the consent, whichever this interaction is at; otherwise its right page is shown. */
+  /** A step of sign-in or consent. If the interaction is at another step, that step's page is shown. */
   const step = (path: string, prompt: Interaction["prompt"] | "any", take: Step): void => {
     app.post<{ Params: { uid: string } }>(`/interaction/:uid/${path}`, async (request, reply) => {
       const interaction = await find(request, reply);
       const made = { for: "interaction", of: interaction.uid };
-      // Whatever the step: a form that is not ours changes nothing, and learns nothing.
+      // In every step: a form that is not ours changes nothing and reveals nothing.
       formOf(deps, request, made, []);
       if (prompt !== "any" && interaction.prompt !== prompt) return reply.redirect(pathOf(interaction), 303);
       return take(interaction, request, reply, (...names) => formOf(deps, request, made, names));
@@ -64,7 +64,7 @@ export function interactionRoutes(app: FastifyInstance, deps: SignInDeps): void 
     const interaction = await find(request, reply);
     if (interaction.prompt === "consent") return showConsent(deps, interaction, reply, at(interaction));
     const half = await whoIsHalfWay(db, deps, interaction.uid);
-    // Or who is signed in here, and is asked to prove it anew.
+    // Or the person who is signed in here and has to authenticate again.
     const known = half ?? interaction.person;
     const user = known && (await findUser(db, known));
     if (half === undefined || user === undefined)
@@ -86,7 +86,7 @@ export function interactionRoutes(app: FastifyInstance, deps: SignInDeps): void 
   step("code", "sign-in", async (interaction, request, reply, form) => {
     const person = await tryFrom(db, deps, interaction.uid);
     const user = person && (await findUser(db, person));
-    // Too long ago, too many codes, or two-factor sign-in was turned off meanwhile: from the beginning.
+    // Expired, too many codes, or two-factor sign-in was turned off meanwhile: start again.
     if (person === undefined || user === undefined || user.tfa_enabled_at === null) {
       await beginAgain(db, deps, interaction.uid);
       return showSignIn(reply.status(400), interaction, { fault: "Please sign in again." });

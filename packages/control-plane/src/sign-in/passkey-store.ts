@@ -14,11 +14,11 @@ export const listPasskeys = (db: Db | Tx, { accountId, userId }: Person): Promis
     .orderBy("id")
     .execute();
 
-/** A credential's id is its own in the world; whose it is, is what we ask. */
+/** Credential ids are globally unique; the row says whose it is. */
 export const findPasskey = (db: Db, credentialId: Buffer): Promise<PasskeyRow | undefined> =>
   db.selectFrom("passkeys").selectAll().where("credential_id", "=", credentialId).executeTakeFirst();
 
-/** False: somebody has it already. */
+/** False: the credential is registered already. */
 export async function savePasskey(tx: Tx, passkey: Omit<PasskeyRow, "id" | "used_at">): Promise<boolean> {
   const saved = await tx
     .insertInto("passkeys")
@@ -30,8 +30,8 @@ export async function savePasskey(tx: Tx, passkey: Omit<PasskeyRow, "id" | "used
 }
 
 /**
- * A counter that does not grow is a copy of the authenticator, or the same answer twice; many authenticators do not
- * count, and say 0 for ever.
+ * A counter that does not grow means a cloned authenticator or a replay; many authenticators do not count and always
+ * send 0.
  */
 export async function usePasskey(db: Db, { account_id, id }: PasskeyRow, counter: number, now: Date): Promise<boolean> {
   const used = await db

@@ -14,7 +14,7 @@ async function signedIn(world: World, auth: AuthServer) {
   await visitor.submit("/sign-in", { name: customer.username, password: PASSWORD });
   return { customer, visitor };
 }
-/** What the page's script asks for. */
+/** The options that the page's script requests. */
 async function optionsOf<Options>(visitor: Visitor, action: string): Promise<Options> {
   const form = visitor.form(action);
   const reply = await visitor.post(`${form?.action}/options`, form?.hidden ?? {});
@@ -42,7 +42,7 @@ async function useOf(auth: AuthServer, answer: (options: { challenge: string }) 
   return { options, send, seen: await send(credential) };
 }
 
-test("a passkey is added by who just signed in, and signs in without a name, a password or a code", async () => {
+test("a passkey is added after a recent sign-in, and signs in without a name, a password or a code", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const { customer, visitor } = await signedIn(world, auth);
@@ -50,7 +50,7 @@ test("a passkey is added by who just signed in, and signs in without a name, a p
   expect(seen).toMatchObject({ status: 200, html: expect.stringContaining("Laptop") });
   expect(await world.db.selectFrom("mails").selectAll().execute()).toHaveLength(1);
   expect((await world.audit()).map(({ action }) => action)).toContain("passkey_added");
-  // Two factors are on, and a passkey is two.
+  // Two factors are required, and a passkey counts as two.
   await world.db.updateTable("users").set({ tfa_enabled_at: world.time.now, tfa_secret: "x" }).execute();
 
   const used = await useOf(auth, (options) => authenticator.get(options));
@@ -61,7 +61,7 @@ test("a passkey is added by who just signed in, and signs in without a name, a p
   expect(logins.at(-1)).toEqual({ username: customer.username, status: "successful" });
 });
 
-test("what does not fit is refused: another site, no finger, an old challenge, a copy, a stranger's key", async () => {
+test("invalid answers are refused: another site, unverified, old challenge, clone, unknown key", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const { visitor } = await signedIn(world, auth);
@@ -88,7 +88,7 @@ test("what does not fit is refused: another site, no finger, an old challenge, a
   );
 });
 
-test("a challenge is good once, and in the browser that asked", async () => {
+test("a challenge works once, and in the browser that requested it", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const { visitor } = await signedIn(world, auth);
@@ -99,10 +99,10 @@ test("a challenge is good once, and in the browser that asked", async () => {
     return "";
   });
   expect(requestOptions.seen.status).toBe(400);
-  // Answered badly, it is used up: a good answer to it comes too late.
+  // A bad answer uses it up: a good answer to it comes too late.
   const spent = await useOf(auth, (options) => authenticator.get(options, { verified: false, counter: 0 }));
   expect((await spent.send(authenticator.get(spent.options, { counter: 0 }))).status).toBe(400);
-  // Taken to another browser, where the challenge is not the one that was asked.
+  // In another browser, which requested another challenge.
   expect((await useOf(auth, () => answer)).seen.status).toBe(400);
 });
 
@@ -138,7 +138,7 @@ test("a passkey is not added with another session's challenge, twice, or long af
   expect(await world.db.selectFrom("passkeys").selectAll().execute()).toHaveLength(1);
 });
 
-test("a removed passkey signs in no more, and nobody removes another's", async () => {
+test("a removed passkey no longer signs in, and nobody removes another's", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const [one, two] = [await signedIn(world, auth), await signedIn(world, auth)];

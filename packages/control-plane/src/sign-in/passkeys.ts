@@ -17,14 +17,14 @@ import { findUser, lockUser, type Person, personOf, type UserRow } from "./user-
 type PasskeyDeps = Pick<SignInDeps, "db" | "clock" | "sealer" | "mails" | "throttle" | "authUrl">;
 
 const CHALLENGE_MINUTES = 5;
-/** EdDSA, ES256 and RS256: what authenticators have. */
+/** EdDSA, ES256 and RS256, which authenticators support. */
 const ALGORITHMS = [-8, -7, -257];
 /** More than anybody has devices. */
 const MOST_PASSKEYS = 20;
 
 const siteOf = ({ authUrl }: PasskeyDeps) => ({ rpID: new URL(authUrl).hostname, origin: new URL(authUrl).origin });
 
-/** A challenge is good once, and for the one interaction or session that it was made for. */
+/** A challenge is valid once, for the interaction or session that it was created for. */
 const keepChallenge = (deps: PasskeyDeps, challenge: string, of: string): Promise<void> =>
   saveRecord(deps.db, deps, { model: "Challenge", key: challenge, minutes: CHALLENGE_MINUTES, payload: { of } });
 
@@ -33,7 +33,9 @@ const useChallenge =
   async (challenge: string): Promise<boolean> =>
     (await takeRecord(deps.db, deps, { model: "Challenge", key: challenge }))?.payload.of === of;
 
-/** For `navigator.credentials.create`. The authenticator keeps who it is for, and asks for a finger or a PIN. */
+/**
+ * For `navigator.credentials.create`. The authenticator stores the user's handle, and requires a fingerprint or PIN.
+ */
 export async function passkeyCreation(deps: PasskeyDeps, user: UserRow, sessionUid: string): Promise<object> {
   const { rpID } = siteOf(deps);
   const known = await listPasskeys(deps.db, personOf(user));
@@ -99,14 +101,14 @@ export const removePasskey = (deps: PasskeyDeps, person: Person, id: number): Pr
       await recordSignInChange(tx, deps, user, "passkey_removed");
   });
 
-/** For `navigator.credentials.get`. It names no user: the authenticator offers those that it knows. */
+/** For `navigator.credentials.get`. It names no user: the authenticator offers the accounts that it has. */
 export async function passkeyRequest(deps: PasskeyDeps, interactionUid: string): Promise<object> {
   const options = await generateAuthenticationOptions({ rpID: siteOf(deps).rpID, userVerification: "required" });
   await keepChallenge(deps, options.challenge, `interaction ${interactionUid}`);
   return options;
 }
 
-/** Whose passkey answered. It is two factors: the device, and the finger or PIN that it asked for. */
+/** The owner of the passkey that answered. It counts as two factors: the device, and the fingerprint or PIN. */
 export async function checkPasskey(
   deps: PasskeyDeps,
   { uid, response, ip }: { uid: string; response: AuthenticationResponseJSON; ip: string },
@@ -137,7 +139,7 @@ async function answers(
   const handle = response.response.userHandle;
   if (handle !== undefined && Buffer.from(handle, "base64url").toString() !== handleOf(user)) return false;
   const { rpID, origin } = siteOf(deps);
-  // The library throws for whatever does not fit.
+  // The library throws for anything invalid.
   const proven = await verifyAuthenticationResponse({
     response,
     expectedChallenge: useChallenge(deps, `interaction ${uid}`),
@@ -154,5 +156,5 @@ async function answers(
   return usePasskey(deps.db, passkey, proven.authenticationInfo.newCounter, deps.clock());
 }
 
-/** What an authenticator keeps of a user. It says nothing to anybody else. */
+/** The user handle that an authenticator stores. It is meaningless to others. */
 const handleOf = ({ account_id, id }: UserRow): string => `${account_id}.${id}`;

@@ -20,7 +20,7 @@ async function signsIn(auth: AuthServer, name: string, password: string): Promis
   return (await visitor.submit("/sign-in", { name, password })).url.pathname === "/security";
 }
 
-test("a link leads to a page with a clean address, and the password that is chosen there signs in", async () => {
+test("a link leads to a page with a clean address, and the password chosen there signs in", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await world.customer();
@@ -40,7 +40,7 @@ test("a link leads to a page with a clean address, and the password that is chos
   expect(await world.db.selectFrom("mails").selectAll().execute()).toHaveLength(1);
 });
 
-test("a link works once, also for ten at once, and with it end the others of this user", async () => {
+test("a link works once, even for ten concurrent requests, and ends the user's other links", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await world.customer();
@@ -60,7 +60,7 @@ test("a link works once, also for ten at once, and with it end the others of thi
   for (const each of [link, other]) expect((await auth.visitor().get(each)).html).toContain("does not work any more");
 });
 
-test("looking at a link does not use it; its hour does", async () => {
+test("opening a link does not use it up; it expires after its hour", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await world.customer();
@@ -74,7 +74,7 @@ test("looking at a link does not use it; its hour does", async () => {
   expect(await signsIn(auth, customer.username, NEW_PASSWORD)).toBe(false);
 });
 
-test("a password that is too easy, or typed in two ways, is refused with a reason, and the link stays good", async () => {
+test("a weak or mistyped password is refused with a reason, and the link stays valid", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await world.customer();
@@ -96,7 +96,7 @@ test("a new password signs out every browser, and two-factor sign-in stays on", 
   const signedIn = auth.visitor();
   await signedIn.get("/security");
   await signedIn.submit("/sign-in", { name: customer.username, password: PASSWORD });
-  // Half-way in another browser, with the old password.
+  // Half-way through a sign-in in another browser, with the old password.
   await world.db
     .updateTable("users")
     .set({ tfa_enabled_at: world.time.now, tfa_secret: "v1.sealed" })
@@ -116,7 +116,7 @@ test("a new password signs out every browser, and two-factor sign-in stays on", 
   expect(user?.tfa_enabled_at).not.toBeNull();
 });
 
-test("changed on the security page, this browser stays signed in and others do not", async () => {
+test("a change on the security page keeps this browser signed in and signs out others", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await world.customer();
@@ -137,7 +137,7 @@ test("changed on the security page, this browser stays signed in and others do n
   expect((await here.get("/security")).url.pathname).toMatch(/^\/interaction\//);
 });
 
-test("who forgot their password is answered alike, user or not, and asks the outbox the same", async () => {
+test("a password reset is answered alike for users and unknown names, with the same work", async () => {
   await using world = await newWorld();
   await using valkey = await newValkey();
   const log = createLog("test", "silent");
@@ -155,7 +155,7 @@ test("who forgot their password is answered alike, user or not, and asks the out
   expect(mails).toHaveLength(2);
   expect(JSON.stringify(mails)).not.toContain(customer.username);
 
-  // A mailbox is not filled by strangers.
+  // Strangers cannot flood a mailbox.
   for (const name of [customer.username, "nobody"])
     expect([
       (await requestLink(name)).status,
@@ -164,7 +164,7 @@ test("who forgot their password is answered alike, user or not, and asks the out
     ]).toEqual([200, 200, 429]);
 });
 
-test("only the hash of a link lies in the database", async () => {
+test("the database contains only the hash of a link", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const link = await linkFor(world, auth, await world.customer());

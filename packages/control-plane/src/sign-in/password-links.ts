@@ -4,7 +4,7 @@ import type { Db, Tx } from "#platform/db/database.ts";
 import { sha256 } from "#platform/sha256.ts";
 import type { Person } from "./user-store.ts";
 
-/** Makes a link by which this person chooses a password: good once, for so many hours. Only its hash is kept. */
+/** Creates a link by which this person chooses a password: valid once, for this many hours. Only its hash is stored. */
 export const createPasswordLinks =
   ({ clock, authUrl }: { clock: Clock; authUrl: string }) =>
   async (tx: Tx, { accountId, userId }: Person, hours: number): Promise<string> => {
@@ -25,7 +25,7 @@ export const createPasswordLinks =
 
 export const isLinkSecret = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);
 
-/** Whose link it is, if it is still good. Looking at it does not use it: mail programs look at links too. */
+/** Whose link it is, if it is still valid. Opening the link does not use it up: mail programs open links too. */
 export async function findLink(db: Db, clock: Clock, secret: string): Promise<Person | undefined> {
   const row = await db
     .selectFrom("password_links")
@@ -36,7 +36,7 @@ export async function findLink(db: Db, clock: Clock, secret: string): Promise<Pe
   return row;
 }
 
-/** Uses it up. Of two who come with it at once, one is told whose it was. */
+/** Uses the link up. Of two concurrent callers, one gets the person. */
 export async function takeLink(tx: Tx, clock: Clock, secret: string): Promise<Person | undefined> {
   const row = await tx
     .deleteFrom("password_links")

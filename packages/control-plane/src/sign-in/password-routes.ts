@@ -14,14 +14,14 @@ import { findUser } from "./user-store.ts";
 
 export const NOT_THE_SAME = "The two are not the same. Type the new password twice.";
 
-/** Asking for a link, and choosing a password by one. */
+/** Requesting a link, and choosing a password with it. */
 export function passwordRoutes(app: FastifyInstance, deps: SignInDeps): void {
   const { db, clock, throttle, mails, formTokens, interactions } = deps;
   const cookie = linkCookie(deps.authUrl);
 
   app.get("/forgot", async (_request, reply) => sendPage(reply, forgotPage({ token: formTokens.make("forgot", "") })));
 
-  // Whoever it names, the work and the answer are the same: the letter's writer finds out whether there is anybody.
+  // The work and the answer are the same for every name: whether the user exists is checked when the mail is written.
   app.post("/forgot", async (request, reply) => {
     const { name } = formOf(deps, request, { for: "forgot", of: "" }, ["name"]);
     const seconds = await throttle.take({ at: "forgot", who: name, ip: request.ip });
@@ -30,7 +30,7 @@ export function passwordRoutes(app: FastifyInstance, deps: SignInDeps): void {
     return sendPage(reply, forgotDonePage());
   });
 
-  // The secret goes from the address into a cookie: addresses are kept in histories and shown to passers-by.
+  // The secret moves from the address into a cookie: addresses are kept in histories and visible on screens.
   app.get<{ Params: { secret: string } }>("/password/:secret", { logLevel: "silent" }, async ({ params }, reply) =>
     reply
       .header("set-cookie", cookie.set(isLinkSecret(params.secret) ? params.secret : ""))

@@ -23,7 +23,7 @@ test.each([
   ["moorage moorage 12", "without your user name"],
   ["Password-Password-123", "Many people use"],
   ["qwertyuiop asdfghjkl", "Many people use"],
-])("%s cannot, and it is said why", (password, why) => {
+])("%s cannot, with a reason", (password, why) => {
   expect(faultOfPassword(password, baker)).toContain(why);
 });
 

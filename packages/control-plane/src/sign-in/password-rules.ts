@@ -1,11 +1,11 @@
 import { normal } from "./password.ts";
 
-/** NIST SP 800-63B-4 wants 15 where a password can be the only factor; it wants no rules about kinds of characters. */
+/** NIST SP 800-63B-4 requires 15 where a password can be the only factor, and no rules about kinds of characters. */
 const LEAST = 15;
 const MOST = 128;
 const FEWEST_DIFFERENT = 5;
 
-/** What people choose when they are asked for this many characters, without case, spaces and punctuation. */
+/** Common passwords of this length, without case, spaces and punctuation. */
 const common = new Set([
   "123456789012345",
   "1234567890123456",
@@ -48,7 +48,7 @@ const common = new Set([
   "zaq12wsxcde34rfv",
 ]);
 
-/** Why this cannot be the password of this user; undefined: it can. */
+/** Why this cannot be the user's password; undefined: it can. */
 export function faultOfPassword(
   chosen: string,
   { username, email }: { username: string; email: string },
@@ -70,5 +70,5 @@ export function faultOfPassword(
 
 const plainOf = (text: string): string => text.toLowerCase().replaceAll(/[\s\p{P}\p{S}]/gu, "");
 
-/** `abcabcabc`: whatever its length, it is as good as its part. */
+/** `abcabcabc`: whatever its length, it is as weak as its repeated part. */
 const isRepeated = (text: string): boolean => text.length > 0 && `${text}${text}`.indexOf(text, 1) < text.length;

@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { hash, parseOptions, verify } from "@node-rs/argon2";
 
-/** The least that OWASP advises for argon2id. A hash names its own, so raising these changes no password. */
+/** OWASP's minimum for argon2id. Each hash contains its own parameters, so raising these invalidates no password. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
-/** How passwords are kept and compared; argon2id, which is the library's default. */
+/** Storing and comparing passwords, with argon2id, the library's default. */
 export type Passwords = {
   hash(password: string): Promise<string>;
-  /** Null: whoever it is has no password, or is nobody. It takes the same work. */
+  /** Null: the user does not exist or has no password. The comparison takes the same work. */
   matches(kept: string | null, password: string): Promise<boolean>;
   isOutdated(kept: string): boolean;
 };
@@ -27,5 +27,5 @@ export function createPasswords(): Passwords {
   };
 }
 
-/** The same letters typed on another keyboard are the same password. */
+/** The same characters typed on another keyboard are the same password. */
 export const normal = (password: string): string => password.normalize("NFKC");

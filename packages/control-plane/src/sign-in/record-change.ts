@@ -6,7 +6,7 @@ import type { Tx } from "#platform/db/database.ts";
 import type { SignInDeps } from "./deps.ts";
 import type { UserRow } from "./user-store.ts";
 
-/** What is told of, and how: passkeys have no event in the interface. */
+/** The event and the mail of each change; the API has no event for passkeys. */
 const changes = {
   tfa_enabled: { event: "tfa_enabled", notice: "tfa_enabled" },
   tfa_disabled: { event: "tfa_disabled", notice: "tfa_disabled" },
@@ -15,7 +15,7 @@ const changes = {
   passkey_removed: { event: undefined, notice: "passkey_removed" },
 } as const satisfies Record<string, { event: EventAction | undefined; notice: NoticeOf }>;
 
-/** The last statements of a change of how a user signs in: its audit line, a letter to the user, and its event. */
+/** The last statements of a change of how a user signs in: its audit entry, a mail to the user, and its event. */
 export async function recordSignInChange(
   tx: Tx,
   { clock, mails }: Pick<SignInDeps, "clock" | "mails">,

@@ -4,7 +4,7 @@ import type { Sealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
 import type { Person } from "./user-store.ts";
 
-/** What sign-in remembers for minutes. It lies with what the authorization server remembers, and is swept with it. */
+/** Short-lived state of sign-ins. It is stored and swept with the records of the authorization server. */
 export type RecordDeps = { clock: Clock; sealer: Sealer };
 type Payloads = { SignIn: { tries: number }; Challenge: { of: string } };
 type Model = keyof Payloads;
@@ -13,7 +13,7 @@ type Found<M extends Model> = { person: Person | undefined; payload: Payloads[M]
 
 const placeOf = (model: Model, hash: Buffer) => ["auth_records", model, hash.toString("hex")] as const;
 
-/** Another under the same key is replaced. */
+/** Replaces a record with the same key. */
 export async function saveRecord<M extends Model>(
   db: Db | Tx,
   { clock, sealer }: RecordDeps,
@@ -62,7 +62,7 @@ export async function findRecord<M extends Model>(
   return row === undefined ? undefined : opened(sealer, model, hash, row);
 }
 
-/** Until when it is kept stays. */
+/** Keeps its expiry. */
 export async function rewriteRecord<M extends Model>(
   tx: Tx,
   { sealer }: RecordDeps,
@@ -77,7 +77,7 @@ export async function rewriteRecord<M extends Model>(
     .execute();
 }
 
-/** Good once: of two who take it, one gets it. */
+/** Works once: of two concurrent callers, one gets it. */
 export async function takeRecord<M extends Model>(
   db: Db | Tx,
   { clock, sealer }: RecordDeps,

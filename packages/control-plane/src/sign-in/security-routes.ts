@@ -21,7 +21,7 @@ import { countScratchCodes, findUser, type Person, type UserRow } from "./user-s
 type Signed = { person: Person; uid: string; signedInAt: Date; user: UserRow };
 type Messages = Pick<SecurityView, "done" | "fault" | "passwordFault">;
 
-/** How one signs in is only changed by somebody who just did. */
+/** Changing how one signs in requires a recent sign-in. */
 const FRESH_MS = 10 * 60_000;
 const HOME = "/security";
 
@@ -31,7 +31,7 @@ const refusedPasskey: Record<Exclude<Added, "added">, string> = {
   "too-many": "You have 20 passkeys, which is the most. Remove one first.",
 };
 
-/** Where people see and change how they sign in. */
+/** The pages where people see and change how they sign in. */
 export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
   const { db, clock, interactions, formTokens } = deps;
 
@@ -84,7 +84,7 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
 
   app.get(`${HOME}/tokens/new`, async (request, reply) => {
     const signed = await whoIs(request, reply);
-    // Asked before the form is filled in, and not after.
+    // Checked before the form is filled in, not after.
     if (signed === undefined || !isFresh(signed))
       return reply.redirect(interactions.signInAt(`${HOME}/tokens/new`, { again: signed !== undefined }), 303);
     return sendPage(reply, newTokenPage({ token: tokenOf(signed) }));
@@ -122,7 +122,7 @@ export function securityRoutes(app: FastifyInstance, deps: SignInDeps): void {
     return reply.redirect(`${HOME}/tfa`, 303);
   });
 
-  /** The secret is shown to who just signed in, while it waits to be confirmed. */
+  /** The unconfirmed secret is shown only after a recent sign-in. */
   const offered = async (request: FastifyRequest, reply: FastifyReply) => {
     const signed = await whoIs(request, reply);
     const secret = signed !== undefined && isFresh(signed) ? offeredSeed(deps, signed.user) : undefined;

@@ -1,7 +1,7 @@
 import type { Sealer } from "#platform/seal.ts";
 import type { Person } from "./user-store.ts";
 
-/** Offered and confirmed are sealed alike: confirming one moves it as it is. */
+/** The offered and the confirmed secret are sealed alike: confirming moves the sealed text unchanged. */
 const placeOf = ({ accountId, userId }: Person) => ["users", "tfa_secret", accountId, userId] as const;
 
 export const sealSeed = (sealer: Sealer, person: Person, seed: string): string => sealer.seal(placeOf(person), seed);

@@ -8,7 +8,7 @@ import { newWorld, type World } from "#testing/world.ts";
 type Customer = Awaited<ReturnType<World["customer"]>>;
 const WRONG = "The user name or the password is not right.";
 
-/** A user with a password, and the server to sign in at. */
+/** A user with a password. */
 async function newPerson(world: World, auth: AuthServer, options = {}): Promise<Customer> {
   const customer = await world.customer(options);
   await auth.setPassword(customer);
@@ -34,7 +34,7 @@ const logins = (world: World) =>
     .orderBy("id")
     .execute();
 
-test("name and password sign in, in any case of the name, and the attempt is on record", async () => {
+test("name and password sign in, with the name in any case, and the attempt is recorded", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await newPerson(world, auth);
@@ -63,7 +63,7 @@ test("the session after signing in is not the one before it", async () => {
   expect(first).not.toBe(before);
 
   world.time.now = new Date(world.time.now.getTime() + 11 * 60_000);
-  // A change after so long asks for the password again.
+  // A change after this time requires the password again.
   await visitor.get("/security");
   const offered = await visitor.submit("/security/tfa");
   expect(offered.url.pathname).toMatch(/^\/interaction\//);
@@ -71,7 +71,7 @@ test("the session after signing in is not the one before it", async () => {
   expect(session()?.value).not.toBe(first);
 });
 
-test("unknown name, wrong password and no password are answered in the same bytes, and leave a row each", async () => {
+test("unknown name, wrong password and no password get identical answers, with one row each", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await newPerson(world, auth);
@@ -104,7 +104,7 @@ test("unknown name, wrong password and no password are answered in the same byte
   ]);
 });
 
-test("a restricted user's attempt says so", async () => {
+test("a restricted user's attempt is recorded as such", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await newPerson(world, auth, { restricted: true });
@@ -129,7 +129,7 @@ test("with two factors the password alone does not sign in; a code does, once", 
   expect(seen.url.pathname).toBe("/security");
   expect((await logins(world)).map(({ status }) => status)).toEqual(["failed", "successful"]);
 
-  // The same code, and the one before it, from somebody who watched.
+  // The same code and the one before it, from somebody who watched.
   const thief = auth.visitor();
   await signIn(thief, customer.username);
   for (const seconds of [0, -30])
@@ -137,7 +137,7 @@ test("with two factors the password alone does not sign in; a code does, once", 
   expect((await thief.submit("/code", { code: codeOf(secret, world, 30) })).url.pathname).toBe("/security");
 });
 
-test("of ten who use one code at once, one gets in", async () => {
+test("of ten concurrent uses of one code, one signs in", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await newPerson(world, auth);
@@ -150,7 +150,7 @@ test("of ten who use one code at once, one gets in", async () => {
   }
 });
 
-test("a scratch code takes the place of the authenticator, once, however it is typed", async () => {
+test("a scratch code replaces the authenticator, once, however it is typed", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await newPerson(world, auth);
@@ -166,7 +166,7 @@ test("a scratch code takes the place of the authenticator, once, however it is t
   expect((await attempt()).status).toBe(400);
 });
 
-test("after five codes, or ten minutes, the password is asked for again", async () => {
+test("after five codes, or ten minutes, the password is required again", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await newPerson(world, auth);
@@ -182,7 +182,7 @@ test("after five codes, or ten minutes, the password is asked for again", async 
   expect((await visitor.submit("/code", { code: codeOf(secret, world) })).html).toContain("Please sign in again.");
 });
 
-test("a code typed into another browser's interaction is nobody's", async () => {
+test("a code typed into another browser's interaction does not work", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await newPerson(world, auth);
@@ -195,7 +195,7 @@ test("a code typed into another browser's interaction is nobody's", async () => 
   expect(seen).toMatchObject({ status: 400, html: expect.stringContaining("expired") });
 });
 
-test("a form from another site, a sister site or nowhere is refused, whatever is in it", async () => {
+test("a form from another site, a sibling site or no origin is refused, whatever its content", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await newPerson(world, auth);
@@ -232,7 +232,7 @@ test("a form without its token, or with another page's, is refused", async () =>
   expect(await logins(world)).toEqual([]);
 });
 
-test("a hash of older parameters is replaced when its owner signs in, and still fits", async () => {
+test("a hash with older parameters is replaced when its owner signs in, and still matches", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await newPerson(world, auth);
@@ -249,7 +249,7 @@ test("a hash of older parameters is replaced when its owner signs in, and still 
   expect((await signIn(auth.visitor(), customer.username)).url.pathname).toBe("/security");
 });
 
-test("every page has the strict headers, and nothing of it is kept", async () => {
+test("every page has the strict headers, and is not cached", async () => {
   await using world = await newWorld();
   await using auth = await newAuthServer(world);
   const customer = await newPerson(world, auth);

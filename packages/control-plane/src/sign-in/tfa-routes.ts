@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { type Principal, type RouteDeps, route } from "#identity/index.ts";
 import { confirmTwoFactor, disableTwoFactor, offerTwoFactor, type TwoFactorDeps } from "./two-factor.ts";
 
-/** Two-factor sign-in by the tenants' interface. */
+/** Two-factor sign-in in the tenant API. */
 export function tfaRoutes(app: FastifyInstance, deps: RouteDeps & TwoFactorDeps): void {
   route(app, deps, enableTfa, ({ principal, idempotency }) =>
     offerTwoFactor(deps, personOf(principal), idempotency, ({ secret, until }) => ({

@@ -15,7 +15,7 @@ async function offered(customer: Customer): Promise<string> {
   return reply.body.secret;
 }
 
-test("a secret is offered for an hour, confirmed with a code of it, and the scratch codes are shown once", async () => {
+test("a secret is offered for an hour, confirmed by a code, and the scratch codes are shown once", async () => {
   await using world = await newWorld();
   const customer = await world.customer();
   const reply = await customer.post<{ secret: string; expiry: string }>("/v4/profile/tfa-enable", {});
@@ -40,7 +40,7 @@ test("a secret is offered for an hour, confirmed with a code of it, and the scra
   expect(await world.db.selectFrom("mails").selectAll().execute()).toHaveLength(1);
 });
 
-test("neither the secret nor a scratch code lies in the database", async () => {
+test("neither the secret nor a scratch code is in the database", async () => {
   await using world = await newWorld();
   const customer = await world.customer();
   const secret = await offered(customer);
@@ -75,7 +75,7 @@ test("a wrong code, a code of an older offer, and one after the hour confirm not
   expect(await isOn(customer)).toBe(false);
 });
 
-test("while it is on, no new secret is offered; turned off, it leaves nothing behind", async () => {
+test("while it is on, no new secret is offered; turning it off leaves nothing behind", async () => {
   await using world = await newWorld();
   const customer = await world.customer();
   const secret = await offered(customer);
@@ -90,12 +90,12 @@ test("while it is on, no new secret is offered; turned off, it leaves nothing be
   expect(await isOn(customer)).toBe(false);
   expect(await world.db.selectFrom("scratch_codes").selectAll().execute()).toEqual([]);
   expect((await world.events()).map(({ action }) => action)).toEqual(["tfa_enabled", "tfa_disabled"]);
-  // Twice is once.
+  // Repeating it changes nothing.
   expect((await customer.post("/v4/profile/tfa-disable", {})).status).toBe(200);
   expect(await world.events()).toHaveLength(2);
 });
 
-test("a repeated confirmation with the same key shows the same scratch codes, which are kept sealed", async () => {
+test("a repeated confirmation with the same key shows the same scratch codes, which are stored sealed", async () => {
   await using world = await newWorld();
   const customer = await world.customer();
   const secret = await offered(customer);
@@ -113,7 +113,7 @@ test("a repeated confirmation with the same key shows the same scratch codes, wh
   expect(JSON.stringify(rows)).not.toContain(first.json<{ scratch: string }>().scratch);
 });
 
-test("a token without the scope of the account changes nothing about signing in", async () => {
+test("a token without the account scope cannot change how a user signs in", async () => {
   await using world = await newWorld();
   const customer = await world.customer({ scopes: ["databases:read_write", "account:read_only"] });
   for (const path of ["tfa-enable", "tfa-enable-confirm", "tfa-disable"])

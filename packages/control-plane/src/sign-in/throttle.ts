@@ -11,9 +11,9 @@ const HOUR = 60 * MINUTE;
 type Budget = { pair?: Limit; network: Limit; who?: Limit };
 
 /**
- * How often something may be tried: by one network at one user, by one network at all, and at one user from anywhere.
- * A pair's budget fills more slowly than its user's, and what one budget refuses is taken from none: so no network
- * alone can use up what a user has, and the owner gets in from elsewhere.
+ * Limits of attempts: per network and user, per network, and per user. The budget of a pair refills more slowly than
+ * that of the user, and an attempt refused by one budget is taken from none: no single network can use up a user's
+ * budget, so the owner can still sign in from elsewhere.
  */
 const budgets = {
   password: {
@@ -21,39 +21,42 @@ const budgets = {
     network: { requests: 30, perSeconds: 10 * MINUTE },
     who: { requests: 100, perSeconds: HOUR },
   },
-  // Only somebody who has the password gets here, so the user's own is small: ten an hour in the long run.
+  // Only somebody with the password gets here, so the user's budget is small: ten an hour in the long run.
   code: {
     pair: { requests: 5, perSeconds: 50 * MINUTE },
     network: { requests: 30, perSeconds: 10 * MINUTE },
     who: { requests: 20, perSeconds: 2 * HOUR },
   },
   passkey: { network: { requests: 30, perSeconds: 10 * MINUTE } },
-  // Each is a row for minutes.
+  // Each stores a row for minutes.
   challenge: { network: { requests: 100, perSeconds: 10 * MINUTE } },
-  // Each is a letter to somebody.
+  // Each sends a mail.
   forgot: {
     pair: { requests: 3, perSeconds: HOUR },
     network: { requests: 20, perSeconds: HOUR },
     who: { requests: 6, perSeconds: HOUR },
   },
-  // Each is a row for ten minutes.
+  // Each stores a row for ten minutes.
   device: { network: { requests: 30, perSeconds: 10 * MINUTE } },
-  // One of 25 billion codes, while it is waited for.
+  // A guess at one of 25 billion codes, while a login waits.
   userCode: { network: { requests: 20, perSeconds: 10 * MINUTE } },
-  // Devices ask every five seconds. A network may have many.
+  // Devices poll every five seconds. A network may have many.
   devicePoll: { pair: { requests: 2, perSeconds: 8 }, network: { requests: 600, perSeconds: 10 * MINUTE } },
   link: { network: { requests: 30, perSeconds: 10 * MINUTE } },
-  // Rows of attempts that were not even looked at.
+  // Rows of rate-limited attempts.
   refusedRecord: { network: { requests: 60, perSeconds: MINUTE } },
 } as const satisfies Record<string, Budget>;
 
-/** `who` is what was typed or known of a user: a name, or an id. */
+/** `who` is a user's name as typed, or an id. */
 export type Attempt = { at: keyof typeof budgets; ip: string; who?: string };
 
 export type Throttle = {
-  /** Seconds to wait; 0: it may be tried, and is counted. */
+  /** Seconds to wait; 0: the attempt is allowed, and counted. */
   take(attempt: Attempt): Promise<number>;
-  /** It was right, so it does not count; and what this network spent at this user before it is forgiven. */
+  /**
+   * For a right password or code: the attempt does not count, and earlier ones of this network for this user are
+   * forgiven.
+   */
   refund(attempt: Attempt): Promise<void>;
   close(): void;
 };
@@ -80,15 +83,15 @@ export function createThrottle({ shared, log }: { shared: SharedLimits; log: Log
   };
 }
 
-/** For tests that are about something else. */
+/** For tests of other things. */
 export const createNoThrottle = (): Throttle => ({ take: async () => 0, refund: async () => {}, close: () => {} });
 
-/** What was typed as a name may be a password: only its hash leaves this process. */
+/** Somebody may type a password as the name: only its hash leaves this process. */
 function cellsOf({ at, ip, who }: Attempt): { of: keyof Budget; key: string; limit: Limit }[] {
   const { pair, network, who: anywhere }: Budget = budgets[at];
   const from = networkOf(ip);
   const name = who === undefined ? undefined : sha256(who.toLowerCase()).toString("base64url");
-  // In braces: the part that a Valkey cluster places by, so that all keys of one attempt are on one server.
+  // The part in braces is Valkey's hash tag, so that all keys of one attempt are on one server.
   const key = (...parts: string[]): string => ["{sign-in}", at, ...parts].join(":");
   return [
     ...(pair === undefined || name === undefined ? [] : [{ of: "pair" as const, key: key(name, from), limit: pair }]),

@@ -1,6 +1,6 @@
 /**
- * Whether the time of an answer tells which names exist. `MOORAGE_TIMING_PAIRS=2000` is the whole measurement (minutes);
- * without it a short form runs, with wider bounds.
+ * Whether the response time reveals which names exist. `MOORAGE_TIMING_PAIRS=2000` is the whole measurement (minutes);
+ * by default a short form runs, with wider bounds.
  */
 import { expect, test } from "vitest";
 import { newAuthServer } from "#testing/auth-server.ts";
@@ -21,7 +21,7 @@ const median = (of: readonly number[]): number => {
     : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 };
 
-/** The interval that holds the true median difference in 95 of 100 such measurements, by resampling the pairs. */
+/** The 95 % confidence interval of the median difference, by resampling the pairs. */
 function interval(differences: readonly number[]): { from: number; to: number } {
   const medians = Array.from({ length: 2000 }, () =>
     median(Array.from(differences, () => differences[Math.floor(Math.random() * differences.length)] as number)),
@@ -29,7 +29,7 @@ function interval(differences: readonly number[]): { from: number; to: number } 
   return { from: medians[49] as number, to: medians[1949] as number };
 }
 
-/** Interleaved, the order within a pair by chance, so that whatever else the machine does falls on both alike. */
+/** Interleaved, with random order within a pair, so that other load affects both alike. */
 async function measure(passwords: Passwords, pairs: number): Promise<Measured> {
   await using world = await newWorld();
   await using auth = await newAuthServer(world, { passwords });
@@ -45,7 +45,7 @@ async function measure(passwords: Passwords, pairs: number): Promise<Measured> {
     expect(status).toBe(400);
     return took;
   };
-  // As long as the name that exists: a page that repeats it is as long.
+  // As long as the existing name: a page that repeats it has the same length.
   const unknown = customer.username.replaceAll(/\d/g, "x");
   for (let n = 0; n < 10; n++) await timed(n % 2 === 0 ? unknown : customer.username);
   const all: number[] = [];
@@ -75,7 +75,7 @@ test(
   PATIENCE_MS,
 );
 
-test("the measurement sees an early return", async () => {
+test("the measurement detects an early return", async () => {
   const passwords = createPasswords();
   const early = await measure(
     { ...passwords, matches: async (kept, password) => kept !== null && passwords.matches(kept, password) },

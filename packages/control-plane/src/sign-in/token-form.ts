@@ -1,6 +1,6 @@
 import { type Area, areas, operations } from "@moorage/contract";
 
-/** Areas in which there is something to do here: others would only make the choice longer. */
+/** Areas that have operations here: others would only make the form longer. */
 export const usedAreas = (Object.keys(areas) as Area[]).filter((area) =>
   operations.some(({ access }) => access !== "public" && access.scopes.some((scope) => scope.startsWith(`${area}:`))),
 );
@@ -21,7 +21,7 @@ type Read =
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Nothing is chosen beforehand that gives more than was meant: what contradicts itself is asked again. */
+/** No default grants more than was meant: a contradictory form is shown again. */
 export function readTokenForm(form: TokenForm, now: Date): Read {
   const label = (form["label"] ?? "").trim();
   const chosen = usedAreas.flatMap((area) => {

@@ -74,7 +74,7 @@ test.each([
   [{ ...tokenForm, what: "some" }, "at least once"],
   [{ ...tokenForm, area_databases: "read_only" }, "You chose single areas as well"],
   [{ ...tokenForm, expiry: "1000000" }, "Choose how long"],
-])("for %j no token is made, and the page says what is missing and keeps the rest", async (form, fault) => {
+])("for %j no token is created, and the page says what is missing and keeps the rest", async (form, fault) => {
   const { customer, visitor } = await signedIn();
   await visitor.get("/security/tokens/new");
   const seen = await visitor.submit("/security/tokens", form);
@@ -82,7 +82,7 @@ test.each([
   expect(await tokensOf(customer)).toHaveLength(1);
 });
 
-test("ten minutes after signing in the password is asked for again before a token is created or revoked", async () => {
+test("ten minutes after signing in the password is required again to create or revoke a token", async () => {
   const { customer, visitor } = await signedIn();
   const before = world.time.now;
   try {
@@ -108,7 +108,7 @@ test("nobody revokes another's token, nor one of an app", async () => {
   expect((await other.get("/v4/profile")).status).toBe(200);
 });
 
-test("a form of another site creates no token", async () => {
+test("a form from another site creates no token", async () => {
   const { customer, visitor } = await signedIn();
   await visitor.get("/security/tokens/new");
   const hidden = visitor.form("/security/tokens")?.hidden ?? {};
@@ -120,7 +120,7 @@ test("a form of another site creates no token", async () => {
   expect(await tokensOf(customer)).toHaveLength(1);
 });
 
-test("a restricted user creates a token too, which may do no more than the user", async () => {
+test("a restricted user creates a token too, with only the user's rights", async () => {
   const owner = await world.customer();
   const { visitor } = await signedIn(await world.colleague(owner.accountId, { restricted: true }));
   await visitor.get("/security/tokens/new");
@@ -129,7 +129,7 @@ test("a restricted user creates a token too, which may do no more than the user"
   expect((await world.as(token).get("/v4/account/users")).status).toBe(403);
 });
 
-test("with 500 tokens there is no other, and the page says so", async () => {
+test("beyond 500 tokens none can be created, and the page says so", async () => {
   const { customer, visitor } = await signedIn();
   const { accountId, userId } = customer;
   const rows = Array.from({ length: 499 }, (_, n) => ({
@@ -142,13 +142,13 @@ test("with 500 tokens there is no other, and the page says so", async () => {
   expect([seen.status, seen.html]).toEqual([400, expect.stringContaining("500")]);
 });
 
-test("the first page leads to signing in, and a page that is not there leads on", async () => {
+test("the first page leads to signing in, and an unknown page links to it", async () => {
   const visitor = auth.visitor();
   expect((await visitor.get("/")).html).toContain("<h1>Sign in</h1>");
   expect((await visitor.get("/nowhere")).html).toContain('href="/security"');
 });
 
-test("who has chosen a password by the link of a letter is told how to go on", async () => {
+test("after choosing a password through a mailed link, the page says how to continue", async () => {
   const { accountId, username } = await world.customer();
   const link = await world.operator.post<{ link: string }>(
     `/admin/accounts/${accountId}/users/${username}/password-link`,

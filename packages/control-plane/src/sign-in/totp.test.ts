@@ -14,7 +14,7 @@ test("codes are those of the standard", () => {
   expect(stepOf(seed, "081804", new Date(1_111_111_109_000))).toBe(37_037_036);
 });
 
-test("a seed has 160 bits, and an authenticator app is told what it is", () => {
+test("a seed has 160 bits, and the QR code names issuer and user", () => {
   const seed = newSeed();
   expect(seed).toMatch(/^[A-Z2-7]{32}$/);
   const enrolled = new URL(enrolmentOf(seed, "baker"));
@@ -40,7 +40,7 @@ test("digits may be grouped; anything else is taken for a scratch code", () => {
   expect(digitsOf("ABCD-EFGH-IJKL-MNOP")).toBeUndefined();
 });
 
-test("eight scratch codes of 80 bits, known again however they are typed", () => {
+test("eight scratch codes of 80 bits, recognised however they are typed", () => {
   const codes = newScratchCodes();
   expect(new Set(codes).size).toBe(8);
   for (const code of codes) expect(code).toMatch(/^(?:[A-Z2-7]{4}-){3}[A-Z2-7]{4}$/);

@@ -11,7 +11,10 @@ export type TwoFactorDeps = Pick<SignInDeps, "db" | "clock" | "sealer" | "mails"
 
 const OFFERED_MS = 3_600_000;
 
-/** A seed for an authenticator app, which counts once a code of it has come back. A new offer replaces the last. */
+/**
+ * Creates a seed for an authenticator app, which takes effect once it is confirmed by a code. A new offer replaces the
+ * last.
+ */
 export const offerTwoFactor = <Reply>(
   { db, clock, sealer }: TwoFactorDeps,
   person: Person,
@@ -30,14 +33,14 @@ export const offerTwoFactor = <Reply>(
     return reply;
   });
 
-/** The seed that waits to be confirmed, if one does. */
+/** The seed that waits for confirmation, if any. */
 export function offeredSeed({ clock, sealer }: Pick<TwoFactorDeps, "clock" | "sealer">, user: UserRow) {
   const { tfa_offered_secret: sealed, tfa_offered_until: until } = user;
   if (sealed === null || until === null || until <= clock()) return undefined;
   return openSeed(sealer, personOf(user), sealed);
 }
 
-/** The scratch codes leave here once. */
+/** The only answer with the scratch codes. */
 export const confirmTwoFactor = <Reply>(
   deps: TwoFactorDeps,
   person: Person,
@@ -64,7 +67,7 @@ export const confirmTwoFactor = <Reply>(
     await saveSignIn(tx, person, {
       tfa_secret: user.tfa_offered_secret,
       tfa_enabled_at: deps.clock(),
-      // The code that confirmed it does not sign in as well.
+      // The code that confirmed it cannot be used to sign in.
       tfa_last_step: step,
       tfa_offered_secret: null,
       tfa_offered_until: null,
@@ -76,7 +79,7 @@ export const confirmTwoFactor = <Reply>(
     return reply;
   });
 
-/** Whoever has it off already is where they want to be. */
+/** Succeeds also if it is off already. */
 export const disableTwoFactor = (deps: TwoFactorDeps, person: Person, idempotency: Idempotency): Promise<void> =>
   deps.db.transaction().execute(async (tx) => {
     await idempotency.claim(tx);
@@ -84,7 +87,7 @@ export const disableTwoFactor = (deps: TwoFactorDeps, person: Person, idempotenc
     await idempotency.keep(tx, {});
   });
 
-/** For somebody who has neither the authenticator nor a scratch code any more, and whom the operator knows. */
+/** For a user who has lost the authenticator and the scratch codes, and whom the operator has identified. */
 export const createTwoFactorRescue =
   (deps: Pick<TwoFactorDeps, "clock" | "mails">) =>
   (tx: Tx, person: Person): Promise<void> =>

@@ -4,7 +4,7 @@ import type { Tables } from "#platform/db/tables.ts";
 
 export type Person = { accountId: number; userId: number };
 
-/** Not all: what a user may have much of (preferences) would make a look-up take longer for some than for nobody. */
+/** Without large columns (preferences), which would make a lookup of an existing user measurably slower. */
 const columns = [
   "users.account_id",
   "users.id",
@@ -22,7 +22,7 @@ export type UserRow = Pick<
   Extract<Unqualified<(typeof columns)[number]>, keyof Tables["users"]>
 >;
 
-/** Those of a closed account are nobody: here they are not told from a name that nobody has. */
+/** Users of a closed account are treated like unknown names. */
 const users = (db: Db | Tx) =>
   db
     .selectFrom("users")
@@ -35,14 +35,14 @@ export const personOf = ({ account_id, id }: Pick<UserRow, "account_id" | "id">)
   userId: id,
 });
 
-/** A name is one user's in the whole installation, in any case of letters. */
+/** A name is unique in the installation, without regard to case. */
 export const findByName = (db: Db | Tx, name: string): Promise<UserRow | undefined> =>
   users(db).where(sql`lower(users.username)`, "=", sql<string>`lower(${name}::text)`).executeTakeFirst();
 
 export const findUser = (db: Db | Tx, { accountId, userId }: Person): Promise<UserRow | undefined> =>
   users(db).where("users.account_id", "=", accountId).where("users.id", "=", userId).executeTakeFirst();
 
-/** Locks the row, so that two changes of how one user signs in are decided one after the other. */
+/** Locks the row, which serializes changes of how one user signs in. */
 export const lockUser = (tx: Tx, { accountId, userId }: Person): Promise<UserRow | undefined> =>
   users(tx)
     .where("users.account_id", "=", accountId)
@@ -65,7 +65,7 @@ export async function saveSignIn(tx: Tx, { accountId, userId }: Person, change: 
   await tx.updateTable("users").set(change).where("account_id", "=", accountId).where("id", "=", userId).execute();
 }
 
-/** Only if it is still the same password: somebody may have chosen a new one meanwhile. */
+/** Only if the password is unchanged: the user may have chosen a new one meanwhile. */
 export async function replaceHash(db: Db, { accountId, userId }: Person, from: string, to: string): Promise<void> {
   await db
     .updateTable("users")
@@ -76,7 +76,7 @@ export async function replaceHash(db: Db, { accountId, userId }: Person, from: s
     .execute();
 }
 
-/** Whether this step was not used before. Of two who use it at once, one is told so. */
+/** Whether this step is used for the first time. Of two concurrent callers, one gets true. */
 export async function useStep(db: Db | Tx, { accountId, userId }: Person, step: number): Promise<boolean> {
   const used = await db
     .updateTable("users")
@@ -105,7 +105,7 @@ export async function useScratchCode(
   return used !== undefined;
 }
 
-/** None: the ones that there are go. */
+/** An empty list removes them all. */
 export async function replaceScratchCodes(tx: Tx, person: Person, hashes: readonly Buffer[]): Promise<void> {
   const { accountId, userId } = person;
   await tx.deleteFrom("scratch_codes").where("account_id", "=", accountId).where("user_id", "=", userId).execute();

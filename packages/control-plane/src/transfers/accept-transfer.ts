@@ -14,12 +14,12 @@ import { findTransfer, lockAccounts, lockTransfer, saveTransfer } from "./transf
 
 export type AcceptDeps = TransferDeps & { nudgeRelay: () => void };
 
-/** What the interface allows for the handing over. It is one transaction, so only a control plane that is down is late. */
+/** The limit of the public interface. The move is one transaction, so only a control plane that is down exceeds it. */
 const DEADLINE_SECONDS = 3 * 3600;
 
 export const acceptSteps = ["api.acceptServiceTransfer"] as const;
 
-/** Nobody else can have it from now on; whose it is changes when the operation is done. */
+/** From now on nobody else can accept it; the owner changes when the operation completes. */
 export async function acceptTransfer(
   deps: AcceptDeps,
   by: Principal,
@@ -57,7 +57,7 @@ export async function acceptTransfer(
       events.push(
         await emit(tx, {
           ...{ accountId, action: "entity_transfer_accept", status: "started", operationId: operation.id, at: now },
-          // The other account's users are its own affair.
+          // The users of the other account are not disclosed.
           username: accountId === by.accountId ? by.username : null,
           entity: entityOf(openToken(sealer, transfer)),
         }),

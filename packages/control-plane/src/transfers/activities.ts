@@ -10,15 +10,15 @@ export type TransferActivityDeps = { db: Db; clock: Clock; sealer: Sealer };
 const end = (deps: TransferActivityDeps, operationId: number, judge: Judge): Promise<void> =>
   deps.db.transaction().execute((tx) => endTransfer(deps, tx, operationId, judge));
 
-/** Repeatable: it may have been done before. */
+/** Repeatable: an activity may run again after it has completed. */
 export const createTransferActivities = (deps: TransferActivityDeps) => ({
-  /** Hands over everything, or nothing. */
+  /** Moves all instances, or none. */
   async moveOwnership(operationId: number): Promise<void> {
     await end(deps, operationId, whyNot).catch((error: unknown) => {
       if (!(error instanceof AccountClosed)) throw error;
       return end(deps, operationId, () => error.message);
     });
-    // Grants ended with it.
+    // Moving ended grants.
     await notify(deps.db, "identity");
   },
 });

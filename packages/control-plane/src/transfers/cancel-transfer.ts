@@ -6,7 +6,7 @@ import { entityOf, openToken, targetOf } from "./entity.ts";
 import { requireCancelable } from "./transfer.ts";
 import { findTransfer, lockTransfer, saveTransfer } from "./transfer-store.ts";
 
-/** For the account that offered it: to others there is nothing to withdraw. */
+/** Only for the account that offered it: for others the transfer does not exist. */
 export const cancelTransfer = ({ db, clock, sealer }: TransferDeps, by: Principal, token: string): Promise<void> =>
   db.transaction().execute(async (tx) => {
     const found = await findTransfer(tx, token);

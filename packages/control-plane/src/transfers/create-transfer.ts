@@ -54,7 +54,7 @@ export const createTransfer = (
     return view;
   });
 
-/** What is in a transfer that can still be accepted, or is being handed over. What has expired meanwhile ends here. */
+/** Instances in a transfer that can still be accepted or is being carried out. Marks expired transfers as stale. */
 async function offeredOf(
   tx: Tx,
   sealer: Sealer,

@@ -12,7 +12,7 @@ const BATCH = 100;
 
 export const staleSteps = ["worker.endStaleTransfer"] as const;
 
-/** Writes down what everybody sees already, and tells the account that offered it. */
+/** Stores the status that readers see already, and notifies the account that offered the transfer. */
 export const createStaleTransfersJob =
   ({ db, clock, sealer }: { db: Db; clock: Clock; sealer: Sealer }) =>
   async (): Promise<void> => {
@@ -26,7 +26,7 @@ export const createStaleTransfersJob =
       });
   };
 
-/** The transfer is locked, and past its expiry. */
+/** The transfer is locked and has expired. */
 export async function endStale(tx: Tx, sealer: Sealer, transfer: TransferRow, now: Date): Promise<void> {
   await saveTransfer(tx, transfer, { status: "stale", updated_at: transfer.expires_at });
   const { account_id: accountId } = transfer;

@@ -6,7 +6,7 @@ const remove = (world: World, { id }: { id: number }) => world.operator.post(`/a
 const close = (world: World, { accountId }: { accountId: number }) =>
   world.db.updateTable("accounts").set({ closed_at: world.time.now }).where("id", "=", accountId).execute();
 
-test("when one of them is gone nothing is handed over, and both are told which", async () => {
+test("when an instance is gone nothing is moved, and both accounts are notified which", async () => {
   await using world = await newWorld();
   const { sender, receiver, web, mail, offer, accept, move, view, compute, eventsOf } = await fixture(world);
   const transfer = await offer(web, mail);
@@ -26,7 +26,7 @@ test("when one of them is gone nothing is handed over, and both are told which",
   expect((await offer(web)).status).toBe("pending");
 });
 
-test("when one of them has become another's nothing is handed over", async () => {
+test("when an instance has another owner nothing is moved", async () => {
   await using world = await newWorld();
   const { sender, receiver, stranger, web, mail, offer, accept, move, view, compute } = await fixture(world);
   const transfer = await offer(web, mail);
@@ -42,7 +42,7 @@ test("when one of them has become another's nothing is handed over", async () =>
   ]);
 });
 
-test("what is gone before it is accepted is not accepted, and nothing changes", async () => {
+test("a transfer with an instance that is gone is not accepted, and nothing changes", async () => {
   await using world = await newWorld();
   const { sender, receiver, web, mail, offer, accept, view } = await fixture(world);
   const transfer = await offer(web, mail);
@@ -55,7 +55,7 @@ test("what is gone before it is accepted is not accepted, and nothing changes", 
   expect([await view(sender, transfer), await world.openOperations()]).toEqual(["pending", []]);
 });
 
-test("nothing is accepted from an account that is closed", async () => {
+test("a transfer from a closed account is not accepted", async () => {
   await using world = await newWorld();
   const { sender, receiver, web, offer, accept, view } = await fixture(world);
   const transfer = await offer(web);
@@ -68,7 +68,7 @@ test("nothing is accepted from an account that is closed", async () => {
   expect([await view(receiver, transfer), await world.openOperations()]).toEqual(["pending", []]);
 });
 
-test.each(["sender", "receiver"] as const)("a %s who is closed meanwhile ends it, and nothing moves", async (who) => {
+test.each(["sender", "receiver"] as const)("closing the %s ends the transfer, and nothing moves", async (who) => {
   await using world = await newWorld();
   const { sender, receiver, web, offer, accept, move, compute, eventsOf } = await fixture(world);
   await accept(receiver, await offer(web));
@@ -82,7 +82,7 @@ test.each(["sender", "receiver"] as const)("a %s who is closed meanwhile ends it
   expect(transfers).toEqual([{ status: "failed", message: expect.stringContaining("closed") }]);
 });
 
-test("past its deadline it has failed, for good", async () => {
+test("after its deadline a transfer has failed, for good", async () => {
   await using world = await newWorld();
   const { sender, receiver, web, offer, accept, move, view, compute, eventsOf } = await fixture(world);
   const transfer = await offer(web);
@@ -99,7 +99,7 @@ test("past its deadline it has failed, for good", async () => {
   expect(await eventsOf(receiver)).toEqual(["accept failed", "fail notification"]);
 });
 
-test("done many times at once, it is done once", async () => {
+test("carried out many times at once, a transfer happens once", async () => {
   await using world = await newWorld();
   const { receiver, web, mail, offer, accept, move, compute, eventsOf } = await fixture(world);
   await accept(receiver, await offer(web, mail));

@@ -9,17 +9,17 @@ import { entityOf, openToken, targetOf } from "./entity.ts";
 import { partiesOf, type TransferRow } from "./transfer.ts";
 import { findTransferById, lockAccounts, lockTransfer, saveTransfer } from "./transfer-store.ts";
 
-/** Why it cannot be handed over; undefined when it can. */
+/** Why the instances cannot be moved; undefined when they can. */
 export type Judge = (transfer: TransferRow, computes: readonly ComputeRow[]) => string | undefined;
 
-/** Seen only after everything was moved, because accounts are locked last: the transaction is lost. */
+/** Detected only after everything was moved, because accounts are locked last: the transaction is rolled back. */
 export class AccountClosed extends Error {
   override readonly name = "AccountClosed";
 }
 
 type Ended = { transfer: TransferRow; failure: string | undefined; renamed: readonly Renamed[]; at: Date };
 
-/** Ownership, grants, the transfer's status, its operation and what both accounts are told: together, and once. */
+/** Changes owner, grants, the transfer's status, its operation and both accounts' events: together, and once. */
 export async function endTransfer(
   { clock, sealer }: { clock: Clock; sealer: Sealer },
   tx: Tx,
@@ -68,7 +68,7 @@ const writeDown = (tx: Tx, { id, kind, outcome }: OperationRow, { transfer, fail
     },
   });
 
-/** The acceptance was told to both, in the order of `partiesOf`; it ends for both. */
+/** Both accounts have an event of the acceptance, in the order of `partiesOf`; this ends both. */
 async function notifyBoth(
   tx: Tx,
   { event_id, input }: OperationRow,

@@ -4,16 +4,16 @@ import type { TransferRow } from "./transfer.ts";
 
 const TRANSFERS = "/v4/account/entity-transfers";
 
-/** How a transfer is named in events, once its token opens nothing any more. */
+/** The entity of a transfer in events, once its token can no longer be used to accept it. */
 export const entityOf = (token: string) =>
   ({ id: token, label: null, type: "entity_transfer", url: `${TRANSFERS}/${token}` }) satisfies EventEntity;
 
-/** While it is pending the token is all that it takes to accept, and events are for whoever may read events. */
+/** While the transfer is pending its token suffices to accept it, and every reader of events would see it here. */
 export const pendingEntity = { id: null, label: null, type: "entity_transfer", url: TRANSFERS } satisfies EventEntity;
 
 export const targetOf = ({ id }: Pick<TransferRow, "id">): string => `transfer/${id}`;
 
-/** What a token is bound to: in another row it does not open. */
+/** The seal binds a token to its row: copied into another row it cannot be opened. */
 const placeOf = ({
   account_id,
   token_sha256,

@@ -16,7 +16,7 @@ async function work(world: World): Promise<void> {
   await worker[Symbol.asyncDispose]();
 }
 
-test("an accepted transfer is handed over by its workflow", async () => {
+test("the workflow of an accepted transfer moves the instances", async () => {
   await using world = await newWorld();
   const { sender, receiver, web, offer, accept, view, compute } = await fixture(world);
   const transfer = await offer(web);
@@ -26,7 +26,7 @@ test("an accepted transfer is handed over by its workflow", async () => {
   expect([await view(sender, transfer), (await compute(web)).account_id]).toEqual(["completed", receiver.accountId]);
 });
 
-test("one that cannot be handed over fails by its workflow", async () => {
+test("the workflow of a transfer that cannot be carried out fails it", async () => {
   await using world = await newWorld();
   const { sender, receiver, web, offer, accept, view } = await fixture(world);
   const transfer = await offer(web);
@@ -37,7 +37,7 @@ test("one that cannot be handed over fails by its workflow", async () => {
   expect(await view(sender, transfer)).toBe("failed");
 });
 
-test("a step that was done, and is told to have failed, is done once", async () => {
+test("an activity that completed but was reported as failed has its effect once", async () => {
   await using world = await newWorld();
   const { receiver, web, offer, accept, compute, eventsOf } = await fixture(world);
   let tries = 0;

@@ -6,7 +6,7 @@ const ROUNDS = 15;
 const statusesOf = (replies: readonly { status: number }[]): number[] =>
   replies.map(({ status }) => status).toSorted((a, b) => a - b);
 
-test("of two accounts that accept at once, one gets it", async () => {
+test("of two accounts that accept at once, one gets the instances", async () => {
   await using world = await newWorld();
   const { sender, receiver, stranger, offer, accept, move, compute, view } = await fixture(world);
   for (let round = 0; round < ROUNDS; round++) {
@@ -23,7 +23,7 @@ test("of two accounts that accept at once, one gets it", async () => {
   }
 });
 
-test("of two requests of one account that accept at once, one does it", async () => {
+test("of two requests of one account that accept at once, one succeeds", async () => {
   await using world = await newWorld();
   const { sender, receiver, offer, accept } = await fixture(world);
   for (let round = 0; round < ROUNDS; round++) {
@@ -36,7 +36,7 @@ test("of two requests of one account that accept at once, one does it", async ()
   expect(await world.openOperations()).toHaveLength(ROUNDS);
 });
 
-test("of an acceptance and a cancelation at once, one happens", async () => {
+test("of an acceptance and a cancelation at once, one succeeds", async () => {
   await using world = await newWorld();
   const { sender, receiver, offer, accept, cancel, view } = await fixture(world);
   for (let round = 0; round < ROUNDS; round++) {
@@ -51,7 +51,7 @@ test("of an acceptance and a cancelation at once, one happens", async () => {
   }
 });
 
-test("what is offered twice at once is offered once, also while the first one is accepted", async () => {
+test("an instance offered twice at once is in one transfer, also while the first is accepted", async () => {
   await using world = await newWorld();
   const { sender, receiver, requestTransfer, accept } = await fixture(world);
   for (let round = 0; round < ROUNDS; round++) {
@@ -70,7 +70,7 @@ test("what is offered twice at once is offered once, also while the first one is
   }
 });
 
-test("of an acceptance and a removal at once, an instance is either gone or handed over, never both", async () => {
+test("of an acceptance and a removal at once, an instance is either removed or moved, never both", async () => {
   await using world = await newWorld();
   const { sender, receiver, offer, accept, move, compute, view } = await fixture(world);
   for (let round = 0; round < ROUNDS; round++) {
@@ -92,7 +92,7 @@ test("of an acceptance and a removal at once, an instance is either gone or hand
   }
 });
 
-test("of a handing over and a removal at once, the instance is removed from whoever had it then", async () => {
+test("of a move and a removal at once, the instance is removed from its owner at that time", async () => {
   await using world = await newWorld();
   const { sender, receiver, offer, accept, move, compute, view } = await fixture(world);
   for (let round = 0; round < ROUNDS; round++) {
@@ -109,7 +109,7 @@ test("of a handing over and a removal at once, the instance is removed from whoe
   }
 });
 
-test("what is granted while it is handed over leaves no grant behind", async () => {
+test("a grant made during the move does not remain", async () => {
   await using world = await newWorld();
   const { sender, receiver, offer, accept, move } = await fixture(world);
   const clerk = await world.colleague(sender.accountId, { restricted: true });
@@ -129,7 +129,7 @@ test("what is granted while it is handed over leaves no grant behind", async () 
   }
 });
 
-test("transfers in both directions at once wait for each other, and none is lost", async () => {
+test("concurrent transfers in both directions all complete", async () => {
   await using world = await newWorld();
   const { sender, receiver, requestTransfer, accept } = await fixture(world);
   for (let round = 0; round < ROUNDS; round++) {

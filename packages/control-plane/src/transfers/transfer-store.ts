@@ -7,20 +7,20 @@ import type { PageRequest } from "#platform/http/page.ts";
 import { sha256 } from "#platform/sha256.ts";
 import type { TransferRow } from "./transfer.ts";
 
-/** By the token in any case of letters, as it is a UUID. Whoever asks must be allowed to see it. */
+/** By the token in any letter case, because it is a UUID. The caller checks that the reader may see it. */
 export const findTransfer = (db: Db | Tx, token: string): Promise<TransferRow | undefined> =>
   db.selectFrom("transfers").selectAll().where("token_sha256", "=", hashOf(token)).executeTakeFirst();
 
 export const hashOf = (token: string): Buffer => sha256(token.toLowerCase());
 
-/** After the compute instances, before the accounts. */
+/** Locked after the compute instances and before the accounts. */
 export const lockTransfer = (tx: Tx, id: number): Promise<TransferRow> =>
   tx.selectFrom("transfers").selectAll().where("id", "=", id).forUpdate().executeTakeFirstOrThrow();
 
 export const findTransferById = (tx: Tx, id: number): Promise<TransferRow> =>
   tx.selectFrom("transfers").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
 
-/** Sent and received, the oldest first. */
+/** Sent and received transfers, the oldest first. */
 export const listTransferPage = (db: Db, accountId: number, page: PageRequest, filter: Filter, now: Date) =>
   listPage(
     db
@@ -31,7 +31,7 @@ export const listTransferPage = (db: Db, accountId: number, page: PageRequest, f
       page,
       filter,
       columns: {
-        // As `statusAt` has it.
+        // The same rule as `statusAt`.
         status: sql`case when status = 'pending' and expires_at <= ${now}::timestamptz then 'stale' else status end`,
         is_sender: sql`(account_id = ${accountId}::bigint)`,
       },
@@ -39,7 +39,9 @@ export const listTransferPage = (db: Db, accountId: number, page: PageRequest, f
     },
   );
 
-/** What the account has on offer, or is handing over, of these. The instances are locked, so that none is added. */
+/**
+ * Open transfers of the account that contain one of these instances. The instances are locked, so that none is added.
+ */
 export const transfersOf = (tx: Tx, accountId: number, computes: readonly number[]): Promise<TransferRow[]> =>
   tx
     .selectFrom("transfers")
@@ -70,6 +72,6 @@ export const overdueTransfers = (db: Db, now: Date, limit: number): Promise<{ id
     .limit(limit)
     .execute();
 
-/** Both, in one order, as the last locks of a transaction; the one whose id is lower first. */
+/** Locks both accounts in the order of ids, as the last locks of a transaction. */
 export const lockAccounts = (tx: Tx, ids: readonly number[]): Promise<{ id: number; closed_at: Date | null }[]> =>
   tx.selectFrom("accounts").select(["id", "closed_at"]).where("id", "in", ids).orderBy("id").forNoKeyUpdate().execute();

@@ -8,17 +8,17 @@ export type TransferRow = Selectable<Tables["transfers"]>;
 const LIFE_MS = 24 * 3_600_000;
 export const expiryOf = (created: Date): Date => new Date(created.getTime() + LIFE_MS);
 
-/** One that nobody accepted in time is stale from that moment on, whether or not somebody has written it down. */
+/** A transfer that nobody accepted in time is stale from that moment on, whether or not the row says so yet. */
 export const statusAt = (
   { status, expires_at }: Pick<TransferRow, "status" | "expires_at">,
   now: Date,
 ): TransferStatus => (status === "pending" && expires_at <= now ? "stale" : status);
 
-/** Those between whom it is; and while it can be accepted, whoever has the token. */
+/** Sender and receiver; and while it can be accepted, anybody with the token. */
 export const maySee = (transfer: TransferRow, accountId: number, now: Date): boolean =>
   [transfer.account_id, transfer.receiver_account_id].includes(accountId) || statusAt(transfer, now) === "pending";
 
-/** Of one that was accepted: in the order in which accounts are locked. */
+/** Both accounts of an accepted transfer, in the order in which accounts are locked. */
 export const partiesOf = ({ account_id, receiver_account_id }: TransferRow): number[] =>
   [account_id, receiver_account_id as number].toSorted((a, b) => a - b);
 
@@ -40,7 +40,7 @@ export function requireAcceptable(transfer: TransferRow, accountId: number, now:
 
 type Compute = { id: number; account_id: number; deleted_at: Date | null };
 
-/** Why what was promised cannot be handed over any more; undefined when all of it is there. */
+/** Why the instances cannot be moved any more; undefined when all can. */
 export function whyNot(
   transfer: Pick<TransferRow, "account_id" | "computes">,
   computes: readonly Compute[],

@@ -8,7 +8,7 @@ const FORMER = "/v4/account/entity-transfers";
 const DAY_MS = 86_400_000;
 type Page = { data: EntityTransfer[]; results: number };
 
-test("a transfer is offered, accepted and handed over, and each step is told", async () => {
+test("a transfer is offered, accepted and carried out, with an event for each step", async () => {
   await using world = await newWorld();
   const { sender, receiver, web, mail, offer, view, accept, move, compute, eventsOf } = await fixture(world);
   const now = toTimestamp(world.time.now);
@@ -52,7 +52,7 @@ test("a transfer is offered, accepted and handed over, and each step is told", a
   expect(await eventsOf(receiver)).toEqual(["accept finished"]);
 });
 
-test("disks, maintenance and notifications go along, and the sender's grants end", async () => {
+test("disks, maintenance and notifications move too, and the sender's grants end", async () => {
   await using world = await newWorld();
   const { sender, receiver, web, mail, offer, accept, move } = await fixture(world);
   const clerk = await world.colleague(sender.accountId, { restricted: true });
@@ -85,7 +85,7 @@ test("disks, maintenance and notifications go along, and the sender's grants end
   expect(disks).toEqual([{ account_id: receiver.accountId, compute_id: web.id }]);
 });
 
-test("it is pending for one second less than a day, and then stale, before and after that is written down", async () => {
+test("a transfer is pending until a second before 24 hours, then stale, before and after the job", async () => {
   await using world = await newWorld();
   const { sender, receiver, web, offer, view, accept, cancel, eventsOf } = await fixture(world);
   const transfer = await offer(web);
@@ -115,7 +115,7 @@ test("it is pending for one second less than a day, and then stale, before and a
   expect([await view(receiver, transfer), (await accept(receiver, transfer)).status]).toEqual([404, 404]);
 });
 
-test("a second before its expiry it is accepted, and what is accepted does not grow stale", async () => {
+test("a second before it expires a transfer is accepted, and an accepted one does not become stale", async () => {
   await using world = await newWorld();
   const { receiver, web, offer, view, accept, move } = await fixture(world);
   const transfer = await offer(web);
@@ -129,7 +129,7 @@ test("a second before its expiry it is accepted, and what is accepted does not g
   expect(await view(receiver, transfer)).toBe("completed");
 });
 
-test("the sender withdraws it, nobody else, and then it is over", async () => {
+test("only the sender can cancel a transfer, and then it is over", async () => {
   await using world = await newWorld();
   const { sender, receiver, stranger, web, offer, view, accept, cancel, eventsOf } = await fixture(world);
   const transfer = await offer(web);
@@ -150,7 +150,7 @@ test("the sender withdraws it, nobody else, and then it is over", async () => {
   expect((await offer(web)).status).toBe("pending");
 });
 
-test("who offers it cannot accept it; who accepted it is told so; others do not see it any more", async () => {
+test("the sender cannot accept; a second acceptance is refused; other accounts no longer see it", async () => {
   await using world = await newWorld();
   const { sender, receiver, stranger, web, offer, accept } = await fixture(world);
   const transfer = await offer(web);
@@ -166,7 +166,7 @@ test("who offers it cannot accept it; who accepted it is told so; others do not 
   expect(await refused(stranger)).toEqual([404, expect.stringMatching(/^Not found: there is no such transfer\./)]);
 });
 
-test("only what is the account's, there and in no other transfer is offered, each fault by its place", async () => {
+test("only the account's own instances outside of other transfers can be offered, each fault named", async () => {
   await using world = await newWorld();
   const { sender, stranger, web, mail, offer, cancel } = await fixture(world);
   const theirs = await world.compute(stranger.accountId);
@@ -202,7 +202,7 @@ test.each([
   expect(await sender.post(TRANSFERS, body)).toMatchObject({ status: 400, body: { errors: [{ field }] } });
 });
 
-test("an expired offer makes room for the next one, and is told as stale", async () => {
+test("an expired offer allows the next one, and gets its stale event", async () => {
   await using world = await newWorld();
   const { sender, web, offer, view, eventsOf } = await fixture(world);
   const first = await offer(web);
@@ -216,7 +216,7 @@ test("an expired offer makes room for the next one, and is told as stale", async
   expect(await eventsOf(sender)).toHaveLength(3);
 });
 
-test("100 instances are handed over at once", async () => {
+test("100 instances are moved at once", async () => {
   await using world = await newWorld();
   const { sender, receiver, accept, move } = await fixture(world);
   const rows = Array.from({ length: 100 }, (_, n) => ({
@@ -238,7 +238,7 @@ test("100 instances are handed over at once", async () => {
   expect(moved).toHaveLength(100);
 });
 
-test("a label that the receiver has already gets a number, and the receiver is told", async () => {
+test("a label that the receiver already has gets a number, and the receiver is notified", async () => {
   await using world = await newWorld();
   const { sender, receiver, offer, accept, move } = await fixture(world);
   await world.compute(receiver.accountId, { label: "www" });
@@ -254,7 +254,7 @@ test("a label that the receiver has already gets a number, and the receiver is t
   expect(messages).toEqual([[receiver.accountId, expect.stringContaining("www is www-2")]]);
 });
 
-test("sent and received ones are listed, and told apart by is_sender", async () => {
+test("sent and received transfers are listed, and distinguished by is_sender", async () => {
   await using world = await newWorld();
   const { sender, receiver, stranger, web, mail, offer, accept } = await fixture(world);
   const [sent, kept] = [await offer(web), await offer(mail)];
@@ -274,7 +274,7 @@ test("sent and received ones are listed, and told apart by is_sender", async () 
   expect(await list(stranger)).toEqual([]);
 });
 
-test("a request with the same key makes one transfer, and one acceptance", async () => {
+test("requests with the same Idempotency-Key make one transfer and one acceptance", async () => {
   await using world = await newWorld();
   const { sender, receiver, web, accept } = await fixture(world);
   const send = (person: Person, url: string, payload: object) =>
@@ -293,8 +293,8 @@ test("a request with the same key makes one transfer, and one acceptance", async
   expect(await world.openOperations()).toEqual(["moveEntities"]);
 });
 
-// Whoever may read events, or the tables, must not be able to take the instances.
-test("the token of a pending transfer is nowhere in clear", async () => {
+// Readers of events, or of the tables, must not be able to take the instances.
+test("the token of a pending transfer is stored nowhere in plain text", async () => {
   await using world = await newWorld();
   const { web, offer, sender } = await fixture(world);
   const { token } = await offer(web);
@@ -310,7 +310,7 @@ test("the token of a pending transfer is nowhere in clear", async () => {
   });
 });
 
-test("an image that was made of an instance stays with the account that made it", async () => {
+test("an image captured from an instance stays with the account that captured it", async () => {
   await using world = await newWorld();
   const { sender, receiver, web, offer, accept, move } = await fixture(world);
   const image = await availableImage(world, sender);

@@ -11,7 +11,7 @@ import { requireRestricted } from "./user.ts";
 import { lockUser } from "./user-store.ts";
 import { readGrants } from "./view-grants.ts";
 
-/** What is named changes, the rest stays. */
+/** Changes the named grants; the others stay. */
 export async function changeGrants(
   { db, clock }: UserDeps,
   by: Principal,
@@ -39,11 +39,11 @@ export async function changeGrants(
   return grants;
 }
 
-/** Those that were named and can have something in them. */
+/** The lists in the change whose kind of object exists here. */
 const listsOf = (change: GrantsChange) =>
   Object.fromEntries(grantableLists.flatMap((list) => (change[list] === undefined ? [] : [[list, change[list]]])));
 
-/** There is nothing yet in the other lists that could be granted. */
+/** The other kinds do not exist here, so they have nothing that could be granted. */
 async function faultsOf(tx: Tx, accountId: number, change: GrantsChange): Promise<ErrorDetail[]> {
   const faults: ErrorDetail[] = [];
   for (const list of grantLists) {

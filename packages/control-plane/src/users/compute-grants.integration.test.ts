@@ -15,7 +15,7 @@ async function newCompany(world: World) {
   };
 }
 
-test("compute instances are granted in the list linode: merged, all for who gives, held for who has", async () => {
+test("compute instances are granted in the list linode: merged, all for the owner, held for the holder", async () => {
   await using world = await newWorld();
   const { grant, held, web, mail, database } = await newCompany(world);
   await grant({ database: [{ id: database.id, permissions: "read_write" }] });
@@ -35,7 +35,7 @@ test("compute instances are granted in the list linode: merged, all for who give
   expect(await held()).toMatchObject({ linode: [], database: [{ id: database.id }] });
 });
 
-test("a number that is a database's and an instance's is two different things", async () => {
+test("the same id of a database and of an instance are different objects", async () => {
   await using world = await newWorld();
   const { grant, held, database, web } = await newCompany(world);
   await world.db
@@ -49,7 +49,7 @@ test("a number that is a database's and an instance's is two different things", 
   expect(await held()).toMatchObject({ linode: [{ id: database.id }], database: [] });
 });
 
-test("another account's instance, a removed one and none are refused alike", async () => {
+test("another account's instance, a removed one and a missing one are refused alike", async () => {
   await using world = await newWorld();
   const { grant, held, web, mail } = await newCompany(world);
   const theirs = await world.compute((await world.customer()).accountId);
@@ -70,7 +70,7 @@ test("another account's instance, a removed one and none are refused alike", asy
   expect((await held()).linode).toEqual([]);
 });
 
-test("the operator gives them too", async () => {
+test("the operator can grant them too", async () => {
   await using world = await newWorld();
   const { owner, clerk, held, web } = await newCompany(world);
   const admin = `/admin/accounts/${owner.accountId}/users/${clerk.username}/grants`;

@@ -14,7 +14,7 @@ export type UserDeps = { db: Db; clock: Clock; mails: Mails };
 
 const MOST_USERS = 500;
 
-/** A user without a password: the invitation leads to the page where one is chosen. */
+/** Creates a user without a password: the invitation leads to the page where one is chosen. */
 export const createUser = (
   { db, clock, mails }: UserDeps,
   by: Principal,
@@ -40,7 +40,7 @@ export const createUser = (
     return view;
   });
 
-/** What is wrong with the name, where other fields of the request have not even the right form. */
+/** Checks the name when other fields of the request are malformed. */
 export const faultsOfPart = async (db: Db, { username }: Partial<NewUser>): Promise<readonly ErrorDetail[]> =>
   username !== undefined && (await isNameInUse(db, username)) ? nameTaken().errors : [];
 

@@ -10,7 +10,7 @@ import { recordUserChange } from "./record-change.ts";
 import { requireNotOneself } from "./user.ts";
 import { deleteUserRow, lockUser } from "./user-store.ts";
 
-/** Everything by which the user could do something goes with the row; what they did stays in events, logins and audit. */
+/** All of the user's access ends with the row; their actions stay in events, logins and the audit log. */
 export async function deleteUser({ db, clock }: UserDeps, by: Principal, username: string): Promise<void> {
   await untilFree(() =>
     db.transaction().execute(async (tx) => {
@@ -37,9 +37,8 @@ const LOCK_NOT_AVAILABLE = "55P03";
 const waitBriefly = (tx: Tx): Promise<unknown> => sql.raw(`set local lock_timeout = ${PATIENCE_MS}`).execute(tx);
 
 /**
- * A user who creates something holds the account's row, or a token's, and asks for their own last. Who deletes them
- * holds that and asks for the others: to wait for each other would end one of the two. So this one does not wait for
- * long; it lets go of everything and begins again.
+ * A creating user locks the account's or a token's row first and their own row last. A deletion locks in the opposite
+ * order, so the two would deadlock. Therefore the deletion waits only briefly, releases everything and starts again.
  */
 async function untilFree(work: () => Promise<void>): Promise<void> {
   for (let tries = 1; tries <= MOST_TRIES; tries++) {

@@ -1,6 +1,6 @@
 import type { EventEntity } from "@moorage/contract";
 
-/** How a user is named in events and in the audit. */
+/** The user in events and in the audit log. */
 export const entityOf = (user: { id: number; username: string }) =>
   ({
     id: user.id,

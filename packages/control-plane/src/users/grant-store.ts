@@ -7,7 +7,7 @@ import type { UserRow } from "./user-store.ts";
 type User = { account_id: number; id: number };
 type NewGrant = { id: number; permissions: Permission | null };
 
-/** The lists of the wire in which there can be something, with what it is called inside and where it is kept. */
+/** The wire's lists for kinds of objects that exist here, with their internal names and tables. */
 const grantable = {
   database: { type: "database", table: "databases" },
   image: { type: "image", table: "images" },
@@ -18,7 +18,7 @@ export const grantableLists = Object.keys(grantable) as GrantableList[];
 
 export type NewGrants = Partial<Record<GrantableList, readonly NewGrant[]>>;
 
-/** What the account has of a kind, with what the user may do on each, or only those on which they may do something. */
+/** The account's objects of a kind with the user's permissions, or only those with a permission. */
 export async function listGrants(
   db: Db | Tx,
   user: User,
@@ -38,8 +38,8 @@ export async function listGrants(
 }
 
 /**
- * Which of these the account does not have: another account's, and deleted ones. The others stay locked, so that none
- * is deleted or given away, and its grants with it, before ours is written.
+ * Returns the objects that the account does not have: those of other accounts, and deleted ones. The others stay
+ * locked, so that none is deleted or transferred, with its grants, before the new grants are written.
  */
 export async function missingEntities(
   tx: Tx,
@@ -55,7 +55,10 @@ export async function missingEntities(
   return new Set(ids).difference(new Set(rows.map(({ id }) => id)));
 }
 
-/** Changes what is named, and leaves the rest as it is. What is named twice is as it is named last. The user after it. */
+/**
+ * Changes the named grants and leaves the rest. Of an object named twice, the last entry counts. Returns the user
+ * afterwards.
+ */
 export async function saveGrants(
   tx: Tx,
   user: User,

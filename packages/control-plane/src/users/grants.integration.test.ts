@@ -30,7 +30,7 @@ test("an unrestricted user's grants are 204 without a body, for others and for t
   });
 });
 
-test("a restricted user begins with nothing: every database is listed without permission, and they see none", async () => {
+test("a restricted user starts with nothing: databases are listed without permission, and they see none", async () => {
   await using world = await newWorld();
   const { owner, shop, desk, path, held } = await newCompany(world);
 
@@ -50,7 +50,7 @@ test("a restricted user begins with nothing: every database is listed without pe
   expect((await held()).database).toEqual([]);
 });
 
-test("grants are merged: what is named changes, the rest stays, unknown names are ignored", async () => {
+test("grants are merged: named ones change, the rest stays, unknown names are ignored", async () => {
   await using world = await newWorld();
   const { grant, held, shop, desk } = await newCompany(world);
   await grant({ global: { account_access: "read_write", add_databases: true } });
@@ -79,7 +79,7 @@ test("grants are merged: what is named changes, the rest stays, unknown names ar
   });
 });
 
-test("account_access is what lets into the account: nothing, reading, changing", async () => {
+test("account_access controls access to the account: none, read, write", async () => {
   await using world = await newWorld();
   const { grant, clerk } = await newCompany(world);
   const CLIENTS = "/v4/account/oauth-clients";
@@ -97,7 +97,7 @@ test("account_access is what lets into the account: nothing, reading, changing",
   expect(await tries()).toEqual([403, 403]);
 });
 
-test("what the operator gives and what the account's owner gives is one and the same", async () => {
+test("grants by the operator and by the account's owner are the same", async () => {
   await using world = await newWorld();
   const { owner, clerk, grant, held, shop } = await newCompany(world);
   const admin = `/admin/accounts/${owner.accountId}/users/${clerk.username}/grants`;
@@ -120,7 +120,7 @@ test("what the operator gives and what the account's owner gives is one and the 
   });
 });
 
-test("another account's database, a deleted one and none are refused alike, by list and id, and nothing is done", async () => {
+test("another account's database, a deleted and a missing one are refused alike, and nothing changes", async () => {
   await using world = await newWorld();
   const { owner, grant, held, shop, desk } = await newCompany(world);
   const theirs = (await (await world.customer()).create()).body.id;
@@ -152,7 +152,7 @@ test("another account's database, a deleted one and none are refused alike, by l
   expect(await world.events()).toEqual(before);
 });
 
-test("a restricted user sees and does exactly what the grants say, from the next request on", async () => {
+test("a restricted user sees and does exactly what is granted, from the next request on", async () => {
   await using world = await newWorld();
   const { clerk, grant, shop, desk } = await newCompany(world);
   const seen = async () =>
@@ -167,7 +167,7 @@ test("a restricted user sees and does exactly what the grants say, from the next
   expect(await seen()).toEqual([]);
 });
 
-test("who is restricted begins with no grants, also the second time", async () => {
+test("a user who becomes restricted starts with no grants, also the second time", async () => {
   await using world = await newWorld();
   const { owner, clerk, grant, held, shop } = await newCompany(world);
   await grant({ global: { add_databases: true }, database: [{ id: shop.id, permissions: "read_write" }] });
@@ -182,7 +182,7 @@ test("who is restricted begins with no grants, also the second time", async () =
   expect(await held()).toMatchObject({ global: { add_databases: false }, database: [] });
 });
 
-test("what is named twice is as it is named last", async () => {
+test("of an object named twice, the last entry counts", async () => {
   await using world = await newWorld();
   const { grant, shop, desk } = await newCompany(world);
 
@@ -214,7 +214,7 @@ test("a database that is deleted while it is granted leaves no grant behind", as
   expect(await world.db.selectFrom("entity_grants").selectAll().execute()).toEqual([]);
 });
 
-test("a change of grants is a user_update and a line in the audit", async () => {
+test("a change of grants emits a user_update and an audit entry", async () => {
   await using world = await newWorld();
   const { clerk, grant, shop } = await newCompany(world);
 

@@ -5,17 +5,17 @@ test.each([
   [null, { account_read: false, account_write: false }],
   ["read_only", { account_read: true, account_write: false }],
   ["read_write", { account_read: true, account_write: true }],
-] as const)("account_access %s is kept as %j, and shown as it was given", (account_access, kept) => {
+] as const)("account_access %s is stored as %j, and shown as it was set", (account_access, kept) => {
   expect(keptGlobal({ account_access })).toEqual(kept);
   expect(viewOfGlobal(kept).account_access).toBe(account_access);
 });
 
-test("what a request does not name is not in what is kept of it", () => {
+test("fields missing in a request are not in what is stored", () => {
   expect(keptGlobal({})).toEqual({});
   expect(keptGlobal({ add_images: false })).toEqual({ add_images: false });
 });
 
-// The operator can give one without the other.
-test("who may change the account may read it, however that is kept", () => {
+// The operator can grant one without the other.
+test("a user who may change the account may read it, however that is stored", () => {
   expect(viewOfGlobal({ account_write: true }).account_access).toBe("read_write");
 });

@@ -1,6 +1,6 @@
 import { type GlobalGrant, type GrantFlag, type Grants, type GrantsChange, grantFlags } from "@moorage/contract";
 
-/** As they are kept: what is missing is not given. */
+/** As stored: a missing grant is not granted. */
 export type GlobalGrants = Partial<Record<GlobalGrant | GrantFlag, boolean | undefined>>;
 
 export const viewOfGlobal = (held: GlobalGrants): Grants["global"] => ({
@@ -8,7 +8,7 @@ export const viewOfGlobal = (held: GlobalGrants): Grants["global"] => ({
   ...(Object.fromEntries(grantFlags.map((flag) => [flag, held[flag] === true])) as Record<GrantFlag, boolean>),
 });
 
-/** What a request names of them, as they are kept. */
+/** The global grants of a request, as stored. */
 export const keptGlobal = ({ account_access, ...flags }: NonNullable<GrantsChange["global"]>): GlobalGrants =>
   account_access === undefined
     ? flags

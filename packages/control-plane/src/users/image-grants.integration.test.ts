@@ -13,7 +13,7 @@ async function newCompany(world: World) {
   };
 }
 
-test("images are granted in the list image by their bare numbers, and a grant opens the image", async () => {
+test("images are granted in the list image by their bare numbers, and a grant gives access", async () => {
   await using world = await newWorld();
   const { owner, clerk, grant, held } = await newCompany(world);
   const [golden, other] = [await availableImage(world, owner, { label: "Golden" }), await availableImage(world, owner)];
@@ -32,7 +32,7 @@ test("images are granted in the list image by their bare numbers, and a grant op
   expect((await clerk.get(`${IMAGES}/${golden.id}`)).status).toBe(404);
 });
 
-test("another account's image, a public one, a deleted one and none are refused alike", async () => {
+test("another account's image, a public, a deleted and a missing one are refused alike", async () => {
   await using world = await newWorld();
   const { owner, grant, held } = await newCompany(world);
   const [theirs, deleted] = [await availableImage(world, await world.customer()), await availableImage(world, owner)];

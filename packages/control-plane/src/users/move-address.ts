@@ -3,8 +3,8 @@ import type { Tx } from "#platform/db/database.ts";
 import { deletePasswordLinks, type UserRow } from "./user-store.ts";
 
 /**
- * Mail to a user opens the account: links are sent there. So the old address is told that it is no longer the one, and
- * what was sent to it opens nothing any more.
+ * Links that give access are mailed to the user. So the old address is notified of the change, and links sent to it
+ * become invalid.
  */
 export async function moveAddress(tx: Tx, mails: Mails, before: UserRow): Promise<void> {
   await deletePasswordLinks(tx, before);

@@ -10,8 +10,8 @@ import { findUserToView, isNameTaken, lockUser, saveUserColumns } from "./user-s
 import { viewOfUser } from "./view.ts";
 
 /**
- * Tokens belong to the user, not to the name, and go on. Whoever becomes restricted begins without grants, and who no
- * longer is needs none.
+ * Tokens belong to the user, not to the name, and stay valid. A user who becomes restricted starts without grants, and
+ * an unrestricted one needs none.
  */
 export async function updateUser(
   { db, clock, mails }: UserDeps,
@@ -34,7 +34,7 @@ export async function updateUser(
     if (restricted !== before.restricted) await dropAllGrants(tx, after);
     if (email !== before.email) {
       await moveAddress(tx, mails, before);
-      // An invitation that went to a wrong address is mended by giving the right one.
+      // An invitation to a wrong address is corrected by setting the right one.
       if (after.password_hash === null) await invite(tx, mails, after);
     }
     const changed = viewOfUser(await findUserToView(tx, by.accountId, username));

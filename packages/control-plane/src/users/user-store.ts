@@ -11,7 +11,7 @@ import type { PageRequest } from "#platform/http/page.ts";
 export type UserRow = Selectable<Tables["users"]>;
 type UserKey = { account_id: number; id: number };
 
-/** Nothing of what a user signs in with. */
+/** Without the columns for signing in. */
 const usersToView = (db: Db | Tx, accountId: number) =>
   db
     .selectFrom("users")
@@ -47,9 +47,8 @@ export const listUserPage = (db: Db, accountId: number, page: PageRequest, filte
   });
 
 /**
- * The user that a request changes. All unrestricted users are locked with them, in one order, so that no two requests
- * take each other's rights at the same time and leave nobody who has any: the second finds who asks for it restricted,
- * or gone.
+ * Locks the user to be changed, and all unrestricted users in order. So two requests cannot restrict or delete each
+ * other's callers and leave the account without an unrestricted user: the second finds its caller restricted, or gone.
  */
 export async function lockUser(tx: Tx, by: Principal, username: string): Promise<UserRow> {
   const rows = await tx
@@ -77,7 +76,7 @@ export const countUsers = async (tx: Tx, accountId: number): Promise<number> =>
       .executeTakeFirstOrThrow()
   ).users;
 
-/** Undefined: somebody has the name. */
+/** Whether the name is in use, without regard to case. */
 export const isNameInUse = async (db: Db, username: string): Promise<boolean> =>
   (await db
     .selectFrom("users")
@@ -115,15 +114,15 @@ export const saveUserColumns = (tx: Tx, { account_id, id }: UserKey, change: Use
     .returningAll()
     .executeTakeFirstOrThrow(notFound);
 
-/** A rename met somebody who has the name. Its transaction is lost. */
+/** A rename failed because the name is in use. The transaction is aborted. */
 export const isNameTaken = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && ["users_by_name", "users_username_key"].includes(error.constraint ?? "");
 
-/** With tokens, apps, sessions, passkeys, links and grants: all of them refer to the row. */
+/** Also deletes tokens, apps, sessions, passkeys, links and grants, which reference the row. */
 export const deleteUserRow = (tx: Tx, { account_id, id }: UserKey): Promise<unknown> =>
   tx.deleteFrom("users").where("account_id", "=", account_id).where("id", "=", id).execute();
 
-/** They went to an address that is the user's no more. */
+/** They were sent to an address that is no longer the user's. */
 export const deletePasswordLinks = (tx: Tx, { account_id, id }: UserKey): Promise<unknown> =>
   tx.deleteFrom("password_links").where("account_id", "=", account_id).where("user_id", "=", id).execute();
 

@@ -1,12 +1,12 @@
 import type { Principal } from "#identity/index.ts";
 import { DomainError, invalid } from "#platform/errors.ts";
 
-/** It must not tell whose name it is. */
+/** It must not reveal whose name it is. */
 export const nameTaken = (): DomainError => invalid("username", "a name that nobody has yet, in any case of letters");
 
 /**
- * Who may manage users is unrestricted, and leaves alone what lets them: so that an account always has somebody who
- * may do everything.
+ * Only unrestricted users manage users, and they cannot restrict or delete themselves: an account always keeps an
+ * unrestricted user.
  */
 export function requireNotOneself(by: Principal, user: { id: number }, change: "delete" | "restrict"): void {
   if (by.userId !== user.id) return;

@@ -20,7 +20,7 @@ const later = (world: World, seconds = 60): void => {
 const eventsOf = async (reader: { get: World["anonymous"]["get"] }) =>
   (await reader.get<Page<Event>>(EVENTS)).body.data.map(({ action }) => action);
 
-test("a new user is restricted unless it is said otherwise, has no password, and is invited by mail", async () => {
+test("a new user is restricted by default, has no password, and is invited by mail", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
 
@@ -77,7 +77,7 @@ test("an Idempotency-Key makes one user and one invitation of two requests", asy
   expect(await eventsOf(owner)).toEqual(["user_create"]);
 });
 
-test("a name that anybody has, in any case of letters, is refused without saying whose it is", async () => {
+test("a name in use, in any case, is refused without revealing whose it is", async () => {
   await using world = await newWorld();
   const [owner, stranger] = [await world.customer(), await world.customer()];
   await stranger.post(USERS, { username: "Baker", email: "b@harbour.example" });
@@ -92,7 +92,7 @@ test("a name that anybody has, in any case of letters, is refused without saying
   expect(await mailsOf(world)).toHaveLength(2);
 });
 
-test("two requests at once for one name make one user", async () => {
+test("two concurrent requests for one name create one user", async () => {
   await using world = await newWorld();
   const [alice, bob] = [await world.customer(), await world.customer()];
 
@@ -103,7 +103,7 @@ test("two requests at once for one name make one user", async () => {
   expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400, 400, 400]);
 });
 
-test("another account's user is not found, and stays as they are", async () => {
+test("another account's user is not found, and is not changed", async () => {
   await using world = await newWorld();
   const [owner, stranger] = [await world.customer(), await world.customer()];
   const path = `${USERS}/${owner.username}`;
@@ -120,7 +120,7 @@ test("another account's user is not found, and stays as they are", async () => {
   expect(await owner.get(path)).toMatchObject({ body: { email: `${owner.username}@test.example` } });
 });
 
-test("a renamed user's token goes on, under the new name; the old name leads nowhere and is free", async () => {
+test("a renamed user's token stays valid, with the new name; the old name is unknown and free", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const clerk = await world.colleague(owner.accountId, { restricted: true });
@@ -137,7 +137,7 @@ test("a renamed user's token goes on, under the new name; the old name leads now
   });
 });
 
-test("who gets an old name sees none of what was done under it", async () => {
+test("a new user with an old name sees none of what was done under it", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const [gone, renamed] = [
@@ -172,7 +172,7 @@ test("who gets an old name sees none of what was done under it", async () => {
   expect(await eventsOf(renamed)).toEqual([]);
 });
 
-test("who takes an old name by a rename sees none of what was done under it, however long they are there", async () => {
+test("a user renamed to an old name sees none of what was done under it, however old the user is", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const gone = await world.colleague(owner.accountId, { restricted: true });
@@ -188,7 +188,7 @@ test("who takes an old name by a rename sees none of what was done under it, how
   expect(await eventsOf(heir)).toEqual([]);
 });
 
-test("what is done to users is for unrestricted users to see", async () => {
+test("only unrestricted users see changes of users", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const clerk = await world.colleague(owner.accountId, { restricted: true });
@@ -203,7 +203,7 @@ test("what is done to users is for unrestricted users to see", async () => {
   expect((await clerk.get<Page<Event>>(EVENTS)).body).toMatchObject({ data: [], results: 0 });
 });
 
-test("a deleted user's tokens are dead at once, with everything else they could come in by", async () => {
+test("a deleted user's tokens are invalid at once, with all their other access", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const rob = await world.colleague(owner.accountId);
@@ -251,8 +251,8 @@ test("a deleted user's tokens are dead at once, with everything else they could 
   expect((await eventsOf(owner))[0]).toBe("user_delete");
 });
 
-// Both want the rows that the other has: whoever deletes gives way, and comes again.
-test("a user who is deleted amid their own requests is gone, and each request is done or refused", async () => {
+// Both need rows that the other has locked: the deletion gives way and retries.
+test("a user deleted during their own requests is gone, and each request is done or refused", async () => {
   await using world = await newWorld();
   const owner = await world.customer({ limits: { databases: 50, nodes: 50, memory_mb: 102_400, disk_mb: 1_024_000 } });
   for (let round = 0; round < 8; round++) {
@@ -288,7 +288,7 @@ test("nobody deletes or restricts themselves", async () => {
   expect(await owner.put(path, { restricted: false, email: "me@harbour.example" })).toMatchObject({ status: 200 });
 });
 
-// Each is allowed by itself; both together would leave nobody who may do everything.
+// Each is allowed by itself; both together would leave no unrestricted user.
 test.each([
   ["restrict", "restrict"],
   ["delete", "delete"],
@@ -311,7 +311,7 @@ test.each([
   }
 });
 
-test("a changed address tells the old one, and what was sent there opens nothing", async () => {
+test("after a change of address the old one is notified, and links sent there are invalid", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   const clerk = await world.colleague(owner.accountId, { restricted: true });
@@ -343,7 +343,7 @@ test("a changed address tells the old one, and what was sent there opens nothing
   ]);
 });
 
-test("an invitation that went to a wrong address goes out again to the right one", async () => {
+test("an invitation to a wrong address is sent again to the right one", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   await owner.post(USERS, { username: "rob", email: "rbo@harbour.example" });
@@ -374,7 +374,7 @@ test.each([
   expect(await world.events()).toEqual([]);
 });
 
-test("users are filtered by name, and a user is found in any case of letters", async () => {
+test("users are filtered by name, and a user is found in any case", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   await owner.post(USERS, { username: "Rob", email: "rob@harbour.example" });
@@ -388,7 +388,7 @@ test("users are filtered by name, and a user is found in any case of letters", a
   expect(await owner.get(`${USERS}/rOB`)).toMatchObject({ status: 200, body: { username: "Rob" } });
 });
 
-test("what a change tells the audit has no address in it", async () => {
+test("the audit entry of a change contains no address", async () => {
   await using world = await newWorld();
   const owner = await world.customer();
   await owner.post(USERS, { username: "rob", email: "rob@harbour.example" });
@@ -402,7 +402,7 @@ test("what a change tells the audit has no address in it", async () => {
   ]);
 });
 
-test("a name that is taken and an address that is none are refused at once", async () => {
+test("a name in use and an invalid address are reported together", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
 

@@ -6,7 +6,7 @@ import type { UserRow } from "./user-store.ts";
 
 const empty = Object.fromEntries(grantLists.map((list) => [list, []])) as unknown as Record<GrantList, []>;
 
-/** `all` has an entry for everything that a grant can be held on, `held` only for what the user may see. */
+/** `all` has an entry for every object that can be granted, `held` only for those that the user may see. */
 export const readGrants = async (db: Db | Tx, user: UserRow, which: "all" | "held"): Promise<Grants> => ({
   ...empty,
   global: viewOfGlobal(user.global_grants),
@@ -15,6 +15,6 @@ export const readGrants = async (db: Db | Tx, user: UserRow, which: "all" | "hel
   linode: await listGrants(db, user, "linode", which),
 });
 
-/** Undefined: the user is not restricted, and grants mean nothing. */
+/** Undefined: the user is unrestricted and has no grants. */
 export const viewGrants = async (db: Db, user: UserRow, which: "all" | "held"): Promise<Grants | undefined> =>
   user.restricted ? readGrants(db, user, which) : undefined;

@@ -17,7 +17,7 @@ export const viewOfUser = (row: UserToView): User => ({
   user_type: "default",
 });
 
-/** Only logins of a name that nobody has lack name and restriction, and those are in no account. */
+/** Only logins with an unknown name lack name and restriction, and those belong to no account. */
 export const viewOfLogin = (row: LoginRow): Login => ({
   id: row.id,
   datetime: toTimestamp(row.at),

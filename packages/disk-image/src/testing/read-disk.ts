@@ -6,8 +6,8 @@ import { unpackChunk } from "../unpack-chunk.ts";
 const ZEROS = Buffer.alloc(CHUNK_BYTES);
 
 /**
- * The raw disk, chunk by chunk. No byte of a chunk comes out that is not as it was put; whether the chunks are together
- * the disk that they were cut from is known at the end, and before its last chunk comes out.
+ * The raw disk, chunk by chunk. Every chunk is verified before its bytes are returned; that all chunks together are the
+ * original disk is verified at the end, before the last chunk is returned.
  */
 export async function* readDisk(
   manifest: DiskManifest,

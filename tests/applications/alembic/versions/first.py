@@ -12,7 +12,7 @@ def upgrade() -> None:
         sa.Column("email", sa.String(200), unique=True, nullable=False),
         sa.Column("created", sa.DateTime, server_default=sa.func.now()),
     )
-    # Without a primary key: the server adds an invisible one, or the table goes without.
+    # Without a primary key: the server adds an invisible one, unless the session turned that off.
     op.create_table("visit", sa.Column("account", sa.Integer, sa.ForeignKey("account.id")), sa.Column("page", sa.String(100)))
     op.execute("CREATE FUNCTION page_length(page VARCHAR(100)) RETURNS INT DETERMINISTIC RETURN CHAR_LENGTH(page)")
 

@@ -19,7 +19,7 @@ const spec = (primary: Partial<PrimaryTerm>, change: Partial<Cluster> = {}, node
   return { node, cluster: { ...cluster, replication: "asynch" as const, primary: primaryTerm, ...change } };
 };
 type Own = FollowingFacts["own"];
-/** A server as it was started. */
+/** A server that was just started. */
 const closed: Own = {
   ...{ open: false, hasRoomAgain: false, source: undefined, receiving: "off", applying: false },
   ...{ gtid: `${uuid}:1-9`, isApplied: true, isPurged: false },
@@ -127,7 +127,7 @@ const asPrimary: Row[] = [
     { kind: "open", afterMs: 0 },
   ],
 ];
-test.each(asPrimary)("leader: %s", (...row) => {
+test.each(asPrimary)("primary: %s", (...row) => {
   expect(decisionOf(row)).toMatchObject(row[3]);
 });
 
@@ -171,7 +171,7 @@ const handovers: Row[] = [
     { kind: "open" },
   ],
 ];
-test.each(handovers)("hand-over: %s", (...row) => {
+test.each(handovers)("switchover: %s", (...row) => {
   expect(decisionOf(row)).toMatchObject(row[3]);
 });
 
@@ -285,7 +285,7 @@ const asFollower: Row[] = [
   ],
   ["without anybody to lead, it waits", primaryTerm, { others: undefined }, { kind: "wait" }],
 ];
-test.each(asFollower)("follower: %s", (...row) => {
+test.each(asFollower)("replica: %s", (...row) => {
   expect(decisionOf(row)).toMatchObject(row[3]);
 });
 
@@ -318,11 +318,11 @@ const recloning: [string, Partial<Cluster>, Partial<FollowingFacts>, object][] =
     { kind: "follow" },
   ],
 ];
-test.each(recloning)("renewal: %s", (_, cluster, change, decision) => {
+test.each(recloning)("re-clone: %s", (_, cluster, change, decision) => {
   expect(decideFollowing(spec(primaryTerm, cluster), facts(change))).toMatchObject(decision);
 });
 
-test("without a leader that is wanted nobody is opened, and whoever is open is closed", () => {
+test("without a desired primary no member is opened, and an open one is closed", () => {
   const { cluster, node } = spec({});
   const withoutPrimary = { node, cluster: { ...cluster, primary: undefined } } as never;
   expect(decideFollowing(withoutPrimary, facts()).kind).toBe("wait");
@@ -378,7 +378,7 @@ const anyPrimaryTerm = fc.record({
   from: fc.constant(second),
 });
 
-test("whatever is there, only the leader of the newest term is opened, never under a fence, and never before the other gave over", () => {
+test("for all facts, only the unfenced primary of the newest term is opened, after a complete switchover", () => {
   fc.assert(
     fc.property(anyPrimaryTerm, anyFacts, (primary, seen) => {
       const decision = decideFollowing(spec(primary), seen);
@@ -399,7 +399,7 @@ test("whatever is there, only the leader of the newest term is opened, never und
   );
 });
 
-test("whatever is there, who does not lead is neither opened nor left open", () => {
+test("for all facts, a replica is neither opened nor left open", () => {
   fc.assert(
     fc.property(anyPrimaryTerm, anyFacts, (primary, seen) => {
       fc.pre(primary.node !== own && dueReclone(spec(primary), seen.used) === undefined);

@@ -5,56 +5,56 @@ import { reachableMembers, donorOf, dueReclone } from "../decide-group.ts";
 
 export type FollowingFacts = {
   own: {
-    /** Not closed to everybody (`super_read_only`). */
+    /** `super_read_only` is off. */
     open: boolean;
-    /** Closed to tenants by a full disk, which has room again. */
+    /** Closed to tenants because the disk was full; it has room again. */
     hasRoomAgain: boolean;
-    /** The member that it takes transactions from, or would. */
+    /** The member that is configured as its source. */
     source: string | undefined;
     receiving: "on" | "connecting" | "off";
     applying: boolean;
-    /** Everything that it has executed or received. */
+    /** Everything that was executed or received. */
     gtid: string;
-    /** Everything that it received is executed. */
+    /** Everything that was received is executed. */
     isApplied: boolean;
-    /** Its source has no longer what it needs. */
+    /** The source no longer has the binary logs that it needs. */
     isPurged: boolean;
   };
-  /** On its own timeline, as their hosts told them, with their age. Undefined: nobody can be asked. */
+  /** Views of members on the same timeline, as reported by their hosts, with their age. Undefined: no gatekeeper. */
   others: MemberView[] | undefined;
-  /** That other hosts know, whatever timeline they are on. */
+  /** Terms that other hosts know, on whatever timeline they are. */
   terms: readonly number[];
   used: UsedIds;
-  /** Its transactions that the leader does not have; undefined while that cannot be said yet. */
+  /** Transactions that the primary does not have; undefined until they can be compared. */
   errant: string | undefined;
-  /** How often it began to follow, and got no further, because of a transaction that could not be applied. */
+  /** How often it restarted replication without progress because a transaction could not be applied. */
   failedAttempts: number;
 };
 
 export type FollowingDecision =
   | { kind: "stay" }
-  /** Stops replicating. */
+  /** Stops replication. */
   | { kind: "leave" }
   | { kind: "restart" }
   | { kind: "reclone"; id: string; donor: string }
   | { kind: "close" }
   | { kind: "open"; term: number; afterMs: number }
-  /** Receives no more, and applies what it has: what it has then can be compared. */
+  /** Stops receiving and applies what was received, so that its transactions can be compared. */
   | { kind: "settle" }
   | { kind: "follow"; source: string }
   | { kind: "errant"; transactions: string }
   | { kind: "unusable"; because: string }
-  /** `soon`: others are at it in this moment. */
+  /** `soon`: other members are about to make it possible. */
   | { kind: "wait"; for: string; soon?: true };
 
-/** By then the gates of one that may still be alive have missed its followers. */
+/** By then the proxies of an old primary that may still be alive have noticed that its replicas are gone. */
 export const afterForcedMs = 3000;
 
 const maxFailedAttempts = 3;
 
 /**
- * From what is wanted of a member of an asynchronous cluster and what is known of the others to the next thing to do:
- * pure. Only the leader of the newest term is ever opened.
+ * Compares the desired state of a member of an asynchronous cluster with what is known of the others and returns the
+ * next action: pure. Only the primary of the newest term is ever opened.
  */
 export function decideFollowing(spec: Pick<NodeSpec, "node" | "cluster">, facts: FollowingFacts): FollowingDecision {
   const { own, used } = facts;
@@ -78,7 +78,7 @@ export function decideFollowing(spec: Pick<NodeSpec, "node" | "cluster">, facts:
     : decideFollower(primary, reachable, facts);
 }
 
-/** Of the one that is wanted to lead. */
+/** For the member that should be the primary. */
 function decidePrimary(
   primary: PrimaryTerm,
   reachable: readonly MemberView[],
@@ -88,7 +88,7 @@ function decidePrimary(
   const { reason, term } = primary;
   const isFenced = (used.fenced ?? 0) >= term;
   const wasOpen = used.opened?.term === term;
-  // Open since an earlier term: another may have led in between, so it takes the whole way.
+  // Open since an earlier term: another member may have been primary in between, so it is closed and opened again.
   if (own.open && (isFenced || !wasOpen)) return { kind: "close" };
   if (isFenced) return { kind: "wait", for: "a newer term: its server ended in this one" };
   if (own.open) {
@@ -102,7 +102,7 @@ function decidePrimary(
   return handover ?? { kind: "open", term, afterMs: reason === "forced" && !wasOpen ? afterForcedMs : 0 };
 }
 
-/** What is left to do before everything is taken over from the one that gives over; undefined: nothing. */
+/** What is left to do before all transactions are taken over from the old primary; undefined: nothing. */
 function decideHandover(
   { from, term }: PrimaryTerm,
   reachable: readonly MemberView[],
@@ -116,13 +116,13 @@ function decideHandover(
   if (countMissing(given, had) === 0) return undefined;
   if (own.source === from && own.receiving !== "off")
     return { kind: "wait", for: "the last that the other did", soon: true };
-  // What was received from somebody else goes with the change of the source.
+  // Changing the source discards what was received from another one and not applied.
   if (countMissing(had, given) > 0)
     return { kind: "wait", for: "the one that gives over: both have what the other lacks" };
   return { kind: "follow", source: from };
 }
 
-/** Of all others. */
+/** For all other members. */
 function decideFollower(
   primary: PrimaryTerm,
   reachable: readonly MemberView[],
@@ -130,15 +130,15 @@ function decideFollower(
 ): FollowingDecision {
   const { own, used, errant, failedAttempts } = facts;
   if (own.open) return { kind: "close" };
-  // The same source in a later term may have other data: another led in between.
+  // The same source in a later term may have other data: another member was primary in between.
   const isFollowing = own.source === primary.node && own.applying && used.followed === primary.term;
   const hasEnded = reachable.some(({ node, state }) => node === primary.node && state === "away");
-  // What its host's kernel still sends would come too late: a promotion compares what each of them has.
+  // Stop receiving now: what the kernel of the primary's host still sends would arrive after a promotion compared.
   if (hasEnded && own.source === primary.node && own.receiving !== "off") return { kind: "settle" };
   if (isFollowing && own.receiving === "on") return { kind: "stay" };
   if (own.source === primary.node && own.isPurged)
     return { kind: "unusable", because: "The leader no longer has the binary logs that it needs." };
-  // Until then it goes on taking from whomever it takes: the next leader may need that, or be this one.
+  // Until then it keeps its source: the next primary may need those transactions, or be this member.
   if (!reachable.some((view) => isActingPrimary(view, primary)))
     return { kind: "wait", for: "the leader to take writes", soon: true };
   if (isFollowing && own.receiving === "connecting")
@@ -156,6 +156,6 @@ function decideFollower(
 const isActingPrimary = ({ node, role, writable, term }: MemberView, primary: PrimaryTerm): boolean =>
   node === primary.node && role === "primary" && writable && term === primary.term;
 
-/** Its members follow a leader; those of the other kind are a group. */
+/** Whether members replicate from an appointed primary; otherwise they are a group. */
 export const isAsynchronous = (cluster: Pick<Cluster, "replication"> | undefined): boolean =>
   cluster?.replication === "asynch";

@@ -21,7 +21,7 @@ const deaths: [string, ReturnType<typeof specWithPrimary>, UsedIds, boolean][] =
   ["another leads", specWithPrimary(other), opened, false],
   ["it is a group's member", specWithPrimary(node, 5, "semi_synch"), opened, false],
 ];
-test.each(deaths)("the end of a leader: %s", (_, spec, used, expected) => {
+test.each(deaths)("death of a primary: %s", (_, spec, used, expected) => {
   expect(diedAsPrimary(spec, used, "now")).toBe(expected);
 });
 

@@ -9,19 +9,20 @@ import { isAsynchronous } from "./decide-following.ts";
 
 type Spec = Pick<NodeContext["spec"], "node" | "cluster">;
 
-/** The term in which it leads, of a leader; a member that is no leader has nothing to fence. */
+/** The term in which this member is the primary; a replica has nothing to fence. */
 const termOf = ({ node, cluster }: Spec): number | undefined =>
   isAsynchronous(cluster) && cluster?.primary?.node === node ? cluster.primary.term : undefined;
 
-/** It took writes in this term until its server ended, and nobody here ended it: every stop of ours forgets the boot. */
+/** It took writes in this term until its server ended, and the agent did not end it: each stop removes the boot id. */
 export const diedAsPrimary = (spec: Spec, { opened }: UsedIds, boot: string): boolean =>
   opened !== undefined && opened.term === termOf(spec) && opened.boot === boot;
 
 export const isFenced = (spec: Spec, { fenced }: UsedIds): boolean => (fenced ?? 0) >= (termOf(spec) ?? Infinity);
 
 /**
- * Before a leader's server is started again. If the control plane hears of its end, another member leads, and this one
- * must not: that is on the disk before it is told. If it cannot hear, nobody else was made to lead, and it goes on.
+ * Runs before a primary's server is restarted. If the control plane learns of its end, it promotes another member and
+ * this one must not continue: that is on the disk before it is reported. If the gateway is unreachable, no other member
+ * was promoted, and this one continues.
  */
 export async function fenceDeadPrimary(context: NodeContext): Promise<void> {
   const { spec, paths, network, gatewayAnswers, log } = context;

@@ -1,6 +1,6 @@
 /**
- * What makes a server a member of an asynchronous cluster. Whom it follows is set when it follows: neither a new leader
- * nor a member that is replaced restarts the others. It follows nobody by itself.
+ * What makes a server a member of an asynchronous cluster. The source is set at run time: neither a new primary nor a
+ * replaced member restarts the others. A server never starts replication by itself.
  */
 export const followingSettings = `
 # A member of an asynchronous cluster of three (ADR 0018). It is closed to writes when it starts (start-up.sql); its host

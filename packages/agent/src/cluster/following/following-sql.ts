@@ -2,25 +2,25 @@ import type { Connection, RowDataPacket } from "mysql2/promise";
 import { withRoot } from "../../mysql/node-sql.ts";
 import { groupAccount, withoutSpace } from "../group-sql.ts";
 
-/** What a server of an asynchronous cluster says of itself. */
+/** Replication state that a server of an asynchronous cluster reports. */
 export type OwnFollowing = {
-  /** Not closed to everybody (`super_read_only`). */
+  /** `super_read_only` is off. */
   open: boolean;
-  /** Closed to tenants, at least. */
+  /** Closed at least to tenants. */
   readOnly: boolean;
-  /** The address of the host whose member it takes transactions from. */
+  /** The host address of the member that is its source. */
   source: string | undefined;
   receiving: "on" | "connecting" | "off";
   applying: boolean;
   executed: string;
   received: string;
-  /** Both. */
+  /** Executed and received. */
   gtid: string;
   isApplied: boolean;
   isPurged: boolean;
-  /** Why it applies no more, in the server's words. */
+  /** The server's error, if it stopped applying. */
   failure: string | undefined;
-  /** Of the oldest transaction that is being applied. */
+  /** Age of the oldest transaction that is being applied. */
   backlogSeconds: number;
 };
 
@@ -61,8 +61,8 @@ export const readFollowingState = (socket: string): Promise<OwnFollowing> =>
   });
 
 /**
- * What it had received and not applied is received again: only for a server whose source has all of it. The password is
- * given with the start, and so is not in the data.
+ * Transactions that were received and not applied are received again, so the source must have all of them. The password
+ * is passed at the start of replication and so is never stored in the data.
  */
 export const followSource = (
   socket: string,
@@ -99,7 +99,7 @@ export const startApplying = (socket: string): Promise<void> =>
     await connection.query("START REPLICA SQL_THREAD");
   });
 
-/** Or so long at most. */
+/** Returns after `withinSeconds` at the latest. */
 export const waitForExecuted = (socket: string, gtids: string, withinSeconds: number): Promise<void> =>
   withRoot(socket, async (connection) => {
     await connection.query("SELECT WAIT_FOR_EXECUTED_GTID_SET(?, ?)", [gtids, withinSeconds]);
@@ -107,7 +107,7 @@ export const waitForExecuted = (socket: string, gtids: string, withinSeconds: nu
 
 export const resetReplication = (socket: string): Promise<void> => withRoot(socket, forgetSource);
 
-/** Who was let in by the password of an earlier timeline hangs on until it is shown the door. */
+/** Sessions that were opened with the password of an earlier timeline stay open until they are killed. */
 export const endGroupSessions = (socket: string): Promise<void> =>
   withRoot(socket, async (connection) => {
     const [sessions] = await connection.query<RowDataPacket[]>(

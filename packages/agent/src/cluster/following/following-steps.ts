@@ -25,9 +25,9 @@ import { gatherFollowing } from "./gather-following.ts";
 import { noteAttempt } from "./failed-attempts.ts";
 import { saveErrant } from "./save-errant.ts";
 
-/** Closing and following, or settling and following, takes a few turns. */
+/** Closing and following, or settling and following, takes a few rounds. */
 const maxRounds = 5;
-/** What others are at in this moment is waited for here: clients wait for it too. */
+/** How long to wait within the run for what other members are about to do: clients wait for it too. */
 const patienceMs = 3000;
 const checkAgainMs = 100;
 
@@ -77,7 +77,7 @@ async function act(
 
 const applyWithinSeconds = 1;
 
-/** It receives no more, and everything that it received is executed. */
+/** Stops receiving, and waits until everything that was received is executed. */
 async function settle({ paths: { socket }, superseded }: NodeContext, { source }: OwnFollowing): Promise<void> {
   if (source === undefined) return;
   await stopReceiving(socket);
@@ -92,8 +92,8 @@ async function settle({ paths: { socket }, superseded }: NodeContext, { source }
 }
 
 /**
- * Its term is on the disk as opened before it takes a write: if its server ends then, that is the end of a leader. What is
- * decided may have changed while it got ready, and is decided again.
+ * The term is on the disk as opened before the member takes a write: a server that ends from then on was a primary. The
+ * decision may have changed during the preparation, and is made again.
  */
 async function open(context: NodeContext, { term, afterMs }: { term: number; afterMs: number }): Promise<void> {
   const { spec, paths, log, superseded } = context;
@@ -109,7 +109,7 @@ async function open(context: NodeContext, { term, afterMs }: { term: number; aft
   log.info({ term }, "it leads");
 }
 
-/** Nobody else has them, so they are kept elsewhere before its data are renewed. */
+/** No other member has these transactions, so they are saved elsewhere before the data are re-cloned. */
 async function keepErrant(context: NodeContext, transactions: string): Promise<void> {
   await saveErrant(context, transactions);
   throw new NotYet(`other data: it has transactions that its leader does not have (${transactions})`, quietMs);

@@ -28,7 +28,7 @@ const group = (index: number): GroupReport | undefined => three.latest(index)?.g
 const nodeOf = (index: number): string => three.members[index]?.node ?? "";
 const hostOf = (index: number) => three.hosts[index] as (typeof three.hosts)[number];
 
-/** A new term, with this one for its leader. */
+/** A new term with this member as its primary. */
 function makePrimary(index: number, reason: PrimaryTerm["reason"], from?: number): void {
   term += 1;
   const primary = { node: nodeOf(index), term, reason, ...(from !== undefined && { from: nodeOf(from) }) };
@@ -75,7 +75,7 @@ async function haveAll(expected: number[]): Promise<void> {
   await expect.poll(found, soon).toEqual([expected, expected, expected]);
 }
 
-/** Asks all three again and again, and counts the moments at which two were open. */
+/** Queries all three members repeatedly, and counts the moments at which two were open. */
 function watchOpen() {
   const seen = { polls: 0, two: 0 };
   let stopped = false;
@@ -83,7 +83,7 @@ function watchOpen() {
     while (!stopped) {
       const open = [];
       for (const index of all) if (await isOpen(index)) open.push(index);
-      // The one that was asked first may have been closed before the other was opened.
+      // The one that was queried first may have been closed before the other was opened.
       if (open.length > 1 && (await isOpen(open[0] as number))) seen.two += 1;
       seen.polls += 1;
       await sleep(20);
@@ -98,7 +98,7 @@ function watchOpen() {
   };
 }
 
-/** Through the gates, by turns, as a client with a list of addresses. Says what was acknowledged, and the longest gap. */
+/** Writes through the proxies in turn, like a client with several addresses; returns acknowledged rows, longest gap. */
 function keepWriting(from: number) {
   const acknowledged: number[] = [];
   let [stopped, gapMs, last, next] = [false, 0, performance.now(), from];
@@ -130,7 +130,7 @@ function keepWriting(from: number) {
   };
 }
 
-test("the leader of the first term is opened, the others follow it and take no writes", async () => {
+test("the primary of the first term is opened; the others replicate from it and take no writes", async () => {
   makePrimary(0, "fenced");
   await allWell(0);
   expect(group(0)).toMatchObject({ state: "online", primary: nodeOf(0), view: expect.stringMatching(/\.1$/) });
@@ -147,7 +147,7 @@ test("the leader of the first term is opened, the others follow it and take no w
   client.destroy();
 });
 
-test("triggers and functions of a tenant reach the others, and so does a new baseline", async () => {
+test("a tenant's triggers and functions and a new baseline reach the replicas", async () => {
   const client = await three.logIn(0);
   await client.query("CREATE TABLE shop.counted (a INT PRIMARY KEY, b INT)");
   await client.query("CREATE FUNCTION shop.twice(n INT) RETURNS INT RETURN 2 * n");
@@ -165,7 +165,7 @@ test("triggers and functions of a tenant reach the others, and so does a new bas
     await expect.poll(async () => (await three.sql(index, state))[0], soon).toEqual({ b: 42, procedures: 1 });
 });
 
-test("a follower archives what the leader has, and says until when it is all", async () => {
+test("a replica archives the primary's transactions and reports until when the archive is complete", async () => {
   await allArchived(0);
   expect(new Set(kept.logs.map(({ node }) => node))).toEqual(new Set([nodeOf(2)]));
   const [id, before] = [randomUUID(), new Date().toISOString()];
@@ -180,7 +180,7 @@ test("a follower archives what the leader has, and says until when it is all", a
   three.setDesired(() => ({ tasks: [] }));
 });
 
-test("a planned change under a writer loses nothing, and never are two open", async () => {
+test("a switchover under writes loses nothing, and two members are never open at once", async () => {
   const [watched, writer] = [watchOpen(), keepWriting(1000)];
   await until("some writes", () => writer.acknowledged.length > 50);
   makePrimary(1, "handover", 0);
@@ -199,14 +199,14 @@ test("a planned change under a writer loses nothing, and never are two open", as
   await three.sql(1, "DELETE FROM shop.t WHERE a > 1000");
 });
 
-test("a leader that dies is fenced before that is told, and stays down until there is a newer term", async () => {
+test("a crashed primary is fenced before its end is reported, and stays down until a newer term", async () => {
   const host = hostOf(1);
   await host.stopAgent();
   host.startAgent({ MOORAGE_CRASH_DIR: host.crash });
   const messagesBefore = host.gateway.messages.length;
   await until("its first word", () => host.gateway.messages.length > messagesBefore);
   await allWell(1);
-  // What nobody else gets.
+  // Transactions that no other member receives.
   three.cut(1);
   await insert(1, 2);
   writeFileSync(join(host.crash, "armed"), JSON.stringify({ step: recordSteps.fence, mode: "kill-after" }));
@@ -216,9 +216,9 @@ test("a leader that dies is fenced before that is told, and stays down until the
   host.startAgent();
   await until("the fence", () => group(1)?.fenced === term);
   await until("what the others have", () => [0, 2].every((index) => group(index)?.gtid !== undefined));
-  // Not before: the kernel would send on what the dead server had written.
+  // Not before: the kernel would still send what the dead server had written.
   three.heal(1);
-  await sleep(3000); // that nobody does something has no end
+  await sleep(3000); // nothing signals that nothing happens
   expect(group(1)).toMatchObject({ state: "away", term, fenced: term });
   expect(three.latest(1)).toMatchObject({ state: "working", step: "fence" });
   expect(await Promise.all(all.map(isOpen))).toEqual([false, false, false]);
@@ -241,7 +241,7 @@ test("a leader that dies is fenced before that is told, and stays down until the
   expect((await watched.end()).two).toBe(0);
 });
 
-test("a member with transactions of its own is renewed, and has another name then", async () => {
+test("a member with errant transactions is re-cloned and then has another server uuid", async () => {
   const name = await uuidOf(1);
   three.cluster((index) => (index === 1 ? { reclone: { id: randomUUID() } } : {}));
   await allWell(0);
@@ -253,7 +253,7 @@ test("a member with transactions of its own is renewed, and has another name the
   expect((await uuidOf(1)).slice(0, 19)).toBe(name.slice(0, 19));
 });
 
-test("a leader that dies while the gateway is away leads on in its term", async () => {
+test("a primary that crashes while the gateway is unreachable stays primary in its term", async () => {
   const { gateway } = hostOf(0);
   await gateway.close();
   const pid = three.serverPid(0);
@@ -266,7 +266,7 @@ test("a leader that dies while the gateway is away leads on in its term", async 
   expect(group(0)?.fenced).toBeUndefined();
 });
 
-test("a leader that dies with nothing of its own follows the next one", async () => {
+test("a crashed primary without errant transactions replicates from the next one", async () => {
   three.killServer(0);
   await until("the fence", () => group(0)?.fenced === term);
   makePrimary(2, "fenced");

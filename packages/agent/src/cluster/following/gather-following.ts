@@ -21,7 +21,7 @@ export async function gatherFollowing({ spec, paths, viewsOf }: Context): Promis
   const queriedAt = performance.now();
   const [views, used] = await Promise.all([viewsOf(spec.node), usedIds(paths)]);
   const { node, cluster } = spec;
-  // Who is still on the timeline before has data that are none of its business; its host knows the term all the same.
+  // The data of a member on an earlier timeline do not matter here; the term that its host knows does.
   const others = views?.others.filter(({ group = cluster?.group }) => group === cluster?.group);
   const terms = reachableMembers(views?.others ?? []).flatMap(({ term }) => term ?? []);
   const source = cluster?.members.find(({ address }) => address === own.source)?.node;
@@ -44,15 +44,15 @@ async function hasRoom({ spec, paths }: Pick<Context, "spec" | "paths">): Promis
   );
 }
 
-/** By node: what it has, and since when it was seen not to grow. */
+/** By node: its transactions, and since when they have not grown. */
 const still = new Map<string, { gtid: string; since: number }>();
 
-/** A server sends a transaction a moment before it counts it among those that it has executed. */
+/** A server sends a transaction a moment before it adds it to gtid_executed. */
 const sentBeforeMs = 1000;
 
 /**
- * The leader is asked after this server stopped growing: what it sent a moment ago is not yet in what it said of itself
- * before. What is in the older answer already needs no newer one.
+ * Compares with what the primary reported after this server stopped growing: a transaction that it sent a moment ago is
+ * not yet in an older report. If the older report has everything already, no newer one is needed.
  */
 async function errantOf(
   { spec: { node, cluster }, paths }: Pick<Context, "spec" | "paths">,
@@ -84,7 +84,7 @@ export async function observeFollowing(
   return { report: { ...placeOf(context.spec, seen, decision), ...transactions, ...known }, decision };
 }
 
-/** What a member of a group would say of itself. */
+/** The same report as that of a group member. */
 function placeOf({ node, cluster }: NodeSpec, seen: ObservedFollowing, decision: FollowingDecision): GroupReport {
   const { own, views, facts } = seen;
   const nowhere = { online: 0, shared: false };
@@ -101,14 +101,14 @@ function placeOf({ node, cluster }: NodeSpec, seen: ObservedFollowing, decision:
   const ofPrimary = isPrimary ? views?.own : others.find((other) => other.node === primary.node);
   return {
     ...{ state: isOnline ? "online" : "recovering", role, view, primary: primary.node },
-    // As the leader counts those that take its transactions.
+    // The number of replicas that the primary counts.
     online: Math.max(1, ofPrimary?.online.length ?? 0),
     shared: isOnline && others.some((other) => other.view === view && other.primary === primary.node),
     ...(own.backlogSeconds > 0 && { backlog_seconds: own.backlogSeconds }),
   };
 }
 
-/** What it has, while that does not change: a promotion compares it with what the others have. */
+/** Its transactions while they do not change: a promotion compares them with those of the others. */
 async function transactionsOf({ paths }: Context, { own, facts }: ObservedFollowing, decision: FollowingDecision) {
   if (own.open || own.receiving === "on" || isBetweenData(facts.used)) return {};
   if (decision.kind !== "errant") return { gtid: own.gtid };

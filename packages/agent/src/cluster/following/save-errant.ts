@@ -23,8 +23,8 @@ export async function findSavedErrant(paths: NodePaths, errant: string): Promise
 }
 
 /**
- * The transactions that this member alone has go to the object store, as text, sealed like all of its past. Once: what
- * was written down here as saved is not uploaded again. Undefined: nothing is kept of this node.
+ * Uploads the errant transactions to the object store as text, encrypted like the rest of the archive. Only once: what
+ * is recorded as saved is not uploaded again. Undefined: this node has no archive.
  */
 export async function saveErrant(context: Context, errant: string): Promise<SavedErrantTransactions | undefined> {
   const { host, spec, paths } = context;
@@ -52,7 +52,7 @@ async function upload(
       countMissing(errantSet, parseGtidSet(before)) === countMissing(errantSet, new Map());
     const names = (await logsBeyond(connection, hasNone)).map(({ name }) => name);
     const { name: active } = await activeLog(connection);
-    // What came with another member's data is in no log of this one.
+    // Transactions that were cloned from another member are in no binary log of this one.
     const [rows] = await connection.query("SELECT GTID_SUBTRACT(?, @@GLOBAL.gtid_purged) AS gtid", [errant]);
     return { logs: [...names, active], gtid: (rows as { gtid: string }[])[0]?.gtid.replaceAll(/\s/g, "") ?? "" };
   });
@@ -69,13 +69,13 @@ async function upload(
   return { name, gtid, bytes: sealed.bytes, sha256: sealed.sha256 };
 }
 
-/** The same each time it is uploaded, and no other member's. */
+/** The same for each upload, and different for each member. */
 const markOf = ({ spec }: ArchivedNode, errant: string): string =>
   createHash("sha256").update(`${spec.node} ${errant}`).digest("hex").slice(0, 16);
 
 const checkEveryMs = 500;
 
-/** However long it takes, it must not hold up what is wanted next. */
+/** An upload of any length must not delay a newer spec. */
 async function runUntilSuperseded<T>({ superseded }: Context, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const end = new AbortController();
   const checkTimer = setInterval(() => superseded() && end.abort(new Error("There is a newer spec.")), checkEveryMs);

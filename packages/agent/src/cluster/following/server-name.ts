@@ -6,14 +6,14 @@ import type { NodeContext } from "../../node-context.ts";
 import { usedIds } from "../../node-state.ts";
 import { isAsynchronous } from "./decide-following.ts";
 
-/** Another one after each renewal: the names of transactions that were lost with the data before are never given again. */
+/** Changes with each re-clone: the GTIDs of transactions that were lost with the earlier data are never reused. */
 export const markOf = (node: string, recloned: string | undefined): string =>
   createHash("sha256")
     .update(`${node} ${recloned ?? ""}`)
     .digest("hex")
     .slice(0, 16);
 
-/** Of a server that is about to be started: a member's transactions are named after its timeline and itself. */
+/** For a server that is about to start: its transactions are named after the timeline and the member. */
 export async function nameServer({ spec, paths }: NodeContext): Promise<void> {
   const { cluster, node, uid } = spec;
   if (cluster === undefined || !isAsynchronous(cluster)) return;

@@ -3,7 +3,7 @@ import { wholeCents } from "../rate-cents.ts";
 import type { RatedInvoice, RatedLine, RatingInput } from "../rating.ts";
 import { type PlainInvoice, rateHourByHour } from "./hour-by-hour.ts";
 
-/** Everything that must hold of an invoice, whatever the history; each fault by its name. */
+/** Everything that must hold for every invoice; returns each violation by name. */
 export function faultsOfInvoice(input: RatingInput, invoice: RatedInvoice): string[] {
   const plain = rateHourByHour(input);
   return [

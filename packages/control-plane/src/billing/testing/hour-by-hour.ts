@@ -1,6 +1,6 @@
 /**
- * The same invoice in the plainest way that we could think of: every hour is looked at, every fact is looked at for every
- * hour, and money is BigInt. It shares nothing with the rating, so that a mistake would have to be made twice.
+ * The same invoice in the simplest possible way: every hour is checked against every fact, and money is BigInt. It
+ * shares no code with the rating, so that a mistake would have to be made twice.
  */
 import type { RatingInput } from "../rating.ts";
 
@@ -33,7 +33,7 @@ export function rateHourByHour(input: RatingInput): PlainInvoice {
   return { lines: lines.map((line) => ({ ...line, taxes: rates.map((ppm) => percentage(line.cents, ppm)) })), hours };
 }
 
-/** Each hour that the resource was billable in for any time at all, as the dearest thing that it was. */
+/** Each hour in which the resource was billable at any time, at the highest price in it. */
 function hoursSeen({ facts, prices, period }: RatingInput, resourceId: number): Hour[] {
   const own = facts.filter(({ resource_id }) => resource_id === resourceId).sort((a, b) => a.sequence - b.sequence);
   const hours: Hour[] = [];
@@ -89,7 +89,7 @@ function ratesOf({ taxRates, billTo, period }: RatingInput): number[] {
   return sorted(here, ({ state, name }) => `${state}\0${name}`).map(({ rate_ppm }) => rate_ppm);
 }
 
-/** Half a cent goes away from zero. */
+/** Rounds half a cent away from zero. */
 function percentage(cents: bigint, ppm: number): bigint {
   const exact = (cents < 0n ? -cents : cents) * BigInt(ppm);
   const rounded = exact / 1_000_000n + ((exact % 1_000_000n) * 2n >= 1_000_000n ? 1n : 0n);

@@ -6,7 +6,7 @@ const HOUR = 3_600_000;
 const EVER = new Date("2000-01-01T00:00:00Z");
 const PLANS = ["p1", "p2", "p3"];
 
-/** Full hours, a moment beside them, and anything: what goes wrong goes wrong at the edges. */
+/** Full hours, a moment beside them, and anything else: errors are most likely at the edges. */
 const momentOf = (from: number, hours: number): fc.Arbitrary<Date> =>
   fc
     .tuple(
@@ -15,7 +15,7 @@ const momentOf = (from: number, hours: number): fc.Arbitrary<Date> =>
     )
     .map(([hour, beside]) => new Date(from + hour * HOUR + beside));
 
-/** Prices with exact halves of a cent in their sums, and caps that a month can pass, or not. */
+/** Prices whose sums contain exact half cents, and caps that a month may or may not reach. */
 const priceOf = fc.record({
   hourly: fc.constantFrom(0, 500, 2500, 22_500, 45_001, 67_500, 90_000, 333_333),
   hours: fc.constantFrom(1, 90, 400, 650, 672, 1000),
@@ -87,7 +87,7 @@ const credits = (from: number, hours: number): fc.Arbitrary<Credit[]> =>
     .map((all) =>
       all.map(({ credit, cap, used, granted_at, expires_at }, index) => ({
         ...{ account_id: 1, id: index + 1, summary: `p${index}`, description: "", service_type: "all", image_url: "" },
-        // Of distinct ages, because the older of two is taken first.
+        // With distinct ages, because the older of two is used first.
         ...{ granted_at: new Date(granted_at.getTime() + index), expires_at },
         credit_micros: credit * 10_000,
         monthly_cap_micros: cap * 10_000,
@@ -105,7 +105,7 @@ const adjustments = (from: number, hours: number): fc.Arbitrary<Adjustment[]> =>
       })),
     );
 
-/** An account in a month: whole, or as far as it has come. */
+/** An account in a month: complete, or up to a moment within it. */
 export const history: fc.Arbitrary<RatingInput> = fc
   .record({ month: fc.integer({ min: 0, max: 23 }), isOpen: fc.boolean() })
   .chain(({ month, isOpen }) => {

@@ -43,7 +43,7 @@ export const prices = {
   },
 } as const;
 
-/** A database that is resized, suspended and resumed; one of three nodes; one that lives for 45 minutes; a promotion. */
+/** A database that is resized, suspended and resumed; one of three nodes; one that exists for 45 minutes; a credit. */
 export const germany: readonly Month[] = [
   {
     month: "2027-01",
@@ -93,7 +93,7 @@ export const germany: readonly Month[] = [
       line("Database shop (fx-large, suspended)", "03-16T12", "03-20T09", 93, 0.02, 1.86, 0.37, 2.23),
       // Resumed on 20 Mar at 09:00 exactly. 11 days 15 hours = 279 × 0.1005 = 28.0395. VAT 5.608.
       line("Database shop (fx-large)", "03-20T09", "04-01T00", 279, 0.1005, 28.04, 5.61, 33.65),
-      // Deleted on 3 Mar at 11:00 exactly, which does not begin another hour. 59 × 0.075 = 4.425: 4.43. VAT 0.886.
+      // Deleted on 3 Mar at 11:00 exactly, which does not start another hour. 59 × 0.075 = 4.425: 4.43. VAT 0.886.
       line("Database stats (3 × fx-small)", "03-01T00", "03-03T11", 59, 0.075, 4.43, 0.89, 5.32),
     ],
     subtotal: 57.51, // 20.61 + 2.57 + 1.86 + 28.04 + 4.43; the credit is used up
@@ -155,7 +155,7 @@ export const quebec: readonly Month[] = [
       line("Database cache (fx-large)", "03-16T12", "04-01T00", 372, 0.1005, 31.52, 4.72, 36.24),
       // 372 × 0.018 = 6.696. GST 0.335, half a cent goes up: 0.34. QST 0.668325.
       line("Database orders (fx-large, suspended)", "03-01T00", "03-16T12", 372, 0.018, 6.7, 1.01, 7.71),
-      // 372 × 0.02 = 7.44; with 6.70 above 13, the higher cap of what is suspended: 6.30. GST 0.315: 0.32. QST 0.628425.
+      // 372 × 0.02 = 7.44; with 6.70 above 13, the higher cap while suspended: 6.30. GST 0.315: 0.32. QST 0.628425.
       line("Database orders (fx-large, suspended)", "03-16T12", "04-01T00", 372, 0.02, 6.3, 0.95, 7.25),
     ],
     subtotal: 78, // 33.48 + 31.52 + 6.70 + 6.30

@@ -4,12 +4,15 @@ import type { RunKey } from "../billing-run-store.ts";
 
 const { invoiceRun } = proxyActivities<InvoiceActivities>({
   startToCloseTimeout: "1 hour",
-  // A worker that died is noticed after so long.
+  // The time after which a dead worker is noticed.
   heartbeatTimeout: "10 seconds",
   retry: { maximumInterval: "1 minute" },
 });
 
-/** Ends the month for a few hundred accounts. It does not give up: an account that has no invoice keeps it open. */
+/**
+ * Closes the month for a few hundred accounts. It retries without limit: an account without an invoice keeps the run
+ * open.
+ */
 export async function closeMonth(run: RunKey): Promise<void> {
   await invoiceRun(run);
 }

@@ -12,7 +12,7 @@ const ok = { status: 200 };
 const notFound = { status: 404 };
 const copies = ({ db }: World) => db.selectFrom("copies").selectAll().orderBy("started_at").execute();
 
-test("a host gets addresses for the timeline that is wanted of its own node, and for no other", async () => {
+test("a host gets upload addresses only for the desired timeline of its own node", async () => {
   await using fixture = await archiveWorld();
   const { world, gateway, store } = fixture;
   const database = await fixture.database();
@@ -32,7 +32,7 @@ test("a host gets addresses for the timeline that is wanted of its own node, and
   expect(await call("/v1/uploads", { timeline, names })).toMatchObject(notFound);
 });
 
-test("no other host, and nobody without a certificate, speaks about a node's past", async () => {
+test("no other host, and nobody without a certificate, can report on a node's archive", async () => {
   await using fixture = await archiveWorld();
   const { node, timeline } = await fixture.database();
   const other = await fixture.gateway.enrolledHost();
@@ -51,7 +51,7 @@ test("no other host, and nobody without a certificate, speaks about a node's pas
   expect(await fixture.world.db.selectFrom("keyrings").selectAll().execute()).toEqual([]);
 });
 
-test("logs are recorded in their order, once; a gap, another past and a false name are refused with a reason", async () => {
+test("logs are recorded in order, once; a gap, another timeline and a wrong name are refused", async () => {
   await using fixture = await archiveWorld();
   const { world } = fixture;
   const { uploadLog, reportArchived } = await fixture.database();
@@ -69,8 +69,8 @@ test("logs are recorded in their order, once; a gap, another past and a false na
   expect(sequences.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
 });
 
-// Its host died before it was acknowledged: the object in the store is the second one, encrypted anew.
-test("a log that was uploaded and told anew has the SHA-256 of what is in the store", async () => {
+// The host died before the acknowledgement: the store has the second upload, encrypted with another key.
+test("a log that was uploaded and reported again has the SHA-256 of the stored object", async () => {
   await using fixture = await archiveWorld();
   const { uploadLog, reportArchived } = await fixture.database();
   await reportArchived({ logs: [await uploadLog(1, 1)] });
@@ -82,7 +82,7 @@ test("a log that was uploaded and told anew has the SHA-256 of what is in the st
   expect({ sha256, bytes }).toEqual({ sha256: again.sha256, bytes: again.bytes });
 });
 
-test("the next log follows the last one that was ever told, also when retention has removed all of them", async () => {
+test("the next log follows the last one ever reported, even if retention has deleted all of them", async () => {
   await using fixture = await archiveWorld();
   const { uploadLog, reportArchived } = await fixture.database();
   await reportArchived({ logs: [await uploadLog(1, 1), await uploadLog(2, 2)] });
@@ -92,7 +92,7 @@ test("the next log follows the last one that was ever told, also when retention 
   expect(await reportArchived({ logs: [await uploadLog(3, 3)] })).toMatchObject(ok);
 });
 
-test("what is archived only goes forward, and never into a time that has not come", async () => {
+test("the archived time only moves forward, and never into the future", async () => {
   await using fixture = await archiveWorld();
   const { world } = fixture;
   const { timeline, reportArchived, minute } = await fixture.database();
@@ -115,7 +115,7 @@ test("what is archived only goes forward, and never into a time that has not com
   expect(await through()).toEqual(new Date(late));
 });
 
-test("while logs may have been forgotten, nothing counts as archived before the next one is told", async () => {
+test("while logs may have been forgotten, nothing counts as archived before the next log is reported", async () => {
   await using fixture = await archiveWorld();
   const { db } = fixture.world;
   const { uploadLog, reportArchived, minute } = await fixture.database();
@@ -147,7 +147,7 @@ test("the last logs of a timeline that the database has left are recorded, anoth
   expect(await mine.reportArchived({ logs: [log] })).toMatchObject(ok);
 });
 
-test("what is refused of one node does not hold up what is told of another", async () => {
+test("a refusal for one node does not hold up the report of another", async () => {
   await using fixture = await archiveWorld();
   const [mine, other] = [await fixture.database(), await fixture.database()];
   const log = await mine.uploadLog(1, 1);
@@ -161,7 +161,7 @@ test("what is refused of one node does not hold up what is told of another", asy
   expect(await fixture.world.db.selectFrom("binary_logs").select("name").execute()).toEqual([{ name: log.name }]);
 });
 
-test("a copy counts once its manifest is in the store as it was told, and knows the first log that it lacks", async () => {
+test("a copy counts once its manifest is stored as reported, and knows the first log that it lacks", async () => {
   await using fixture = await archiveWorld();
   const { world, store } = fixture;
   const { prefix, uploadLog, uploadCopy, reportArchived } = await fixture.database();
@@ -176,7 +176,7 @@ test("a copy counts once its manifest is in the store as it was told, and knows 
   expect(await reportArchived({ copies: [copy] })).toMatchObject(ok);
   expect(await copies(world)).toMatchObject([{ id: copy.id, parts: 2, first_log: 2 }]);
 
-  // Closed before the copy began, and told after it.
+  // Closed before the copy started, and reported after it.
   await reportArchived({ logs: [await uploadLog(2, 2), await uploadLog(3, 4)] });
   expect(await copies(world)).toMatchObject([{ first_log: 3 }]);
 
@@ -185,7 +185,7 @@ test("a copy counts once its manifest is in the store as it was told, and knows 
   expect(await reportArchived({ copies: [swept] })).toMatchObject({ status: 400 });
 });
 
-test("a recipe leads through real addresses to the newest state, with the key that opens it, and is audited", async () => {
+test("a recipe has working addresses to the newest state and the key to open it, and is audited", async () => {
   await using fixture = await archiveWorld();
   const { world } = fixture;
   const { id, call, uploadLog, uploadCopy, reportArchived, minute } = await fixture.database();
@@ -216,7 +216,7 @@ test("a recipe leads through real addresses to the newest state, with the key th
   ]);
 });
 
-test("a verification reads all else that is kept, and a manifest that is broken or gone is given to be found so", async () => {
+test("a verification reads every other kept object, also a damaged or missing manifest", async () => {
   await using fixture = await archiveWorld();
   const { store } = fixture;
   const { prefix, call, uploadCopy, reportArchived } = await fixture.database();
@@ -233,7 +233,7 @@ test("a verification reads all else that is kept, and a manifest that is broken 
   expect(scrub.map(({ sha256 }) => sha256)).toEqual([gone.manifest_sha256, broken.manifest_sha256]);
 });
 
-test("a verification tries the newest daily point, without one the newest snapshot", async () => {
+test("a verification restores the newest daily point, without one the newest snapshot", async () => {
   await using fixture = await archiveWorld();
   const { world } = fixture;
   const { id, customer, timeline, call, uploadCopy, uploadLog, reportArchived, minute } = await fixture.database();
@@ -260,7 +260,7 @@ test("a verification tries the newest daily point, without one the newest snapsh
   });
 });
 
-test("the data of a new timeline are its parent's up to the point where it left, and only until it was written to", async () => {
+test("a new timeline has its parent's data up to the branch point, and only until it was written to", async () => {
   await using fixture = await archiveWorld();
   const { world } = fixture;
   const { id, customer, node, timeline, call, uploadLog, reportArchived, minute } = await fixture.database();
@@ -302,7 +302,7 @@ test("the data of a new timeline are its parent's up to the point where it left,
   expect(await call("/v1/recipe", { purpose: "data" })).toMatchObject({ status: 400 });
 });
 
-test("what a verification found is kept for the worker to judge; told again, it is one finding", async () => {
+test("the result of a verification is stored for the worker; reported again, it is one alert", async () => {
   await using fixture = await archiveWorld();
   const { id, node, timeline, call } = await fixture.database();
   const verification = {
@@ -320,7 +320,7 @@ test("what a verification found is kept for the worker to judge; told again, it 
   expect(alerts).toMatchObject([{ database_id: id, node_id: node, kind: "verification", detail: verification }]);
 });
 
-test("a node's keys are stored sealed, in its place alone, and given back with its secrets", async () => {
+test("a node's keys are stored sealed and bound to the node, and returned with its secrets", async () => {
   await using fixture = await archiveWorld();
   const { world } = fixture;
   const [mine, other] = [await fixture.database(), await fixture.database()];
@@ -341,7 +341,7 @@ test("a node's keys are stored sealed, in its place alone, and given back with i
   expect(await other.call("/v1/secrets", {})).toMatchObject({ status: 500 });
 });
 
-test("what hosts encrypt to a database's recipient, the age program opens with the identity that we keep sealed", async () => {
+test("the age program decrypts what hosts encrypted, with the sealed identity of the database", async () => {
   await using fixture = await archiveWorld();
   const { world } = fixture;
   const { id, customer, spec } = await fixture.database();

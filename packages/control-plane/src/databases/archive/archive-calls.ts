@@ -9,7 +9,7 @@ import { recordArchived } from "./record-archived.ts";
 import { recordVerified } from "./record-verified.ts";
 import { storeKeyring } from "./store-keyring.ts";
 
-/** What the gateway's calls about the past of nodes do. */
+/** The gateway's calls about the archives of nodes. */
 export const createArchiveCalls = (deps: { db: Db; clock: Clock; objects: Objects; sealer: Sealer }): ArchiveCalls => ({
   uploads: (hostId, request) => presignUploads(deps, hostId, request),
   archived: (hostId, request) => recordArchived(deps, hostId, request),

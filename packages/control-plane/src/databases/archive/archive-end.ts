@@ -11,7 +11,7 @@ import { lockTimeline, type TimelineRow } from "../timeline-store.ts";
 
 type Timeline = Pick<TimelineRow, "id" | "last_log">;
 
-/** Where a timeline's archive parted last: only what comes after is of the past that its cluster has now. */
+/** The newest archive branch of a timeline: only logs after it belong to the history that the cluster has now. */
 export const newestArchiveBranch = (db: Db | Tx, timelineId: string) =>
   db
     .selectFrom("archive_branches")
@@ -22,8 +22,8 @@ export const newestArchiveBranch = (db: Db | Tx, timelineId: string) =>
     .executeTakeFirst();
 
 /**
- * The transactions of a cluster that are in the logs of its timeline; its group is named by the timeline. Retention may
- * have taken the last log away: then a copy has all that was in it.
+ * The transactions of a cluster that are in the logs of its timeline; the timeline's id is the name of its group. If
+ * retention has deleted the last log, a copy contains all of its transactions.
  */
 export async function archivedGtids(db: Db | Tx, { id, last_log }: Timeline): Promise<GtidSet> {
   if (last_log === 0) return new Map();
@@ -40,8 +40,8 @@ export async function archivedGtids(db: Db | Tx, { id, last_log }: Timeline): Pr
 }
 
 /**
- * All transactions of a timeline that a restore may bring back, from its logs or its copies: whoever leads it next must have
- * them. The timeline is locked, so that nobody adds to them before it is known who leads.
+ * All transactions of a timeline that a restore can bring back, from its logs or its copies: the next primary must have
+ * them. Locks the timeline, so that nothing is added before the primary is chosen.
  */
 export async function restorableGtids(tx: Tx, timelineId: string): Promise<GtidSet> {
   const timeline = await lockTimeline(tx, timelineId);

@@ -4,12 +4,12 @@ import type { Sealer } from "#platform/seal.ts";
 
 type Owner = { account_id: number; id: number };
 
-/** What an archive's key is bound to: in another row it does not open. */
+/** Binds the sealed archive key to its row: it cannot be opened in another one. */
 const identityPlace = ({ account_id, id }: Owner): (string | number)[] => ["archives.identity", account_id, id];
 
 /**
- * The key of all that is stored of a database, made once: what was encrypted to an earlier one could not be read again.
- * X25519, because the `age` on hosts knows no newer kind.
+ * The archive key of a database. Created once: objects encrypted to an earlier key could not be read any more. X25519,
+ * because `age` on the hosts supports no newer kind.
  */
 export async function createArchiveKey(tx: Tx, sealer: Sealer, database: Owner): Promise<{ recipient: string }> {
   const identity = await generateX25519Identity();
@@ -32,7 +32,7 @@ export async function createArchiveKey(tx: Tx, sealer: Sealer, database: Owner):
     .executeTakeFirstOrThrow();
 }
 
-/** Whoever has it reads everything that is stored of the database. */
+/** Whoever has this key can read the database's whole archive. */
 export async function openArchiveKey(db: Db | Tx, sealer: Sealer, database: Owner): Promise<string> {
   const { identity } = await db
     .selectFrom("archives")

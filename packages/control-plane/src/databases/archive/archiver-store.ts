@@ -7,7 +7,7 @@ import { type Candidate, chooseArchiver } from "./archiver.ts";
 
 type Timeline = Pick<TimelineRow, "id" | "account_id" | "database_id" | "prepared" | "last_log" | "created_at">;
 
-/** Data that came from the archive were made by one member, and the others took them from it. */
+/** The data came from the archive: one member restored them, and the others cloned them. */
 export const isFreshlyRestored = ({ prepared, last_log }: Pick<Timeline, "prepared" | "last_log">): boolean =>
   prepared === null && last_log === 0;
 
@@ -16,8 +16,8 @@ export const findArchiver = async (db: Db | Tx, timelineId: string): Promise<str
     ?.node_id;
 
 /**
- * Who keeps a timeline's archive. A new timeline has a keeper from the first spec on; who follows it is the chore's to
- * say, because all members must be told at once. `maker`: who has its data first, if it is not the one that leads.
+ * The archiver of a timeline. A new timeline has one from the first spec on; only the job changes it later, because all
+ * members must learn of the change at once. `maker`: the member that has the data first, if it is not the primary.
  */
 export async function assignArchiver(tx: Tx, timeline: Timeline, maker?: string): Promise<string | undefined> {
   const known = await findArchiver(tx, timeline.id);
@@ -52,7 +52,7 @@ export const forgetUnfit = (tx: Tx, timelineId: string): Promise<unknown> =>
 /** A host that missed three polls. */
 export const SILENT_MS = 30_000;
 
-/** The members that a database has now, as their hosts and the silence of their hosts show them. */
+/** The current members of a database, with their reported health and how long their hosts have been silent. */
 export async function findCandidates(tx: Tx, timeline: Timeline, now: Date): Promise<Candidate[]> {
   const rows = await tx
     .selectFrom("nodes")

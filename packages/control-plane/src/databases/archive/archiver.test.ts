@@ -25,18 +25,18 @@ const cases: [string, Candidate[], string | undefined, string | undefined][] = [
   ["nobody without logs", [member(0), member(1), member(2, { unfit: true })], "n2", "n1"],
   ["nobody, when there is nobody", [], "n2", undefined],
 ];
-test.each(cases)("the keeper is %s", (_, candidates, current, archiver) => {
+test.each(cases)("the archiver is %s", (_, candidates, current, archiver) => {
   expect(chooseArchiver(candidates, current, later)?.archiver).toBe(archiver);
 });
 
-test("of data that one member made, that one keeps the archive until something is in it", () => {
+test("the member that restored the data is the archiver until something is archived", () => {
   const members = [member(0), member(1), member(2)];
   expect(chooseArchiver(members, undefined, { freshlyRestored: true })).toEqual({ archiver: "n0" });
   expect(chooseArchiver(members, "n0", { freshlyRestored: true })).toEqual({ archiver: "n0" });
   expect(chooseArchiver(members, "n0", later)).toEqual({ archiver: "n2" });
 });
 
-test("only when no member has what comes next does the archive go on with a gap", () => {
+test("the archive continues with a gap only when no member has the next log", () => {
   const unfit = { unfit: true };
   expect(chooseArchiver([member(0, unfit), member(1, unfit), member(2)], "n0", later)).toEqual({ archiver: "n2" });
   expect(chooseArchiver([member(0, unfit), member(1, unfit), member(2, { ...unfit, ...ill })], "n0", later)).toEqual({

@@ -1,27 +1,27 @@
-/** A member of a cluster, as far as it matters for who keeps the archive. */
+/** The properties of a cluster member that decide which one is the archiver. */
 export type Candidate = {
   node: string;
   ordinal: number;
   primary: boolean;
-  /** How long it has not been well, or its host silent; 0: it is well. */
+  /** How long the member has been unhealthy or its host silent; 0 while it is healthy. */
   unhealthyMs: number;
-  /** Its logs do not go on from where the archive ends. */
+  /** The member's logs do not continue from the end of the archive. */
   unfit: boolean;
 };
 
-/** A member that comes back within it keeps what it had: another would begin with a log that is half archived. */
+/** A member that comes back within this time stays the archiver: another one would start with a half-archived log. */
 export const PATIENCE_MS = 60_000;
 
 export type Choice =
   | { archiver: string }
-  /** No member has what comes after the end of the archive: it can only go on with a gap. */
+  /** No member has the logs after the end of the archive: archiving can only continue with a gap. */
   | { archiver: string; gap: true }
   | undefined;
 
 /**
- * Which member's logs go to the archive: a secondary's, because the primary has enough to do. Who does it goes on doing it
- * while it can. `firstBorn`: nothing is archived yet of data that one member made and the others took from it, so that
- * one alone has everything since the beginning.
+ * The member whose logs are archived: a secondary, to spare the primary. The current archiver stays while it can.
+ * `freshlyRestored`: nothing is archived yet of data that one member restored and the others cloned, so only that
+ * member has all logs since the start.
  */
 export function chooseArchiver(
   candidates: readonly Candidate[],

@@ -5,9 +5,9 @@ import { lockTimeline } from "../timeline-store.ts";
 import { newestArchiveBranch, restorableGtids } from "./archive-end.ts";
 
 /**
- * A cluster goes on with these transactions. If its archive has more, others get the numbers of those that are left out,
- * and the archive parts there: one number of a log is never given, so that no restore goes from one past into the other.
- * That is a person's to accept; the answer says how many are left out, and whether it goes on.
+ * The cluster continues with these transactions. If its archive has more, new transactions reuse the GTIDs of those
+ * left out, so the archive branches: one log number is skipped, and no restore crosses from one history into the other.
+ * A person has to accept that. Returns how many transactions are left out, and whether it was refused.
  */
 export async function continueWith(
   tx: Tx,
@@ -39,7 +39,7 @@ async function branchArchive(
 
 const ofTimeline = (timelineId: string, gtid: string) => gtidsOfGroup(parseGtidSet(gtid), timelineId);
 
-/** What a cluster was made to leave out since a time, for its tenant. */
+/** What a cluster has left out since a time, as a sentence for its tenant. */
 export async function leftOutSince(tx: Tx, timelineId: string, since: Date): Promise<string | undefined> {
   const branch = await newestArchiveBranch(tx, timelineId);
   if (branch === undefined || branch.at < since) return undefined;

@@ -20,13 +20,13 @@ import {
 
 type Deps = { db: Db; clock: Clock; log: Logger };
 
-/** The steps at which the chore can die. */
+/** The steps at which a fault drill can kill the job. */
 export const archiverSteps = ["worker.choose-archiver"] as const;
 
-/** Of one round; the next one goes on. */
+/** Per round; the next round continues. */
 const BATCH = 100;
 
-/** Gives the archive of a cluster to another member when the one that has it is lost, ill, leads, or lacks the logs. */
+/** Moves the archiver of a cluster when the current one is lost, unhealthy, the primary, or lacks the logs. */
 export const createArchiversJob =
   ({ db, clock, log }: Deps) =>
   async (): Promise<void> => {
@@ -41,11 +41,11 @@ export const createArchiversJob =
     }
   };
 
-/** What is under way with others chooses for itself, or leaves the timeline. */
+/** Other operations choose the archiver themselves, or leave the timeline. */
 const isSteady = ({ status, powered, deleted_at }: DatabaseRow): boolean =>
   powered && deleted_at === null && (status === "active" || status === "degraded");
 
-/** Only those of which something may be wrong: most archivers keep on. A first-born that archived may be relieved. */
+/** Only clusters whose archiver may have to change: most keep theirs. */
 const findToCheck = (db: Db, silentSince: Date): Promise<Pick<DatabaseRow, "account_id" | "id">[]> =>
   db
     .selectFrom("clusters")
@@ -79,8 +79,9 @@ const findToCheck = (db: Db, silentSince: Date): Promise<Pick<DatabaseRow, "acco
     .execute();
 
 /**
- * All members are told in one transaction, so that at every moment at most one is wanted to keep it; what one that has not
- * heard of it yet still tells, the gateway judges by what is archived. The caller has locked the database's row.
+ * All members get the change in one transaction, so that the desired state never has two archivers. The gateway checks
+ * the reports of a former archiver that has not learned of it yet against the archive. The caller has locked the
+ * database's row.
  */
 export async function moveArchiver(
   tx: Tx,

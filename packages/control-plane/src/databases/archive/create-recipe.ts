@@ -17,10 +17,13 @@ import { findScrub, type Scrub, scrubParts } from "./scrub.ts";
 
 type Deps = { db: Db; clock: Clock; objects: Objects; sealer: Sealer };
 type Plan = RestorePlan<LoadedHistory["copies"][number], LoadedHistory["logs"][number]>;
-/** Of each timeline that a plan passes: where its objects are, and the key to them. */
+/** For each timeline in a restore plan: the location of its objects, and their key. */
 type Sources = Map<string, { timeline: TimelineRow; identity: string }>;
 
-/** How a host makes the data of its node, or its newest restore point. The keys to them leave us here, so it is audited. */
+/**
+ * How a host restores the data of its node, or its newest restore point. The recipe contains the archive keys, so it is
+ * audited.
+ */
 export async function createRecipe(
   { db, clock, objects, sealer }: Deps,
   hostId: number,

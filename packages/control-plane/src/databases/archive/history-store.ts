@@ -1,6 +1,6 @@
 import type { Db, Tx } from "#platform/db/database.ts";
 
-/** A timeline with all that it descends from, other databases' too, as far as it is to stay. See `History`. */
+/** A timeline with all its ancestors, also of other databases, without objects marked for deletion. See `History`. */
 export async function loadHistory(db: Db | Tx, timelineId: string) {
   const timelines = await db
     .withRecursive("lineage", (query) =>
@@ -24,7 +24,7 @@ export async function loadHistory(db: Db | Tx, timelineId: string) {
 }
 export type LoadedHistory = Awaited<ReturnType<typeof loadHistory>>;
 
-/** All timelines that a database has lived on. */
+/** All timelines of a database. */
 export const findTimelinesOf = (db: Db | Tx, accountId: number, databaseId: number) =>
   db
     .selectFrom("timelines")

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => store[Symbol.asyncDispose]());
 
-/** An active database of three nodes, on the hosts of agents that store for real. */
+/** An active database of three nodes, on hosts whose agents use a real object store. */
 async function createFixture(world: World, change: object = {}) {
   const gateway = await startGateway(world, { objects: store.objects });
   const hosts = [await gateway.enrolledHost(), await gateway.enrolledHost(), await gateway.enrolledHost()];
@@ -35,7 +35,7 @@ async function createFixture(world: World, change: object = {}) {
   await poll();
   const nodes = async () => (await world.nodes()).sort((a, b) => a.ordinal - b.ordinal);
   type Node = Awaited<ReturnType<typeof nodes>>[number];
-  /** The hosts of these nodes are away. Twice: whoever polled first may have waited for the other. */
+  /** Polls without the hosts of these nodes. Twice: the first to poll may have waited for the other. */
   const pollWithout = async (...away: (Node | undefined)[]) => {
     const others = agents.filter((_, at) => !away.some((node) => node?.host_id === hosts[at]?.id));
     for (const agent of [...others, ...others]) await agent.poll();
@@ -75,7 +75,7 @@ async function createFixture(world: World, change: object = {}) {
   };
 }
 
-/** A log of a member: transactions of the group from the one after `from` to `to`. */
+/** A member's log: transactions of the group from the one after `from` to `to`. */
 const log = (world: World, timeline: string, number: number, from: number, to: number) => ({
   name: `binlog.${String(number).padStart(6, "0")}.${randomUUID().replaceAll("-", "").slice(0, 16)}`,
   sequence: number,
@@ -88,7 +88,7 @@ const log = (world: World, timeline: string, number: number, from: number, to: n
 const logsOf = (world: World) => world.db.selectFrom("binary_logs").selectAll().orderBy("sequence").execute();
 const missing = { status: 400 };
 
-test("one secondary keeps the archive; the others have no addresses for logs", async () => {
+test("one secondary is the archiver; the others get no addresses for logs", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const upload = async (ordinal: number, name: string) =>
@@ -103,14 +103,14 @@ test("one secondary keeps the archive; the others have no addresses for logs", a
   expect(await upload(1, `copies/${randomUUID()}/manifest.json`)).toMatchObject({ status: 200 });
 });
 
-test("a new keeper goes on where the one before it ended: nothing is missing, and what is there twice counts once", async () => {
+test("a new archiver continues where the previous one ended: no gaps, and duplicates count once", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const { timeline, reportArchived } = fixture;
   const member = (number: number, from: number, to: number) => log(world, timeline, number, from, to);
 
   await reportArchived(2, { logs: [member(7, 0, 3), member(8, 3, 5)] });
-  // Its own logs have other numbers, and their ends are not the other's.
+  // Its own logs have other numbers and end at other transactions.
   expect(await reportArchived(1, { logs: [member(2, 6, 9)] })).toMatchObject(missing);
   const { body } = await reportArchived(1, {});
   expect(body.nodes).toMatchObject([{ timeline, gtid: `${timeline}:1-5` }]);
@@ -123,7 +123,7 @@ test("a new keeper goes on where the one before it ended: nothing is missing, an
   ]);
 });
 
-test("a log that is told again is the same one, with what was uploaded last", async () => {
+test("a log that is reported again is the same one, with what was uploaded last", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const first = log(world, fixture.timeline, 1, 0, 3);
@@ -132,7 +132,7 @@ test("a log that is told again is the same one, with what was uploaded last", as
   expect(await logsOf(world)).toMatchObject([{ sequence: 1, sha256: "b".repeat(64) }]);
 });
 
-test("of an asynchronous cluster what was taken from a former leader stays out: it may be lost", async () => {
+test("an asynchronous cluster does not archive what came from a former primary: it may be lost", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const { timeline, reportArchived } = fixture;
@@ -153,7 +153,7 @@ test("of an asynchronous cluster what was taken from a former leader stays out: 
   expect(await reportArchived(2, { logs, term: 2 })).toMatchObject({ body: { nodes: [{ gtid: `${timeline}:1-3` }] } });
 });
 
-test("a member that lacks what comes next gives way to another, and only when all lack it is there a gap, for all to see", async () => {
+test("a member that lacks the next log gives way to another; there is a gap only when all lack it", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const { timeline, reportArchived, job, archiver } = fixture;
@@ -172,7 +172,7 @@ test("a member that lacks what comes next gives way to another, and only when al
   expect(await reportArchived(await archiver(), { logs: [log(world, timeline, 11, 10, 12)] })).toMatchObject(missing);
 });
 
-test("where a cluster went on without some of its archive, no restore passes: each past is restored by itself", async () => {
+test("no restore crosses an archive branch: each history is restored by itself", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const { timeline, reportArchived, timeOf } = { ...fixture, timeOf: (to: number) => new Date(begun + to * 1000) };
@@ -183,7 +183,7 @@ test("where a cluster went on without some of its archive, no restore passes: ea
     const { base, logs } = planRestore(history, { timeline, until });
     return [base.kind === "copy" ? base.copy.id : base.kind, ...logs.map((each) => each.log.sequence)];
   };
-  /** Of what the members had then. */
+  /** A copy of what the members had then. */
   const copy = async (to: number, at: Date) => {
     const made = { id: randomUUID(), started_at: at.toISOString(), ended_at: at.toISOString() };
     const manifest = Buffer.from(made.id);
@@ -211,8 +211,8 @@ test("where a cluster went on without some of its archive, no restore passes: ea
     { node: expect.any(String), timeline, gtid: `${timeline}:1-5` },
   ]);
 
-  await copy(4, timeOf(10)); // of one that lacked something then
-  // The transactions from 6 to 9 of this one are others than those that were archived before.
+  await copy(4, timeOf(10)); // // of a member that lacked something then
+  // Its transactions from 6 to 9 differ from those that were archived before.
   expect(await reportArchived(1, { logs: [member(2, 3, 15), member(3, 15, 20)] })).toMatchObject({ status: 200 });
   expect((await logsOf(world)).map(({ sequence }) => sequence)).toEqual([1, 2, 4, 5]);
   await expect(planned(timeOf(19))).rejects.toThrow("It can be restored to a time from");
@@ -225,7 +225,7 @@ test("where a cluster went on without some of its archive, no restore passes: ea
   expect(await goOn(true)).toMatchObject({ leftOut: 15 });
 });
 
-test("the archive goes to another when the host of its keeper is silent, in one step for all members", async () => {
+test("when the archiver's host is silent, another member takes over in one step for all members", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const before = (await fixture.specs()).map(({ generation }) => generation);
@@ -243,7 +243,7 @@ test("the archive goes to another when the host of its keeper is silent, in one 
   expect(specs.map(({ generation }, n) => generation - (before[n] ?? 0))).toEqual([0, 1, 1]);
 });
 
-test("before a fork or a deletion its keeper alone is asked to ship", async () => {
+test("before a fork or a deletion only the archiver is requested to ship", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   await fixture.alice.create({
@@ -279,7 +279,7 @@ test.each([
   expect((await fixture.alice.get(`${fixture.database.url}/backups`)).body).toMatchObject({ results: 1 });
 });
 
-test("a restore is made by one member while the others serve, then they take its data, and it keeps the archive at first", async () => {
+test("one member restores while the others serve, then they clone from it, and it is the first archiver", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const { alice, database, timeline: old } = fixture;
@@ -325,7 +325,7 @@ test("a restore is made by one member while the others serve, then they take its
 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
   expect(await seen()).toMatchObject([{ keep: undefined }, { reclone: undefined }, { origin: "cluster" }]);
-  // Once it has archived something, a secondary relieves it.
+  // Once it has archived something, a secondary takes over.
   await fixture.poll();
   await fixture.job();
   expect(await fixture.archiver()).toBe(0);
@@ -334,7 +334,7 @@ test("a restore is made by one member while the others serve, then they take its
   expect(await fixture.archiver()).toBe(2);
 });
 
-test("a restore goes on without a member whose host is away, which hears of the new timeline at its end", async () => {
+test("a restore continues without a member whose host is away, which gets the new timeline at the end", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const { alice, database, timeline: old } = fixture;
@@ -370,7 +370,7 @@ test("a restore goes on without a member whose host is away, which hears of the 
   expect(specs.findIndex(({ archive }) => archive?.archiver !== false)).toBe(1);
 });
 
-test("a restore does not wait for a host that went away after it was asked, and waits for one that is slow", async () => {
+test("a restore does not wait for a host that went away after the request, but waits for a slow one", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const backup = await hasBackup(world, fixture.database);
@@ -389,7 +389,7 @@ test("a restore does not wait for a host that went away after it was asked, and 
   expect(await world.activities.checkRecloned(id), "both others are away").toEqual({ state: "pending" });
   await fixture.pollWithout(last);
   expect(await world.activities.checkRecloned(id), "the last is away").toEqual({ state: "observed" });
-  // It may be heard again before this is settled, and have done nothing yet.
+  // The host may be reachable again before this is settled, without having done anything.
   const now = world.time.now.toISOString();
   await fixture.call(2, "/v1/desired", { agent: "test", epoch: 0, revision: 0, boot: "b", now, trash_mb: 0 });
   expect(await world.activities.checkRecloned(id), "the last is back").toEqual({ state: "pending" });
@@ -399,7 +399,7 @@ test("a restore does not wait for a host that went away after it was asked, and 
   expect((await fixture.specs()).map(({ data }) => data?.timeline)).toEqual([restored, restored, restored]);
 });
 
-test("the data of an asynchronous cluster whose leader is dead are restored by another, which leads; given up, it does not", async () => {
+test("with a dead primary another asynchronous node restores and is primary, unless the restore fails", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world, { replication_type: "asynch" });
   const backup = await hasBackup(world, fixture.database);
@@ -424,7 +424,7 @@ test("the data of an asynchronous cluster whose leader is dead are restored by a
   expect(await primaryIn(2)).toEqual({ node: dead?.id, term: before + 2, reason: "fenced" });
 });
 
-test("a restore waits for all members while two hosts are away: those two could go on with what was", async () => {
+test("a restore waits for all members while two hosts are away: they could continue with the old data", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const backup = await hasBackup(world, fixture.database);
@@ -441,7 +441,7 @@ test("a restore waits for all members while two hosts are away: those two could 
   expect(await world.checkPhase(id, "restored")).toEqual({ state: "pending" });
 });
 
-test("a restore that its maker cannot do leaves the other members as they were", async () => {
+test("a restore that its member cannot make leaves the others as they were", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const backup = await hasBackup(world, fixture.database);

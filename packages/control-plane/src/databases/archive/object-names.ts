@@ -1,10 +1,10 @@
-/** Where everything of a database lies in the object store: in one place, so that all of it can go at once. */
+/** The prefix of all objects of a database: one place, so that all of them can be deleted at once. */
 export const databasePrefix = (accountId: number, databaseId: number): string =>
   `accounts/${accountId}/databases/${databaseId}/`;
 
 type Owner = { account_id: number; database_id: number; id: string };
 
-/** `name` is one of the agent protocol's. Each timeline is a folder of its own: histories never mix. */
+/** `name` is a name of the agent protocol. Each timeline has a folder of its own, so histories never mix. */
 export const objectKey = (timeline: Owner, name: string): string =>
   `${databasePrefix(timeline.account_id, timeline.database_id)}timelines/${timeline.id}/${name}`;
 
@@ -13,7 +13,7 @@ export const manifestOf = (copyId: string): string => `${copyFolder(copyId)}mani
 /** Counted from 1. */
 export const partsOf = (copyId: string, parts: number): string[] =>
   Array.from({ length: parts }, (_, n) => `${copyFolder(copyId)}part-${String(n + 1).padStart(6, "0")}`);
-/** What only former leaders had; a tail's own name begins with it. */
+/** Transactions that only a former primary had; the names of these objects start with this prefix. */
 export const lostTransactionsFolder = "lost/";
 export const logOf = (name: string): string => `logs/${name}`;
 

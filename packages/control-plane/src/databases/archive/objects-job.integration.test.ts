@@ -12,7 +12,7 @@ const later = ({ world }: Fixture, days: number): void => {
   world.time.now = new Date(world.time.now.getTime() + days * DAY_MS);
 };
 
-/** Everything that is kept of the pasts of databases, by table. */
+/** All rows of the databases' archives, by table. */
 async function rows({ world: { db } }: Fixture): Promise<Record<string, number>> {
   const tables = ["archives", "timelines", "copies", "binary_logs", "backups", "keyrings", "node_alerts"] as const;
   const counts: Record<string, number> = {};
@@ -21,7 +21,7 @@ async function rows({ world: { db } }: Fixture): Promise<Record<string, number>>
 }
 const nothing = { archives: 0, timelines: 0, copies: 0, binary_logs: 0, backups: 0, keyrings: 0, node_alerts: 0 };
 
-test("what is doomed vanishes, with parts that no manifest knows, when nobody reads it any more; the rest stays", async () => {
+test("objects marked for deletion, and parts without a manifest, go when nobody reads them", async () => {
   await using fixture = await archiveWorld();
   const { world, store } = fixture;
   const { prefix, upload, uploadCopy, uploadLog, reportArchived } = await fixture.database();
@@ -43,7 +43,7 @@ test("what is doomed vanishes, with parts that no manifest knows, when nobody re
   expect(await rows(fixture)).toMatchObject({ copies: 1, binary_logs: 1 });
 });
 
-test("a copy that a backup still names stays, whatever was doomed", async () => {
+test("a copy that a backup still names stays, even if it is marked for deletion", async () => {
   await using fixture = await archiveWorld();
   const { world, store } = fixture;
   const { id, customer, timeline, uploadCopy, reportArchived } = await fixture.database();
@@ -65,7 +65,7 @@ test("a copy that a backup still names stays, whatever was doomed", async () => 
   expect(await rows(fixture)).toMatchObject({ copies: 1 });
 });
 
-test("while the store is away nothing is forgotten, and the next round goes on", async () => {
+test("while the store is unavailable no row is deleted, and the next round continues", async () => {
   await using fixture = await archiveWorld();
   const { world, store } = fixture;
   const { uploadCopy, uploadLog, reportArchived } = await fixture.database();
@@ -84,7 +84,7 @@ test("while the store is away nothing is forgotten, and the next round goes on",
   expect(await rows(fixture)).toMatchObject({ copies: 0, binary_logs: 0 });
 });
 
-test("parts of a copy that never became whole go after two days; one that is being made is left alone", async () => {
+test("parts of an unfinished copy are deleted after two days; a copy in progress stays", async () => {
   await using fixture = await archiveWorld();
   const { store } = fixture;
   const { prefix, upload, uploadCopy, reportArchived } = await fixture.database();
@@ -102,7 +102,7 @@ test("parts of a copy that never became whole go after two days; one that is bei
   expect(await store.keys()).toEqual(stays.map((name) => prefix + name));
 });
 
-test("a tail that nobody was told of goes after eight days; one that has a row stays as long as that", async () => {
+test("unreported lost transactions are deleted after eight days; reported ones stay as long as their row", async () => {
   await using fixture = await archiveWorld();
   const { world, store } = fixture;
   const { id, customer, node, timeline, prefix, upload } = await fixture.database();
@@ -125,7 +125,7 @@ test("a tail that nobody was told of goes after eight days; one that has a row s
   expect(await store.keys()).toEqual([prefix + reported]);
 });
 
-test("the past of a timeline is compared with the store once a day", async () => {
+test("each timeline is compared with the store once a day", async () => {
   await using fixture = await archiveWorld();
   const { world } = fixture;
   await fixture.database();
@@ -141,7 +141,7 @@ test("the past of a timeline is compared with the store once a day", async () =>
   expect(await swept()).toEqual(world.time.now);
 });
 
-/** Deleted by its tenant, gone from its host; with a bit of everything in the archive. */
+/** A database deleted by its tenant and gone from its host, with some of everything in the archive. */
 async function deletedDatabase(fixture: Fixture) {
   const { world } = fixture;
   const database = await fixture.database();
@@ -168,7 +168,7 @@ async function deletedDatabase(fixture: Fixture) {
   return { ...database, copy, remove };
 }
 
-test("of a deleted database everything is kept until its time is over, and then nothing remains", async () => {
+test("everything of a deleted database is kept until its retention ends, and then purged", async () => {
   await using fixture = await archiveWorld();
   const { world, store } = fixture;
   const { id, remove } = await deletedDatabase(fixture);
@@ -190,7 +190,7 @@ test("of a deleted database everything is kept until its time is over, and then 
   expect((await world.audit()).filter(({ action }) => action === "purge_database")).toHaveLength(1);
 });
 
-test("a purge that found the store away is done by a later round; there is no way back in between", async () => {
+test("a purge interrupted by an unavailable store is finished later, with no way back in between", async () => {
   await using fixture = await archiveWorld();
   const { world, store } = fixture;
   const { id, remove } = await deletedDatabase(fixture);
@@ -200,7 +200,7 @@ test("a purge that found the store away is done by a later round; there is no wa
   await store.stop();
   await expect(purgeOf(fixture)()).rejects.toThrow(/ECONNREFUSED/);
   expect(await rows(fixture)).toMatchObject({ copies: 1, archives: 1 });
-  world.time.now = new Date(world.time.now.getTime() - DAY_MS); // another process, whose clock is behind
+  world.time.now = new Date(world.time.now.getTime() - DAY_MS); // // another process, whose clock is behind
   expect(await world.operator.post(`/admin/databases/${id}/undelete`, {})).toMatchObject({
     status: 400,
     body: { errors: [{ reason: expect.stringContaining("Nothing is kept") }] },
@@ -213,7 +213,7 @@ test("a purge that found the store away is done by a later round; there is no wa
   expect(await rows(fixture)).toEqual(nothing);
 });
 
-test("a database that a host still has is not purged before the addresses that it was given have expired", async () => {
+test("a database that a host still has is not purged before its upload addresses have expired", async () => {
   await using fixture = await archiveWorld();
   const { world, store } = fixture;
   const { id, remove } = await deletedDatabase(fixture);
@@ -229,7 +229,7 @@ test("a database that a host still has is not purged before the addresses that i
   expect(await store.keys()).toEqual([]);
 });
 
-test("a source is kept while a fork begins with it, and goes when the fork stands on its own", async () => {
+test("a source is kept while a fork starts from it, and purged when the fork has copies of its own", async () => {
   await using fixture = await archiveWorld();
   const { world, store } = fixture;
   const source = await deletedDatabase(fixture);

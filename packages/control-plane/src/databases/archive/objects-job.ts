@@ -11,19 +11,19 @@ type Timeline = Pick<Selectable<Tables["timelines"]>, "account_id" | "database_i
 
 export const objectsSteps = ["worker.delete-copy", "worker.delete-logs", "worker.sweep-timeline"] as const;
 
-/** Of one round; the next one goes on. */
+/** Per round; the next round continues. */
 const COPIES = 20;
 const LOGS = 5000;
 const TIMELINES = 50;
 const DAY_MS = 86_400_000;
-/** A copy that is being made gets a part every few seconds, and is told of soon after its last one. */
+/** A copy in progress gets a part every few seconds, and is reported shortly after its last one. */
 const UNFINISHED_MS = 2 * DAY_MS;
-/** Longer than a tail is kept: one that nobody was told of may be told late. */
+/** Longer than lost transactions are kept: a host may report them late. */
 const UNREPORTED_LOST_MS = 8 * DAY_MS;
 
 /**
- * Takes what nobody needs any more out of the object store: first the objects, then the rows that lead to them, so that
- * whatever dies between is found again. While the store is away it throws, and the next round goes on.
+ * Deletes objects that nothing needs any more: first the objects, then their rows, so that the next round finds what a
+ * crash left behind. Throws while the object store is unavailable; the next round continues.
  */
 export const createObjectsJob = (deps: Deps) => async (): Promise<void> => {
   await deleteCopies(deps);
@@ -31,7 +31,7 @@ export const createObjectsJob = (deps: Deps) => async (): Promise<void> => {
   await sweepTimelines(deps);
 };
 
-/** Whoever was given addresses before it was doomed may still read it. */
+/** A host that got addresses before the object was marked for deletion may still read it. */
 const readable = ({ clock, objects }: Deps): Date => new Date(clock().getTime() - objects.getSeconds * 1000);
 
 async function deleteCopies(deps: Deps): Promise<void> {
@@ -80,7 +80,7 @@ async function deleteLogs(deps: Deps): Promise<void> {
     });
 }
 
-/** Parts of copies that never became whole, and tails that were never told: of each timeline once a day. */
+/** Once a day per timeline: parts of unfinished copies, and lost transactions that were never reported. */
 async function sweepTimelines(deps: Deps): Promise<void> {
   const { db, clock } = deps;
   const due = await db
@@ -110,13 +110,13 @@ async function deleteUnfinished({ db, clock, objects }: Deps, timeline: Timeline
   for (const { id } of known) newest.delete(id);
   for (const [id, at] of newest) {
     if (at.getTime() > clock().getTime() - UNFINISHED_MS) continue;
-    // First, so that it cannot be told of any more while its parts go.
+    // The manifest first, so that the copy cannot be reported any more while its parts are deleted.
     await objects.deleteMany([objectKey(timeline, manifestOf(id))]);
     await objects.deleteAll(objectKey(timeline, copyFolder(id)));
   }
 }
 
-/** Those that were told have a row, and go with it. */
+/** Lost transactions that were reported have a row, and are deleted with it. */
 async function deleteUnreportedLost({ db, clock, objects }: Deps, timeline: Timeline): Promise<void> {
   const old: string[] = [];
   for await (const page of objects.list(objectKey(timeline, lostTransactionsFolder)))

@@ -6,7 +6,7 @@ import { notFound } from "#platform/errors.ts";
 import type { Objects } from "#platform/objects.ts";
 import { objectKey } from "./object-names.ts";
 
-/** Addresses in the folder of the timeline that is wanted of the node: nobody writes into another past. */
+/** Upload addresses in the folder of the node's desired timeline only: no host writes into another history. */
 export async function presignUploads(
   { db, objects }: { db: Db; objects: Objects },
   hostId: number,
@@ -15,7 +15,7 @@ export async function presignUploads(
   const owner = await transact(db, "fleet.uploads", async (tx) => {
     const { account_id, database_id, desired_spec } = await findServedNode(tx, hostId, node);
     if (desired_spec?.data?.timeline !== timeline) throw notFound();
-    // One that has not heard yet that another keeps the logs now.
+    // A former archiver that has not learned of the change yet.
     if (desired_spec.archive?.archiver === false && names.some((name) => name.startsWith("logs/"))) throw notFound();
     return { account_id, database_id, id: timeline };
   });

@@ -16,7 +16,10 @@ export const purgeSteps = ["worker.begin-purge", "worker.finish-purge"] as const
 const BATCH = 10;
 const PUT_OFF_MS = 3_600_000;
 
-/** Of a deleted database whose time is over, nothing remains. Repeatable at any point; it throws while the store is away. */
+/**
+ * Deletes everything that is left of a deleted database after its retention. Repeatable at any point; throws while the
+ * object store is unavailable.
+ */
 export const createPurgeJob = (deps: Deps) => async (): Promise<void> => {
   const { db, clock, objects } = deps;
   const due = await db
@@ -48,7 +51,7 @@ async function begin(tx: Tx, { clock, objects }: Deps, accountId: number, id: nu
   return true;
 }
 
-/** A host that has not removed it yet may still use an address that it was given. */
+/** A host that has not removed the node yet may still use an upload address. */
 async function isOnHosts(tx: Tx, { account_id, id }: DatabaseRow): Promise<boolean> {
   const node = await tx
     .selectFrom("nodes")
@@ -60,7 +63,7 @@ async function isOnHosts(tx: Tx, { account_id, id }: DatabaseRow): Promise<boole
   return node !== undefined;
 }
 
-/** A young fork has no copy of its own yet, and old backups of it may begin here. */
+/** A young fork has no copy of its own yet, and its old backups may start from this database's archive. */
 async function isNeededByForks(tx: Tx, { account_id, id }: DatabaseRow, now: Date): Promise<boolean> {
   const family = await findFamily(tx, { accountId: account_id, databaseId: id });
   const own = new Set(family.timelines.filter(({ database_id }) => database_id === id).map((each) => each.id));
@@ -93,7 +96,7 @@ async function forget(tx: Tx, accountId: number, id: number, now: Date): Promise
   await tx.deleteFrom("binary_logs").where("timeline_id", "in", timelines).execute();
   await tx.deleteFrom("copies").where("timeline_id", "in", timelines).execute();
   await tx.deleteFrom("lost_transactions").where("timeline_id", "in", timelines).execute();
-  // Forks go on with copies of their own.
+  // The forks have copies of their own by now.
   await tx
     .updateTable("timelines")
     .set({ parent_id: null, parent_copy_id: null, parent_until: null })

@@ -13,7 +13,7 @@ import {
 
 const at = (second: number): Date => new Date(second * 1000);
 
-/** A life in whole seconds: one transaction in each, by the name `timeline:second`. */
+/** A lifecycle in whole seconds: one transaction in each, named `timeline:second`. */
 type Life = {
   created: number;
   through: number;
@@ -22,7 +22,7 @@ type Life = {
   parent?: { id: number; until: number };
 };
 
-/** Where a restore may begin, chosen by numbers so that every generated life is a possible one. */
+/** The starting points of restores, chosen by numbers so that every generated lifecycle is possible. */
 const Lives = fc
   .array(
     fc.record({
@@ -93,7 +93,7 @@ function historyOf(all: readonly Life[]): History<CopyInfo, LogInfo & { since: n
   return { timelines, logs, copies };
 }
 
-/** The oracle knows nothing of copies or logs: what a tenant would see who had written one row in each second. */
+/** The oracle ignores copies and logs: what a tenant who wrote one row per second would see. */
 function written(all: readonly Life[], n: number, until: number): Set<string> {
   const { created, parent } = all[n] as Life;
   const before = parent === undefined ? new Set<string>() : written(all, parent.id, parent.until);
@@ -101,7 +101,7 @@ function written(all: readonly Life[], n: number, until: number): Set<string> {
   return before;
 }
 
-/** Applies a plan as a host does. Of what was written while a copy was taken, the copy may hold all or nothing. */
+/** Applies a plan as a host does. Of the writes during a copy, the copy may contain all or none. */
 function applied(
   all: readonly Life[],
   history: ReturnType<typeof historyOf>,
@@ -125,7 +125,7 @@ function applied(
   return rows;
 }
 
-/** What was written after the last closing is not in the archive: then `through` says that nothing was. */
+/** What was written after the last log was closed is not archived: then `through` states that there was nothing. */
 const quietAfterLastClosing = (all: readonly Life[], rows: Set<string>): Set<string> =>
   new Set(
     [...rows].filter((row) => {
@@ -143,7 +143,7 @@ const Case = fc.record({
 
 type Case = typeof Case extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Restores to a time of the life of one timeline, and compares with the oracle. */
+/** Restores to a time of one timeline, and compares with the oracle. */
 function expectExact({ all, pick, share, copied }: Case, lost: number[]) {
   const n = pick % all.length;
   const { created, through } = all[n] as Life;
@@ -161,7 +161,7 @@ const without = (history: ReturnType<typeof historyOf>, lost: number[]) => ({
   copies: history.copies.filter((_, n) => !lost.includes(n + 20)),
 });
 
-test("any time of a life is made exactly: nothing missing, nothing of a timeline after the point where it was left", () => {
+test("every time is restored exactly: nothing missing, and nothing of a timeline after its branch point", () => {
   const found = fc.check(
     fc.property(Case, (each) => expectExact(each, [])),
     { numRuns: 1000 },
@@ -169,7 +169,7 @@ test("any time of a life is made exactly: nothing missing, nothing of a timeline
   expect(found).toMatchObject({ failed: false });
 });
 
-test("with any logs and copies gone, a plan that is still given is as exact as before", () => {
+test("with any logs and copies missing, a plan that still exists is exact", () => {
   const count = { refused: 0, given: 0 };
   fc.assert(
     fc.property(Case, fc.array(fc.nat(30)), (each, lost) => {
@@ -213,7 +213,7 @@ const copy = (id: string, started: number, first_log: number): CopyInfo => ({
 });
 
 // A snapshot is kept for ever, the logs after it for a week.
-test("a time after an old snapshot whose logs are gone is refused, and the range says from when on it works", () => {
+test("a time after an old snapshot without its logs is refused, with the restorable range", () => {
   const history = {
     timelines: [timeline],
     copies: [copy("old", 150, 2), copy("new", 750, 8)],
@@ -233,8 +233,8 @@ test("a time after an old snapshot whose logs are gone is refused, and the range
   });
 });
 
-// A nightly copy is slow, a snapshot is taken meanwhile.
-test("of two copies that were taken at once, the one that began last is taken", () => {
+// A snapshot is taken during a slow nightly copy.
+test("of two overlapping copies the one that started last is used", () => {
   const [slow, quick] = [{ ...copy("slow", 150, 2), ended_at: at(700) }, copy("quick", 450, 5)];
   const history = { timelines: [timeline], copies: [slow, quick], logs: [5, 6, 7, 8, 9, 10].map(log) };
 
@@ -243,18 +243,18 @@ test("of two copies that were taken at once, the one that began last is taken", 
   expect(plan.base).toEqual({ kind: "copy", copy: quick });
 });
 
-test("a timeline without logs or a beginning cannot be restored", () => {
+test("a timeline without logs and without a known start cannot be restored", () => {
   const orphan = { ...timeline, prepared: null };
   expect(() => planRestore({ timelines: [orphan], copies: [], logs: [] }, { timeline: "t0", until: at(1) })).toThrow(
     /Nothing of it can be restored/,
   );
-  // Its logs were there once: the prepared directory alone is not what it was.
+  // Its logs existed once: the prepared directory alone is not the complete state.
   expect(() => planRestore({ timelines: [timeline], copies: [], logs: [] }, { timeline: "t0", until: at(1) })).toThrow(
     NotRestorable,
   );
 });
 
-test("a timeline that began with a snapshot begins with that copy, and nothing of its parent's logs", () => {
+test("a timeline that started from a snapshot starts with that copy, without its parent's logs", () => {
   const child: TimelineInfo = {
     ...timeline,
     ...{ id: "t1", prepared: null, parent_id: "t0", parent_copy_id: "snap", created_at: at(2000) },

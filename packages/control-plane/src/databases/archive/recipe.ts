@@ -1,7 +1,7 @@
 import { toTimestamp } from "@moorage/contract";
 import { DomainError } from "#platform/errors.ts";
 
-/** What the rules need of a timeline, its whole copies and its logs; the rows have more. */
+/** The columns of timelines, complete copies and logs that the rules need. */
 export type TimelineInfo = {
   id: string;
   prepared: string | null;
@@ -13,25 +13,25 @@ export type TimelineInfo = {
   last_log: number;
 };
 /**
- * It holds everything that was committed before `started_at`, and nothing of after `ended_at`. `first_log` is the first
- * log that may have what it lacks.
+ * A copy contains everything that was committed before `started_at`, and nothing from after `ended_at`. `first_log` is
+ * the first log that may contain what the copy lacks.
  */
 export type CopyInfo = { id: string; timeline_id: string; started_at: Date; ended_at: Date; first_log: number };
 export type LogInfo = { timeline_id: string; sequence: number; closed_at: Date };
 
-/** A timeline with all that it descends from. Only what is to stay: nothing that is doomed. Logs are in their order. */
+/** A timeline with all its ancestors, without objects marked for deletion. Logs are in order. */
 export type History<C extends CopyInfo = CopyInfo, L extends LogInfo = LogInfo> = {
   timelines: readonly TimelineInfo[];
   copies: readonly C[];
   logs: readonly L[];
 };
 
-/** A time of a timeline (one before it began is its beginning), or exactly what a copy of it holds. */
+/** A time on a timeline (a time before its start means its start), or exactly the contents of a copy. */
 export type Target = { timeline: string } & ({ until: Date } | { copy: string });
 
 export type RestorePlan<C extends CopyInfo = CopyInfo, L extends LogInfo = LogInfo> = {
   base: { kind: "prepared"; sha256: string } | { kind: "copy"; copy: C };
-  /** In the order in which they are applied. What a log has that is there already, MySQL skips by its GTID. */
+  /** In the order in which they are applied. MySQL skips transactions that it has already, by their GTIDs. */
   logs: { log: L; before?: Date }[];
 };
 
@@ -50,7 +50,7 @@ export class NotRestorable extends DomainError {
   }
 }
 
-/** How to make a state of the past. Throws if anything on the way to it is missing: a hole is never passed over. */
+/** How to restore a state. Throws if anything on the way to it is missing: a gap is never skipped. */
 export function planRestore<C extends CopyInfo, L extends LogInfo>(
   history: History<C, L>,
   target: Target,
@@ -64,7 +64,7 @@ export function planRestore<C extends CopyInfo, L extends LogInfo>(
   return plan;
 }
 
-/** As it was when the last log before its last hole was archived. */
+/** The history up to the last log before the last gap. */
 function beforeTheHole(history: History, timelineId: string): History {
   const logs = history.logs.filter(({ timeline_id }) => timeline_id === timelineId);
   const isBeforeHole = ({ sequence }: LogInfo, n: number): boolean =>
@@ -123,7 +123,7 @@ function toTime<C extends CopyInfo, L extends LogInfo>(
 
   if (reaches === -1 && timeline.archived_through < until) return undefined;
   if (!isUnbroken(taken, reaches === -1 ? timeline.last_log : undefined)) return undefined;
-  // The last log of which nothing is lacking. Snapshots outlive the logs after them: a hole there must be seen.
+  // The last log from which nothing is missing. Snapshots outlive the logs after them, so a gap there must be noticed.
   const passed = Math.max(logs[since - 1]?.sequence ?? 0, (copy?.first_log ?? 1) - 1);
   if ((taken[0]?.sequence ?? timeline.last_log + 1) !== passed + 1) return undefined;
   const begun: RestorePlan<C, L> | undefined =
@@ -133,7 +133,7 @@ function toTime<C extends CopyInfo, L extends LogInfo>(
   return { base: begun.base, logs: [...begun.logs, ...steps] };
 }
 
-/** The copy that a restore to a time begins with. Two may have been taken at once: the later one needs fewer logs. */
+/** The copy that a restore to a time starts from. Of overlapping copies the later one needs fewer logs. */
 export const copyBefore = <C extends Pick<CopyInfo, "timeline_id" | "started_at" | "ended_at">>(
   copies: readonly C[],
   timelineId: string,
@@ -143,13 +143,13 @@ export const copyBefore = <C extends Pick<CopyInfo, "timeline_id" | "started_at"
     .filter(({ timeline_id, ended_at }) => timeline_id === timelineId && ended_at <= until)
     .reduce<C | undefined>((last, each) => (last && last.started_at >= each.started_at ? last : each), undefined);
 
-/** Those that were closed before the copy began are in it. */
+/** The copy contains the logs that were closed before it started. */
 function goesOnWith(logs: readonly LogInfo[], { first_log, started_at }: CopyInfo): number {
   const first = logs.findIndex(({ sequence, closed_at }) => sequence >= first_log && closed_at >= started_at);
   return first === -1 ? logs.length : first;
 }
 
-/** What a timeline began with: nothing of its parent after the point where it left. */
+/** What a timeline started from: nothing of its parent after the point where it branched off. */
 function beginning<C extends CopyInfo, L extends LogInfo>(
   history: History<C, L>,
   { prepared, parent_id, parent_copy_id, parent_until }: TimelineInfo,
@@ -168,12 +168,12 @@ function firstSince(logs: readonly LogInfo[], at: Date): number {
   return first === -1 ? logs.length : first;
 }
 
-/** One after the other; and, if it must be the timeline's end, up to the last that was ever archived. */
+/** The log numbers are consecutive; with `last`, they also reach the last log ever archived. */
 const isUnbroken = (logs: readonly LogInfo[], last?: number): boolean =>
   logs.every(({ sequence }, n) => n === 0 || sequence === (logs[n - 1]?.sequence ?? 0) + 1) &&
   (last === undefined || logs.length === 0 || logs.at(-1)?.sequence === last);
 
 const latest = (times: readonly Date[]): Date => new Date(Math.max(...times.map((each) => each.getTime())));
 
-/** What is told has whole seconds, and must be true. */
+/** Shown times have whole seconds; rounding up keeps them inside the restorable range. */
 const nextSecond = (at: Date): Date => new Date(Math.ceil(at.getTime() / 1000) * 1000);

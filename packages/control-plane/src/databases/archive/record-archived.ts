@@ -24,12 +24,12 @@ import { LogsMissing, nextInTimeline } from "./record-member-log.ts";
 type Deps = { db: Db; clock: Clock; objects: Objects };
 type ArchiveReport = ArchivedRequest["nodes"][number];
 
-/** A host's clock may be ahead of ours by a little; a restore point must not be made for a time that has not come. */
+/** A host's clock may be slightly ahead of ours; a restore point must not be in the future. */
 const AHEAD_MS = 60_000;
 
 /**
- * What hosts say is in the object store becomes rows, of which restores are made. Telling it twice changes nothing.
- * What is refused of one node does not hold up the others, and the refusal is answered in the end.
+ * Turns hosts' reports about the object store into rows, from which restores are planned. A repeated report changes
+ * nothing. A refusal for one node does not hold up the others; it is returned at the end.
  */
 export async function recordArchived(deps: Deps, hostId: number, { nodes }: ArchivedRequest): Promise<ArchivedReply> {
   const refusals: DomainError[] = [];
@@ -50,7 +50,7 @@ export async function recordArchived(deps: Deps, hostId: number, { nodes }: Arch
 
 type End = NonNullable<ArchivedReply["nodes"]>[number];
 
-/** Answers where the archive ends if others may go on with it too. */
+/** Returns the end of the archive if other members may continue it too. */
 async function recordOne(
   { db, clock, objects }: Deps,
   hostId: number,
@@ -65,15 +65,15 @@ async function recordOne(
     if (copies.length + logs.length > 0 || through !== undefined) await requireNewestTerm(tx, hostId, report);
     for (const log of logs) await recordLog(tx, timeline, log);
     for (const copy of copies) await recordCopy(tx, timeline, copy);
-    // Logs that we forgot may have come before: until one is told again, nobody knows that all is there.
+    // After a recovery, forgotten logs may come before these: only a newly reported log shows that none is missing.
     if (through !== undefined && !timeline.gap_allowed) await advance(tx, timeline, timeOf(through), clock());
     return isMember ? { node, timeline: timeline.id, ...(await archiveEnd(tx, timeline)) } : undefined;
   });
 }
 
 /**
- * The timeline of one of the host's nodes: also one that its database has left, because the last of its logs may be
- * told late.
+ * A timeline of one of the host's nodes. It may be one that the database has left, because its last logs may be
+ * reported late.
  */
 async function ownerOf(db: Db, hostId: number, { node, timeline }: ArchiveReport) {
   const { account_id, database_id, desired_spec } = await findServedNode(db, hostId, node);
@@ -88,8 +88,8 @@ async function ownerOf(db: Db, hostId: number, { node, timeline }: ArchiveReport
 }
 
 /**
- * What a member took from a former leader may be lost: then it must not come back from the archive. The timeline is locked,
- * as it is for whoever makes another lead (`restorableGtids`).
+ * What a member received from a former primary may be lost transactions, which must not come back from the archive. The
+ * timeline is locked, as it is when another primary is chosen (`restorableGtids`).
  */
 async function requireNewestTerm(tx: Tx, hostId: number, { node, term }: ArchiveReport): Promise<void> {
   const { desired_spec } = await findServedNode(tx, hostId, node);
@@ -97,14 +97,14 @@ async function requireNewestTerm(tx: Tx, hostId: number, { node, term }: Archive
     throw refused("Another node leads since: it may not have what this one has.");
 }
 
-/** Told long after it was uploaded, it may have been taken for an unfinished one and swept away. */
+/** A copy that is reported long after its upload may have been deleted as unfinished. */
 async function requireWhole(objects: Objects, timeline: Parameters<typeof objectKey>[0], copy: ArchivedCopy) {
   const manifest = await objects.get(objectKey(timeline, manifestOf(copy.id)));
   if (manifest === undefined || sha256(manifest).toString("hex") !== copy.manifest_sha256)
     throw refused(`Copy ${copy.id} is not in the object store as its manifest's SHA-256 says.`);
 }
 
-/** What is told last counts: a host that died before it was acknowledged may have uploaded it anew. */
+/** The last report counts: a host that died before the acknowledgement may have uploaded the copy again. */
 async function recordCopy(tx: Tx, timeline: TimelineRow, copy: ArchivedCopy): Promise<void> {
   const [started_at, ended_at] = [timeOf(copy.started_at), timeOf(copy.ended_at)];
   if (started_at > ended_at) throw refused(`Copy ${copy.id} ended before it began.`);
@@ -126,8 +126,8 @@ async function recordCopy(tx: Tx, timeline: TimelineRow, copy: ArchivedCopy): Pr
 }
 
 /**
- * Logs that were closed before are in the copy. Those that we know no more are older than any that we do. Where the archive
- * parted, a copy is of the past after that if it has all that the cluster went on with.
+ * Logs that were closed before the copy started are in it. Logs without a row are older than all that have one. After
+ * an archive branch, a copy belongs to the new history if it has everything that the cluster continued with.
  */
 async function firstLogAfter(tx: Tx, timeline: TimelineRow, { started_at, gtid }: ArchivedCopy): Promise<number> {
   const first = await firstClosedAfter(tx, timeline, timeOf(started_at));
@@ -149,7 +149,7 @@ async function firstClosedAfter(tx: Tx, { id, last_log }: TimelineRow, startedAt
   return passed !== null ? passed + 1 : (first ?? last_log + 1);
 }
 
-/** In their order, without gaps: a hole would make every later time impossible to restore. */
+/** In order and without gaps: a gap would make every later time impossible to restore. */
 async function recordLog(tx: Tx, timeline: TimelineRow, log: ArchivedLog): Promise<void> {
   if (log.previous !== undefined) return recordMemberLog(tx, timeline, log);
   if (Number(/^binlog\.(\d{6,})$/.exec(log.name)?.[1]) !== log.sequence)
@@ -160,7 +160,7 @@ async function recordLog(tx: Tx, timeline: TimelineRow, log: ArchivedLog): Promi
   return addLog(tx, timeline, log, { ...log, closed_at: timeOf(log.closed_at) });
 }
 
-/** One that was told before is known by its name: its number is another on the member's own server. */
+/** A log that was reported before is known by its name: its number on the member's own server differs. */
 async function recordMemberLog(tx: Tx, timeline: TimelineRow, log: ArchivedLog): Promise<void> {
   timeOf(log.closed_at);
   const known = await tx
@@ -204,7 +204,9 @@ async function addLog(
     .execute();
 }
 
-/** Uploaded anew it has another SHA-256, because each encryption has a key of its own; what it holds is the same. */
+/**
+ * After another upload the SHA-256 differs, because each encryption has a key of its own; the contents are the same.
+ */
 async function recordAgain(tx: Tx, timeline: TimelineRow, log: ArchivedLog): Promise<void> {
   const known = await tx
     .selectFrom("binary_logs")

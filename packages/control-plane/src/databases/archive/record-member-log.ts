@@ -11,7 +11,7 @@ import { DomainError } from "#platform/errors.ts";
 import type { TimelineRow } from "../timeline-store.ts";
 import { archivedGtids } from "./archive-end.ts";
 
-/** The member's own logs begin after what the archive has: another must go on with it. */
+/** The member's logs start after the end of the archive: another member must continue it. */
 export class LogsMissing extends DomainError {
   override readonly name = "LogsMissing";
   constructor(log: string, missing: number) {
@@ -20,9 +20,9 @@ export class LogsMissing extends DomainError {
 }
 
 /**
- * The logs of members overlap, because each closes its own; what a restore meets twice the server skips. What counts is
- * that nothing is missing between: a log goes on from the archive if all that came before it is there. Undefined: it
- * adds nothing. A gap that is allowed is left in the numbers, where every restore sees it.
+ * The logs of members overlap, because each member rotates its own; a restoring server skips transactions that it has.
+ * A log continues the archive if everything before it is archived. Undefined: it adds nothing. An allowed gap leaves a
+ * gap in the numbers, which every restore notices.
  */
 export async function nextInTimeline(
   tx: Tx,
@@ -46,7 +46,7 @@ export async function nextInTimeline(
   return {
     sequence: timeline.last_log + (missing > 0 ? 2 : 1),
     gtid: formatGtidSet(uniteGtidSets(archived, ofGroup(gtid))),
-    // Clocks differ; a later log never ends before an earlier one.
+    // Clocks differ; a later log must not end before an earlier one.
     closed_at: new Date(Math.max(Date.parse(closed_at), last?.closed_at.getTime() ?? 0)),
   };
 }

@@ -6,7 +6,7 @@ import type { Db } from "#platform/db/database.ts";
 import { transact } from "#platform/db/transact.ts";
 import { notFound } from "#platform/errors.ts";
 
-/** What it means for the tenant is the worker's to judge. Told again before that, it is one finding. */
+/** The worker decides what it means for the tenant. Reported again before that, it stays one alert. */
 export const recordVerified = (
   { db, clock }: { db: Db; clock: Clock },
   hostId: number,

@@ -8,16 +8,17 @@ import type { Target } from "./recipe.ts";
 type Node = Awaited<ReturnType<typeof findServedNode>>;
 export type ResolvedTarget = { target: Target; point: Recipe["point"] };
 
-/** Which state of the past a host is to make. */
+/** The state that a host is to restore. */
 export const findTarget = (tx: Tx, node: Node, purpose: RecipeRequest["purpose"]): Promise<ResolvedTarget> =>
   purpose === "data" ? beginningOf(tx, node) : newestPoint(tx, node);
 
-/** The point where the wanted timeline left another one. */
+/** The point where the desired timeline branched off from its parent. */
 async function beginningOf(tx: Tx, { desired_spec }: Node): Promise<ResolvedTarget> {
   if (desired_spec?.data === undefined) throw notFound();
   const { parent_id, parent_copy_id, parent_until, last_log } = await findTimeline(tx, desired_spec.data.timeline);
   if (parent_id === null) throw notFound();
-  // A host that lost its volume would begin anew, and nobody would see that everything since is gone.
+  // A host that lost its volume would restore the start of the timeline, and nobody would notice that everything since
+  // is gone.
   if (last_log > 0)
     throw new DomainError("wrong-state", {
       reason: "This timeline has been written to: its beginning is not its data.",
@@ -27,7 +28,7 @@ async function beginningOf(tx: Tx, { desired_spec }: Node): Promise<ResolvedTarg
   return { target: { timeline: parent_id, until: parent_until }, point: { at: parent_until.toISOString() } };
 }
 
-/** The newest daily point; without one the newest snapshot; without any all that is archived. */
+/** The newest daily point; without one the newest snapshot; without either everything that is archived. */
 async function newestPoint(tx: Tx, { account_id, database_id, desired_spec }: Node): Promise<ResolvedTarget> {
   const backup = await tx
     .selectFrom("backups")

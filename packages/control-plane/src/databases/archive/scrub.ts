@@ -15,10 +15,10 @@ type Plan = {
   logs: { log: { timeline_id: string; sequence: number } }[];
 };
 
-/** One answer holds so many addresses. The newest come first: the older ones were read when they were new. */
+/** Addresses per answer. The newest objects come first: the older ones were read when they were new. */
 const LIMIT = 2000;
 
-/** What is kept of a database besides the parts of a plan: nobody reads it otherwise before it is needed. */
+/** The kept objects of a database outside of a restore plan: nothing else reads them before they are needed. */
 export async function findScrub(
   tx: Tx,
   { account_id, database_id }: { account_id: number; database_id: number },
@@ -50,7 +50,7 @@ export async function findScrub(
   };
 }
 
-/** With addresses. The manifest of each copy is read here, because only it knows what its parts should be. */
+/** With addresses. Reads the manifest of each copy, because only it has the checksums of the parts. */
 export async function scrubParts(objects: Objects, { copies, logs }: Scrub): Promise<StoredPart[]> {
   const found: Named[] = logs.slice(0, LIMIT / 2);
   for (const copy of copies) {
@@ -66,7 +66,7 @@ export async function scrubParts(objects: Objects, { copies, logs }: Scrub): Pro
 
 const Manifest = z.object({ parts: z.array(z.object({ bytes: z.int(), sha256: z.string() })) });
 
-/** A manifest that is gone or broken is given all the same: the host finds it so, and says so. */
+/** A missing or damaged manifest is included all the same: the host notices and reports it. */
 async function partsOfCopy(objects: Objects, { keyOf, id, parts, manifest_sha256 }: CopyToScrub): Promise<Named[]> {
   const key = keyOf(manifestOf(id));
   const text = await objects.get(key);

@@ -7,14 +7,14 @@ import { transact } from "#platform/db/transact.ts";
 import type { Sealer } from "#platform/seal.ts";
 import { targetOf } from "../entity.ts";
 
-/** What a node's keys are bound to: in another row they do not open. */
+/** Binds a node's sealed keys to their row: they cannot be opened in another one. */
 const keyringPlace = (accountId: number, nodeId: string): (string | number)[] => [
   "keyrings.keyring",
   accountId,
   nodeId,
 ];
 
-/** Kept before anything is written with them: without them the node's volume is noise. */
+/** Stores the keys before anything is encrypted with them: without them the node's volume cannot be read. */
 export const storeKeyring = (
   { db, clock, sealer }: { db: Db; clock: Clock; sealer: Sealer },
   hostId: number,
@@ -39,7 +39,7 @@ export const storeKeyring = (
     return { protocol: PROTOCOL };
   });
 
-/** The keys that a node was last known to have, base64. */
+/** The last known keys of a node, base64. */
 export async function openKeyring(db: Db, sealer: Sealer, accountId: number, nodeId: string) {
   const row = await db
     .selectFrom("keyrings")

@@ -6,8 +6,8 @@ import { deleteEmptyTimelines, doomLogs, findFamily, findLogs } from "./retentio
 export type RetentionSettings = { dailyBackupsKept: number };
 
 /**
- * Lets go of what nothing needs any more: backups by their number, then copies and logs by what the remaining backups
- * and the window are made from. The caller has locked the database. Repeatable.
+ * Deletes what nothing needs any more: backups by their number, then copies and logs that neither a remaining backup
+ * nor the restore window needs. The caller has locked the database. Repeatable.
  */
 export async function applyRetention(tx: Tx, owner: Owner, settings: RetentionSettings, now: Date): Promise<void> {
   const { timelines, copies, backups } = await findFamily(tx, owner);
@@ -31,7 +31,7 @@ export async function applyRetention(tx: Tx, owner: Owner, settings: RetentionSe
     );
   for (const { id } of own) {
     const ranges = needs.logs.filter(({ timeline }) => timeline === id);
-    // What is after the beginning of an open range is needed: most logs are never looked at.
+    // Everything after the start of an open range is needed: most logs are never read.
     const logs = await findLogs(tx, id, ranges.find(({ until }) => until === undefined)?.first);
     const unneeded = unneededLogs(logs, ranges);
     if (unneeded.length > 0) await doomLogs(tx, id, unneeded, now);

@@ -11,16 +11,19 @@ import { type CopyRow, doomCopies, findCopy, insertBackup } from "./backup-store
 import { nodeToCopy, nodeWithTask } from "./node-to-copy.ts";
 import { type SnapshotInput, sentenceOf } from "./snapshot.ts";
 
-/** The steps of a snapshot. Each is repeatable: it may have been done before. */
+/** The steps of a snapshot. Each is repeatable: it may have run before. */
 export const createBackupActivities = (deps: { db: Db; clock: Clock; zone: string; archive: ArchiveSettings }) => {
   const { db, clock, zone, archive } = deps;
   return {
-    /** "not there": its host has lost the database, or nobody waits any more. "no archive": nothing of it is kept. */
+    /**
+     * "not there": a host has lost the database, or the operation has ended. "no archive": nothing of the database is
+     * archived.
+     */
     requestCopy: async (operationId: number): Promise<"requested" | "not there" | "no archive"> => {
       const outcome = await db.transaction().execute(async (tx) => {
         const context = await loadDatabase(tx, operationId, archive);
         if (context.archiveContext === undefined) return "no archive";
-        // Asked again under the row's lock: a snapshot that was given up meanwhile must not be taken.
+        // Read again under the row's lock: a snapshot that was given up meanwhile must not be taken.
         const { settled_at, input } = await findOperation(tx, operationId);
         const { copy, target = "primary" } = input as SnapshotInput;
         const node = await nodeToCopy(tx, context.database, target, clock());
@@ -35,7 +38,10 @@ export const createBackupActivities = (deps: { db: Db; clock: Clock; zone: strin
       return "requested";
     },
 
-    /** Done only with its copy. The host is not asked for it any longer: asked again it would store another one. */
+    /**
+     * Succeeds only with the copy. The task leaves the desired state: a host that gets it again would store another
+     * copy.
+     */
     settleBackup: async (operationId: number, proposed: Settlement): Promise<void> => {
       const toWake = await db.transaction().execute(async (tx) => {
         const context = await loadDatabase(tx, operationId, archive);
@@ -59,7 +65,7 @@ export const createBackupActivities = (deps: { db: Db; clock: Clock; zone: strin
 };
 export type BackupActivities = ReturnType<typeof createBackupActivities>;
 
-/** Ends a snapshot whose workflow could not, when its deadline has passed. */
+/** Ends a snapshot after its deadline if its workflow could not. */
 export const createBackupExpiry = ({ settleBackup }: BackupActivities) => ({
   backUpDatabase: (operationId: number) => settleBackup(operationId, { done: false }),
 });
@@ -89,7 +95,7 @@ function settlementOf({ done, message }: Settlement, copy: CopyRow | undefined, 
   return { done: false, message: `The snapshot could not be taken: ${reason}` };
 }
 
-/** A restore leads back to the end of the copy. */
+/** A restore brings back the data as of the end of the copy. */
 const snapshotOf = (database: DatabaseRow, copy: CopyRow, label: string, now: Date) => ({
   account_id: database.account_id,
   database_id: database.id,

@@ -8,7 +8,6 @@ import type { PageRequest } from "#platform/http/page.ts";
 
 export type BackupRow = Selectable<Tables["backups"]>;
 export type CopyRow = Selectable<Tables["copies"]>;
-/** Whose backups. */
 export type Owner = { accountId: number; databaseId: number };
 
 const backupsOf = (db: Db | Tx, { accountId, databaseId }: Owner) =>
@@ -27,7 +26,7 @@ export const listBackups = (tx: Tx, owner: Owner): Promise<BackupRow[]> => backu
 export const insertBackup = (tx: Tx, row: Insertable<Tables["backups"]>): Promise<unknown> =>
   tx.insertInto("backups").values(row).execute();
 
-/** There already, when another worker was first. */
+/** Does nothing if another worker was first. */
 export const insertDailyPoint = (tx: Tx, row: Insertable<Tables["backups"]>): Promise<unknown> =>
   tx
     .insertInto("backups")
@@ -43,7 +42,7 @@ export const deleteBackups = (tx: Tx, owner: Owner, ids: readonly number[]): Pro
     .where("id", "in", ids)
     .execute();
 
-/** Undefined: its host has told nothing of it, or it is to go. */
+/** Undefined: no host has reported it, or it is marked for deletion. */
 export const findCopy = (tx: Tx, accountId: number, id: string): Promise<CopyRow | undefined> =>
   tx
     .selectFrom("copies")
@@ -62,7 +61,7 @@ export const doomCopies = (tx: Tx, accountId: number, ids: readonly string[], at
     .where("doomed_at", "is", null)
     .execute();
 
-/** Only once the database has been made there is a past to speak of. */
+/** Only a database that has been provisioned has an archive. */
 export const statusOf = async (db: Db, { accountId, databaseId }: Owner) => {
   const { status } = await db
     .selectFrom("databases")

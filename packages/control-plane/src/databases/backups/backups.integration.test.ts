@@ -25,7 +25,7 @@ async function withBackups(world: World) {
   return { ...fixture, snapshot, first, second, url: `${fixture.database.url}/backups` };
 }
 
-test("backups are listed by id, filtered by type and by the time that they lead back to", async () => {
+test("backups are listed by id, filtered by type and by their restore time", async () => {
   await using world = await newWorld();
   const { alice, database, snapshot, first, second } = await withBackups(world);
   const idsOf = async (filter: object) =>
@@ -40,7 +40,7 @@ test("backups are listed by id, filtered by type and by the time that they lead 
   expect(page.body).toMatchObject({ results: 3, pages: 1, data: [] });
 });
 
-test("a backup of another database, or of another account, is not found", async () => {
+test("a backup of another database or another account is not found", async () => {
   await using world = await newWorld();
   const { alice, host, snapshot } = await withBackups(world);
   const other = await activeDatabase(world, alice, host);
@@ -57,7 +57,7 @@ test("a backup of another database, or of another account, is not found", async 
   expect(await world.db.selectFrom("backups").select("id").execute()).toHaveLength(3);
 });
 
-test("a deleted backup is gone at once, with its event; a daily one too, and it does not come back", async () => {
+test("a deleted backup, also a daily one, is gone at once, with its event, and does not come back", async () => {
   await using world = await newWorld();
   const { alice, database, url, snapshot, first, second } = await withBackups(world);
 
@@ -72,7 +72,7 @@ test("a deleted backup is gone at once, with its event; a daily one too, and it 
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
 });
 
-test("a deleted snapshot's copy goes when it is older than what the last days need, and not before", async () => {
+test("a deleted snapshot's copy is deleted only when it is older than the restore window needs", async () => {
   await using world = await newWorld();
   const { alice, database, url, snapshot, first, second } = await withBackups(world);
   const other = await hasBackup(world, database, "snapshot");
@@ -82,7 +82,7 @@ test("a deleted snapshot's copy goes when it is older than what the last days ne
   await alice.delete(`${url}/${other.id}`);
   expect(await doomed()).toEqual([]);
 
-  // Both copies are older than the window now: it begins from the later one, and the daily backups from the other.
+  // Both copies are older than the window now: it starts from the later one, and the daily backups from the other.
   later(world, 20 * 86_400);
   await alice.delete(`${url}/${snapshot.id}`);
   expect(await doomed()).toEqual([]);
@@ -91,7 +91,7 @@ test("a deleted snapshot's copy goes when it is older than what the last days ne
   expect(await doomed()).toEqual([snapshot.copy_id]);
 });
 
-test("a snapshot that the database is just restored from can be deleted, and its copy stays for it", async () => {
+test("a snapshot can be deleted during a restore from it, and its copy stays for the restore", async () => {
   await using world = await newWorld();
   const { alice, url, snapshot } = await withBackups(world);
   later(world, 20 * 86_400);
@@ -103,7 +103,7 @@ test("a snapshot that the database is just restored from can be deleted, and its
   expect(kept).toEqual([{ id: snapshot.copy_id }]);
 });
 
-test("what a verification found is shown with the backup that it was about", async () => {
+test("the result of a verification is shown with its backup", async () => {
   await using world = await newWorld();
   const { alice, database, url, first, second } = await withBackups(world);
   const row = await world.databaseRow(database.id);

@@ -14,7 +14,10 @@ import { requireSnapshotPossible, type SnapshotInput } from "./snapshot.ts";
 
 export type SnapshotDeps = { db: Db; clock: Clock; nudgeRelay: () => void; backupDeadlineSeconds: number };
 
-/** Accepted here, taken by the database's host; it is a backup only when its copy is whole in the object store. */
+/**
+ * Accepts the snapshot; the database's host takes it. It becomes a backup only when its copy is complete in the object
+ * store.
+ */
 export async function createSnapshot(
   deps: SnapshotDeps,
   by: Principal,

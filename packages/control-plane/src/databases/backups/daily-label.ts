@@ -5,7 +5,7 @@ export const dailyLabel = (at: Date): string => {
   return `Scheduled-${digits.slice(0, 8)}-${digits.slice(8, 12)}`;
 };
 
-/** Nobody else may have such a label: it would take the place of a backup that is still to come. */
+/** Tenants cannot use such a label: it would collide with a future daily backup. */
 export const isDailyLabel = (label: string): boolean => /^Scheduled-\d{8}-\d{4}$/.test(label);
 
 /** The first 00:00:00 UTC after this time. */

@@ -23,10 +23,10 @@ const dailyOf = async (world: World, { id }: { id: number }) =>
       .execute()
   ).map(({ label, point_at }) => ({ label, at: point_at.getTime() }));
 
-/** What a running host tells: everything up to now. */
+/** What a running host reports: everything up to now. */
 const shipped = (world: World, database: { id: number }) => archivedThrough(world, database);
 
-test("ten days, hour by hour: the midnights that have passed, one each, and never more than the seven newest", async () => {
+test("over ten days each midnight gives one daily backup, and only the seven newest stay", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
   const start = midnightAfter(world.time.now).getTime();
@@ -51,12 +51,12 @@ test("ten days, hour by hour: the midnights that have passed, one each, and neve
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
 });
 
-test("midnights of an outage of the control plane are made up for, none missed, none twice", async () => {
+test("midnights during an outage of the control plane are made up for, none missed, none twice", async () => {
   await using world = await newWorld();
   const { database } = await databaseFixture(world);
   const start = midnightAfter(world.time.now).getTime();
 
-  // Nobody ran the chore, and nobody heard the host, for three midnights.
+  // For three midnights the job did not run, and no host was reachable.
   setClock(world, start + 2 * DAY_MS + 30_000);
   await world.dailyPointsJob();
   expect(await dailyOf(world, database)).toEqual([]);
@@ -67,7 +67,7 @@ test("midnights of an outage of the control plane are made up for, none missed, 
   expect((await dailyOf(world, database)).map(({ at }) => at)).toEqual([start, start + DAY_MS, start + 2 * DAY_MS]);
 });
 
-test("a midnight is a backup only when the archive reaches past it", async () => {
+test("a midnight becomes a backup only when the archive reaches past it", async () => {
   await using world = await newWorld();
   const { database } = await databaseFixture(world);
   const start = midnightAfter(world.time.now);
@@ -82,7 +82,7 @@ test("a midnight is a backup only when the archive reaches past it", async () =>
   expect(await dailyOf(world, database)).toHaveLength(1);
 });
 
-test("of many workers at once, each midnight of each database is made by one", async () => {
+test("of many concurrent workers one makes each midnight of each database", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   const databases = [database, await activeDatabase(world, alice, host), await activeDatabase(world, alice, host)];
@@ -94,7 +94,7 @@ test("of many workers at once, each midnight of each database is made by one", a
   for (const each of databases) expect(await dailyOf(world, each)).toHaveLength(5);
 });
 
-test("one database that cannot have its backup does not cost the others theirs", async () => {
+test("a database whose backup fails does not cost the others theirs", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   const other = await activeDatabase(world, alice, host);
@@ -107,7 +107,7 @@ test("one database that cannot have its backup does not cost the others theirs",
   expect([await dailyOf(world, database), (await dailyOf(world, other)).length]).toEqual([[], 1]);
 });
 
-test("a midnight before the database was left for another timeline is still its own, a later one is not", async () => {
+test("a midnight before the database left a timeline still belongs to it, a later one does not", async () => {
   await using world = await newWorld();
   const { database } = await databaseFixture(world);
   const start = midnightAfter(world.time.now).getTime();
@@ -123,7 +123,7 @@ test("a midnight before the database was left for another timeline is still its 
   expect(await timelinesOf(world, database)).toMatchObject([{ next_point_at: null }]);
 });
 
-test("no backup leads back to a time before its timeline began", async () => {
+test("no backup restores to a time before its timeline started", async () => {
   await using world = await newWorld();
   const { database } = await databaseFixture(world);
   const start = midnightAfter(world.time.now).getTime();
@@ -178,7 +178,7 @@ test("the newest verified backup stays among the seven until a younger one is ve
   expect((await dailyOf(world, database)).map(({ at }) => (at - start) / DAY_MS)).toEqual([6, 7, 8, 9, 10, 11, 12]);
 });
 
-test("with its daily backup a database lets go of copies and logs that nothing needs, and of a timeline that is empty", async () => {
+test("a daily backup deletes copies and logs that nothing needs, and an empty timeline", async () => {
   await using world = await newWorld();
   const { database } = await databaseFixture(world);
   const [timeline] = await timelinesOf(world, database);
@@ -204,7 +204,7 @@ test("with its daily backup a database lets go of copies and logs that nothing n
   }
   const left = (table: "copies" | "binary_logs") =>
     world.db.selectFrom(table).select("timeline_id").where("doomed_at", "is", null).execute();
-  // The last eight days, and what they begin from.
+  // The last eight days, and what they start from.
   expect([(await left("copies")).length, (await left("binary_logs")).length]).toEqual([9, 9]);
 
   const empty = { ...timeline, id: "00000000-0000-4000-8000-000000000001", ordinal: 7, next_point_at: null };
@@ -216,7 +216,7 @@ test("with its daily backup a database lets go of copies and logs that nothing n
   expect(await timelinesOf(world, database)).toMatchObject([{ id: timeline_id }]);
 });
 
-test("finding what is due reads as much at 20,000 databases as at 1,000, for as many that are due", async () => {
+test("finding what is due reads as much at 20,000 databases as at 1,000, for the same number due", async () => {
   await using world = await newWorld();
   const { database } = await databaseFixture(world);
   const now = midnightAfter(world.time.now);
@@ -230,13 +230,13 @@ test("finding what is due reads as much at 20,000 databases as at 1,000, for as 
       from databases, generate_series((select count(*) from timelines), ${databases} - 1) n where id = ${database.id}`.execute(
       world.db,
     );
-    // Those that are not due yet: their archive has not reached the midnight that they wait for.
+    // Not due yet: their archive has not reached the midnight that they wait for.
     await sql`
       insert into timelines (account_id, id, database_id, ordinal, prepared, created_at, archived_through, next_point_at)
       select account_id, gen_random_uuid(), id, 0, 'p', created_at, ${now}::timestamptz - interval '1 minute', ${now}
       from databases where id not in (select database_id from timelines)`.execute(world.db);
     await sql`update timelines set archived_through = ${now}::timestamptz - interval '1 minute'`.execute(world.db);
-    // Packed, so that those that become due now lie side by side at both sizes.
+    // Packed, so that the rows that become due now are adjacent at both sizes.
     await sql`vacuum full timelines`.execute(world.db);
     await sql`update timelines set archived_through = ${now}
       where id in (select id from timelines order by id limit ${DUE})`.execute(world.db);

@@ -13,8 +13,8 @@ const BATCH = 500;
 type DuePoint = Pick<TimelineRow, "account_id" | "database_id" | "id">;
 
 /**
- * A daily backup is a row: a time of which all that was committed before it is in the archive by now. Found by an index
- * that holds only those, so that databases whose day has not ended cost nothing.
+ * A daily backup is a row: a time before which every commit is archived. An index holds only the due ones, so databases
+ * whose day has not ended cost nothing.
  */
 export const createDailyPointsJob =
   ({ db, clock, ...settings }: { db: Db; clock: Clock } & RetentionSettings) =>
@@ -22,10 +22,10 @@ export const createDailyPointsJob =
     const faults: unknown[] = [];
     for (const due of await duePoints(db, clock(), BATCH).execute()) {
       try {
-        // One that was away for days gets one point after the other.
+        // A timeline whose archive was behind for days gets one point per day.
         while (await transact(db, "worker.daily-point", (tx) => addPoint(tx, due, settings, clock())));
       } catch (error) {
-        // One database's trouble is not to cost the others their backup.
+        // A fault of one database must not cost the others their backups.
         faults.push(error);
       }
     }
@@ -41,7 +41,9 @@ export const duePoints = (db: Db | Tx, now: Date, limit: number) =>
     .orderBy("next_point_at")
     .limit(limit);
 
-/** The row and the next point's time change together, under the database's lock. False: nothing is due any more. */
+/**
+ * Changes the row and the time of the next point together, under the database's lock. False: nothing is due any more.
+ */
 async function addPoint(tx: Tx, due: DuePoint, settings: RetentionSettings, now: Date): Promise<boolean> {
   const owner = { accountId: due.account_id, databaseId: due.database_id };
   const database = await lockDatabase(tx, owner.accountId, owner.databaseId);

@@ -14,7 +14,9 @@ import { deleteBackups, findBackup } from "./backup-store.ts";
 
 export type DeleteBackupDeps = { db: Db; clock: Clock } & RetentionSettings;
 
-/** Gone with this transaction. What it was made from goes too, unless another backup or the last days need it. */
+/**
+ * Takes effect with this transaction. Its copy and logs go too, unless another backup or the restore window needs them.
+ */
 export async function deleteBackup(
   deps: DeleteBackupDeps,
   by: Principal,

@@ -1,10 +1,10 @@
 import type { Tx } from "#platform/db/database.ts";
 import type { DatabaseRow } from "../database-store.ts";
 
-/** What a host restored for a check: a backup, or a time of the database that is none. */
+/** What a host restored for a verification: a backup, or another time of the database. */
 type Verified = { point?: { backup?: number | undefined } };
 
-/** A restore was tried and found whole, at this time. The newest backup with such a mark does not expire. */
+/** A host restored the backup and found it intact at this time. The newest backup with this mark does not expire. */
 export async function markVerified(
   tx: Tx,
   { account_id, id }: Pick<DatabaseRow, "account_id" | "id">,

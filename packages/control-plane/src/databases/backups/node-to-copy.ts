@@ -10,8 +10,8 @@ import { areThere } from "../desired-specs.ts";
 export type CopyTarget = "primary" | "secondary";
 
 /**
- * Of which node a copy is taken. Of a cluster a secondary's copy has all that was committed before it was begun too, so
- * `primary` is only a wish; the member that keeps the archive has the least else to do.
+ * The node that a copy is taken from. A secondary's copy also contains everything committed before it started, so
+ * `primary` is only a preference; the archiver has the least other work.
  */
 export async function nodeToCopy(
   tx: Tx,
@@ -28,7 +28,7 @@ export async function nodeToCopy(
   return node !== undefined && areThere([node]) ? node : undefined;
 }
 
-/** Whether its logs would do for the archive says nothing about its data. */
+/** A member whose logs cannot continue the archive may still have complete data. */
 export function memberToCopy(
   candidates: readonly Candidate[],
   archiver: string | undefined,
@@ -40,7 +40,7 @@ export function memberToCopy(
   return chooseArchiver(any, archiver, { freshlyRestored: false, patienceMs: 0 })?.archiver;
 }
 
-/** The one that was asked for a copy: who would be asked now may be another. */
+/** The node that has the task: a new choice could be another node. */
 export async function nodeWithTask(tx: Tx, database: DatabaseRow, taskId: string): Promise<NodeRow | undefined> {
   const nodes = await findNodes(tx, database.account_id, database.id);
   const requested = nodes.filter(

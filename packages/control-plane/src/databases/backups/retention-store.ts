@@ -3,7 +3,7 @@ import type { Tx } from "#platform/db/database.ts";
 import type { TimelineRow } from "../timeline-store.ts";
 import type { BackupRow, CopyRow, Owner } from "./backup-store.ts";
 
-/** Everything that decides what is needed of a database's past, as far as it is still there. */
+/** Everything that decides what is still needed of a database's history, as far as it exists. */
 export async function findFamily(tx: Tx, { databaseId }: Owner) {
   const timelines = await findTimelines(tx, databaseId);
   const ids = timelines.map(({ id }) => id);
@@ -23,7 +23,10 @@ export async function findFamily(tx: Tx, { databaseId }: Owner) {
   return { timelines, copies, backups };
 }
 
-/** The database's own, what began from them (a fork is another database's), and what all of these began from. */
+/**
+ * The database's own timelines, those that started from them (a fork's belong to another database), and all ancestors
+ * of these.
+ */
 async function findTimelines(tx: Tx, databaseId: number): Promise<TimelineRow[]> {
   const { rows } = await sql<TimelineRow>`
     with recursive below as (
@@ -38,7 +41,7 @@ async function findTimelines(tx: Tx, databaseId: number): Promise<TimelineRow[]>
 
 type Log = { sequence: number; closed_at: Date };
 
-/** In their order; those before a number, or all. */
+/** In order; those before a number, or all. */
 export const findLogs = (tx: Tx, timelineId: string, before: number | undefined): Promise<Log[]> =>
   tx
     .selectFrom("binary_logs")
@@ -57,7 +60,7 @@ export const doomLogs = (tx: Tx, timelineId: string, logs: readonly Log[], at: D
     .where("sequence", "=", sql<number>`any(${logs.map(({ sequence }) => sequence)}::bigint[])`)
     .execute();
 
-/** Timelines that ended before a time, once nothing of them is left and nothing began from them. */
+/** Deletes timelines that ended before a time, once nothing of them is left and none started from them. */
 export const deleteEmptyTimelines = (tx: Tx, { accountId, databaseId }: Owner, endedBefore: Date): Promise<unknown> =>
   tx
     .deleteFrom("timelines")

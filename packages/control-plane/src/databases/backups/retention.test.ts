@@ -18,7 +18,7 @@ const at = (hour: number): Date => new Date(hour * HOUR_MS);
 type Timeline = TimelineInfo & { ended_at: Date | null };
 type Archive = { timelines: Timeline[]; copies: CopyInfo[]; logs: LogInfo[]; backups: Backup[] };
 
-/** Some forty days in hours. The first timeline is the oldest; each other one begins at a point of one before it. */
+/** Some forty days in hours. The first timeline is the oldest; each other one starts at a point of an earlier one. */
 const Archives = fc
   .record({
     timelines: fc.array(
@@ -93,7 +93,7 @@ const Archives = fc
     return archive;
   });
 
-/** What is left when the retention has been done, as its chore does it. */
+/** What is left after the retention job. */
 function retained(archive: Archive, kept: number, now: Date): Archive {
   const expired = expiredBackups(archive.backups, kept);
   const backups = archive.backups.filter(({ id }) => !expired.includes(id));
@@ -128,7 +128,7 @@ const windowTargets = ({ timelines }: Archive, now: Date): Target[] =>
       .map((until) => ({ timeline: id, until })),
   );
 
-test("every kept backup and every time of the last days is restored as if nothing had ever gone, day after day", () => {
+test("after retention every kept backup and every time of the last days restores as before, day after day", () => {
   let [compared, gone] = [0, 0];
   fc.assert(
     fc.property(
@@ -142,7 +142,7 @@ test("every kept backup and every time of the last days is restored as if nothin
           left = retained(left, kept, now);
           const targets = [...left.backups.map(targetOf), ...windowTargets(left, now)];
           const possible = targets.filter((target) => planOf(archive, target) !== undefined);
-          // Compared without a matcher: building its answer for each of so many costs more than all the rest.
+          // Compared without a matcher: building its message for each of so many costs more than all the rest.
           const changed = possible.filter(
             (target) => !isDeepStrictEqual(planOf(left, target), planOf(archive, target)),
           );
@@ -165,7 +165,7 @@ const snapshot = (id: number, day: number, copy_id: string): Backup => ({
   ...{ id, type: "snapshot", timeline_id: "t0", copy_id, point_at: at(day * DAY_HOURS), verified_at: null },
 });
 
-test("so many daily backups stay: the newest, and the newest that was verified however old it is; snapshots are never expired", () => {
+test("the newest daily backups and the newest verified one stay, however old; snapshots never expire", () => {
   const backups = [snapshot(1, 1, "c0"), daily(2, 2, true), daily(3, 3, true), ...[4, 5, 6].map((n) => daily(n, n))];
   expect(expiredBackups(backups, 4)).toEqual([2]);
   expect(expiredBackups(backups, 3)).toEqual([4, 2]);
@@ -186,20 +186,20 @@ const copies = days.map((day) => ({
 const logs = days.map((day) => ({ timeline_id: "t0", sequence: day, closed_at: at(day * DAY_HOURS) }));
 const sequencesOf = (archive: Archive): number[] => archive.logs.map(({ sequence }) => sequence);
 
-test("of copies and logs goes what is older than the window's base; a snapshot keeps its copy and no log", () => {
+test("copies and logs older than the window's base are deleted; a snapshot keeps its copy and no log", () => {
   const archive = { timelines: [life], copies, logs, backups: [snapshot(1, 3, "c3")] };
   const left = retained(archive, 7, at(720));
   expect(left.copies.map(({ id }) => id)).toEqual(["c3", ...days.slice(21).map((day) => `c${day}`)]);
   expect(sequencesOf(left)).toEqual(days.slice(21));
 });
 
-test("an old verified backup keeps its own copy and the logs up to its time, and nothing between it and the window", () => {
+test("an old verified backup keeps its copy and the logs up to its time, and nothing between it and the window", () => {
   const left = retained({ timelines: [life], copies, logs, backups: [daily(1, 10, true)] }, 7, at(720));
   expect(left.copies.map(({ id }) => id)).toEqual(["c10", ...days.slice(21).map((day) => `c${day}`)]);
   expect(sequencesOf(left)).toEqual([10, ...days.slice(21)]);
 });
 
-test("a parent is kept while its child begins from it, and goes when the child has a copy older than the window", () => {
+test("a parent is kept while its child starts from it, until the child has a copy older than the window", () => {
   const ended = { ...life, ended_at: at(240), archived_through: at(240), last_log: 10 };
   const parentCopies = copies.slice(0, 10);
   const parentLogs = logs.slice(0, 10);

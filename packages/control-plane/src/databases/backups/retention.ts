@@ -2,7 +2,7 @@ import { copyBefore } from "../archive/recipe.ts";
 import type { TimelineRow } from "../timeline-store.ts";
 import type { BackupRow, CopyRow } from "./backup-store.ts";
 
-/** What is kept of a database's past. Pure: from rows to what of them is still needed. */
+/** Retention: which rows of a database's history are still needed. Pure. */
 
 export type Timeline = Pick<
   TimelineRow,
@@ -11,28 +11,28 @@ export type Timeline = Pick<
 export type Copy = Pick<CopyRow, "id" | "timeline_id" | "started_at" | "ended_at" | "first_log">;
 export type Backup = Pick<BackupRow, "id" | "type" | "timeline_id" | "copy_id" | "point_at" | "verified_at">;
 
-/** Timelines with all that they begin from and all that begins from them: other databases too, if they are forks. */
+/** Timelines with all their ancestors and descendants: also other databases', if they are forks. */
 export type Family = {
   timelines: readonly Timeline[];
   copies: readonly Copy[];
   backups: readonly Backup[];
 };
 
-/** Logs of a timeline: from the one with this number to the one that holds what was committed until then, or all. */
+/** Logs of a timeline: from number `first` to the one that contains the commits before `until`, or to the end. */
 export type LogRange = { timeline: string; first: number; until: Date | undefined };
 export type Needs = { copies: ReadonlySet<string>; logs: readonly LogRange[] };
 
-/** Every second of so many days can be restored. */
+/** Every second of the last so many days can be restored. */
 export const RESTORE_DAYS = 7;
-/** What was accepted at the very edge of the window finds its data when it is done. */
+/** A request accepted at the edge of the window still finds its data when it runs. */
 const GRACE_DAYS = 1;
 const DAY_MS = 86_400_000;
 
 export const windowStart = (now: Date): Date => new Date(now.getTime() - (RESTORE_DAYS + GRACE_DAYS) * DAY_MS);
 
 /**
- * Of one database. Its snapshots are its tenant's to delete. Of the daily backups `dailyKept` stay: the newest, among
- * them the last verified one. Where no younger one was verified in time, it takes the place of the oldest other one.
+ * For one database. Snapshots never expire; their tenant deletes them. The newest `dailyKept` daily backups stay. If
+ * the last verified one is older, it takes the place of the oldest of them.
  */
 export function expiredBackups(backups: readonly Backup[], dailyKept: number): number[] {
   const daily = backups
@@ -43,13 +43,15 @@ export function expiredBackups(backups: readonly Backup[], dailyKept: number): n
   return others.slice(verified === undefined ? dailyKept : dailyKept - 1).map(({ id }) => id);
 }
 
-/** Everything that a restore to one of the backups, or to a time of the window, reads from the object store. */
+/** Every object that a restore to one of the backups, or to a time in the window, reads. */
 export function needsOf(family: Family, now: Date): Needs {
   const copies = new Set<string>();
   const logs: LogRange[] = [];
   const timelines = new Map(family.timelines.map((timeline) => [timeline.id, timeline]));
 
-  /** As a restore goes: from the copy before the time, else from where the timeline began. Returns its first log. */
+  /**
+   * The path of a restore: from the copy before the time, else from the start of the timeline. Returns its first log.
+   */
   const reach = (timeline: Timeline, until: Date): number => {
     const base = copyBefore(family.copies, timeline.id, until);
     const first = base?.first_log ?? 1;
@@ -80,11 +82,11 @@ export function needsOf(family: Family, now: Date): Needs {
   return { copies, logs };
 }
 
-/** One that ended when it began was never lived on: a restore that did not succeed. */
+/** A timeline that ended when it started was never in use: its restore failed. */
 const wasLivedOnSince = ({ created_at, ended_at }: Timeline, start: Date): boolean =>
   ended_at === null || (ended_at >= start && ended_at > created_at);
 
-/** Of a timeline's logs in their order: those that no range holds. */
+/** Of a timeline's logs, in order: those in no range. */
 export function unneededLogs<Log extends { sequence: number; closed_at: Date }>(
   logs: readonly Log[],
   ranges: readonly LogRange[],
@@ -94,7 +96,7 @@ export function unneededLogs<Log extends { sequence: number; closed_at: Date }>(
     return !ranges.some(
       ({ first, until }) =>
         log.sequence >= first &&
-        // The first log that was closed after a time holds what was committed just before it.
+        // The first log that was closed after a time contains the commits just before it.
         (until === undefined || previous === undefined || previous < until),
     );
   });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => store[Symbol.asyncDispose]());
 
-/** An active database on the host of an agent that stores for real, unless it says otherwise. */
+/** An active database on the host of an agent with a real object store, unless `otherwise` overrides its reports. */
 async function createFixture(world: World, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
   const gateway = await startGateway(world, { objects: store.objects });
   const agent = simulateAgent(gateway, await gateway.enrolledHost(), otherwise);
@@ -34,7 +34,7 @@ async function createFixture(world: World, otherwise?: (spec: NodeSpec) => Parti
 const lastEvent = async (world: World) => (await world.events()).at(-1);
 const copiesOf = (world: World) => world.db.selectFrom("copies").selectAll().execute();
 
-test("a snapshot is a whole copy in the object store, and a backup only from then on", async () => {
+test("a snapshot is a complete copy in the object store, and a backup only from then on", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
 
@@ -65,7 +65,7 @@ test("a snapshot is a whole copy in the object store, and a backup only from the
   expect(actions.slice(-2)).toEqual(["back_up_database", "backUpDatabase.done"]);
 });
 
-test("once it has ended, its host is not asked for the copy any longer", async () => {
+test("after the end its host no longer has the task of the copy", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   await fixture.snapshot("one");
@@ -79,7 +79,7 @@ test("once it has ended, its host is not asked for the copy any longer", async (
   expect(await desiredSpec(world)).not.toHaveProperty("tasks");
 });
 
-test("wanting and settling twice is once: one copy, one backup, one event", async () => {
+test("requesting and settling twice gives one copy, one backup and one event", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   await fixture.snapshot("one");
@@ -97,7 +97,7 @@ test("wanting and settling twice is once: one copy, one backup, one event", asyn
   expect([await fixture.labels(), (await copiesOf(world)).length]).toEqual([["one"], 1]);
 });
 
-test("a host that cannot take it says why in the event, and the database goes on", async () => {
+test("the event has the reason why a host cannot take the snapshot, and the database continues", async () => {
   const full = ({ tasks = [] }: NodeSpec): Partial<NodeReport> => ({
     tasks: tasks.map(({ id }) => ({ id, state: "failed", percent: 30, message: "no room for the scratch volume" })),
   });
@@ -121,7 +121,7 @@ test("a host that cannot take it says why in the event, and the database goes on
   expect((await fixture.snapshot("one")).status).toBe(200);
 });
 
-test("what another operation asked of the host meanwhile goes on when the snapshot ends, and neither waits for the other", async () => {
+test("a snapshot and another operation's task on one host do not wait for each other", async () => {
   const busy = ({ tasks = [] }: NodeSpec): Partial<NodeReport> => ({
     tasks: tasks.map(({ id, kind }) => ({ id, state: kind === "copy" ? "working" : "done", percent: 50 })),
   });
@@ -143,7 +143,7 @@ test("what another operation asked of the host meanwhile goes on when the snapsh
   expect(await world.checkPhase(other.id, "ship")).toEqual({ state: "observed" });
 });
 
-test("its event shows how far the copy is", async () => {
+test("its event shows the progress of the copy", async () => {
   const halfway = ({ tasks = [] }: NodeSpec): Partial<NodeReport> => ({
     tasks: tasks.map(({ id }) => ({ id, state: "working", percent: 40 })),
   });
@@ -159,7 +159,7 @@ test("its event shows how far the copy is", async () => {
   expect((await fixture.alice.get(`/v4/account/events/${eventId}`)).body).toMatchObject({ percent_complete: 40 });
 });
 
-test("a job that is done without a copy in the object store is no backup", async () => {
+test("a finished task without a copy in the object store is no backup", async () => {
   const liar = ({ tasks = [] }: NodeSpec): Partial<NodeReport> => ({
     tasks: tasks.map(({ id }) => ({ id, state: "done", percent: 100 })),
   });
@@ -176,7 +176,7 @@ test("a job that is done without a copy in the object store is no backup", async
   expect(await lastEvent(world)).toMatchObject({ status: "failed", message: expect.stringContaining("nothing of it") });
 });
 
-test("past its deadline it is given up, and a copy that came too late for it is to go", async () => {
+test("past its deadline it is given up, and a late copy is marked for deletion", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   await fixture.snapshot("one");
@@ -216,7 +216,7 @@ test("a label is unique among the database's backups, and another database may h
   expect((await fixture.alice.post(`${other.url}/backups`, { label })).status).toBe(200);
 });
 
-test("at most three snapshots are kept beside the daily backups: the fourth is refused until one is deleted", async () => {
+test("a fourth snapshot is refused until one is deleted; daily backups do not count", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   for (const type of ["snapshot", "snapshot", "snapshot", "auto", "auto"] as const) {
@@ -233,7 +233,7 @@ test("at most three snapshots are kept beside the daily backups: the fourth is r
   expect((await fixture.snapshot("fourth")).status).toBe(200);
 });
 
-test("while one is taken there is no other, and a repeated request with its key is answered as the first", async () => {
+test("during a snapshot another is refused, and a repeated request with its key gets the first answer", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const send = (key: string) =>

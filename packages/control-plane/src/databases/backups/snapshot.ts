@@ -4,13 +4,13 @@ import type { DatabaseRow } from "../database-store.ts";
 import { isDailyLabel } from "./daily-label.ts";
 import type { CopyTarget } from "./node-to-copy.ts";
 
-/** Kept beside the daily backups, until their tenant deletes them. */
+/** In addition to the daily backups, until their tenant deletes them. */
 const MOST_SNAPSHOTS = 3;
 
-/** What a snapshot's operation knows of it: the copy is named before it is made, so that it is made once. */
+/** The input of a snapshot's operation: the copy has its id before it is taken, so that it is taken once. */
 export type SnapshotInput = { label: string; copy: string; target?: CopyTarget };
 
-/** Only what the host must do is missing after this. `others` are the backups that the database has. */
+/** After this check only the host's work remains. `others` are the existing backups of the database. */
 export function requireSnapshotPossible(
   { cluster_size }: Pick<DatabaseRow, "cluster_size">,
   { label, target }: NewDatabaseBackup,
@@ -37,7 +37,7 @@ export function requireSnapshotPossible(
 
 const MEGABYTE = 1_000_000;
 
-/** For the event of a snapshot that is there. */
+/** The message of a successful snapshot's event. */
 export const sentenceOf = (bytes: number, from: Date, to: Date): string => {
   const seconds = Math.max(1, Math.round((to.getTime() - from.getTime()) / 1000));
   return `${(bytes / MEGABYTE).toFixed(1)} MB stored in ${seconds} ${seconds === 1 ? "second" : "seconds"}.`;

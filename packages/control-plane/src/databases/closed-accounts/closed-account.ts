@@ -1,6 +1,6 @@
 import type { Tx } from "#platform/db/database.ts";
 
-/** Locked after the database that is changed, so that nobody opens it again meanwhile. Undefined: it is open. */
+/** Locked after the database that is changed, so that nobody reopens the account meanwhile. Undefined: it is open. */
 export const lockClosedAccount = (tx: Tx, id: number): Promise<{ data_until: Date | null } | undefined> =>
   tx
     .selectFrom("accounts")

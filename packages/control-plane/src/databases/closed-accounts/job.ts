@@ -13,11 +13,11 @@ type Deps = {
   clock: Clock;
   deleteDeadlineSeconds: number;
   undeleteDays: number;
-  /** Ends what others keep for an account whose time is over. Repeatable. */
+  /** Ends the other resources of an account whose retention is over. Repeatable. */
   endOthers: (accountId: number) => Promise<void>;
 };
 
-/** The steps at which the chore can die. */
+/** The steps at which a fault drill can kill the job. */
 export const closedAccountSteps = [
   "worker.stopClosedDatabase",
   "worker.deleteClosedDatabase",
@@ -26,7 +26,7 @@ export const closedAccountSteps = [
 
 const BATCH = 20;
 
-/** Nothing of a closed account runs, and when its time is over nothing of it is kept. Each round goes on from there. */
+/** Stops everything of a closed account, and deletes it when its retention is over. Each round continues from there. */
 export const createClosedAccountsJob = (deps: Deps) => async (): Promise<void> => {
   const { db, clock } = deps;
   await stopDatabases(deps, "worker.stopClosedDatabase");

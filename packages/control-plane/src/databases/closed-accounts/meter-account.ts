@@ -4,7 +4,7 @@ import type { Tx } from "#platform/db/database.ts";
 import { initialStatus } from "../database.ts";
 import { meterDatabase } from "../meter-database.ts";
 
-/** The account is closed: nothing of it costs anything from then on. */
+/** The account is closed: none of its resources costs anything from then on. */
 export async function endMetering(tx: Tx, accountId: number, at: Date): Promise<void> {
   const { rows } = await sql<UsageFact>`
     select distinct on (resource_id) account_id, resource_type, resource_id, state, plan, nodes, region, label
@@ -13,7 +13,7 @@ export async function endMetering(tx: Tx, accountId: number, at: Date): Promise<
   for (const last of rows) if (last.state !== "ended") await meter(tx, { ...last, state: "ended" }, at);
 }
 
-/** It is open again, with what it had: as each database is now. The caller holds them all. */
+/** The account is open again: each database costs what it is now. The caller has locked all of them. */
 export async function meterAgain(tx: Tx, accountId: number, at: Date): Promise<void> {
   const kept = await tx
     .selectFrom("databases")

@@ -11,8 +11,8 @@ export type StopDeps = { db: Db; clock: Clock; deleteDeadlineSeconds: number };
 const BATCH = 100;
 
 /**
- * Suspends what still runs in closed accounts, or in one of them: servers stop, gates close, data and names stay. What
- * is busy is left until its work has ended, so this is called again and again.
+ * Suspends what still runs in closed accounts, or in one of them: servers stop, firewalls close, data and DNS records
+ * stay. Busy databases are skipped until their operation has ended, so this is called repeatedly.
  */
 export async function stopDatabases(
   deps: StopDeps,
@@ -34,7 +34,7 @@ const findRunning = (db: Db, accountId: number | undefined) =>
     .where("databases.powered", "=", true)
     .where("databases.deleted_at", "is", null)
     .where("databases.status", "in", ["active", "degraded", "failed"])
-    // What has no node, or has lost it, has nothing that runs.
+    // Without a node, or with a lost one, nothing runs.
     .where(({ exists, selectFrom }) =>
       exists(
         selectFrom("nodes")
@@ -60,7 +60,7 @@ async function stop(tx: Tx, { clock, deleteDeadlineSeconds }: StopDeps, database
     columns: { powered: false },
     username: null,
     at: clock(),
-    // Given up, it would run again: a host that is away has as long as for a deletion.
+    // Given up, it would run again: so an absent host has as long as for a deletion.
     deadlineSeconds: deleteDeadlineSeconds,
     detail: { account: "closed" },
   });

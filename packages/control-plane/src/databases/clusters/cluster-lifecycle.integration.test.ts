@@ -20,7 +20,7 @@ afterAll(() => temporal[Symbol.asyncDispose]());
 
 const lastEvent = async (world: World) => (await world.events()).at(-1);
 
-test("three nodes are made, named by all of their hosts, and gone from all of them when they are deleted", async () => {
+test("three nodes are provisioned, in DNS with all their hosts, and removed from all of them by a delete", async () => {
   await using world = await newWorld();
   await using dns = await startPowerDns(ZONE);
   const dnsDeps = { db: world.db, clock: world.clock, zone: ZONE, dnsServer: createPowerDns(dns.settings) };
@@ -49,7 +49,7 @@ test("three nodes are made, named by all of their hosts, and gone from all of th
   expect(await world.account(alice.accountId)).toMatchObject({ databases: 0, nodes: 0, memory_mb: 0, disk_mb: 0 });
 });
 
-test("a list is in force when all three hosts have it, and the event says when, and names no host", async () => {
+test("a list is in force when all three hosts have it; the event has the time and names no host", async () => {
   await using world = await newWorld();
   await using cluster = await clusterOnAgents(world);
   await cluster.work(temporal, noDns);
@@ -79,7 +79,7 @@ test("a list that one of three hosts cannot apply is in force on none of them", 
   await until(async () => cluster.specs().every(({ firewall }) => firewall?.sources.join() === home));
 });
 
-test("a new password is wanted of all members", async () => {
+test("a new password is sent to all members", async () => {
   await using world = await newWorld();
   await using cluster = await clusterOnAgents(world);
   await cluster.work(temporal, noDns);
@@ -91,7 +91,7 @@ test("a new password is wanted of all members", async () => {
   expect(cluster.specs().map(({ credentials }) => credentials.version)).toEqual([2, 2, 2]);
 });
 
-test("suspended, all members stop; resumed, their group is formed anew and the permission for it taken back", async () => {
+test("suspended, all members stop; resumed, their group is bootstrapped and the permission withdrawn", async () => {
   await using world = await newWorld();
   await using cluster = await clusterOnAgents(world);
   await cluster.work(temporal, noDns);
@@ -117,7 +117,7 @@ test("suspended, all members stop; resumed, their group is formed anew and the p
   );
 });
 
-test("a cluster whose members do not come together when it is resumed stays suspended, with the reason", async () => {
+test("a cluster whose members do not form a group on resume stays suspended, with the reason", async () => {
   let broken = false;
   const refuse = (spec: NodeSpec): Partial<NodeReport> =>
     broken && spec.ordinal === 1 && spec.power === undefined ? { state: "working", step: "mysqld" } : {};

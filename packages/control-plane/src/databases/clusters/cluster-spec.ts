@@ -6,8 +6,8 @@ import { findPrimary } from "./async-primary/primary-store.ts";
 import { highestTerm } from "./async-primary/terms.ts";
 
 /**
- * What one member may do once. Each is wanted by itself: a spec without it takes it back. `makes`: the data of its timeline,
- * from the archive.
+ * What one member may do once. A spec without the order withdraws it. `makes`: the member restores the data of its
+ * timeline from the archive.
  */
 export type Orders = Pick<Cluster, "bootstrap" | "reclone" | "make_primary"> & { makes?: true };
 /** By node. */
@@ -15,13 +15,13 @@ export type OrdersOf = Readonly<Record<string, Orders>>;
 
 export const isCluster = ({ cluster_size }: Pick<DatabaseRow, "cluster_size">): boolean => cluster_size > 1;
 
-/** Its leader is wanted, and not elected by its group. */
+/** The control plane assigns the primary; no group elects it. */
 export const isAsynchronous = ({ replication_type }: Pick<DatabaseRow, "replication_type">): boolean =>
   replication_type === "asynch";
 
 /**
- * What all nodes of a database are told of its cluster; its group is named by the timeline. A member or leader whose row we
- * lost is taken from what the others were told last.
+ * The cluster part of all specs; the timeline's id is the name of the group. A member or primary whose row is lost is
+ * taken from the other members' specs.
  */
 export async function clusterOf(
   tx: Tx,
@@ -45,7 +45,7 @@ export async function clusterOf(
   return { replication: desiredReplication(database), group: timeline, members, ...primary };
 }
 
-/** A host that knows a term obeys no lower one, so none is ever told. */
+/** A host that knows a term obeys no lower one, so a lower one is never sent. */
 async function desiredPrimary(
   tx: Tx,
   database: DatabaseRow,
@@ -69,9 +69,9 @@ function desiredReplication({ id, replication_type }: DatabaseRow): Cluster["rep
 }
 
 /**
- * What the members of a new timeline are told first: the first of them begins the group, the others join it; where one
- * leads already, nobody begins. Data from the archive are made by that one alone, and the others take them from it. The
- * ids are the timeline's: each is used once on a node.
+ * The first orders on a new timeline: the first member bootstraps the group, and the others join it; with an assigned
+ * primary nobody bootstraps. Only the first member restores data from the archive; the others clone from it. The
+ * orders' ids are the timeline's: each is used once on a node.
  */
 export function firstOrders(
   [first, ...others]: readonly Pick<NodeRow, "id">[],

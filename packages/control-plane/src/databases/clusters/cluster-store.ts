@@ -4,7 +4,7 @@ import type { Sealer } from "#platform/seal.ts";
 
 type Owner = { account_id: number; id: number };
 
-/** What the password of the members' account is bound to: in another row it does not open. */
+/** Binds the sealed password of the members' account to its row: it cannot be opened in another one. */
 const groupPasswordPlace = ({ account_id, id }: Owner): (string | number)[] => [
   "clusters.group_password",
   account_id,
@@ -12,8 +12,8 @@ const groupPasswordPlace = ({ account_id, id }: Owner): (string | number)[] => [
 ];
 
 /**
- * Rows of a cluster and of those nodes as its members. Repeatable: the password of the members' account is made once.
- * Their hosts keep it, so one that is written again after its row was lost must be the same: it follows from the key.
+ * Writes the rows of a cluster and of its members. Repeatable: the password of the members' account is created once.
+ * The hosts keep it, so a row that is written again after a loss must have the same one: it is derived from the key.
  */
 export async function createCluster(
   tx: Tx,
@@ -32,7 +32,7 @@ export async function createCluster(
   await addMembers(tx, database, nodes);
 }
 
-/** Repeatable: what is known of a member stays. */
+/** Repeatable: existing members stay as they are. */
 export async function addMembers(
   tx: Tx,
   { account_id, id }: Owner,
@@ -46,7 +46,7 @@ export async function addMembers(
     .execute();
 }
 
-/** Another took its place: it does not count any more, and goes by its tombstone. */
+/** Another node replaced the member: it does not count any more, and a tombstone removes it. */
 export const markReplaced = (tx: Tx, node: string, at: Date): Promise<unknown> =>
   tx
     .updateTable("members")

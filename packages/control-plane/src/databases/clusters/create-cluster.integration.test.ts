@@ -17,7 +17,7 @@ const create = (customer: Awaited<ReturnType<World["customer"]>>, change: object
 const specs = async (world: World): Promise<NodeSpec[]> =>
   (await world.nodes()).sort((a, b) => a.ordinal - b.ordinal).map(({ desired_spec }) => desired_spec as NodeSpec);
 
-test("a database of three nodes counts three times, replicates semi-synchronously, and has no read-only port yet", async () => {
+test("a database of three nodes counts three times, is semi-synchronous, and has no read-only port yet", async () => {
   await using world = await newWorld();
   const { alice } = await createFixture(world);
 
@@ -33,7 +33,7 @@ test("a database of three nodes counts three times, replicates semi-synchronousl
   });
 });
 
-test("three nodes without replication are refused, with what is valid", async () => {
+test("three nodes without replication are refused, with the valid values", async () => {
   await using world = await newWorld();
   const { alice } = await createFixture(world);
 
@@ -44,7 +44,7 @@ test("three nodes without replication are refused, with what is valid", async ()
   });
 });
 
-test("a type with too little memory for three nodes is refused for that, and those with enough are named", async () => {
+test("a type with too little memory for three nodes is refused, with the types that have enough", async () => {
   await using world = await newWorld();
   const { alice } = await createFixture(world);
 
@@ -61,7 +61,7 @@ test("a type with too little memory for three nodes is refused for that, and tho
   });
 });
 
-test("a type says for how many nodes it is offered, and what so many cost", async () => {
+test("a type shows its node counts and their prices", async () => {
   await using world = await newWorld();
   await world.operator.post("/admin/plans", {
     ...{ id: CLUSTER_PLAN, label: "Medium", class: "standard", memory_mb: 2048, disk_mb: 20_480, vcpus: 1 },
@@ -81,7 +81,7 @@ test("a type says for how many nodes it is offered, and what so many cost", asyn
   });
 });
 
-test("three nodes that an account's limit has no room for are refused", async () => {
+test("three nodes beyond an account's limit are refused", async () => {
   await using world = await newWorld();
   await offerClusterPlan(world);
   const alice = await world.customer({ limits: { nodes: 2 } });
@@ -90,7 +90,7 @@ test("three nodes that an account's limit has no room for are refused", async ()
   expect(await world.openOperations()).toEqual([]);
 });
 
-test("its nodes are on three hosts with one port, know each other, and the first alone may begin their group", async () => {
+test("its nodes are on three hosts with one port, know each other, and only the first may bootstrap", async () => {
   await using world = await newWorld();
   const { alice, hosts } = await createFixture(world);
   await create(alice);
@@ -112,7 +112,7 @@ test("its nodes are on three hosts with one port, know each other, and the first
   expect(ofFirst?.address).toBe("10.9.0.1");
 });
 
-test("with its end the permission to begin is taken back, and wanting its nodes again does not give it again", async () => {
+test("the permission to bootstrap is withdrawn at the end, and never given again", async () => {
   await using world = await newWorld();
   const { alice, hosts } = await createFixture(world);
 
@@ -142,7 +142,7 @@ test("it is not ready before all three members are in the group", async () => {
   expect(await world.checkPhase(id, "running")).toEqual({ state: "observed" });
 });
 
-test("a permission to begin is taken back too when it could not be made ready", async () => {
+test("a failed provision also withdraws the permission to bootstrap", async () => {
   await using world = await newWorld();
   const { alice } = await createFixture(world);
   const { body } = await create(alice);
@@ -165,7 +165,7 @@ test("two hosts have no room for three nodes", async () => {
   expect(await world.nodes()).toEqual([]);
 });
 
-test("its hosts are given the same password for their members' account, and it is sealed with us", async () => {
+test("its hosts get the same password for their members' account, which is stored sealed", async () => {
   await using world = await newWorld();
   const { alice, hosts } = await createFixture(world);
   const { id } = await activeCluster(world, alice, hosts);
@@ -181,7 +181,7 @@ test("its hosts are given the same password for their members' account, and it i
   expect(row.group_password).not.toContain([...passwords][0]);
 });
 
-test("a database of one node has no cluster, and its host is given no such password", async () => {
+test("a database of one node has no cluster, and its host gets no such password", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();

@@ -10,8 +10,8 @@ import { findPrimary, setPrimary } from "./async-primary/primary-store.ts";
 import { primaryFirst } from "./async-primary/terms.ts";
 
 /**
- * Makes new nodes the members of a cluster, if it is one, and says what each of them is to do first. Repeatable: nodes of
- * which something was wanted before may have done it already.
+ * Makes new nodes members of a cluster, if it is one, and returns their first orders. Repeatable: nodes that have a
+ * desired spec get none, because they may have followed them already.
  */
 export async function createMembers(
   tx: Tx,
@@ -26,7 +26,10 @@ export async function createMembers(
   return firstOrders(primaryFirst(nodes, primary), archiveContext.timeline, primary);
 }
 
-/** The first of them, in nobody's place. One of its nodes may lead it already; those of before a deletion do no more. */
+/**
+ * The first node, with no former primary to wait for. One of these nodes may be the primary already; nodes of before a
+ * deletion do not count.
+ */
 async function assignPrimary(tx: Tx, database: DatabaseRow, nodes: readonly NodeRow[], at: Date): Promise<PrimaryTerm> {
   const known = await findPrimary(tx, database);
   if (known !== undefined && nodes.some(({ id }) => id === known.node)) return known;

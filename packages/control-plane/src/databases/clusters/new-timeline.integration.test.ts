@@ -15,7 +15,7 @@ async function threeHosts(world: World) {
   return [await world.host(), await world.host(), await world.host()];
 }
 
-/** What the hosts of a database's newest nodes are told, by ordinal. */
+/** The specs of a database's newest nodes, by ordinal. */
 const specsOf = async (world: World, databaseId: number): Promise<NodeSpec[]> =>
   (await world.nodes())
     .filter(({ database_id, released_at }) => database_id === databaseId && released_at === null)
@@ -24,7 +24,7 @@ const specsOf = async (world: World, databaseId: number): Promise<NodeSpec[]> =>
 
 const renewLeases = (world: World) => world.db.updateTable("host_leases").set({ seen_at: world.time.now }).execute();
 
-/** One member begins a group of the new timeline; the others take its data. */
+/** One member bootstraps a group of the new timeline; the others clone from it. */
 function expectFirstOrders(specs: readonly NodeSpec[], timeline: string): void {
   const [first] = specs;
   expect(specs.map(({ cluster }) => [cluster?.group, cluster?.bootstrap, cluster?.reclone])).toEqual([
@@ -35,7 +35,7 @@ function expectFirstOrders(specs: readonly NodeSpec[], timeline: string): void {
   expect(specs.map(({ data }) => data?.origin === "archive")).toEqual([true, false, false]);
 }
 
-test("an undeleted cluster is three new nodes with a group of their own, and the password of its members stays", async () => {
+test("an undeleted cluster is three new nodes with a group of their own, and the members' password stays", async () => {
   await using world = await newWorld();
   const [alice, hosts] = [await world.customer(), await threeHosts(world)];
   const database = await activeCluster(world, alice, hosts);
@@ -74,7 +74,7 @@ test("an undeleted cluster is three new nodes with a group of their own, and the
   expect(settled.length).toBe(3);
 });
 
-test("a fork of one node can have three: one of them begins with the source's data, the others take them from it", async () => {
+test("a fork of one node can have three: one restores the source's data, and the others clone from it", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
   const source = await activeDatabase(world, alice, await world.host());

@@ -25,7 +25,7 @@ async function createFixture(world: World, gateway: Gateway, count = 3) {
   return { hosts, agents: hosts.map(({ agent }) => agent), alice: await world.customer() };
 }
 
-/** The operator's command, while the agents go on polling. */
+/** The operator's command, while the agents continue to poll. */
 async function recover(world: World, agents: readonly SimulatedAgent[], body: object = {}): Promise<Found> {
   let done = false;
   const command = world.operator.post<Found>("/admin/recover", { wait_seconds: 5, ...body }).finally(() => {
@@ -42,7 +42,7 @@ async function recover(world: World, agents: readonly SimulatedAgent[], body: ob
   return found;
 }
 
-/** What the hosts of a database's nodes are told now, by ordinal. */
+/** The present specs of a database's nodes, by ordinal. */
 const specs = async (world: World): Promise<NodeSpec[]> =>
   (await world.nodes())
     .filter(({ desired_spec, released_at, tombstoned }) => desired_spec !== null && released_at === null && !tombstoned)
@@ -56,7 +56,7 @@ const secretsAt = async (gateway: Gateway, { identity, agent }: Host): Promise<S
   return (await gateway.post<SecretsReply>(identity, "/v1/secrets", { node })).body;
 };
 
-test("a cluster created after the copy is adopted once, with its members, its group and the password that its hosts keep", async () => {
+test("a cluster created after the backup is adopted once, with its members, group and password", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const { hosts, agents, alice } = await createFixture(world, gateway);
@@ -82,7 +82,7 @@ test("a cluster created after the copy is adopted once, with its members, its gr
   expect(secrets.admin_password).not.toBe(before.secrets.admin_password);
 });
 
-test("no member of a cluster may begin a group after a recovery, also if it was being made when the copy was taken", async () => {
+test("no member may bootstrap after a recovery, even if the backup has it as provisioning", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const { agents, alice } = await createFixture(world, gateway);
@@ -102,7 +102,7 @@ test("no member of a cluster may begin a group after a recovery, also if it was 
   expect((await specs(world)).length).toBe(6);
 });
 
-/** As the switching workflow begins it: who leads next, and in which term, is told to all. */
+/** As the switchover workflow starts it: all members get the next primary and its term. */
 async function switchOver(world: World, url: string, alice: Awaited<ReturnType<World["customer"]>>) {
   await alice.post(`${url}/switchover`);
   await world.activities.requestPrimary((await world.lastOperation()).id, "switch 1");
@@ -110,7 +110,7 @@ async function switchOver(world: World, url: string, alice: Awaited<ReturnType<W
 
 const desiredPrimaries = async (world: World) => (await specs(world)).map(({ cluster }) => cluster?.primary);
 
-test("the highest term of any host is told to all of them after a recovery, and to none a lower one", async () => {
+test("after a recovery all hosts get the highest term of any host, and none a lower one", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const { agents, alice } = await createFixture(world, gateway);
@@ -120,7 +120,7 @@ test("the highest term of any host is told to all of them after a recovery, and 
   await switchOver(world, url, alice);
   const [, second] = await specs(world);
   expect((await desiredPrimaries(world))[0]).toMatchObject({ node: second?.node, term: 2, reason: "handover" });
-  // The last host alone has heard of it.
+  // Only the last host has received it.
   await agents[2]?.poll();
   await setBack();
   const terms: (number | undefined)[] = [];
@@ -143,7 +143,7 @@ test("the highest term of any host is told to all of them after a recovery, and 
   ]);
 });
 
-test("a term that only a host left out of the recovery knows is never given again", async () => {
+test("a term that only a host left out of the recovery knows is never used again", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const { agents, alice } = await createFixture(world, gateway);
@@ -160,7 +160,7 @@ test("a term that only a host left out of the recovery knows is never given agai
   expect((await desiredPrimaries(world))[0]?.term).toBeGreaterThan(forgotten + 1000);
 });
 
-test("a cluster created after the copy has its leader again, also if another host than the leader's is compared first", async () => {
+test("a cluster created after the backup has its primary again, whichever host is compared first", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const { agents, alice } = await createFixture(world, gateway);
@@ -180,7 +180,7 @@ test("a cluster created after the copy has its leader again, also if another hos
   ]);
 });
 
-/** As the replacing workflow does it: another node in the place of the last one, whose host goes on as it was. */
+/** As the replacement workflow does it: another node replaces the last one, whose host stays as it was. */
 async function replaceLast(world: World, databaseId: number): Promise<{ former: string; successor: string }> {
   const operation = await world.lastOperation();
   return world.db.transaction().execute(async (tx) => {
@@ -222,7 +222,7 @@ test.each([
   ["has removed it", true],
   ["did not hear of it", false],
 ])(
-  "a member replaced after the copy stays replaced when its host %s, and the database lives on",
+  "a member replaced after the backup stays replaced when its host %s, and the database still exists",
   async (_, reachable) => {
     await using world = await newWorld();
     await using gateway = await startGateway(world);
@@ -250,11 +250,11 @@ test.each([
   },
 );
 
-test("a successor stays though a host that missed it is compared last, and the host of the one before it is left out", async () => {
+test("a replacement stays when a host that missed it is compared last and the old host is left out", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const { agents, hosts, alice } = await createFixture(world, gateway, 4);
-  // So that the successor's host is compared first.
+  // So that the replacement's host is compared first.
   const setState = (state: "active" | "drained") =>
     world.db
       .updateTable("hosts")
@@ -266,7 +266,7 @@ test("a successor stays though a host that missed it is compared last, and the h
   await setState("active");
   await pollAll(agents);
   const setBack = await copyOf(world.db);
-  // What all hosts hear after the copy was taken.
+  // What all hosts receive after the backup.
   await alice.put(database.url, { allow_list: ["192.0.2.7"] });
   await world.activities.setDesiredAllowList((await world.lastOperation()).id);
   await pollAll(agents);
@@ -288,7 +288,7 @@ test("a successor stays though a host that missed it is compared last, and the h
   expect(await membersTold(world)).toEqual([now, now, now]);
 });
 
-test("a cluster deleted after the copy stays deleted, also on the hosts that did not hear of it", async () => {
+test("a cluster deleted after the backup stays deleted, also on hosts that did not learn of it", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const { agents, alice } = await createFixture(world, gateway);
@@ -314,7 +314,7 @@ test("a cluster deleted after the copy stays deleted, also on the hosts that did
   expect(await world.account(alice.accountId)).toMatchObject({ databases: 0, nodes: 0 });
 });
 
-test("a list that only some hosts of a cluster had heard of is told to all of them", async () => {
+test("a list that only some hosts of a cluster had is sent to all of them", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const { agents, alice } = await createFixture(world, gateway);
@@ -335,7 +335,7 @@ test("a list that only some hosts of a cluster had heard of is told to all of th
   ]);
 });
 
-test("a member that its host lost counts as failed, and the others are left as they are", async () => {
+test("a member that its host lost counts as failed, and the others stay as they are", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const { agents, alice } = await createFixture(world, gateway);

@@ -6,11 +6,11 @@ import type { DatabaseRow } from "../database-store.ts";
 import { isCluster } from "./cluster-spec.ts";
 import { markReplaced } from "./cluster-store.ts";
 
-/** What a recovery does to clusters: their hosts are compared one after the other, and each speaks for one member. */
+/** Recovery of clusters: their hosts are compared one after the other, each with one member. */
 
 type Context = { tx: Tx; epoch: number; now: Date; found: { orphans: string[] } };
 
-/** A tombstone of a member that another took the place of: its database lives on. */
+/** A tombstone of a replaced member: its database still exists. */
 export const wasReplaced = ({ cluster, node }: NodeSpec): boolean =>
   cluster !== undefined && !cluster.members.some((member) => member.node === node);
 
@@ -20,9 +20,9 @@ export const isReplaced = async (tx: Tx, { id }: NodeRow): Promise<boolean> => {
 };
 
 /**
- * Members that a later spec does not name were replaced since our copy was taken. Nothing is wanted of them: whoever
- * replaced them gave them a tombstone, and a host that did not hear of it is for the operator to look at. A spec that names
- * one whose place another took is older than that, and says nothing of who came after.
+ * Members that a later spec does not name were replaced since our backup. They get no spec: the replacement gave them a
+ * tombstone, and if a host missed that, the operator has to look. A spec that names a replaced member is older than the
+ * replacement and does not show its successor.
  */
 export async function followMembers(
   { tx, epoch, now, found }: Context,
@@ -32,10 +32,10 @@ export async function followMembers(
   if (cluster === undefined || (await namesReplaced(tx, cluster))) return;
   for (const node of await findNodes(tx, account_id, id)) {
     if (cluster.members.some((member) => member.node === node.id)) continue;
-    // The node before its member, as for a host that reports it at this moment.
+    // Locks the node before its member, in the same order as a host's report.
     await clearDesiredSpec(tx, node);
     await markReplaced(tx, node.id, now);
-    // Its host was compared before this one, and has it.
+    // Its host was compared before this one, and has the node.
     if (node.desired_epoch === epoch) found.orphans.push(orphanOf(node));
   }
 }
@@ -49,13 +49,13 @@ async function namesReplaced(tx: Tx, { members }: Cluster): Promise<boolean> {
 export const orphanOf = ({ id, database_id }: NodeRow): string =>
   `${id} (a member of database ${database_id} that was replaced)`;
 
-/** Whether a node that we do not know is a member: its place is free, or its group says so and not only itself. */
+/** Whether an unknown node is a member: its ordinal is free, or other members of its group confirm it. */
 export async function isMember(tx: Tx, { account_id, id }: DatabaseRow, spec: NodeSpec, report: NodeReport) {
   const taken = (await findNodes(tx, account_id, id)).some(({ ordinal }) => ordinal === spec.ordinal);
   return !taken || report.group?.shared === true;
 }
 
-/** Hosts that were compared before this one were told of the cluster as it was known then: they are told what differs. */
+/** Hosts that were compared before this one got the cluster as it was known then: they get what differs. */
 export async function reissueToOthers(
   { tx, epoch }: Context,
   database: DatabaseRow,
@@ -70,7 +70,7 @@ export async function reissueToOthers(
   }
 }
 
-/** Its host has never heard of it, and will say nothing of it: the others go on, and another takes its place. */
+/** The host does not have the node and will not report it: the others continue, and the node is replaced. */
 export async function loseMember({ tx, now }: Context, node: NodeRow): Promise<void> {
   const known = await tx.selectFrom("members").select("node_id").where("node_id", "=", node.id).executeTakeFirst();
   if (known === undefined) return;

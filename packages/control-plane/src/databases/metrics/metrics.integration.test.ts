@@ -6,7 +6,7 @@ import { startGateway } from "#testing/gateway.ts";
 import { startPrometheus } from "#testing/prometheus.ts";
 import { newWorld } from "#testing/world.ts";
 
-test("figures that a host sent are in the series that their tenant plots, and in nobody else's", async () => {
+test("the metrics that a host sent are in its tenant's series, and in nobody else's", async () => {
   let samples: ReturnType<typeof createSamples> | undefined;
   await using prometheus = await startPrometheus(() => samples?.text() ?? "");
   await using world = await newWorld({ prometheusUrl: prometheus.url });
@@ -32,7 +32,7 @@ test("figures that a host sent are in the series that their tenant plots, and in
   expect((await alice.get(`${INSTANCES}/${database.id}/metrics/secrets`)).status).toBe(404);
 });
 
-test("a host cannot tell figures of another host's node, and what is old is not told", async () => {
+test("a host cannot send metrics of another host's node, and metrics older than a minute are not served", async () => {
   await using world = await newWorld();
   const samples = createSamples(world);
   const [alice, host, other] = [await world.customer(), await world.host(), await world.host()];
@@ -50,7 +50,7 @@ test("a host cannot tell figures of another host's node, and what is old is not 
   expect(samples.text()).not.toContain(`node="${node?.id}"`);
 });
 
-test("without Prometheus the refusal says that the database is not affected", async () => {
+test("without Prometheus the error states that the database is not affected", async () => {
   await using world = await newWorld();
   const [alice, host] = [await world.customer(), await world.host()];
   const { id } = await activeDatabase(world, alice, host);
@@ -75,7 +75,7 @@ test.each([
   expect(reply).toMatchObject({ status: 400, body: { errors: [{ field }] } });
 });
 
-test("the gateway takes figures from an enrolled host", async () => {
+test("the gateway accepts metrics from an enrolled host", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();

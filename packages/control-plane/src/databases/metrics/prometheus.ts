@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DomainError } from "#platform/errors.ts";
 
-/** What Prometheus says to `query_range`: a matrix of [seconds, "value"]. */
+/** The answer of Prometheus to `query_range`: a matrix of [seconds, "value"]. */
 const Answer = z.object({
   status: z.literal("success"),
   data: z.object({

@@ -54,7 +54,7 @@ export async function viewMetric(
   const range = rangeOf(requested, clock());
   const { unit, query } = plots[metric];
   const over = `${Math.max(LEAST_RATE_SECONDS, range.step)}s`;
-  // Asked of every gateway that heard of the node; each tells the same.
+  // Every gateway that received the node's samples has the same values.
   const found = await prometheus.range(
     `max by (node) (${query((name) => sampleSeries(name, instanceId), over)})`,
     range,

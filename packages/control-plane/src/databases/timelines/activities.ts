@@ -2,7 +2,7 @@ import type { ActivityDeps } from "../activities.ts";
 import { createRestoreActivities } from "./restore-activities.ts";
 import { createShipActivities } from "./ship-activities.ts";
 
-/** The steps by which a database leaves a timeline, or begins on another one's. */
+/** The steps that archive a timeline before it is left, and restore one. */
 export const createTimelineActivities = (deps: ActivityDeps) => ({
   ...createShipActivities(deps),
   ...createRestoreActivities(deps),

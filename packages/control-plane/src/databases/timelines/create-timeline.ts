@@ -12,8 +12,8 @@ import { forkOf } from "./fork-input.ts";
 type NewTimeline = { operation: OperationRow; database: DatabaseRow; engine: EngineVersion };
 
 /**
- * What a database needs before its nodes are wanted: the key of its archive, the timeline that it lives on, the node
- * image. Repeatable: it keeps what it has.
+ * What a database needs before its nodes have specs: an archive key, a timeline and the node image. Repeatable:
+ * existing ones stay.
  */
 export async function createTimeline(
   tx: Tx,
@@ -35,6 +35,6 @@ async function beginningOf(tx: Tx, operation: OperationRow, engine: EngineVersio
   const fork = forkOf(operation);
   if (fork === undefined) return { prepared: engine.prepared };
   const parent = await findTimeline(tx, fork.timeline);
-  // Without a time it is everything that there is, and the source was asked to archive all of it.
+  // Without a time: everything, which the source was requested to archive.
   return { parent: parent.id, until: fork.until === undefined ? parent.archived_through : new Date(fork.until) };
 }

@@ -7,7 +7,7 @@ import { newWorld, PLAN, REGION, type World } from "#testing/world.ts";
 const DAY = 86_400;
 const HOUR = 3600;
 
-/** A database that is three days old, archived until now, on a host that was just heard of. */
+/** A three-day-old database, archived until now, on a host that was just seen. */
 async function aSource(world: World) {
   const fixture = await databaseFixture(world);
   later(world, 3 * DAY);
@@ -17,7 +17,7 @@ async function aSource(world: World) {
 }
 const ago = (world: World, seconds: number): Date => new Date(world.time.now.getTime() - seconds * 1000);
 
-test("a fork begins on the source's timeline at the time asked for, with an archive of its own", async () => {
+test("a fork starts on the source's timeline at the requested time, with an archive of its own", async () => {
   await using world = await newWorld();
   const { alice, database } = await aSource(world);
   const at = ago(world, HOUR);
@@ -39,7 +39,7 @@ test("a fork begins on the source's timeline at the time asked for, with an arch
 });
 
 test.each(["2026-11-15T10:00:00", "2026-11-15T10:00:00Z", "2026-11-15T11:00:00.000+01:00"])(
-  "%s is a time that a fork can be asked for",
+  "%s is a valid time for a fork",
   async (restore_time) => {
     await using world = await newWorld();
     world.time.now = new Date("2026-11-12T10:00:00Z");
@@ -51,7 +51,7 @@ test.each(["2026-11-15T10:00:00", "2026-11-15T10:00:00Z", "2026-11-15T11:00:00.0
   },
 );
 
-test("a fork shows its source and the time that was asked for, and another database shows none", async () => {
+test("a fork shows its source and the requested time, and another database shows none", async () => {
   await using world = await newWorld();
   const { alice, database } = await aSource(world);
   const at = toTimestamp(ago(world, HOUR));
@@ -69,7 +69,7 @@ test("a fork shows its source and the time that was asked for, and another datab
   });
 });
 
-test("the time under the name that the Go SDK of this family writes is the time of the fork", async () => {
+test("the field name that the Go SDK of this family sends is accepted as the time of the fork", async () => {
   await using world = await newWorld();
   const { alice, database } = await aSource(world);
   const at = ago(world, HOUR);
@@ -80,7 +80,7 @@ test("the time under the name that the Go SDK of this family writes is the time 
   expect((await world.lastOperation()).input).toMatchObject({ fork: { until: at.toISOString() } });
 });
 
-test("a fork by the major version runs the version of its source, though a newer one is offered", async () => {
+test("a fork by the major version runs its source's version, although a newer one is offered", async () => {
   await using world = await newWorld();
   const { alice, database } = await aSource(world);
   await world.operator.post("/admin/engines", { id: "mysql/9.8.0", image: "c".repeat(64), prepared: "d".repeat(64) });
@@ -91,7 +91,7 @@ test("a fork by the major version runs the version of its source, though a newer
   expect((await alice.create({ engine: "mysql/9" })).body).toMatchObject({ version: "9.8.0" });
 });
 
-test("a fork to now has its source archive what it has, and takes all of it", async () => {
+test("a fork to now makes its source archive everything, and takes all of it", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await aSource(world);
   await archivedThrough(world, database, ago(world, HOUR));
@@ -125,7 +125,7 @@ test("a fork to a time that is not archived yet waits until the host's clock has
   expect(await world.activities.shipSource(operation)).toBe("requested");
 });
 
-test("a fork to a time before an in-place restore begins on the timeline that was lived on then", async () => {
+test("a fork to a time before an in-place restore starts on the timeline in use at that time", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await aSource(world);
   const before = toTimestamp(world.time.now);
@@ -152,7 +152,7 @@ test("a fork to a time before an in-place restore begins on the timeline that wa
   }
 });
 
-test("a time outside of the source's past is refused with the range", async () => {
+test("a time outside of the source's history is refused with the range", async () => {
   await using world = await newWorld();
   const { alice, database } = await aSource(world);
   const range = `a time from ${toTimestamp(ago(world, 3 * DAY))} to ${toTimestamp(world.time.now)} (UTC)`;
@@ -174,7 +174,7 @@ test("a time outside of the source's past is refused with the range", async () =
   ).toMatchObject({ status: 200 });
 });
 
-test("a source that is suspended can be forked as far as its archive reaches", async () => {
+test("a suspended source can be forked as far as its archive reaches", async () => {
   await using world = await newWorld();
   const { alice, database } = await aSource(world);
   await archivedThrough(world, database, ago(world, HOUR));
@@ -191,7 +191,7 @@ test("a source that is suspended can be forked as far as its archive reaches", a
   ).toMatchObject({ status: 200 });
 });
 
-test("what must be as the source is, is refused by its field", async () => {
+test("a property that must equal the source's is refused by its field", async () => {
   await using world = await newWorld();
   const { alice, database } = await aSource(world);
   await world.operator.post("/admin/engines", { id: "mysql/9.7.5", image: "c".repeat(64), prepared: "d".repeat(64) });
@@ -222,7 +222,7 @@ test("what must be as the source is, is refused by its field", async () => {
   expect(await world.openOperations()).toEqual([]);
 });
 
-test("another account's database, one that does not exist and one that a user may not see are refused alike", async () => {
+test("another account's, a missing and an invisible source are refused alike", async () => {
   await using world = await newWorld();
   const { alice, database } = await aSource(world);
   const stranger = await world.customer();
@@ -238,7 +238,7 @@ test("another account's database, one that does not exist and one that a user ma
     engine: "mysql/9.7.4",
     fork: { source },
   });
-  /** The id that was sent is in the text; nothing else may differ. */
+  /** The requested id is in the text; nothing else may differ. */
   const post = async (who: typeof alice, id: number) => {
     const { status, body } = await who.post("/v4/databases/mysql/instances", request(id));
     return { status, text: JSON.stringify(body).replaceAll(String(id), "N") };

@@ -14,7 +14,10 @@ import { oldestRestoreTime } from "./restore-window.ts";
 
 type ForkRequest = Pick<NewMysqlDatabase, "engine" | "encrypted"> & { fork: Fork };
 
-/** Where a fork begins. A fork hands out all of the source's data, so it needs what writing to the source needs. */
+/**
+ * The point that a fork starts from. A fork exposes all of the source's data, so it needs write permission on the
+ * source.
+ */
 export async function requireForkable(
   { db, clock }: { db: Db; clock: Clock },
   by: Principal,
@@ -44,13 +47,13 @@ export async function requireForkable(
   };
 }
 
-/** Null: all that was committed by now. */
+/** Null: everything committed by now. */
 export const restoreTimeOf = (fork: Fork): Date | null => {
   const sent = fork.restore_time ?? fork["-"];
   return sent === undefined ? null : toDate(sent);
 };
 
-/** The same for one that does not exist as for one that this user may not see. */
+/** The same answer for a source that does not exist as for one that this user may not see. */
 async function findSource(db: Db, by: Principal, id: number): Promise<DatabaseRow> {
   const source = await db
     .selectFrom("databases")
@@ -78,10 +81,10 @@ async function faultsOf(db: Db, source: DatabaseRow, request: ForkRequest, plan:
   ];
 }
 
-/** Its server runs, or will in a moment, and can archive what it has. */
+/** The server runs, or will shortly, and can archive what it has. */
 const canShip = (status: DatabaseStatus): boolean => status !== "suspended" && status !== "failed";
 
-/** The first second of a database is before its data: then they are what it began with. */
+/** A time before the data of a new database means its initial data. */
 const beginningOrLater = ({ created_at }: TimelineRow, at: Date): Date => (at < created_at ? created_at : at);
 
 const rangeOf = (oldest: Date, newest: Date): string =>

@@ -53,7 +53,7 @@ async function createFixture(world: World, otherwise?: (spec: NodeSpec) => Parti
   };
 }
 
-test("an adopted database keeps its timeline, with a new key and a beginning that is not known", async () => {
+test("an adopted database keeps its timeline, with a new key and an unknown origin", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const setBack = await copyOf(world.db);
@@ -73,11 +73,11 @@ test("an adopted database keeps its timeline, with a new key and a beginning tha
   const after = fixture.specOnHost();
   expect(after.archive?.recipient).toMatch(/^age1/);
   expect(after.archive?.recipient).not.toBe(before.archive?.recipient);
-  // Never an empty volume in the place of a lost one: what is not there must come from the archive.
+  // Never an empty volume in the place of a lost one: missing data must come from the archive.
   expect(after.data).toEqual({ ...before.data, origin: "archive" });
 });
 
-test("logs that were told before the recovery are not asked for: the next one is taken, the one after a gap is not", async () => {
+test("after a recovery the next log is accepted without those reported before; one after a gap is not", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   await activeOnAgent(world, fixture.alice, fixture.agent);
@@ -93,7 +93,7 @@ test("logs that were told before the recovery are not asked for: the next one is
   expect(await fixture.reportLog(fixture.specOnHost(), 6)).toMatchObject({ status: 400 });
 });
 
-test("a database that was restored after the copy goes on with the restored data", async () => {
+test("a database restored after the backup continues with the restored data", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const database = await activeOnAgent(world, fixture.alice, fixture.agent);
@@ -115,7 +115,7 @@ test("a database that was restored after the copy goes on with the restored data
   ]);
 });
 
-test("a restore that was under way on the host and is forgotten leads back to the data before it", async () => {
+test("a forgotten restore that was in progress on the host returns to the previous data", async () => {
   await using world = await newWorld();
   let first: string | undefined;
   await using fixture = await createFixture(world, ({ data }) =>

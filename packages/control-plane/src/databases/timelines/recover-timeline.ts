@@ -8,8 +8,8 @@ import { insertTimeline, endTimeline, liveOn } from "../timeline-store.ts";
 type Context = { tx: Tx; sealer: Sealer; now: Date };
 
 /**
- * Its host may have been restored to a timeline of which our restored copy knows nothing. Told to live on the one before,
- * whose volume is in the trash, it would begin an empty one.
+ * The host may have been restored to a timeline that our restored rows do not know. A spec with the previous timeline,
+ * whose volume is in the trash, would make it start an empty one.
  */
 export async function followTimeline(
   context: Context,
@@ -18,14 +18,14 @@ export async function followTimeline(
   livesOn: string | undefined,
 ): Promise<DatabaseRow> {
   if (data === undefined || data.timeline === database.timeline_id) return database;
-  // A restore is under way there. The data from before it are kept and in use: ours is the way back to them.
+  // A restore is under way there. The previous data are kept and in use: our timeline is the way back to them.
   if (data.keep !== undefined && livesOn !== data.timeline) return database;
   return adoptTimeline(context, database, { data, engine });
 }
 
 /**
- * Writes the past of a database again, as far as the spec on its host's disk tells it: where the timeline began, and the
- * key of what was archived, are lost. Its next base copy is the first that can be restored.
+ * Writes the timeline of a database again from the spec on its host's disk. The origin of the timeline and the key of
+ * its archive are lost, so its next base copy is the first that can be restored.
  */
 export async function adoptTimeline(
   { tx, sealer, now }: Context,

@@ -36,9 +36,9 @@ const RESTORED = "restored";
 const RECLONED = "recloned";
 const PREVIOUS = "previous timeline";
 
-/** The steps of a restore in place. Each is repeatable: it may have been done before. */
+/** The steps of a restore in place. Each is repeatable: it may have run before. */
 export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDeps) => {
-  /** Under the lock of the database's row, and only while somebody waits for it. */
+  /** Under the lock of the database's row, and only while the operation is open. */
   const whileOpen = async (
     operationId: number,
     write: (tx: Tx, context: Context) => Promise<HostsToWake | undefined>,
@@ -55,8 +55,9 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
 
   return {
     /**
-     * The data of the new timeline, with a way back to those of the one before. Of a cluster one member makes them, the
-     * one that leads if its leader is wanted, unless it is dead; until it has, the others stay on the timeline before.
+     * Requests the data of the new timeline, with a way back to the previous one. In a cluster one member restores
+     * them: the primary of an asynchronous cluster, unless it is dead. The others stay on the previous timeline until
+     * it is done.
      */
     setRestoredTimeline: (operationId: number) =>
       whileOpen(operationId, async (tx, context) => {
@@ -72,7 +73,7 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
           );
         const [maker, ...others] = await membersInOrder(tx, context, clock());
         if (maker === undefined) return undefined;
-        // Nobody else has to know that it leads: nobody of the timeline before takes part in the new one.
+        // No other member needs to confirm the new primary: none of the previous timeline takes part in the new one.
         const primary = await makePrimary(tx, context.database, { node: maker.id, reason: "sole_survivor" });
         const orders = firstOrders([maker, ...others], archiveContext.timeline, primary);
         await assignArchiver(tx, archiveContext.timeline, maker.id);
@@ -81,21 +82,23 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
         });
       }),
 
-    /** The other members of a cluster leave the timeline before, and take their data from the one that made them. */
+    /**
+     * The other members of a cluster leave the previous timeline and clone their data from the one that restored them.
+     */
     recloneMembers: (operationId: number) =>
       whileOpen(operationId, async (tx, context) => {
         if (!isCluster(context.database)) return undefined;
         const archiveContext = await archiveContextWithRollback(tx, context);
         const nodes = await membersInOrder(tx, context, clock());
         const primary = await findPrimary(tx, context.database);
-        // The permission to begin was used, or is not needed any more.
+        // The permission to bootstrap was used, or is not needed any more.
         const { [nodes[0]?.id ?? ""]: _bootstrap, ...orders } = firstOrders(nodes, archiveContext.timeline, primary);
         return setDesiredTimeline(tx, operationId, RECLONED, { ...context, archiveContext, orders }, nodes, {
           upTo: 100,
         });
       }),
 
-    /** A host that goes away after it was asked is not waited for: it does as one that was away before. */
+    /** A host that goes away after the request is not waited for: it is treated like one that was away before. */
     checkRecloned: async (operationId: number): Promise<Progress> => {
       const progress = await checkPhase(db, operationId, RECLONED);
       if (progress.state !== "pending") return progress;
@@ -109,8 +112,8 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
       whileOpen(operationId, (tx, context) => goBack(tx, operationId, context)),
 
     /**
-     * Done only if most hosts that were asked say that they run the new timeline: of three one may have gone away, and come
-     * back a moment ago. Otherwise the one before is wanted again: its data are kept until this is settled.
+     * Succeeds only if most of the requested hosts report the new timeline: one of three may have been away until a
+     * moment ago. Otherwise the previous timeline is requested again: its data are kept until this is settled.
      */
     settleRestore: async (operationId: number, settlement: Settlement): Promise<void> => {
       const toWake = await db.transaction().execute(async (tx) => {
@@ -130,7 +133,7 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
           updated_at: clock(),
         });
         const next = await (done ? stay(tx, operationId, context) : leave(tx, operationId, context));
-        // It may run for the first time, if it could not be made before.
+        // The database may run for the first time, if it could not be provisioned before.
         if (done) await meterDatabase(tx, settled, clock());
         return next;
       });
@@ -139,8 +142,8 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
   };
 
   /**
-   * The way back is given up: the volume of the timeline before goes to its host's trash. Nobody waits for that. A member
-   * whose host was away hears of the new timeline now, and takes its data from the others when it is back.
+   * Gives up the way back: the volume of the previous timeline goes to its host's trash, which nobody waits for. A
+   * member whose host was away now gets the new timeline, and clones its data from the others when it is back.
    */
   async function stay(tx: Tx, operationId: number, context: Context): Promise<HostsToWake> {
     const { timeline, previous } = restoreInput(context.operation);
@@ -163,15 +166,15 @@ export const createRestoreActivities = ({ db, clock, zone, archive }: ActivityDe
 
   async function goBack(tx: Tx, operationId: number, context: Context): Promise<HostsToWake | undefined> {
     const { lost, primary } = restoreInput(context.operation);
-    // Whoever was made to lead on the new timeline lacks what others may have of the one before.
+    // The primary of the new timeline lacks what others may have of the previous one.
     if (primary !== undefined) await makePrimary(tx, context.database, { node: primary, reason: "fenced" });
-    // The host has no earlier data: told to run them, it would make an empty database.
+    // The host has no earlier data: ordered to run them, it would make an empty database.
     if (!lost) return setDesiredFromRow(tx, operationId, PREVIOUS, { ...context, zone });
     for (const node of await nodesOf(tx, context)) await clearDesiredSpec(tx, node);
     return undefined;
   }
 
-  /** Of an asynchronous cluster: undefined for a group. */
+  /** For an asynchronous cluster; undefined for a group. */
   async function makePrimary(
     tx: Tx,
     database: DatabaseRow,
@@ -196,14 +199,14 @@ export type RestoreActivities = ReturnType<typeof createRestoreActivities>;
 
 const nodesOf = (tx: Tx, { database }: Context): Promise<NodeRow[]> => findNodes(tx, database.account_id, database.id);
 
-/** In the first of these phases that there was. */
+/** The nodes of the first of these phases that exists. */
 async function requestedIn(tx: Tx, operationId: number, ...names: string[]): Promise<readonly DesiredNode[]> {
   const phases = await findPhases(tx, operationId);
   const [found] = names.flatMap((name) => phases.filter(({ phase }) => phase === name));
   return found?.nodes ?? [];
 }
 
-/** Two have the new data, and the host of the third is away: with nobody else it cannot go on with those before. */
+/** Two have the new data, and the host of the third is away: alone it cannot continue with the previous data. */
 async function isReclonedButForOne(tx: Tx, context: Context, now: Date): Promise<boolean> {
   const { operation, database } = context;
   const members = await observeMembers(tx, database, { now });
@@ -216,7 +219,7 @@ async function isReclonedButForOne(tx: Tx, context: Context, now: Date): Promise
   );
 }
 
-/** First the one that makes the data, then the others that can take them from it now. */
+/** First the member that restores the data, then the others that can clone from it now. */
 async function membersInOrder(tx: Tx, context: Context, now: Date): Promise<NodeRow[]> {
   const { operation, database } = context;
   const primary = await findPrimary(tx, database);
@@ -224,7 +227,7 @@ async function membersInOrder(tx: Tx, context: Context, now: Date): Promise<Node
   const members = await observeMembers(tx, database, { now });
   const reachable = members.filter(({ host }) => isReachable(host)).map(({ node }) => node);
   const silent = members.filter(({ node, host }) => !reachable.includes(node) && !host.dead);
-  // Two that may be alive could go on with the timeline before, and lead clients to it: then all are waited for.
+  // Two members that may be alive could continue on the previous timeline and serve clients: then all are waited for.
   const here = silent.length > 1 || reachable.length === 0 ? nodes : nodes.filter(({ id }) => reachable.includes(id));
   const [requested] = await requestedIn(tx, operation.id, RESTORED);
   const primaryMember = members.find(({ node, host }) => node === primary?.node && !host.dead);
@@ -241,7 +244,7 @@ async function archiveContextWithRollback(tx: Tx, context: Context): Promise<Arc
   return { ...(await archiveContextOn(tx, context, timeline)), ...(lost ? {} : { keep: ordinal }) };
 }
 
-/** Today's password and settings, as the row has them, on the data of another timeline. */
+/** The row's present password and settings, with the data of another timeline. */
 async function archiveContextOn(
   tx: Tx,
   { archiveContext, database }: Context,

@@ -5,7 +5,7 @@ import { newWorld, type World } from "#testing/world.ts";
 
 const DAY = 86_400;
 
-/** An active database with a backup of yesterday, and a restore to it that was accepted. */
+/** An active database with a backup of yesterday, and an accepted restore to it. */
 async function restoring(world: World, type: "auto" | "snapshot" = "auto") {
   const fixture = await databaseFixture(world);
   const backup = await hasBackup(world, fixture.database, type);
@@ -16,7 +16,7 @@ async function restoring(world: World, type: "auto" | "snapshot" = "auto") {
 }
 const lastEvent = async (world: World) => (await world.events()).at(-1);
 
-test("a first provision gives a database its archive, its first timeline and the engine's image, once", async () => {
+test("a first provision creates a database's archive, first timeline and image, once", async () => {
   await using world = await newWorld();
   const [alice] = [await world.customer(), await world.host()];
   const { body } = await alice.create();
@@ -46,7 +46,7 @@ test("the first daily point is the midnight after a database became active", asy
 });
 
 test.each(["auto", "snapshot"] as const)(
-  "a restore to a backup of type %s begins a timeline at its point",
+  "a restore to a backup of type %s starts a timeline at its point",
   async (type) => {
     await using world = await newWorld();
     const { alice, database, backup, reply } = await restoring(world, type);
@@ -70,7 +70,7 @@ test.each(["auto", "snapshot"] as const)(
   },
 );
 
-test("the old data are kept until the new ones run, and then are given up", async () => {
+test("the old data are kept until the new ones run, and are then released", async () => {
   await using world = await newWorld();
   const { alice, host, database, operation } = await restoring(world);
   const [old, restored] = await timelinesOf(world, database);
@@ -85,7 +85,7 @@ test("the old data are kept until the new ones run, and then are given up", asyn
   expect((await alice.get(database.url)).body).toMatchObject({ status: "active" });
   expect(await world.databaseRow(database.id)).toMatchObject({ timeline_id: restored?.id });
   expect(await timelinesOf(world, database)).toMatchObject([
-    // The midnight that has passed is still owed; none after it is.
+    // The midnight that has passed is still due; none after it is.
     { id: old?.id, ended_at: world.time.now, next_point_at: old?.next_point_at },
     { id: restored?.id, ended_at: null, next_point_at: midnightAfter(world.time.now) },
   ]);
@@ -97,7 +97,7 @@ test("the old data are kept until the new ones run, and then are given up", asyn
   });
 });
 
-test("a host that runs, but on other data, has not restored anything", async () => {
+test("a host that runs on other data has not restored anything", async () => {
   await using world = await newWorld();
   const { alice, host, database, operation } = await restoring(world);
   const [old] = await timelinesOf(world, database);
@@ -113,7 +113,7 @@ test("a host that runs, but on other data, has not restored anything", async () 
 });
 
 test.each(["active", "degraded", "failed"] as const)(
-  "a failed restore leads back to the data and the status %s",
+  "a failed restore returns to the data and the status %s",
   async (before) => {
     await using world = await newWorld();
     const { alice, host, database } = await databaseFixture(world);
@@ -143,7 +143,7 @@ test.each(["active", "degraded", "failed"] as const)(
   },
 );
 
-test("a restore that nobody ended wants the data before it again", async () => {
+test("an expired restore requests the previous data again", async () => {
   await using world = await newWorld();
   const { database, operation } = await restoring(world);
   await world.activities.setRestoredTimeline(operation);
@@ -156,7 +156,7 @@ test("a restore that nobody ended wants the data before it again", async () => {
   expect((await desiredSpec(world)).data).toMatchObject({ ordinal: 0 });
 });
 
-test("a second restore takes the next volume, never one that was used", async () => {
+test("a second restore takes the next volume number, never a used one", async () => {
   await using world = await newWorld();
   const { alice, host, database, backup, operation } = await restoring(world);
   await world.activities.setRestoredTimeline(operation);
@@ -168,7 +168,7 @@ test("a second restore takes the next volume, never one that was used", async ()
   expect((await timelinesOf(world, database)).map(({ ordinal }) => ordinal)).toEqual([0, 1, 2]);
 });
 
-test("what was written until the restore is shipped first, beside what is wanted", async () => {
+test("before a restore the latest writes are shipped, with the rest of the spec unchanged", async () => {
   await using world = await newWorld();
   const { alice, database, host } = await databaseFixture(world);
   const backup = await hasBackup(world, database);
@@ -190,14 +190,14 @@ test("what was written until the restore is shipped first, beside what is wanted
   expect(await world.checkPhase(operation, "ship")).toEqual({ state: "observed" });
 });
 
-test("a host that is away is not waited for", async () => {
+test("an unreachable host is not waited for", async () => {
   await using world = await newWorld();
   const { operation } = await restoring(world);
 
   expect(await world.activities.shipOwn(operation)).toBe("not requested");
 });
 
-test("a database that its host has lost can be restored; a failure makes nobody begin an empty one", async () => {
+test("a database that its host has lost can be restored; a failure creates no empty one", async () => {
   await using world = await newWorld();
   const { alice, host, database } = await databaseFixture(world);
   const backup = await hasBackup(world, database);
@@ -229,7 +229,7 @@ test("another database's backup is not found, and nothing is recorded", async ()
   expect(await world.events()).toEqual(events);
 });
 
-test("a database that no host could take has nothing to restore into, and is told so", async () => {
+test("a restore of a database that no host could take is refused with the reason", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
   const backup = await hasBackup(world, database);
@@ -242,7 +242,7 @@ test("a database that no host could take has nothing to restore into, and is tol
   });
 });
 
-test("while it is restored, nothing else is done with it", async () => {
+test("during a restore every other operation is refused", async () => {
   await using world = await newWorld();
   const { alice, database, backup } = await restoring(world);
   await archivedThrough(world, database);
@@ -258,7 +258,7 @@ test("while it is restored, nothing else is done with it", async () => {
   });
 });
 
-test("the progress that its owner sees never falls, whichever phase its host works on and however often it begins again", async () => {
+test("the shown progress never falls, whatever phase its host works on and however often it restarts", async () => {
   await using world = await newWorld();
   const { alice, database, host } = await databaseFixture(world);
   const backup = await hasBackup(world, database);
@@ -288,7 +288,7 @@ test("the progress that its owner sees never falls, whichever phase its host wor
   await reports(shipping, "running", { tasks: [{ ...job, state: "done", percent: 100 }] });
   const restored = await desiredSpec(world);
   for (const percent of [5, 45, 92]) await reports(restored, "working", { percent });
-  // A second try begins at the first step, and then the server is made from the new data, by other steps.
+  // A second attempt starts at the first step; then the server starts with the new data, by other steps.
   for (const percent of [0, 5, 65]) await reports(restored, "working", { percent });
   await reports(restored, "running", { timeline: restored.data?.timeline as string });
   await world.activities.settleRestore(operation, { done: true });

@@ -18,8 +18,9 @@ import type { RestoreInput } from "./restore-input.ts";
 export type RestoreDeps = { db: Db; clock: Clock; nudgeRelay: () => void; restoreDeadlineSeconds: number };
 
 /**
- * Begins a timeline at the backup's point. With this transaction, so that retention sees who needs the backup, whatever
- * becomes of the backup's row meanwhile. The database goes on with the data that it has until the new ones are proven.
+ * Starts a timeline at the backup's point. Its row is written in this transaction, so that retention keeps what it
+ * needs even if the backup's row is deleted meanwhile. The database keeps its present data until the new ones are
+ * proven.
  */
 export async function restoreDatabase(
   deps: RestoreDeps,

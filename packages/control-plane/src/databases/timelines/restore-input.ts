@@ -1,17 +1,17 @@
 import type { DatabaseStatus } from "@moorage/contract";
 import type { OperationRow } from "#operations/index.ts";
 
-/** What a restore needs to know at its end: where it leads, and where it came from. */
+/** What a restore needs at its end: its target, and where it came from. */
 export type RestoreInput = {
   backup: string;
-  /** The one that it makes. */
+  /** The timeline that the restore makes. */
   timeline: string;
-  /** The one that the database lived on. */
+  /** The timeline that the database used before. */
   previous: string;
   before: DatabaseStatus;
-  /** Its host has lost the database: there is nothing to go back to. */
+  /** The host has lost the database: there is nothing to go back to. */
   lost: boolean;
-  /** The node that led an asynchronous cluster then. */
+  /** The primary of an asynchronous cluster at that time. */
   primary?: string | undefined;
 };
 

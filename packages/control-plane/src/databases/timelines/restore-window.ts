@@ -2,7 +2,7 @@ import { RESTORE_DAYS } from "../backups/retention.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Whole seconds, as times are shown: the first one that is inside. Null for a database that has no past yet. */
+/** The first restorable time, in whole seconds, as times are shown. Null for a database without a timeline. */
 export function oldestRestoreTime(database: { created_at: Date; timeline_id: string | null }, now: Date): Date | null {
   if (database.timeline_id === null) return null;
   const oldest = Math.max(database.created_at.getTime(), now.getTime() - RESTORE_DAYS * DAY_MS);

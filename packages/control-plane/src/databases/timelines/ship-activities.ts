@@ -11,10 +11,10 @@ import { wakeHosts } from "../desired-specs.ts";
 import { forkOf } from "./fork-input.ts";
 import { requestShip, withoutFirewall } from "./ship.ts";
 
-/** Hosts whose clocks are further off are alarmed. */
+/** Larger clock differences raise an alarm. */
 const CLOCKS_DIFFER_MS = 2_000;
 
-/** What goes to the archive before something else is done. Each is repeatable: it may have been done before. */
+/** Archives what a database has before another step. Each is repeatable: it may have run before. */
 export const createShipActivities = ({ db, clock }: Pick<ActivityDeps, "db" | "clock">) => {
   const ship = async (
     operationId: number,
@@ -23,7 +23,7 @@ export const createShipActivities = ({ db, clock }: Pick<ActivityDeps, "db" | "c
     const toWake = await db.transaction().execute(async (tx) => {
       const { account_id, entity_id } = await findOperation(tx, operationId);
       const database = await lockDatabase(tx, account_id, entity_id);
-      // Asked under the row's lock: what was given up meanwhile must not be wanted.
+      // Read under the row's lock: an operation that was given up meanwhile must not send a request.
       const { settled_at } = await findOperation(tx, operationId);
       return settled_at === null ? requestShip(tx, operationId, database, clock(), changed) : undefined;
     });
@@ -36,15 +36,18 @@ export const createShipActivities = ({ db, clock }: Pick<ActivityDeps, "db" | "c
   };
 
   return {
-    /** What the operation's own database has: the timeline that it leaves can then be restored up to this moment. */
+    /** Ships the operation's own database: the timeline that it leaves can then be restored up to this moment. */
     shipOwn: (operationId: number) => ship(operationId),
 
-    /** The same for one that goes, and nobody gets in any more: nothing is written that would not be in the archive. */
+    /**
+     * The same for a database that is deleted, with its firewall closed: nothing is written that the archive would
+     * lack.
+     */
     shipLast: (operationId: number) => ship(operationId, withoutFirewall),
 
     /**
-     * What a fork's source has. "archived": the point is in the archive already. "not requested": there is nobody to ask
-     * for more. "too soon": by its host's clock the point may still lie ahead.
+     * Ships a fork's source. "archived": the point is in the archive already. "not requested": no host can archive
+     * more. "too soon": by its host's clock the point may be in the future.
      */
     shipSource: async (operationId: number): Promise<"requested" | "not requested" | "archived" | "too soon"> => {
       const outcome = await db.transaction().execute(async (tx) => {
@@ -60,7 +63,7 @@ export const createShipActivities = ({ db, clock }: Pick<ActivityDeps, "db" | "c
       return typeof outcome === "string" ? outcome : wakeIfRequested(outcome);
     },
 
-    /** Why a fork's point cannot be made, if it cannot. `shipped`: the source did archive all that it had. */
+    /** Why a fork's point cannot be restored, if it cannot. `shipped`: the source did archive everything. */
     whyNotForkable: async (operationId: number, shipped: boolean): Promise<string | undefined> => {
       const { timeline, until } = await pointOf(db, await findOperation(db, operationId));
       if (until === undefined ? shipped : timeline.archived_through >= until)
@@ -71,7 +74,7 @@ export const createShipActivities = ({ db, clock }: Pick<ActivityDeps, "db" | "c
 };
 export type ShipActivities = ReturnType<typeof createShipActivities>;
 
-/** Said before a host takes its place: what is missing then will not come. */
+/** Checked before the fork takes a place on a host: what is missing now will not come. */
 async function whyNotRestorable(db: Db, { id }: TimelineRow, until: Date): Promise<string | undefined> {
   try {
     planRestore(await loadHistory(db, id), { timeline: id, until });

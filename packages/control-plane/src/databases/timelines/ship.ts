@@ -14,15 +14,15 @@ import { isCluster } from "../clusters/cluster-spec.ts";
 import type { DatabaseRow } from "../database-store.ts";
 
 const SHIP = "ship";
-/** Of an operation that goes on when everything is in the archive. */
+/** The share of shipping in the progress of an operation that continues after it. */
 const SHIP_SHARE = { upTo: 10 };
 
 type Change = (spec: UntimedSpec) => UntimedSpec;
 
 /**
- * Wants all that was committed until now in the archive, beside what is wanted of the database's nodes anyway. The
- * caller holds the database's row, so that nobody wants something else meanwhile. Undefined when it would not come of
- * it: a host is away, or its server does not run.
+ * Requests that everything committed until now be archived, in addition to the present specs. The caller has locked the
+ * database's row, so that no other spec is written meanwhile. Undefined when it would not succeed: a host is
+ * unreachable, or its server does not run.
  */
 export async function requestShip(
   tx: Tx,
@@ -35,7 +35,7 @@ export async function requestShip(
   const specs = isCluster(database)
     ? await specsOfMembers(tx, database, now, changed)
     : await specsOfOne(tx, database, now);
-  // Whoever keeps it now learns of it with its next poll.
+  // The archiver gets the task with its next poll.
   if (specs === undefined) return undefined;
   const { hosts } = await setDesiredSpecs(tx, operationId, SHIP, specs.map(changed ?? ((spec) => spec)), SHIP_SHARE);
   return { hosts: [...hosts, ...(moved?.toWake.hosts ?? [])] };
@@ -48,7 +48,7 @@ async function specsOfOne(tx: Tx, { account_id, id }: DatabaseRow, now: Date): P
   return (await areReachable(tx, [...new Set(nodes.map(({ host_id }) => host_id))], now)) ? specs : undefined;
 }
 
-/** Its keeper ships, after it has all that its group has; if that one is not well, another takes over at once. */
+/** The archiver ships, once it has everything that its group has; if it is unhealthy, another takes over at once. */
 async function specsOfMembers(
   tx: Tx,
   database: DatabaseRow,
@@ -62,7 +62,7 @@ async function specsOfMembers(
   const shipping = reachable.find(({ id }) => id === archiver);
   const spec = shipping && specWithShipping(shipping);
   if (spec === undefined) return undefined;
-  // The others have nothing to ship; they are told only what changes for all. Who is not heard is not waited for.
+  // The others have nothing to ship; they only get a change that applies to all. Unreachable ones are not waited for.
   const others = changed === undefined ? [] : reachable.filter(({ id, tombstoned }) => id !== archiver && !tombstoned);
   return [spec, ...others.flatMap(({ desired_spec }) => (desired_spec === null ? [] : untimed(desired_spec)))];
 }
@@ -76,7 +76,7 @@ function specWithShipping({
   if (desired_spec?.archive === undefined || tombstoned || observed_state !== "running") return undefined;
   const { tasks = [], ...spec } = untimed(desired_spec);
   const ended = observed_tasks.filter(({ state }) => state !== "working").map((task) => task.id);
-  // Somebody may wait for another job: only those that have ended are left out.
+  // Somebody may wait for another task: only ended ones are removed.
   const others = tasks.filter((task) => !ended.includes(task.id));
   return { ...spec, tasks: [...others, { id: randomUUID(), kind: "ship" }] };
 }
@@ -87,5 +87,5 @@ const untimed = ({
   ...spec
 }: NonNullable<NodeRow["desired_spec"]>): UntimedSpec => spec;
 
-/** Nobody gets in any more: nothing is written that would not be in the archive. */
+/** Closes the firewall: nothing is written that the archive would lack. */
 export const withoutFirewall: Change = ({ firewall: _firewall, ...spec }) => spec;

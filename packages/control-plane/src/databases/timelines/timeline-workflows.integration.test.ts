@@ -11,7 +11,10 @@ beforeAll(async () => {
 });
 afterAll(() => temporal[Symbol.asyncDispose]());
 
-/** One active database on a host whose agent does what it is told, or says otherwise, while workflows run. */
+/**
+ * One active database on a host whose agent applies every spec, unless `otherwise` overrides its reports, with
+ * workflows.
+ */
 async function createFixture(world: World, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
   const fixture = await databaseOnAgent(world, temporal, otherwise);
   await fixture.work();
@@ -20,7 +23,7 @@ async function createFixture(world: World, otherwise?: (spec: NodeSpec) => Parti
 const lastEvent = async (world: World) => (await world.events()).at(-1);
 const isRestored = ({ data }: NodeSpec): boolean => data?.origin === "archive";
 
-test("a restore ships what there is, switches to the new timeline and gives up the old one", async () => {
+test("a restore ships everything, switches to the new timeline and releases the old one", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const { alice, database, specOf } = fixture;
@@ -38,7 +41,7 @@ test("a restore ships what there is, switches to the new timeline and gives up t
   expect(specOf(database.id)).toMatchObject({ generation: 4, data: { timeline: own?.id, ordinal: 1 } });
 });
 
-test("a restore that its host cannot make ends on the data before it, there too", async () => {
+test("a restore that its host cannot make ends on the previous data, on the host too", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world, (spec) =>
     isRestored(spec) ? { state: "failed", message: "recipe: a log is missing" } : {},
@@ -75,7 +78,7 @@ test("a fork is made from what its source has just archived", async () => {
   expect(specOf(database.id)).toMatchObject({ tasks: [{ kind: "ship" }], data: { timeline: parent?.id } });
 });
 
-test("a fork whose source cannot archive its newest data fails, and says what can be forked", async () => {
+test("a fork whose source cannot archive its newest data fails with what can be forked", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world, ({ tasks = [] }) => ({
     tasks: tasks.map(({ id }) => ({ id, state: "failed", percent: 0, message: "the object store is away" })),
@@ -94,7 +97,7 @@ test("a fork whose source cannot archive its newest data fails, and says what ca
   expect(await world.nodes()).toHaveLength(1);
 });
 
-test("a deletion ships what there is before the hosts remove it", async () => {
+test("a deletion ships everything before the hosts remove it", async () => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   const { alice, database } = fixture;

@@ -16,8 +16,8 @@ import { insertTimeline, endTimeline, findTimeline } from "../timeline-store.ts"
 type Undeleted = Pick<DatabaseRow, "id" | "account_id" | "label" | "status"> & { data_until: string | null };
 
 /**
- * Brings a deleted database back while its archive is kept: the same id, label and password, on new nodes, with the last
- * data that reached the archive. Repeatable: one that is there is left as it is. What users were granted on it is gone.
+ * Brings a deleted database back while its archive is kept: the same id, label and password, on new nodes, with the
+ * last archived data. Repeatable: an existing one stays as it is. Grants of users are gone.
  */
 export async function undeleteDatabase(
   tx: Tx,
@@ -34,7 +34,7 @@ export async function undeleteDatabase(
   await endTimeline(tx, last.id, at);
   const undeleted = await saveDatabase(tx, database.account_id, id, {
     ...{ deleted_at: null, purge_at: null, dns_published_at: null, port: null, updated_at: at },
-    // As a new one: it runs, in the newest image.
+    // Like a new one: powered on, with the newest image.
     ...{ status: initialStatus, powered: true, image: null, patch_due_at: null, timeline_id: timeline },
   });
   const operation = await openOperation(tx, {

@@ -12,7 +12,7 @@ async function finishDeletion(world: World, host: Awaited<ReturnType<World["host
   await world.activities.settleDelete(id, { done: true });
 }
 
-/** Made, archived, deleted, and gone from its host. */
+/** A database that was provisioned, archived, deleted, and removed from its host. */
 async function deleted(world: World) {
   const fixture = await databaseFixture(world);
   await archivedThrough(world, fixture.database);
@@ -23,7 +23,7 @@ async function deleted(world: World) {
   return { ...fixture, undelete };
 }
 
-test("a deletion keeps what was archived for the days of the undelete, and makes no more points", async () => {
+test("a deletion keeps the archive for the undelete period, and makes no more points", async () => {
   await using world = await newWorld();
   const { database } = await deleted(world);
 
@@ -38,7 +38,7 @@ test("a deletion keeps what was archived for the days of the undelete, and makes
   });
 });
 
-test("with no days to keep, everything may be purged at once", async () => {
+test("without an undelete period everything may be purged at once", async () => {
   await using world = await newWorld({ undeleteDays: 0 });
   const { database, undelete } = await deleted(world);
 
@@ -49,7 +49,7 @@ test("with no days to keep, everything may be purged at once", async () => {
   });
 });
 
-test("before its hosts remove it, nobody gets in any more and what it has is shipped", async () => {
+test("before the hosts remove a database its firewall is closed and its data are shipped", async () => {
   await using world = await newWorld();
   const { alice, database, host } = await databaseFixture(world);
   await host.report(await desiredSpec(world), "running");
@@ -106,7 +106,7 @@ test("a backup from before the deletion is there again", async () => {
   expect((await alice.get<{ data: object[] }>(`${database.url}/backups`)).body.data).toMatchObject([{ id: backup.id }]);
 });
 
-test("what stands in the way of an undelete is said, and nothing changes", async () => {
+test("a refused undelete names the obstacle, and nothing changes", async () => {
   await using world = await newWorld();
   const { alice, database, host } = await databaseFixture(world);
   const undelete = () =>

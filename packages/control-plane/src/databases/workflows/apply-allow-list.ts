@@ -7,7 +7,7 @@ const { setDesiredAllowList, settleUpdate } = proxyLocalActivities<DatabaseActiv
   startToCloseTimeout: "5 seconds",
 });
 
-/** updating → active when every host lets in the new list alone, else active with the list before it. */
+/** updating → active when every host admits only the new list, else active with the previous list. */
 export async function applyAllowList(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
   if ((await setDesiredAllowList(operationId)) === "not there")

@@ -10,7 +10,7 @@ const refusals = {
   "no archive": "nothing of this database is kept in the object store. Ask the operator.",
 };
 
-/** backing_up → active, with one more backup when its host has stored a whole copy, else with the reason. */
+/** backing_up → active, with a new backup when its host has stored a complete copy, else with the reason. */
 export async function backUpDatabase(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
   const requested = await requestCopy(operationId);

@@ -9,8 +9,8 @@ const { advanceBootstrap, retryBootstrap, settleBootstrap } = proxyLocalActiviti
 });
 
 /**
- * Forms the group of a cluster whose members are in none, for any operation of it: nobody may begin until all have said
- * what they have, then the most advanced does, and the others join it.
+ * Bootstraps the group of a cluster whose members are in none, for any operation: nobody has permission until all have
+ * reported their GTID sets, then the most advanced member bootstraps and the others join it.
  */
 export async function bootstrapMembers(
   input: WorkflowInput,
@@ -22,13 +22,13 @@ export async function bootstrapMembers(
   return progress ?? { next: "late" };
 }
 
-/** Why a group that is begun for the first time never will be. */
+/** Why the first bootstrap of a group cannot succeed. */
 export async function whyNotBootstrapped({ operationId }: WorkflowInput): Promise<string | undefined> {
   const progress = await retryBootstrap(operationId);
   return progress.next === "failed" ? settlementOf(progress).message : undefined;
 }
 
-/** degraded; when it has ended, the cluster's health says what the database is. */
+/** The database stays degraded; after the end the health check sets its status. */
 export async function bootstrapGroup(input: WorkflowInput): Promise<void> {
   const progress = await bootstrapMembers(input);
   return settleBootstrap(input.operationId, settlementOf(progress));

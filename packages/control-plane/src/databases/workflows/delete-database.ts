@@ -10,11 +10,14 @@ const { shipLast, setTombstones, settleDelete } = proxyLocalActivities<ShipActiv
   startToCloseTimeout: "5 seconds",
 });
 
-/** The row is gone already; this ends when its names are, and every host has put its volume into the trash. */
+/**
+ * The database is gone for its tenant already; this ends when its DNS records are withdrawn and every host has moved
+ * its volume to the trash.
+ */
 export async function deleteDatabase(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
   if ((await shipLast(operationId)) === "requested") await waitForPhase(within(input, SHIP_MS), "ship");
-  // Before the names: the hosts close the gates and go on by themselves, whatever the name server does.
+  // Before the DNS records: the hosts close the firewalls and continue by themselves, even if the DNS server is down.
   await setTombstones(operationId);
   const withdrawn = await dnsStep(input, "withdrawDnsRecords");
   const outcome = await waitForPhase(input, "gone");

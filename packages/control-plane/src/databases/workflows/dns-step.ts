@@ -2,10 +2,10 @@ import { ActivityFailure, isCancellation, proxyActivities } from "@temporalio/wo
 import type { WorkflowInput } from "#operations/workflow-id.ts";
 import type { DnsActivities } from "../dns-activities.ts";
 
-/** Even after the deadline one try is worth it: the name server is nearly always there. */
+/** Even after the deadline one attempt is worth it: the DNS server is nearly always reachable. */
 const LEAST_MS = 10_000;
 
-/** Speaks to the name server, again and again until the operation's deadline. False: it was not reached by then. */
+/** Calls the DNS server until it succeeds or the operation's deadline has passed. False: it was not reached by then. */
 export async function dnsStep({ operationId, deadlineAt }: WorkflowInput, step: keyof DnsActivities): Promise<boolean> {
   const left = new Date(deadlineAt).getTime() - Date.now();
   const activities = proxyActivities<DnsActivities>({

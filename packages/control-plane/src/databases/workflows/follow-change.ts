@@ -13,7 +13,7 @@ const reasons: Record<ChangeRefusal, string> = {
   "too late": "it could not be begun in time.",
 };
 
-/** What every change of a database tells: wanted of its hosts, at once or one by one, and done when all have followed. */
+/** The course of every change: sent to the hosts, all at once or one by one, and done when all have applied it. */
 export async function followChange(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
   const requested = await applyChange(operationId);

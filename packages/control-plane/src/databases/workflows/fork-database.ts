@@ -10,7 +10,7 @@ const { shipSource, whyNotForkable, settleProvision } = proxyLocalActivities<Shi
   startToCloseTimeout: "5 seconds",
 });
 
-/** provisioning → active like any other database, once the point of its source is in the archive. */
+/** provisioning → active like any other database, once the source's point is in the archive. */
 export async function forkDatabase(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
   let requested = await shipSource(operationId);

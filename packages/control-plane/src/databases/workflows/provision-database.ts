@@ -9,7 +9,7 @@ const { setDesiredNodes, settleProvision } = proxyLocalActivities<DatabaseActivi
   startToCloseTimeout: "5 seconds",
 });
 
-/** provisioning → active when every node answers on its host and its names lead there, else failed with the reason. */
+/** provisioning → active when every node answers on its host and has DNS records, else failed with the reason. */
 export async function provisionDatabase(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
   const requested = await setDesiredNodes(operationId);

@@ -17,7 +17,7 @@ const unreplaced: Record<Unreplaced, Settlement> = {
   overtaken: failed("the database was asked for something else meanwhile."),
 };
 
-/** degraded; when it has ended, the cluster's health says what the database is. */
+/** The database stays degraded; after the end the health check sets its status. */
 export async function replaceNode(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
   const placed = await placeReplacement(operationId);
@@ -26,7 +26,7 @@ export async function replaceNode(input: WorkflowInput): Promise<void> {
   const outcome = await waitForPhase(input, "replace", () => whyStuck(operationId));
   if (outcome.state === "late") return settleReplacing(operationId, failed("the new one was not ready in time."));
   if (outcome.state === "failed") return settleReplacing(operationId, failed(outcome.message));
-  // Clients that still try the old host's address find the others; this only spares them the try.
+  // Clients that still try the old host's address fail over to the others; this only spares them the attempt.
   const isPublished = await dnsStep(input, "publishDnsRecords");
   return settleReplacing(
     operationId,

@@ -8,13 +8,13 @@ import { SHIP_MS, within } from "./within.ts";
 const { shipOwn, setRestoredTimeline, recloneMembers, checkRecloned, setPreviousTimeline, settleRestore } =
   proxyLocalActivities<ShipActivities & RestoreActivities>({ startToCloseTimeout: "5 seconds" });
 
-/** How long the way back is waited for. After the deadline it must end before the sweeper ends the operation. */
+/** The wait for the way back. After the deadline it must end before the sweeper ends the operation. */
 const BACK_MS = { failed: 300_000, late: 45_000 };
 
-/** restoring → active on the new timeline, else as it was on the one before it. */
+/** restoring → active on the new timeline, else the previous status on the previous one. */
 export async function restoreDatabase(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
-  // What was written since the last shipping is worth a wait, and not the restore.
+  // The writes since the last upload are worth a wait, but a failure must not stop the restore.
   if ((await shipOwn(operationId)) === "requested") await waitForPhase(within(input, SHIP_MS), "ship");
   if ((await setRestoredTimeline(operationId)) === "not requested") return;
   const made = await waitForPhase(input, "restored");
@@ -28,7 +28,7 @@ export async function restoreDatabase(input: WorkflowInput): Promise<void> {
   });
 }
 
-/** Of a cluster: what one member has made, the others take from it. */
+/** In a cluster: the others clone what one member has restored. */
 async function recloneOthers(input: WorkflowInput): Promise<Outcome> {
   if ((await recloneMembers(input.operationId)) === "not requested") return { state: "observed" };
   const outcome = await pollUntil(input, async (): Promise<Outcome | undefined> => {

@@ -6,13 +6,13 @@ import { switchPrimary } from "./switch-primary.ts";
 
 const { advanceRoll, settleChange } = proxyLocalActivities<ChangeActivities>({ startToCloseTimeout: "5 seconds" });
 
-/** When it is over is in the rows: there is more time for the way back. */
+/** The rows decide when it is over: the way back has more time. */
 const NO_DEADLINE = { deadlineAt: "9999-12-31T00:00:00Z" };
-/** So long a switchover has, and so long after one that was refused the next is tried: a backlog shrinks by itself. */
+/** The limit of a switchover, and the pause after a refused one: a backlog shrinks by itself. */
 const SWITCH_MS = 60_000;
 const TRY_AGAIN_MS = 5000;
 
-/** A change of three nodes, one at a time. What comes next is decided from the rows at each step, never from memory. */
+/** A change of three nodes, one at a time. Each step is decided from the rows, never from the workflow's memory. */
 export async function rollChange({ operationId }: WorkflowInput): Promise<void> {
   for (;;) {
     const rolled = await pollUntil(NO_DEADLINE, async () => {

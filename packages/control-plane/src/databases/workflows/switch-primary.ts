@@ -9,14 +9,15 @@ const { requestPrimary, checkPrimary, endPrimaryRequest, settleSwitchover } = pr
 });
 
 /**
- * Has another member lead, for any operation of a database; `phase` begins with "switch " and names this try. False: the
- * group did not follow by the deadline, or nobody was asked, because not all are healthy or a backlog is too long.
+ * Requests another primary, for any operation of a database; `phase` starts with "switch " and names this attempt.
+ * False: the group did not follow by the deadline, or the request was refused because a member is unhealthy or the
+ * backlog is too long.
  */
 export async function switchPrimary(input: WorkflowInput, phase: string): Promise<boolean> {
   return (await tryToSwitch(input, phase)) === undefined;
 }
 
-/** Why nobody else leads; undefined: somebody does. */
+/** Why the primary did not change; undefined: it did. */
 async function tryToSwitch(input: WorkflowInput, phase: string): Promise<string | undefined> {
   const { operationId } = input;
   const request = await requestPrimary(operationId, phase);
@@ -31,7 +32,7 @@ async function tryToSwitch(input: WorkflowInput, phase: string): Promise<string 
 const endOf = (input: WorkflowInput, ms: number | undefined): WorkflowInput =>
   ms === undefined || new Date(input.deadlineAt).getTime() < Date.now() + ms ? input : within(input, ms);
 
-/** updating → active, with another primary, else with the one before it. */
+/** updating → active, with another primary, else with the previous one. */
 export async function switchOver(input: WorkflowInput): Promise<void> {
   const why = await tryToSwitch(input, "switch 1");
   if (why === undefined) return settleSwitchover(input.operationId, { done: true });

@@ -5,12 +5,12 @@ import type { FleetActivities } from "../activities.ts";
 const { checkPhaseOf } = proxyLocalActivities<FleetActivities>({ startToCloseTimeout: "5 seconds" });
 const recheck = defineSignal(RECHECK_SIGNAL);
 
-/** A signal is only a hint: this is how long a lost one can delay us. */
+/** A signal is only a hint: a lost one delays the workflow by at most this time. */
 const MAX_RECHECK_MS = 30_000;
 
 export type Outcome = { state: "observed" } | { state: "failed"; message: string } | { state: "late" };
 
-/** Looks until there is an answer, at every hint and in between. Undefined: there was none when the deadline had passed. */
+/** Polls until there is an answer, at every signal and in between. Undefined: the deadline passed without an answer. */
 export async function pollUntil<Answer>(
   { deadlineAt }: Pick<WorkflowInput, "deadlineAt">,
   check: () => Promise<Answer | undefined>,
@@ -20,7 +20,7 @@ export async function pollUntil<Answer>(
     hinted = true;
   });
   for (;;) {
-    // Cleared before reading: a hint that comes meanwhile makes us read once more, never once too few.
+    // Cleared before reading: a signal that arrives meanwhile causes one more read, never one too few.
     hinted = false;
     const answer = await check();
     if (answer !== undefined) return answer;
@@ -31,8 +31,8 @@ export async function pollUntil<Answer>(
 }
 
 /**
- * Waits until every node of the phase is as wanted, one of them failed, or the operation's deadline has passed; or until
- * there is another reason why they never will be.
+ * Waits until every node of the phase is as desired, one has failed, the operation's deadline has passed, or there is
+ * another reason why the phase can never complete.
  */
 export async function waitForPhase(
   input: WorkflowInput,

@@ -34,7 +34,7 @@ const notADisk = {
   body: { errors: [{ field: "disk_id", reason: expect.stringContaining("the id of a disk that you may see") }] },
 };
 
-test("a capture needs both scopes, and is told which one is missing", async () => {
+test("a capture needs both scopes, and the refusal names the missing one", async () => {
   await using fixture = await captureFixture(store);
   const { world, alice, own } = fixture;
   const ask = async (...scopes: string[]) =>
@@ -48,7 +48,7 @@ test("a capture needs both scopes, and is told which one is missing", async () =
   expect(await ask("images:read_write", "computes:read_only")).toMatchObject({ status: 200 });
 });
 
-test("another account's disk is as one that does not exist", async () => {
+test("another account's disk is refused like one that does not exist", async () => {
   await using fixture = await captureFixture(store);
   const bob = await fixture.world.customer();
   const foreign = await fixture.disk(bob);
@@ -60,7 +60,7 @@ test("another account's disk is as one that does not exist", async () => {
   await nothingBegan(fixture.world);
 });
 
-test("a disk that was removed, or handed over with its instance, is not its former owner's to capture", async () => {
+test("a removed disk, or one transferred with its instance, cannot be captured by its former owner", async () => {
   await using fixture = await captureFixture(store);
   const { world, own, alice } = fixture;
   const bob = await world.customer();
@@ -74,7 +74,7 @@ test("a disk that was removed, or handed over with its instance, is not its form
   expect((await bob.post(IMAGES, { disk_id: own.id })).status).toBe(200);
 });
 
-test("a restricted user needs add_images and the disk's instance, and may use what they made", async () => {
+test("a restricted user needs add_images and the disk's instance, and may use the image they made", async () => {
   await using fixture = await captureFixture(store);
   const { world, alice, own } = fixture;
   const rob = await world.colleague(alice.accountId, { restricted: true });
@@ -96,7 +96,7 @@ test("a restricted user needs add_images and the disk's instance, and may use wh
   expect((await rob.put(`${IMAGES}/${body.id}`, { label: "mine" })).status).toBe(200);
 });
 
-test("of a disk's filesystems swap and initrd are no image", async () => {
+test("disks with the filesystems swap and initrd cannot be captured", async () => {
   await using fixture = await captureFixture(store);
   for (const filesystem of ["swap", "initrd"]) {
     const { id } = await fixture.disk(fixture.alice, { filesystem });
@@ -112,7 +112,7 @@ test("of a disk's filesystems swap and initrd are no image", async () => {
   }
 });
 
-test("a disk that nobody could read is refused, with what would help", async () => {
+test("a disk that no agent can read is refused, with a remedy", async () => {
   await using fixture = await captureFixture(store);
   const { world, alice, host, gateway } = fixture;
   const refused = async (id: number, reason: string): Promise<void> => {
@@ -132,7 +132,7 @@ test("a disk that nobody could read is refused, with what would help", async () 
   await nothingBegan(world);
 });
 
-test("a disk that is larger than an image may be is refused by name and figure; one that just fits is not", async () => {
+test("a disk above the size limit is refused with the limit; one that just fits is accepted", async () => {
   await using fixture = await captureFixture(store, { images: { rawMb: 100, totalMb: 150 } });
   const disk = async (size_mb: number) => (await fixture.disk(fixture.alice, { size_mb })).id;
 
@@ -147,7 +147,7 @@ test("a disk that is larger than an image may be is refused by name and figure; 
   expect((await fixture.capture(await disk(50))).status).toBe(200);
 });
 
-test("an account whose raw limit is its own gives it to the host", async () => {
+test("an account's own size limit is sent to the host", async () => {
   await using fixture = await captureFixture(store);
   await fixture.world.db
     .insertInto("image_limits")
@@ -158,7 +158,7 @@ test("an account whose raw limit is its own gives it to the host", async () => {
   expect(await fixture.only()).toMatchObject({ max_bytes: 20 * 1024 ** 2 });
 });
 
-test("a label that is not given is the disk's, cleaned and cut", async () => {
+test("an omitted label is the disk's, cleaned and cut", async () => {
   await using fixture = await captureFixture(store);
   const labelled = async (label: string): Promise<string> => {
     const { id } = await fixture.disk(fixture.alice, { label: "x" });
@@ -172,7 +172,7 @@ test("a label that is not given is the disk's, cleaned and cut", async () => {
   expect(await labelled("\u0001 \u0002")).toMatch(/^Disk \d+$/);
 });
 
-test("a capture that is asked for again with its key is one capture", async () => {
+test("a repeated request with the same key is one capture", async () => {
   await using fixture = await captureFixture(store);
   const { world, alice, own } = fixture;
   const send = () =>
@@ -188,7 +188,7 @@ test("a capture that is asked for again with its key is one capture", async () =
   expect(await world.openOperations()).toEqual(["captureImage"]);
 });
 
-test("captures and the removal of their instance at the same moment leave nothing half done", async () => {
+test("concurrent captures and removal of their instance leave nothing incomplete", async () => {
   await using fixture = await captureFixture(store);
   const { world, own } = fixture;
   const [requested, removed] = await Promise.all([

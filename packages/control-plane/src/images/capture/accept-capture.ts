@@ -18,7 +18,7 @@ import { openCapture } from "./open-capture.ts";
 
 export type CaptureDeps = ImageDeps & { nudgeRelay: () => void };
 
-/** Accepted here, read by the disk's host; it is an image only when all of it is in the object store. */
+/** Accepted here and read by the disk's host; the image becomes available when all of it is in the object store. */
 export async function acceptCapture(
   { db, clock, images, imageStores, nudgeRelay }: CaptureDeps,
   by: Principal,
@@ -53,11 +53,11 @@ export async function acceptCapture(
 
 const NOT_YOURS = "the id of a disk that you may see";
 
-/** With its instance, which is locked: nobody removes it, nor hands it to another account, meanwhile. */
+/** The disk and its instance, which is locked: nobody can remove or transfer it meanwhile. */
 async function holdDisk(tx: Tx, by: Principal, id: number): Promise<{ compute: ComputeRow; disk: DiskRow }> {
   const found = await findDiskOf(tx, by.accountId, id);
   const compute = found && (await lockCompute(tx, found.compute_id));
-  // Once more, with the lock in hand.
+  // Again, with the lock held.
   const disk = compute && (await findDiskOf(tx, by.accountId, id));
   if (compute === undefined || disk === undefined) throw invalid("disk_id", NOT_YOURS);
   if (!(await mayUse(tx, by, "compute", compute.id, "read_only"))) throw invalid("disk_id", NOT_YOURS);

@@ -13,22 +13,22 @@ import { type CaptureWork, endCapture, findCaptureWork, holdInstance } from "./c
 export type CaptureActivityDeps = { db: Db; clock: Clock; images: ImageSettings; imageStores: ImageStores };
 export type CaptureEnd = "ended" | "late" | "store away";
 
-/** The steps of a capture. Each is repeatable: it may have been done before. */
+/** The steps of a capture. Each is repeatable: it may run again after it has completed. */
 export const createCaptureActivities = (deps: CaptureActivityDeps) => ({
   checkCapture: async (operationId: number): Promise<"working" | "ended"> => {
     const work = await findCaptureWork(deps.db, operationId);
     return work !== undefined && progressOf(factsOf(work)).state === "working" ? "working" : "ended";
   },
 
-  /** What its host reported is not believed: the store is asked whether the disk is there. */
+  /** The host's report is not trusted: the store is checked for the disk. */
   settleCapture: async (operationId: number, end: CaptureEnd): Promise<"settled" | "working"> => {
     const work = await findCaptureWork(deps.db, operationId);
     if (work === undefined) return "settled";
     const made = await madeBy(deps, work, end);
-    // Whoever said that it had ended was mistaken, or it goes on after all.
+    // The reported end was wrong, or the capture continues.
     if (made === undefined) return "working";
     await settle(deps, work, made);
-    // The host drops it; who held a grant on an image that is gone holds none.
+    // The host drops the capture; grants on a removed image end.
     await notify(deps.db, "host", String(work.host_id));
     await notify(deps.db, "identity");
     return "settled";
@@ -36,7 +36,7 @@ export const createCaptureActivities = (deps: CaptureActivityDeps) => ({
 });
 export type CaptureActivities = ReturnType<typeof createCaptureActivities>;
 
-/** Ends a capture whose workflow could not, when its deadline has passed. */
+/** Ends a capture whose workflow did not end it by the deadline. */
 export const createCaptureExpiry = ({ settleCapture }: CaptureActivities) => ({
   captureImage: async (operationId: number): Promise<void> => void (await settleCapture(operationId, "late")),
 });
@@ -74,7 +74,7 @@ async function madeBy(
 
 const settle = ({ db, clock, ...deps }: CaptureActivityDeps, work: CaptureWork, made: Made): Promise<void> =>
   db.transaction().execute(async (tx) => {
-    // First, as whoever hands it over locks it. What was read until then is theirs who asked for it.
+    // Locked first, as in a transfer. What was read until then belongs to the account that requested it.
     const theirs = await holdInstance(tx, work);
     if ("failed" in made) await settleFailed(tx, work.operation_id, made.failed, clock());
     else if (!theirs) await settleFailed(tx, work.operation_id, HANDED_OVER, clock());

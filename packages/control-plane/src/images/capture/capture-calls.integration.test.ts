@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => store[Symbol.asyncDispose]());
 
-test("a poll is answered at once while what the host knows is not what is wanted, and waits when it is", async () => {
+test("a poll is answered at once while the agent's captures differ from the desired ones, else it waits", async () => {
   await using fixture = await captureFixture(store);
   const { world, host } = fixture;
   await fixture.capture(fixture.own.id);
@@ -23,7 +23,7 @@ test("a poll is answered at once while what the host knows is not what is wanted
   expect((await host.poll({ patient: true })).captures).toHaveLength(1);
   const [id] = [...host.known.keys()];
   expect((await host.poll()).captures).toBeUndefined();
-  // An agent that was started anew knows none.
+  // A restarted agent knows none.
   host.known.clear();
   expect((await host.poll({ patient: true })).captures).toMatchObject([{ id }]);
 
@@ -32,7 +32,7 @@ test("a poll is answered at once while what the host knows is not what is wanted
   expect((await host.poll()).captures).toBeUndefined();
 });
 
-test("a capture that begins or ends wakes the poll of its host, and of no other", async () => {
+test("a capture that begins or ends wakes the poll of its own host only", async () => {
   await using fixture = await captureFixture(store);
   const { world, host } = fixture;
   const received: string[] = [];
@@ -53,7 +53,7 @@ test("a capture that begins or ends wakes the poll of its host, and of no other"
   }
 });
 
-test("an agent of before, which names no captures, is asked for none and reports as ever", async () => {
+test("an older agent, which names no captures, gets none and reports as before", async () => {
   await using fixture = await captureFixture(store);
   const { host, gateway } = fixture;
   await fixture.capture(fixture.own.id);
@@ -63,13 +63,13 @@ test("an agent of before, which names no captures, is asked for none and reports
   expect(await gateway.post(host, "/v1/observed", observed)).toMatchObject({ status: 200 });
   expect(await fixture.world.activities.checkCapture((await fixture.world.lastOperation()).id)).toBe("working");
 
-  // Heard after it was asked, and still an agent of before: nobody will do it.
+  // Seen after the request, and still an older agent: no capture will happen.
   fixture.world.time.now = new Date(fixture.world.time.now.getTime() + 1000);
   await host.poll({ old: true });
   expect(await fixture.world.activities.checkCapture((await fixture.world.lastOperation()).id)).toBe("ended");
 });
 
-test("only the disk's host is asked, gets addresses, and is heard about a capture", async () => {
+test("only the disk's host gets a capture and its addresses, and may report it", async () => {
   await using fixture = await captureFixture(store);
   const { world, host, gateway } = fixture;
   const { body: image } = await fixture.capture(fixture.own.id);
@@ -109,7 +109,7 @@ test("only the disk's host is asked, gets addresses, and is heard about a captur
   expect(await ask(host)).toMatchObject({ status: 404 });
 });
 
-test("an end leaves one hint for its workflow, progress none, and nothing is said about what is over", async () => {
+test("a final report leaves one signal, progress none, and reports after the end are ignored", async () => {
   await using fixture = await captureFixture(store);
   const { world, host } = fixture;
   await fixture.capture(fixture.own.id);

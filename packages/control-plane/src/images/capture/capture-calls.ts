@@ -11,17 +11,17 @@ import { findDesiredCapture, listDesiredCaptures, saveReport } from "./capture-s
 
 export type CaptureCallDeps = { db: Db; clock: Clock; imageStores: ImageStores };
 
-/** A host asks for a few ahead, and again if one was too old. */
+/** A host requests a few addresses ahead, and again if one has expired. */
 const ADDRESS_SECONDS = 3600;
 
-/** What the gateway's calls about captures do. */
+/** The gateway's handlers for captures. */
 export const createCaptureCalls = (deps: CaptureCallDeps): CaptureCalls => ({
   desired: (hostId) => listDesiredCaptures(deps.db, hostId),
   observed: (hostId, reports) => recordReports(deps, hostId, reports),
   uploads: (hostId, request) => presignUploads(deps, hostId, request),
 });
 
-/** What a report means is decided by the workflow: here it is kept, and the workflow gets a hint at an end. */
+/** The workflow decides what a report means: here it is stored, and the workflow is signalled at an end. */
 async function recordReports(
   { db, clock }: CaptureCallDeps,
   hostId: number,
@@ -40,7 +40,7 @@ async function recordReports(
   return hinted;
 }
 
-/** Addresses in a folder of the image that the capture is for, in the store of its region, while somebody wants it. */
+/** Upload addresses in a folder of the capture's image, in the store of its region, while the capture is desired. */
 async function presignUploads(
   { db, imageStores }: CaptureCallDeps,
   hostId: number,

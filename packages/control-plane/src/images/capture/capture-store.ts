@@ -6,7 +6,7 @@ import type { CaptureHost } from "./capture.ts";
 
 export type CaptureRow = Selectable<Tables["captures"]>;
 
-/** The caller has it until the end of its transaction: nobody forgets the host meanwhile. */
+/** Locked until the end of the transaction: the host cannot be removed meanwhile. */
 export async function holdHost(tx: Tx, id: number | null): Promise<CaptureHost | undefined> {
   const host =
     id === null
@@ -28,7 +28,7 @@ export const insertCapture = (
 const diskOfAccount = (join: JoinBuilder<Tables, "captures" | "disks">) =>
   join.onRef("disks.id", "=", "captures.disk_id").onRef("disks.account_id", "=", "captures.account_id");
 
-/** What somebody waits for: neither settled, nor of an image that was deleted or a disk that is another account's now. */
+/** Captures that are still desired: not settled, image not deleted, disk not transferred to another account. */
 const desiredCaptures = (db: Db | Tx, hostId: number) =>
   db
     .selectFrom("captures")
@@ -46,14 +46,14 @@ export const listDesiredCaptures = (db: Db, hostId: number): Promise<Capture[]> 
     .orderBy("captures.id")
     .execute();
 
-/** Undefined: nobody wants it of this host. */
+/** Undefined: the host has no such capture to perform. */
 export const findDesiredCapture = (db: Db | Tx, hostId: number, id: string) =>
   desiredCaptures(db, hostId)
     .select(["images.id as image_id", "images.region"])
     .where("captures.id", "=", id)
     .executeTakeFirst();
 
-/** Only its own host may speak for a capture, and an end stays: a host that was started anew begins again. */
+/** Only a capture's own host may report it, and a final state stays: a restarted host begins again. */
 export const saveReport = (
   tx: Tx,
   hostId: number,
@@ -75,7 +75,7 @@ export const saveReport = (
     .returning("operation_id")
     .executeTakeFirst();
 
-/** A capture with what is known around it. Undefined: it has ended. */
+/** A capture with its related rows. Undefined: it has ended. */
 export const findCaptureWork = (db: Db | Tx, operationId: number) =>
   db
     .selectFrom("captures")
@@ -91,7 +91,9 @@ export const findCaptureWork = (db: Db | Tx, operationId: number) =>
     .executeTakeFirst();
 export type CaptureWork = NonNullable<Awaited<ReturnType<typeof findCaptureWork>>>;
 
-/** Until the end of the transaction nobody hands its instance over, also one that was removed. False: somebody has. */
+/**
+ * Until the end of the transaction nobody can transfer its instance, even if it was removed. False: it was transferred.
+ */
 export const holdInstance = async (tx: Tx, { account_id, disk_id }: CaptureRow): Promise<boolean> =>
   (await tx
     .selectFrom("computes")

@@ -37,7 +37,7 @@ async function rawOf(id: string, content: string): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(readDisk(manifest, (index) => read(chunkName(index)))));
 }
 
-test("a disk becomes an image of the same bytes, with its progress in the event of its instance", async () => {
+test("a disk becomes an image of the same bytes, with its progress in the instance's event", async () => {
   await using fixture = await captureFixture(store);
   const { world, host, alice, own } = fixture;
   const raw = diskWithGap();
@@ -75,7 +75,7 @@ test("a disk becomes an image of the same bytes, with its progress in the event 
   expect(host.known.size).toBe(0);
 });
 
-test("a capture that its host cannot do ends with the host's sentence, and the image is gone", async () => {
+test("a capture that its host cannot do ends with the host's message, and the image is removed", async () => {
   await using fixture = await captureFixture(store);
   const { world, host, alice } = fixture;
   await using _ = await startWorker(world, temporal, {});
@@ -90,7 +90,7 @@ test("a capture that its host cannot do ends with the host's sentence, and the i
   expect(await captures(world)).toEqual([]);
 });
 
-test("what a host says is there and is not becomes no image", async () => {
+test("a disk that a host reports as stored but is not becomes no image", async () => {
   await using fixture = await captureFixture(store);
   const { world, host, alice } = fixture;
   await using _ = await startWorker(world, temporal, {});
@@ -107,7 +107,7 @@ test("what a host says is there and is not becomes no image", async () => {
   expect(event).toMatchObject({ status: "failed", message: expect.stringContaining("chunk-000001 is missing") });
 });
 
-test("a disk that came out longer than an image may be becomes none", async () => {
+test("a disk that turns out larger than an image may be becomes none", async () => {
   await using fixture = await captureFixture(store, { images: { rawMb: 9 } });
   const { world, host } = fixture;
   await using _ = await startWorker(world, temporal, {});
@@ -120,7 +120,7 @@ test("a disk that came out longer than an image may be becomes none", async () =
   expect(await world.lastOperation()).toMatchObject({ outcome: "failed", message: expect.stringContaining("longer") });
 });
 
-test("a store that is away for a while delays the end of a capture, and does not fail it", async () => {
+test("an unreachable store delays the end of a capture, and does not fail it", async () => {
   await using fixture = await captureFixture(store);
   const { world, host } = fixture;
   await using _ = await startWorker(world, temporal, {});
@@ -139,7 +139,7 @@ test("a store that is away for a while delays the end of a capture, and does not
   expect(await imageRow(world, image.id)).toMatchObject({ status: "available", content: report.content });
 });
 
-test("an image that is deleted while its disk is read: the host is told to stop, gets no more addresses, the event says so", async () => {
+test("deleting an image during its capture stops the host and its addresses, and ends the event", async () => {
   await using fixture = await captureFixture(store);
   const { world, host, alice } = fixture;
   await using _ = await startWorker(world, temporal, {});
@@ -158,7 +158,7 @@ test("an image that is deleted while its disk is read: the host is told to stop,
   expect(event).toMatchObject({ status: "failed", message: "The image was deleted." });
 });
 
-test("a capture is late at its deadline, and says how far it came or that nobody was heard", async () => {
+test("a capture at its deadline fails with its progress, or because the host was not seen", async () => {
   await using fixture = await captureFixture(store, { images: { captureDeadlineSeconds: 60 } });
   const { world, host, alice } = fixture;
   const first = (await fixture.capture(fixture.own.id)).body;
@@ -179,7 +179,7 @@ test("a capture is late at its deadline, and says how far it came or that nobody
   expect(await captures(world)).toEqual([]);
 });
 
-test("a host that is given up while it reads fails its captures", async () => {
+test("declaring a host dead fails its running captures", async () => {
   await using fixture = await captureFixture(store);
   const { world, host } = fixture;
   await fixture.capture(fixture.own.id);
@@ -196,7 +196,7 @@ test("a host that is given up while it reads fails its captures", async () => {
   });
 });
 
-test("each step of a capture can be repeated, and only the first end counts", async () => {
+test("each step of a capture is repeatable, and only the first end counts", async () => {
   await using fixture = await captureFixture(store);
   const { world, host } = fixture;
   const { body: image } = await fixture.capture(fixture.own.id);

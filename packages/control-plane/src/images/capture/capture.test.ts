@@ -36,7 +36,7 @@ test.each([
   expect(progressOf(facts(change as Partial<CaptureFacts>))).toMatchObject(expected);
 });
 
-test("each reason why a disk cannot be read is a sentence of its own", () => {
+test("each reason why a disk cannot be read has its own sentence", () => {
   const hosts = [
     undefined,
     { ...able, state: "dead" },
@@ -48,7 +48,7 @@ test("each reason why a disk cannot be read is a sentence of its own", () => {
   expect(whyUnreadable({ ...able, state: "drained" })).toBeUndefined();
 });
 
-test("what is late says how far it came, if anybody was heard", () => {
+test("a late capture shows its progress, if the host was seen", () => {
   expect(whyLate(facts({ seenSince: false }), 0)).toContain("not heard");
   expect(whyLate(facts({ state: "working" }), 41)).toContain("41 %");
 });

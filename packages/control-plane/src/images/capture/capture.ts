@@ -2,13 +2,13 @@ import type { CaptureReport } from "@moorage/contract/agent";
 import type { DiskRow } from "#inventory/index.ts";
 
 type HostState = "enrolling" | "active" | "drained" | "dead";
-/** As the gateway last heard it. `captures`: its agent can do it; undefined when it was never heard of. */
+/** As the gateway last saw it. `captures`: its agent can capture; undefined when it was never seen. */
 export type CaptureHost = { state: HostState; captures: boolean | undefined };
 
 const READABLE: readonly DiskRow["filesystem"][] = ["ext3", "ext4", "raw"];
 export const isReadable = ({ filesystem }: Pick<DiskRow, "filesystem">): boolean => READABLE.includes(filesystem);
 
-/** Why nobody could read a disk of that host, in a sentence; undefined: somebody can. */
+/** Why no agent can read a disk of that host, in a sentence; undefined: one can. */
 export function whyUnreadable(host: CaptureHost | undefined): string | undefined {
   if (host === undefined)
     return "It is not known which host has this disk, so it cannot be read. Ask the operator to register the host.";
@@ -22,24 +22,24 @@ export function whyUnreadable(host: CaptureHost | undefined): string | undefined
 
 const LONGEST_LABEL = 50;
 
-/** A disk's label may hold what an image's may not; it is never the tenant's fault. */
+/** A disk's label may contain what an image's may not; the tenant cannot correct that. */
 export const labelOf = ({ id, label }: Pick<DiskRow, "id" | "label">): string =>
   label
     .replaceAll(/\p{Cc}/gu, " ")
     .trim()
     .slice(0, LONGEST_LABEL)
-    // Half of a character that was cut in two.
+    // Half of a surrogate pair that was cut in two.
     .replace(/\p{Cs}$/u, "")
     .trim() || `Disk ${id}`;
 
-/** Where a capture is, from what is known of it. */
+/** The state of a capture, for deciding its outcome. */
 export type CaptureFacts = {
-  /** Null: the tenant wants the image no more. */
+  /** False: the tenant deleted the image. */
   imageIsThere: boolean;
-  /** False: its instance was handed to another account. */
+  /** False: its instance was transferred to another account. */
   diskIsTheirs: boolean;
   host: CaptureHost;
-  /** Its agent was heard since it was asked. */
+  /** The agent polled after the capture was requested. */
   seenSince: boolean;
   state: CaptureReport["state"] | null;
   message: string | null;
@@ -64,7 +64,7 @@ export function progressOf(facts: CaptureFacts): CaptureProgress {
   return isTooOld ? failed(whyUnreadable(facts.host) as string) : { state: "working" };
 }
 
-/** At the end of its time, for one that still works. */
+/** The reason at the deadline, for a capture that is not done. */
 export const whyLate = ({ state, seenSince }: Pick<CaptureFacts, "state" | "seenSince">, percent: number): string =>
   state === null && !seenSince
     ? "The disk's host was not heard of in time. Try again later, or ask the operator."

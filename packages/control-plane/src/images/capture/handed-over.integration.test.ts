@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => store[Symbol.asyncDispose]());
 
-/** A capture of alice's that her host works on, and how its instance becomes somebody else's. */
+/** A capture of alice's that her host works on, and a way to transfer its instance. */
 async function createFixture() {
   const fixture = await captureFixture(store);
   const { world, alice } = fixture;
@@ -36,7 +36,7 @@ async function createFixture() {
 const disk = (): Buffer => Buffer.alloc(9 * 1024 ** 2, 1);
 
 // From then on the disk holds what its new owner writes.
-test("an instance that is handed over while its disk is read: the host stops, and its former owner gets no image", async () => {
+test("transferring an instance during a capture stops the host, and its former owner gets no image", async () => {
   await using fixture = await createFixture();
   const { alice, host, image } = fixture;
   const capture = await fixture.only();
@@ -55,7 +55,7 @@ test("an instance that is handed over while its disk is read: the host stops, an
   });
 });
 
-test("one that is handed over after its disk was read, and before the image is there: the same", async () => {
+test("transferring it after its disk was read, and before the image is available, does the same", async () => {
   await using fixture = await createFixture();
   const { alice, host, image } = fixture;
   await host.report(await host.store(await fixture.only(), disk()));
@@ -70,7 +70,7 @@ test("one that is handed over after its disk was read, and before the image is t
   });
 });
 
-test("one that is handed over afterwards leaves the image to whom it was made for", async () => {
+test("transferring it afterwards leaves the image with the account that requested it", async () => {
   await using fixture = await createFixture();
   const { alice, host, image } = fixture;
   await host.report(await host.store(await fixture.only(), disk()));

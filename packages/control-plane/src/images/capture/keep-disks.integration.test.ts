@@ -22,7 +22,7 @@ const addDisk = ({ world, own }: Fixture, disk: object) =>
     ...{ label: "more", size_mb: 9, filesystem: "ext4", device: "/dev/vg/more", ...disk },
   });
 
-test("the disks of an instance that the operator removes become images that end after a week", async () => {
+test("the disks of an instance that the operator removes become images that expire after a week", async () => {
   await using fixture = await captureFixture(store);
   const { world, alice, own, host } = fixture;
   const swap = (await addDisk(fixture, { label: "swap", filesystem: "swap" })).body;
@@ -53,7 +53,7 @@ test("the disks of an instance that the operator removes become images that end 
   expect(row.remove_at).toEqual(row.expiry);
 });
 
-test("automatic images are made beyond every limit of the account, and count for none", async () => {
+test("automatic images are made beyond every limit of the account, and count towards none", async () => {
   await using fixture = await captureFixture(store, { images: { imagesPerAccount: 1, totalMb: 9 } });
   const { world, alice, host } = fixture;
   const other = await fixture.disk(alice);
@@ -72,7 +72,7 @@ test("automatic images are made beyond every limit of the account, and count for
   expect((await fixture.capture(other.id)).status).toBe(200);
 });
 
-test("an operator who wants no images, or whose host cannot make them, removes the instance all the same", async () => {
+test("an instance is removed even if the operator declines images or the host cannot make them", async () => {
   await using fixture = await captureFixture(store);
   const { world, own, host } = fixture;
   expect((await remove(fixture, { image: false })).body).toMatchObject({ images: [], not_kept: [] });
@@ -89,7 +89,7 @@ test("an operator who wants no images, or whose host cannot make them, removes t
     expect((await world.operator.get(`/admin/computes/${compute.id}`)).status).toBe(404);
 });
 
-test("a disk of a removed instance is read though its rows are gone, and a failure leaves no image", async () => {
+test("a disk of a removed instance is read though its rows are deleted, and a failure leaves no image", async () => {
   await using fixture = await captureFixture(store);
   const { world, alice, host } = fixture;
   await remove(fixture);

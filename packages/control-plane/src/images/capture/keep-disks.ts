@@ -11,14 +11,14 @@ const DAY_MS = 86_400_000;
 
 export type KeptDisks = {
   images: { id: string; disk: number; label: string; expiry: Date }[];
-  /** Those of which no image is made, and why. */
+  /** Disks that are not captured, and why. */
   not_kept: { disk: number; label: string; reason: string }[];
 };
 
 /**
- * Images of the disks of an instance that the operator removes, which its account has for some days. They count for none
- * of its limits but that of an image's size. The caller holds the instance, and everything else of its transaction is
- * done: events come last.
+ * Captures the disks of an instance that the operator removes, as images that its account keeps for some days. They
+ * count towards no limit but an image's size. The caller has locked the instance and completed the rest of its
+ * transaction: events come last.
  */
 export async function keepDisks(
   tx: Tx,

@@ -21,8 +21,8 @@ export type NewCapture = {
 };
 
 /**
- * Image, operation, what the host is asked, audit line and started event, in the transaction that accepts it. The caller
- * holds the instance and its host.
+ * Writes image, operation, capture row, audit entry and started event, in the transaction that accepts it. The caller
+ * has locked the instance and its host.
  */
 export async function openCapture(tx: Tx, capture: NewCapture): Promise<ImageRow> {
   const { id, compute, disk, at, requestedBy: asked } = capture;

@@ -39,7 +39,7 @@ async function captured() {
   };
 }
 
-test("deleted while it is settled: it is never available, says so once, and nothing of it stays", async () => {
+test("deleted while it is settled, an image is never available, has one end, and leaves nothing", async () => {
   await using fixture = await captured();
   const { world, alice, path } = fixture;
   justBefore(world.imageStores.of(REGION), "list", () => alice.delete(path));
@@ -53,7 +53,7 @@ test("deleted while it is settled: it is never available, says so once, and noth
   expect(await fixture.broken()).toEqual([]);
 });
 
-test("settled by three at once it is settled once, and the host hears no more of it", async () => {
+test("settled by three at once, a capture is settled once, and the host no longer gets it", async () => {
   await using fixture = await captured();
   const { world, host, operation } = fixture;
   await Promise.all([fixture.settle(), fixture.settle(), world.expire.captureImage(operation)]);
@@ -65,7 +65,7 @@ test("settled by three at once it is settled once, and the host hears no more of
   expect(await fixture.broken()).toEqual([]);
 });
 
-test("a host that is started anew after it was done begins again: the image is of its first folder, the other is swept", async () => {
+test("a restarted host captures again: the image has its first folder, the other is swept", async () => {
   await using fixture = await captured();
   const { host, desired } = fixture;
   await host.put(desired.id, randomUUID(), "chunk-000000", Buffer.from("a second try"));
@@ -76,7 +76,7 @@ test("a host that is started anew after it was done begins again: the image is o
   expect(await fixture.broken()).toEqual([]);
 });
 
-test("a host that was told to stop, and goes on by an address that it has, fills no store", async () => {
+test("a stopped host that continues with an address that it has fills no store", async () => {
   await using fixture = await captured();
   const { world, alice, image, path } = fixture;
   const late = await world.imageStores

@@ -13,11 +13,11 @@ export type BeginDeps = { db: Db; clock: Clock; images: ImageSettings };
 
 export const beginSteps = ["worker.beginImageImport"] as const;
 
-/** The data are there: from now on the operation decides what becomes of the image, and no clock but its own. */
+/** The data have arrived: from now on only the operation, with its own deadline, decides the image's outcome. */
 export async function beginImport({ db, clock, images }: BeginDeps, imageId: number): Promise<void> {
   const began = await transact(db, beginSteps[0], async (tx) => {
     const image = await lockUpload(tx, imageId);
-    // Another worker was first, or it was deleted.
+    // Another worker was first, or the image was deleted.
     if (image === undefined || image.account_id === null || !waitsForData(image)) return false;
     const at = clock();
     const operation = await openOperation(tx, {

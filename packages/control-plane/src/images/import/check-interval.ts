@@ -1,6 +1,6 @@
 const MINUTE = 60;
 
-/** Whoever has just asked for an address uploads at once; whoever has not after an hour is in no hurry. */
+/** A client with a new address usually uploads at once; one that has not after an hour is in no hurry. */
 const intervals = [
   { youngerThan: 2 * MINUTE, seconds: 2 },
   { youngerThan: 10 * MINUTE, seconds: 5 },

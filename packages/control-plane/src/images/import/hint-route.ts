@@ -2,14 +2,14 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ownerOfKey } from "../object-names.ts";
 
-/** A store's notification, as S3 has them. Stores also send others, such as a test when they start. */
+/** A store's notification in the format of S3. Stores also send others, such as a test when they start. */
 const Notification = z.object({
   Records: z.array(z.object({ s3: z.object({ object: z.object({ key: z.string() }) }) })).max(1000),
 });
 
 /**
- * For the stores, on the worker's own address. Whoever can reach it can make us look, and nothing else: so it asks for
- * no password, which some stores could not send.
+ * For the stores, on the worker's own address. A call can only trigger a check, so it needs no password, which some
+ * stores could not send.
  */
 export function hintRoute(app: FastifyInstance, hint: (imageIds: readonly number[]) => Promise<void>): void {
   app.post("/hints/objects", async (request) => {
@@ -27,7 +27,7 @@ export function uploadsIn(body: unknown): number[] {
   );
 }
 
-/** S3 escapes keys in its notifications, and not every store does. */
+/** S3 escapes keys in its notifications, but not every store does. */
 function keyOf(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -12,18 +12,18 @@ import { watchImport } from "./watch-import.ts";
 
 export type ImportActivityDeps = ImportDeps & { clock: Clock };
 
-/** Of one worker: an import takes a core, and some memory. */
+/** Per worker: an import takes a core, and some memory. */
 const AT_ONCE = 2;
 const TOO_LATE =
   "The data could not be imported in time, which is no fault of theirs. Upload them again as a new image.";
 
-/** Each can be repeated: it may have been done before. */
+/** Each is repeatable: it may run again after it has completed. */
 export const createImportActivities = (deps: ImportActivityDeps) => {
   const { db, clock, imageStores } = deps;
   const limited = limitConcurrency({ atOnce: AT_ONCE, mostWaiting: 0 });
 
   return {
-    /** Reads the upload into chunks. Whatever goes wrong on our side is thrown, and tried again. */
+    /** Reads the upload into chunks. Faults of this installation are thrown, and retried. */
     async importUpload(operationId: number): Promise<UploadOutcome> {
       const image = await findImport(db, operationId);
       if (image === undefined) return { kind: "ended" };
@@ -39,7 +39,7 @@ export const createImportActivities = (deps: ImportActivityDeps) => {
       }).catch(retryIfBusy);
     },
 
-    /** `again`: what was stored is not whole, and has to be made anew. */
+    /** `again`: what was stored is incomplete, and the import must run again. */
     async settleUpload(operationId: number, outcome: UploadOutcome): Promise<"settled" | "again"> {
       const image = await findImport(db, operationId);
       if (outcome.kind !== "taken" || image === undefined) {
@@ -50,14 +50,14 @@ export const createImportActivities = (deps: ImportActivityDeps) => {
       const { content, uploadSha256, manifestSha256 } = outcome;
       const verified = await verifyContent(imageStores.of(image.region), image.id, content).catch(orBroken);
       if (verified === "broken") return "again";
-      // What is settled is what was written, whatever came back from the store.
+      // The manifest that was written is the one to settle, whatever the store returned.
       if (verified.manifestSha256.toString("hex") !== manifestSha256) throw new Error("The manifest was read wrongly.");
       const made = { content, ...verified, uploadSha256: Buffer.from(uploadSha256, "hex") };
       await db.transaction().execute((tx) => settleAvailable(tx, deps, operationId, made, clock()));
       return "settled";
     },
 
-    /** Of the upload, and of tries that came to nothing, nothing is kept. */
+    /** Removes the upload and unsuccessful attempts from the store. */
     async clearUpload(operationId: number): Promise<void> {
       for (const image of await findKept(db, { operationId }))
         await dropUnexplained(imageStores.of(image.region), image);
@@ -66,7 +66,7 @@ export const createImportActivities = (deps: ImportActivityDeps) => {
 };
 export type ImportActivities = ReturnType<typeof createImportActivities>;
 
-/** Ends an import whose workflow could not, when its deadline has passed. */
+/** Ends an import whose workflow did not end it by the deadline. */
 export const createImportExpiry = ({ settleUpload }: ImportActivities) => ({
   importImage: async (operationId: number): Promise<void> => {
     await settleUpload(operationId, { kind: "late" });
@@ -78,7 +78,7 @@ function orBroken(error: unknown): "broken" {
   throw error;
 }
 
-/** Another worker may have a turn free. */
+/** Another worker may have capacity. */
 function retryIfBusy(error: unknown): never {
   if (!(error instanceof DomainError && error.kind === "unavailable")) throw error;
   throw ApplicationFailure.create({

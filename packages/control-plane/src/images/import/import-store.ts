@@ -1,7 +1,7 @@
 import type { Db } from "#platform/db/database.ts";
 import type { ImageRow } from "../image-store.ts";
 
-/** The image that an import is for. Undefined: the operation has ended, or the image was deleted. */
+/** The image of an import. Undefined: the operation has ended, or the image was deleted. */
 export const findImport = (db: Db, operationId: number): Promise<ImageRow | undefined> =>
   db
     .selectFrom("images")

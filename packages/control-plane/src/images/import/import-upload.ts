@@ -12,7 +12,7 @@ import { verifyContent } from "../verify-content.ts";
 import { type ImportWatch, NoLongerNeeded } from "./watch-import.ts";
 
 export type ImportDeps = { db: Db; images: ImageSettings; imageStores: ImageStores; runImporter: typeof runImporter };
-/** What an import came to. `ended`: nobody waits for it any more. `late`: it could not be done until its deadline. */
+/** The outcome of an import. `ended`: no operation waits for it any more. `late`: not done by its deadline. */
 export type UploadOutcome =
   | { kind: "taken"; content: string; manifestSha256: string; uploadSha256: string }
   | { kind: "refused"; reason: string }
@@ -22,8 +22,9 @@ export type UploadOutcome =
 type Image = { id: number; account_id: number | null; region: string };
 
 /**
- * What is refused is read once more before its tenant is told: a byte that was flipped on the way from the store looks
- * like damage of the upload. Damage is the same twice; two reasons are a matter of the way, which another try may spare.
+ * A refused upload is read once more before the tenant is notified: a byte that flipped between store and worker looks
+ * like damage of the upload. Real damage gives the same reason twice; two different reasons point to the transport, and
+ * the import is retried.
  */
 export async function importUpload(deps: ImportDeps, image: Image, watch: ImportWatch): Promise<UploadOutcome> {
   const first = await importOnce(deps, image, watch);
@@ -34,7 +35,7 @@ export async function importUpload(deps: ImportDeps, image: Image, watch: Import
   return second;
 }
 
-/** Into a folder of its own: another try that is still alive somewhere is not disturbed, nor disturbs. */
+/** Into a folder of its own: another attempt that still runs elsewhere is not disturbed, and does not disturb. */
 async function importOnce(deps: ImportDeps, image: Image, watch: ImportWatch): Promise<UploadOutcome> {
   const store = deps.imageStores.of(image.region);
   const content = randomUUID();
@@ -75,7 +76,7 @@ async function readInto(
     .finally(() => source.destroy());
   if (taken.kind === "refused") return taken;
 
-  // Last: a folder without it holds no disk.
+  // Last: a folder without a manifest holds no disk.
   const manifest = Buffer.from(JSON.stringify(taken.manifest));
   const digest = sha256(manifest);
   await put(MANIFEST, manifest, digest);
@@ -83,7 +84,7 @@ async function readInto(
   return { kind: "taken", content, manifestSha256: digest.toString("hex"), uploadSha256: taken.uploadSha256 };
 }
 
-/** As far as it goes: the store may be what failed, and the sweep finds the rest. */
+/** Best effort: the store may be what failed, and the sweep finds the rest. */
 const dropTry = (store: ImageStore, imageId: number, content: string): Promise<void> =>
   store.deleteAll(contentFolder(imageId, content)).catch(() => {});
 

@@ -25,31 +25,31 @@ afterAll(async () => {
 
 const createWorld = (settings: WorldSettings = {}) =>
   newWorld({ imageStores, runImporter: plainImporter, ...settings });
-/** With the process that reads uploads. */
+/** With the real importer process. */
 const createRealWorld = () => newWorld({ imageStores });
 const madeEvent = async (world: World) => (await world.events()).find(({ action }) => action === "image_upload");
 
-/** An upload whose data are there, and whose import is asked for. */
+/** An upload whose data have arrived, with an open import. */
 async function begun(world: World, data: Buffer<ArrayBuffer>) {
   const { image } = await uploaded(world, await world.customer(), data);
   later(world, 3);
   await world.checkUploads();
   return image;
 }
-/** A worker runs until then. */
+/** Runs a worker until then. */
 async function work(world: World, more: object, ended: () => Promise<void>): Promise<void> {
   const worker = await startWorker(world, temporal, more);
   await ended();
   await worker[Symbol.asyncDispose]();
 }
-/** Until the store is tidy as well: that is the last thing that the workflow does. */
+/** Until the store is clean as well: that is the workflow's last action. */
 const untilEmpty = () => until(async () => (await store.keys()).length === 0);
 async function untilOnlyContent(world: World, image: { id: string }): Promise<void> {
   const { id, content } = await imageRow(world, image);
   await until(async () => (await store.keys()).every((key) => key.startsWith(`images/${id}/${content}/`)));
 }
 
-test("an upload becomes available by its workflow, read by the process that reads uploads", async () => {
+test("the workflow makes an upload available, read by the importer process", async () => {
   await using world = await createRealWorld();
   const disk = aDisk(17);
   const image = await begun(world, gzipSync(disk));
@@ -63,7 +63,7 @@ test("an upload becomes available by its workflow, read by the process that read
   expect(await madeEvent(world)).toMatchObject({ status: "finished" });
 });
 
-test("data that are no disk fail by its workflow, with a sentence that helps", async () => {
+test("the workflow fails data that are no disk, with a helpful sentence", async () => {
   await using world = await createRealWorld();
   const image = await begun(world, Buffer.from("no disk"));
   await work(world, {}, async () => {
@@ -75,7 +75,7 @@ test("data that are no disk fail by its workflow, with a sentence that helps", a
   expect(await madeEvent(world)).toMatchObject({ status: "failed", message: expect.stringMatching(/gzip/) });
 });
 
-test("a store that is away is waited for, and the import goes on", async () => {
+test("the import waits for an unreachable store, and continues", async () => {
   await using world = await createWorld();
   const image = await begun(world, gzipSync(aDisk(1)));
   await store.stop();
@@ -93,7 +93,7 @@ test("a store that is away is waited for, and the import goes on", async () => {
   expect(await imageRow(world, image)).toMatchObject({ status: "available" });
 });
 
-test("a worker that dies is noticed by its silence, and another one imports", async () => {
+test("a dead worker is noticed by its missing heartbeat, and another one imports", async () => {
   await using world = await createWorld();
   const image = await begun(world, gzipSync(aDisk(1)));
   let tries = 0;
@@ -105,14 +105,14 @@ test("a worker that dies is noticed by its silence, and another one imports", as
     ++tries === 1 ? silent : world.activities.importUpload(operationId);
   await work(world, { importUpload }, async () => {
     await untilSettled(world);
-    // Too late: what it says now is not heard.
+    // Too late: its result is ignored.
     wake();
   });
 
   expect([tries, (await imageRow(world, image)).status]).toEqual([2, "available"]);
 });
 
-test("each step, done and told to have failed, leaves one image and one event", async () => {
+test("each activity that completed but was reported as failed leaves one image and one event", async () => {
   await using world = await createWorld();
   const image = await begun(world, gzipSync(aDisk(9)));
   const reported = new Set<string>();
@@ -139,7 +139,7 @@ test("each step, done and told to have failed, leaves one image and one event", 
   expect((await world.events()).map(({ action, status }) => `${action} ${status}`)).toEqual(["image_upload finished"]);
 });
 
-test("past its deadline the workflow itself says that we were late", async () => {
+test("after the deadline the workflow itself reports that the import was late", async () => {
   await using world = await createWorld({ images: { importDeadlineSeconds: 5 } });
   const image = await begun(world, gzipSync(aDisk(1)));
   const importUpload = async (): Promise<never> => {

@@ -25,7 +25,7 @@ const createWorld = (settings: WorldSettings = {}) =>
   newWorld({ imageStores: one.imageStores, runImporter: plainImporter, ...settings });
 const lastEvent = async (world: World) => (await world.events()).at(-1);
 
-test("what was uploaded becomes an image, byte for byte, and the upload is gone", async () => {
+test("an upload becomes an image, byte for byte, and its object is removed", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const disk = aDisk(17);
@@ -41,7 +41,7 @@ test("what was uploaded becomes an image, byte for byte, and the upload is gone"
   expect(await world.openOperations()).toEqual([]);
 });
 
-test("an address to upload to asks for no header of its own", async () => {
+test("an upload address requires no header of its own", async () => {
   await using world = await createWorld();
   const { upload_to } = (await upload(await world.customer())).body;
 
@@ -50,7 +50,7 @@ test("an address to upload to asks for no header of its own", async () => {
   expect([answer.status, await sendData(upload_to, Buffer.from("y"))]).toEqual([200, 200]);
 });
 
-test("nothing is begun before the data are there, and once when they are", async () => {
+test("an import begins when the data have arrived, not before, and once", async () => {
   await using world = await createWorld();
   const { body } = await upload(await world.customer());
   await runUploadWatcher(world);
@@ -71,7 +71,7 @@ test("two workers that see the data at the same moment begin one import", async 
   expect(await world.openOperations()).toEqual(["importImage"]);
 });
 
-test("the progress of an import is its event's", async () => {
+test("the event shows the progress of an import", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   await uploaded(world, alice, gzipSync(aDisk(1)));
@@ -82,7 +82,7 @@ test("the progress of an import is its event's", async () => {
   expect(body.data[0]).toMatchObject({ action: "image_upload", status: "started", percent_complete: 42 });
 });
 
-test("data that are refused fail with the reason, stay visible, and leave nothing in the store", async () => {
+test("refused data fail with the reason, stay visible, and leave nothing in the store", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, Buffer.from("no disk"));
@@ -93,7 +93,7 @@ test("data that are refused fail with the reason, stay visible, and leave nothin
   expect(await one.store.keys()).toEqual([]);
 });
 
-test("one byte too many is refused by its figure, and none of it is read", async () => {
+test("an upload one byte too large is refused with the limit, and not read", async () => {
   const disk = gzipSync(aDisk(1));
   const never = () => Promise.reject(new Error("must not be read"));
   await using world = await createWorld({ images: { uploadBytes: disk.length - 1 }, runImporter: never });
@@ -106,13 +106,13 @@ test("one byte too many is refused by its figure, and none of it is read", async
   });
 });
 
-test("exactly as many bytes as are allowed are taken", async () => {
+test("an upload of exactly the limit is accepted", async () => {
   const disk = aDisk(1);
   await using world = await createWorld({ images: { uploadBytes: gzipSync(disk).length } });
   expect(await imported(world, await world.customer(), disk)).toMatchObject({ status: "available" });
 });
 
-test("an image that would pass the account's total fails when its size is known, and leaves nothing", async () => {
+test("an image that would exceed the account's total fails when its size is known, and leaves nothing", async () => {
   await using world = await createWorld({ images: { totalMb: 3 } });
   const alice = await world.customer();
   await imported(world, alice, aDisk(2));
@@ -125,7 +125,7 @@ test("an image that would pass the account's total fails when its size is known,
   expect(await one.store.keys()).toEqual(kept);
 });
 
-test("of two imports that end at once, only as many become available as there is room for", async () => {
+test("of two imports that end at once, only as many become available as fit", async () => {
   await using world = await createWorld({ images: { totalMb: 3 } });
   const alice = await world.customer();
   for (const seed of [1, 2]) await uploaded(world, alice, gzipSync(aDisk(2, seed)));
@@ -138,7 +138,7 @@ test("of two imports that end at once, only as many become available as there is
   expect(images.map(({ status }) => status)).toEqual(["available", "pending_upload"]);
 });
 
-test("an image that is deleted while it is imported ends as deleted, whatever the import came to", async () => {
+test("an image deleted during its import ends as deleted, whatever the import's outcome", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
@@ -155,7 +155,7 @@ test("an image that is deleted while it is imported ends as deleted, whatever th
   expect(await one.store.keys()).toEqual([]);
 });
 
-test("an import whose image is deleted under it stops by itself, and takes its chunks with it", async () => {
+test("an import whose image is deleted stops by itself, and removes its chunks", async () => {
   let began = () => {};
   const beginning = new Promise<void>((resolve) => {
     began = resolve;
@@ -178,7 +178,7 @@ test("an import whose image is deleted under it stops by itself, and takes its c
   expect(await one.store.keys("images/")).toEqual([]);
 });
 
-test("settled twice, it is settled once", async () => {
+test("an import settled twice is settled once", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
@@ -197,7 +197,7 @@ test("settled twice, it is settled once", async () => {
   expect(new Set((await one.store.keys()).map((key) => key.split("/")[2]))).toEqual(new Set([row.content]));
 });
 
-/** What the last transaction is given. */
+/** The input of the last transaction. */
 async function madeBy(world: World, image: { id: number }, operationId: number): Promise<MadeContent> {
   const outcome = await world.activities.importUpload(operationId);
   if (outcome.kind !== "taken") throw new Error("It was not taken.");
@@ -206,7 +206,7 @@ async function madeBy(world: World, image: { id: number }, operationId: number):
 const settle = (world: World, operationId: number, content: MadeContent) =>
   world.db.transaction().execute((tx) => settleAvailable(tx, world, operationId, content, world.clock()));
 
-test("a deletion in the last moment is seen by the transaction that settles", async () => {
+test("the settling transaction sees a deletion in the last moment", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const sent = await uploaded(world, alice, gzipSync(aDisk(1)));
@@ -219,7 +219,7 @@ test("a deletion in the last moment is seen by the transaction that settles", as
   expect(await imageRow(world, sent.image)).toMatchObject({ status: "pending_upload", content: null });
 });
 
-test("of two tries that settle, the second changes nothing", async () => {
+test("of two attempts that settle, the second changes nothing", async () => {
   await using world = await createWorld();
   const sent = await uploaded(world, await world.customer(), gzipSync(aDisk(1)));
   await beginImport(world, sent.id);
@@ -233,7 +233,7 @@ test("of two tries that settle, the second changes nothing", async () => {
 test.each([
   ["a chunk is missing", (key: string) => one.store.objects.deleteMany([key])],
   ["a chunk is shorter", (key: string) => one.store.objects.put(key, "short")],
-])("%s: it does not become available, and is made again", async (_name, spoil) => {
+])("%s: the image does not become available, and the import runs again", async (_name, spoil) => {
   await using world = await createWorld();
   await uploaded(world, await world.customer(), gzipSync(aDisk(1)));
   await runUploadWatcher(world);
@@ -247,7 +247,7 @@ test.each([
   expect(await world.lastOperation()).toMatchObject({ outcome: "done" });
 });
 
-test("past its deadline an import fails in words that blame nobody's data", async () => {
+test("after its deadline an import fails with a message that does not blame the data", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
@@ -258,7 +258,7 @@ test("past its deadline an import fails in words that blame nobody's data", asyn
   expect(await imageRow(world, image)).toMatchObject({ status: "pending_upload", failed_at: world.time.now });
 });
 
-test("data that are refused for two reasons are neither taken nor refused: another try decides", async () => {
+test("data refused for two different reasons are neither accepted nor refused: another attempt decides", async () => {
   const reasons = ["It ends too early.", "Its checksum is wrong."];
   await using world = await createWorld({
     runImporter: () => Promise.resolve({ kind: "refused", reason: reasons.shift() ?? "" }),
@@ -273,7 +273,7 @@ test("data that are refused for two reasons are neither taken nor refused: anoth
   expect((await imageRow(world, image)).status).toBe("pending_upload");
 });
 
-test("no more than two are imported at once by one worker", async () => {
+test("one worker imports at most two uploads at once", async () => {
   let [running, most] = [0, 0];
   const ends: (() => void)[] = [];
   await using world = await createWorld({
@@ -298,7 +298,7 @@ test("no more than two are imported at once by one worker", async () => {
     ),
   );
   while (ends.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
-  // What is refused is read twice.
+  // Refused data are read twice.
   for (let ended = 0; ended < 4; ended++) {
     while (ends.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     ends.shift()?.();

@@ -11,7 +11,7 @@ import { plainImporter } from "#testing/plain-importer.ts";
 import { createRandom, type Random } from "#testing/random.ts";
 import { newWorld, REGION, type World } from "#testing/world.ts";
 
-/** The long form has 500: set MOORAGE_TRIALS for it. */
+/** The long run has 500: set MOORAGE_TRIALS for it. */
 const TRIALS = Number(process.env["MOORAGE_TRIALS"] ?? 6);
 const FIRST_SEED = Number(process.env["MOORAGE_SEED"] ?? 1);
 
@@ -41,7 +41,7 @@ const plan = (next: FaultPlan): void => {
 };
 const noFaults: FaultPlan = () => undefined;
 
-/** As the workflow does it; after some tries it is late. */
+/** Like the workflow; after a number of attempts it is late. */
 async function importInTime(world: World, operationId: number, tries: number): Promise<void> {
   const { importUpload, settleUpload, clearUpload } = world.activities;
   for (let n = 0; n < tries; n++) {
@@ -79,7 +79,7 @@ function anyFault(random: Random, method: string): StoreFault {
   ]);
 }
 
-test(`whatever the network does to the stores, no image is wrongly available, and nothing is left over: ${TRIALS} times`, {
+test(`whatever the network does, no image is wrongly available, and nothing is left over: ${TRIALS} times`, {
   timeout: 60_000 + TRIALS * 100_000,
 }, async () => {
   await using world = await createWorld();
@@ -106,7 +106,7 @@ test(`whatever the network does to the stores, no image is wrongly available, an
     await runJobs(world);
     expect([seed, await broken(world)]).toEqual([seed, []]);
     const { status, body } = await alice.get<Image>(`/v4/images/${image.id}`);
-    // Two hours later one that failed is gone, as one that was deleted.
+    // Two hours later a failed one is gone, like a deleted one.
     ends[status === 200 ? "available" : "gone"]++;
     if (status !== 200) continue;
     expect([seed, body.status]).toEqual([seed, "available"]);
@@ -119,11 +119,11 @@ test(`whatever the network does to the stores, no image is wrongly available, an
   console.log(
     `${TRIALS} trials: ${JSON.stringify(ends)}, faults: ${faulty[0].passed.length + faulty[1].passed.length}`,
   );
-  // Of few trials all may end alike.
+  // Few trials may all end alike.
   expect(TRIALS < 20 || Math.min(ends.available, ends.gone) > 0).toBe(true);
 });
 
-/** Of the requests that one function picks, the first so many get a fault. */
+/** The first requests that `pick` selects get a fault. */
 const firstOf = (count: number, pick: (method: string, path: string) => boolean, fault: StoreFault): FaultPlan => {
   let left = count;
   return (method, path) => (pick(method, path) && left-- > 0 ? fault : undefined);
@@ -131,13 +131,13 @@ const firstOf = (count: number, pick: (method: string, path: string) => boolean,
 const isRead = (method: string, path: string): boolean => method === "GET" && path.includes("/uploads/");
 const isChunk = (method: string, path: string): boolean => method === "PUT" && path.includes("/chunk-");
 
-test("a store that takes ten seconds for an answer is waited for", async () => {
+test("the import waits for a store that takes ten seconds to answer", async () => {
   await using world = await createWorld();
   plan(firstOf(2, (method, path) => isRead(method, path) || isChunk(method, path), { kind: "slow", ms: 10_000 }));
   expect(await imported(world, await world.customer(), aDisk(1))).toMatchObject({ status: "available" });
 });
 
-test("a read that is cut is taken up where it was cut", async () => {
+test("a cut read is resumed where it was cut", async () => {
   await using world = await createWorld();
   const reads: string[] = [];
   const cut = firstOf(3, isRead, { kind: "cut", way: "down", after: 5000 });
@@ -157,14 +157,14 @@ test.each([
   ["a busy store", { kind: "busy" }, "Later."],
   ["a PUT that is cut", { kind: "cut", way: "up", after: 2000 }, /socket hang up|ECONNRESET|EPIPE/],
   ["a byte that changes on its way to the store", { kind: "flip", way: "up", at: 2000 }, /digest|SHA256|hash/i],
-] as const)("%s: the try fails, leaves nothing, and the next one succeeds", async (_name, fault, message) => {
+] as const)("%s: the attempt fails, leaves nothing, and the next one succeeds", async (_name, fault, message) => {
   await using world = await createWorld();
   const alice = await world.customer();
   const { image, id: imageId } = await uploaded(world, alice, gzipSync(aDisk(17)));
   later(world, 3);
   await world.checkUploads();
   const { id } = await world.lastOperation();
-  // The last one, and more often than the client itself tries again.
+  // The last one, and more often than the client itself retries.
   plan(firstOf(10, (method, path) => isChunk(method, path) && path.includes("chunk-000001"), fault));
   await expect(world.activities.importUpload(id)).rejects.toThrow(message);
   expect(await stores[0].keys(`images/${imageId}/`)).toEqual([]);
@@ -176,7 +176,7 @@ test.each([
 
 const flipped = { kind: "flip", way: "down", at: 3000 } as const;
 
-test("a byte that changes on its way from the store is not the tenant's: the data are read again", async () => {
+test("a byte that changes in transit is not blamed on the tenant: the data are read again", async () => {
   await using world = await createWorld();
   plan(firstOf(1, isRead, flipped));
   const disk = aDisk(1);
@@ -192,7 +192,7 @@ test("a byte that changes each time makes no image", async () => {
   expect(await imported(world, await world.customer(), aDisk(1))).toMatchObject({ status: "pending_upload" });
 });
 
-test("an upload that is replaced while it is read is read again from its beginning", async () => {
+test("an upload that is replaced during a read is read again from its beginning", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const [first, second] = [aDisk(3, 1), aDisk(3, 2)];
@@ -203,7 +203,7 @@ test("an upload that is replaced while it is read is read again from its beginni
   const cut = firstOf(1, isRead, { kind: "cut", way: "down", after: 5000 });
   let reads = 0;
   plan(async (method, path) => {
-    // What was cut is taken up when another object has its place.
+    // The cut read is resumed when the object was already replaced.
     if (isRead(method, path) && ++reads === 2) await sendData(upload_to, gzipSync(second));
     return cut(method, path);
   });

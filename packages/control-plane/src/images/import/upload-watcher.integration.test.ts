@@ -30,7 +30,7 @@ const createWorld = () => newWorld({ imageStores });
 const secondsToCheck = async (world: World, image: { id: string }): Promise<number> =>
   (((await imageRow(world, image)).next_check_at?.getTime() ?? 0) - world.time.now.getTime()) / 1000;
 
-test("the longer it takes, the more seldom the store is asked", async () => {
+test("the older an upload, the less often the store is checked", async () => {
   await using world = await createWorld();
   const { image } = (await upload(await world.customer())).body;
   const waits: number[] = [];
@@ -42,7 +42,7 @@ test("the longer it takes, the more seldom the store is asked", async () => {
   expect(waits).toEqual([2, 5, 15, 60]);
 });
 
-test("a store that is away keeps nobody else's upload waiting", async () => {
+test("an unreachable store delays no upload of another store", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   await world.operator.post("/admin/regions", { id: "us-east", label: "Newark", country: "us" });
@@ -56,7 +56,7 @@ test("a store that is away keeps nobody else's upload waiting", async () => {
   expect(await secondsToCheck(world, image)).toBe(2);
 });
 
-/** A worker's listener, whose look-out would not look again for a minute. */
+/** A worker's listener, whose upload watcher would not check again for a minute. */
 async function listener(world: World) {
   const { db, clock, images } = world;
   const log = createLog("test", "silent");
@@ -78,7 +78,7 @@ async function listener(world: World) {
 }
 const record = (key: string) => ({ s3: { bucket: { name: "b" }, object: { key } } });
 
-test("told by the store, it looks at once", async () => {
+test("a notification of the store triggers a check at once", async () => {
   await using world = await createWorld();
   const { image, upload_to } = (await upload(await world.customer())).body;
   later(world, 7200);
@@ -92,7 +92,7 @@ test("told by the store, it looks at once", async () => {
   await until(async () => (await world.openOperations()).length === 1);
 });
 
-test("a hint of data that are not there begins nothing", async () => {
+test("a notification of missing data begins nothing", async () => {
   await using world = await createWorld();
   const { image } = (await upload(await world.customer())).body;
   later(world, 7200);
@@ -110,7 +110,7 @@ test.each([
   ["a list", []],
   ["another shape", { Records: [{ s3: {} }] }],
   ["ids that are none", { Records: [record("uploads/x"), record("uploads/99999999999999999999"), record("%")] }],
-])("a notification of %s is taken, and changes nothing", async (_name, body) => {
+])("a notification of %s is accepted, and changes nothing", async (_name, body) => {
   await using world = await createWorld();
   await using worker = await listener(world);
   expect((await worker.sendHint(body)).statusCode).toBe(200);

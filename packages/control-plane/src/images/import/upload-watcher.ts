@@ -14,7 +14,7 @@ const BATCH = 200;
 const AT_ONCE = 10;
 const POLL_MS = 1000;
 
-/** Asks the stores for the data of uploads that are due to be looked for. Any number of workers may do it. */
+/** Checks the stores for the data of uploads whose check is due. Any number of workers may run it. */
 export async function checkUploads(deps: UploadWatcherDeps): Promise<number> {
   const due = await takeDue(deps);
   const byStore = Map.groupBy(due, ({ region }) => deps.imageStores.of(region));
@@ -22,7 +22,7 @@ export async function checkUploads(deps: UploadWatcherDeps): Promise<number> {
   return due.length;
 }
 
-/** The next look is set before this one: whoever dies in between costs the upload a minute at most. */
+/** The next check is scheduled before this one: a worker that dies in between delays the upload by a minute at most. */
 async function takeDue({ db, clock }: UploadWatcherDeps): Promise<Waiting[]> {
   const now = clock();
   const due = await db
@@ -45,7 +45,7 @@ async function takeDue({ db, clock }: UploadWatcherDeps): Promise<Waiting[]> {
   return rows;
 }
 
-/** Of a store that is away no further one is asked for in this round, and the other stores do not wait for it. */
+/** A store that is unreachable is not asked for further uploads in this round, and delays no other store. */
 async function checkStore(deps: UploadWatcherDeps, store: ImageStore, waiting: readonly Waiting[]): Promise<void> {
   const left = [...waiting];
   const checkRest = async (): Promise<void> => {
@@ -59,7 +59,7 @@ async function checkStore(deps: UploadWatcherDeps, store: ImageStore, waiting: r
   await Promise.all(Array.from({ length: AT_ONCE }, () => checkRest().catch(giveUp)));
 }
 
-/** The store may tell us that something has come. It only makes us look sooner: what it says is not relied on. */
+/** A store's notification only makes the check due earlier; its content is not trusted. */
 export async function checkSoon(db: Db, now: Date, imageIds: readonly number[]): Promise<void> {
   await sql`update images set next_check_at = ${now}
     where id = any(${imageIds}::bigint[]) and next_check_at > ${now} and deleted_at is null`.execute(db);

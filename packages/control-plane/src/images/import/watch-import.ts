@@ -3,19 +3,18 @@ import type { Db } from "#platform/db/database.ts";
 
 const EVERY_MS = 2000;
 
-/** Somebody else has ended the operation, or the image was deleted: nobody waits for this any more. */
+/** The operation has been settled elsewhere, or the image was deleted: this import is no longer needed. */
 export class NoLongerNeeded extends Error {
   override readonly name = "NoLongerNeeded";
 }
 
 export type ImportWatch = {
   signal: AbortSignal;
-  /** How far it is. */
   percent: (percent: number) => void;
   [Symbol.dispose]: () => void;
 };
 
-/** While an import runs: says that it does, writes down how far it is, and ends it when nobody wants it any more. */
+/** While an import runs: sends heartbeats, stores the progress, and aborts the import when it is no longer needed. */
 export function watchImport(
   db: Db,
   operationId: number,
@@ -31,7 +30,7 @@ export function watchImport(
       if (!(await isNeeded(db, operationId, percent)))
         ended.abort(new NoLongerNeeded("The import is not wanted any more."));
     } catch {
-      // Postgres is away. What is being read and stored needs it only at the end.
+      // Postgres is unreachable. The import needs it only at the end.
     } finally {
       checking = false;
     }
@@ -49,7 +48,7 @@ export function watchImport(
   };
 }
 
-/** `percent` never falls: a second try begins at 0, and its owner has seen more. */
+/** `percent` never falls: a retry begins at 0, and the owner has seen more. */
 async function isNeeded(db: Db, operationId: number, percent: number): Promise<boolean> {
   const { rows } = await sql`
     update operations set percent = greatest(operations.percent, ${percent}::integer) from images

@@ -1,21 +1,21 @@
 import { type ImageSettings, MB } from "../settings.ts";
 
-/** Tools that compress in blocks make a member of every 64 KB. */
+/** Tools that compress in blocks write one member per 64 KB. */
 const LEAST_MEMBER_BYTES = 32 * 1024;
 
-/** What an upload may cost us. How far it was compressed is no bound: disks are mostly zeros. */
+/** The resources that an upload may use. The compression ratio is unbounded: disks are mostly zeros. */
 export type ImportBounds = {
   uploadBytes: number;
   rawBytes: number;
-  /** Of the disk, what is in chunks that are not zeros throughout. */
+  /** Bytes of the disk in chunks that are not all zeros. */
   keptBytes: number;
-  /** Of the gzip file. */
+  /** Members of the gzip file. */
   members: number;
-  /** The computing that the data may take. Beyond, they are refused. */
+  /** CPU time. An upload that needs more is refused. */
   cpuSeconds: number;
-  /** By the clock, which runs for the store too: beyond, it is a fault of ours. */
+  /** Elapsed time, which includes waiting for the store: exceeding it is a fault of this installation. */
   seconds: number;
-  /** Of the process that reads the data. More is a fault of ours too. */
+  /** Memory of the process that reads the data. Exceeding it is a fault of this installation too. */
   memoryBytes: number;
 };
 

@@ -8,16 +8,16 @@ import { openReadingPipe, type ReadingPipe } from "./reading-pipe.ts";
 
 const KEPT_STDERR_CHARS = 2000;
 const MEMORY_CHECK_MS = 100;
-/** One heap for all of its threads, out of which the same large pieces are taken again and again. */
+/** One heap for all threads, which reuses the same large allocations. */
 const environment = { MALLOC_ARENA_MAX: "1", MALLOC_MMAP_THRESHOLD_: "33554432", MALLOC_TRIM_THRESHOLD_: "33554432" };
-/** It judges its computing by itself, and ends before the system would end it. */
+/** The child measures its own CPU time, and ends before the system would kill it. */
 const SPARE_CPU_SECONDS = 60;
 
 export type Child = {
   upload: Writable;
   chunks: ReadingPipe;
   reports: Readable;
-  /** When it has ended: how, and its last words. */
+  /** Resolves when the child has ended: how, and its last output. */
   ended: Promise<string>;
   peakBytes: () => number;
   kill: () => void;
@@ -25,7 +25,7 @@ export type Child = {
 
 let program: string | undefined;
 
-/** Starts the process that reads the bytes. `onFault` is told when it takes too much memory: it is ended then. */
+/** Starts the process that reads the bytes. When it exceeds its memory it is killed, and `onFault` is called. */
 export async function startChild(bounds: ImportBounds, onFault: (fault: Error) => void): Promise<Child> {
   program ??= JSON.stringify(gatherProgram(new URL("child/main.ts", import.meta.url)));
   const args = ["--input-type=module", "--eval", loader, "--", JSON.stringify(bounds)];
@@ -37,7 +37,7 @@ export async function startChild(bounds: ImportBounds, onFault: (fault: Error) =
   });
   theirs.destroy();
   const [upload, , stderr, reports, source] = child.stdio as [Writable, null, Readable, Duplex, Duplex];
-  // It may end before it has read everything, which its end tells.
+  // The child may end before it has read everything; `ended` reports that.
   for (const pipe of [upload, source]) pipe.on("error", () => {});
   source.end(program);
 
@@ -62,7 +62,7 @@ export async function startChild(bounds: ImportBounds, onFault: (fault: Error) =
   return { upload, chunks, reports, ended, peakBytes: readPeak, kill };
 }
 
-/** Its own group, so that nothing that it might have started stays. */
+/** A process group of its own, so that no descendant remains. */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {

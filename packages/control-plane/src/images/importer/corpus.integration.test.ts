@@ -11,7 +11,7 @@ const MOST_MEMORY = 150 * 1024 * 1024;
 
 const patience = 600_000;
 
-test("there are enough of each kind", () => {
+test("the corpus has enough files of each kind", () => {
   expect(Object.keys(bombs).length).toBeGreaterThanOrEqual(20);
   expect(Object.keys(malformed).length).toBeGreaterThanOrEqual(30);
   expect(Object.keys(oddButValid).length).toBeGreaterThanOrEqual(10);
@@ -28,7 +28,7 @@ test.each(Object.entries({ ...bombs, ...malformed }))(
 );
 
 test.each(Object.entries(oddButValid))(
-  "taken, and byte for byte the same when read back: %s",
+  "accepted, and byte for byte the same when read back: %s",
   async (_name, good) => {
     const { outcome, readBack } = await importFile(good.file(), { ...smallBounds, ...good.bounds });
 

@@ -1,4 +1,4 @@
-/** A chunk on its way from the child: where it belongs, how long it is, its sha256, and its bytes. */
+/** The header of a chunk from the child: index, length, sha256; its bytes follow. */
 export const FRAME_HEADER_BYTES = 40;
 
 export type FrameHeader = { index: number; bytes: number; sha256: string };

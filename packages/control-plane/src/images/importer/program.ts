@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { createRequire, stripTypeScriptTypes } from "node:module";
 import { pathToFileURL } from "node:url";
 
-/** Modules by address, and what their imports mean. */
+/** Modules by address, and the resolution of their imports. */
 type Program = { entry: string; modules: Record<string, string>; meanings: Record<string, string> };
 
 /**
- * The child can open no file, and the user whose rights it has could often not read ours. So its program is handed to
- * it: everything that its entry loads, as JavaScript.
+ * The child can open no file, and its user could often not read ours. So it gets its program from the parent:
+ * everything that its entry imports, as JavaScript.
  */
 export function gatherProgram(entry: URL): Program {
   const program: Program = { entry: entry.href, modules: {}, meanings: {} };
@@ -28,7 +28,7 @@ export function gatherProgram(entry: URL): Program {
 
 const fileOf = (name: string, from: string): string => pathToFileURL(createRequire(from).resolve(name)).href;
 
-/** Runs in the child before all else: it takes the program from its third pipe, and loads modules from it alone. */
+/** Runs in the child first: reads the program from a pipe, and loads modules only from it. */
 export const loader = `
   import { readFileSync } from "node:fs";
   import { registerHooks } from "node:module";

@@ -5,8 +5,8 @@ import { FRAME_HEADER_BYTES, type FrameHeader, parseFrameHeader } from "./frames
 export type Frame = FrameHeader & { body: Buffer };
 
 /**
- * The chunks as the child gives them, each once, in memory that `memory` gives. What it says is believed no more than
- * what it reads.
+ * The chunks from the child, each index once, in buffers of `memory`. The child's output is trusted no more than its
+ * input.
  */
 export async function* readFrames(
   output: AsyncIterable<Buffer>,

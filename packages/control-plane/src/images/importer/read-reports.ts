@@ -1,9 +1,9 @@
 import { Report, type Verdict } from "./verdict.ts";
 
-/** A verdict on the largest disk is far smaller. */
+/** The verdict on the largest disk is far smaller. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** The verdict; undefined if the child ended without. */
+/** The verdict; undefined if the child ended without one. */
 export async function readReports(
   pipe: AsyncIterable<Buffer>,
   progress: (bytes: number) => void,

@@ -6,12 +6,12 @@ import { join } from "node:path";
 
 const PIECE_BYTES = 256 * 1024;
 
-/** What comes through it. A piece is only lent: the next one takes its memory. */
+/** A piece is valid only until the next one: they share memory. */
 export type ReadingPipe = { pieces: AsyncIterable<Buffer>; close: () => void };
 
 /**
- * A pipe from a child to us, for much. Those that Node makes for children take new memory for everything that they
- * read; this one reads into the same again and again, which saves the collector from most of an image.
+ * A pipe from a child for large amounts of data. Node's own child pipes allocate new memory for every read; this one
+ * reads into the same buffer, which spares the garbage collector most of an image.
  */
 export async function openReadingPipe(): Promise<{ ours: ReadingPipe; theirs: Socket }> {
   const folder = mkdtempSync(join(tmpdir(), "moorage-import-"));
@@ -40,12 +40,12 @@ function readInPlace(path: string): ReadingPipe {
       callback(bytes) {
         filled = bytes;
         wake();
-        // Nothing more before this was used.
+        // Stop reading until this piece was used.
         return false;
       },
     },
   });
-  // However it ends, it is at its end: what is missing then shows in what came.
+  // An error ends it like an end of data: what is missing shows in what was read.
   socket.on("error", () => {});
   socket.once("close", () => {
     isOver = true;

@@ -11,13 +11,13 @@ const MB = 1024 ** 2;
 const upload = member(noise(3 * MB));
 const never = new Promise<never>(() => {});
 
-/** An upload that comes whole. */
+/** An upload that arrives completely. */
 const order = (change: Partial<ImportOrder> = {}): ImportOrder => ({
   source: Readable.from([Buffer.from(upload)], { objectMode: false }),
   ...{ expectedBytes: upload.length, bounds: defaultBounds, signal: new AbortController().signal },
   ...{ put: async () => {}, progress: () => {}, ...change },
 });
-/** One that begins, and of which no more comes. */
+/** An upload that stalls after its beginning. */
 const stalled = (): Readable =>
   Readable.from(
     (async function* () {
@@ -34,7 +34,7 @@ const until = async <T>(check: () => T | undefined): Promise<T> => {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 };
-/** The process that reads, once it is no more one of those that take its rights. */
+/** The process that reads, once the wrappers that drop its rights have executed it. */
 const childOf = (pid: number): number | undefined =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -50,7 +50,7 @@ const childOf = (pid: number): number | undefined =>
       }
     });
 
-test("it reads without network, rights and environment, as another user", async () => {
+test("the child reads without network, rights and environment, as another user", async () => {
   const stop = new AbortController();
   const running = runImporter(order({ source: stalled(), signal: stop.signal }));
   const pid = await until(() => childOf(process.pid));
@@ -71,7 +71,7 @@ test("it reads without network, rights and environment, as another user", async 
   await expect(running).rejects.toThrow("enough");
 });
 
-test("whoever stops it gets the reason back, and nothing runs on", async () => {
+test("aborting returns the reason, and no process remains", async () => {
   const stop = new AbortController();
   const running = runImporter(order({ source: stalled(), signal: stop.signal }));
   const pid = await until(() => childOf(process.pid));
@@ -80,18 +80,18 @@ test("whoever stops it gets the reason back, and nothing runs on", async () => {
   expect(existsSync(`/proc/${pid}`)).toBe(false);
 });
 
-test("stopped before it began, it reads nothing", async () => {
+test("aborted before the start, it reads nothing", async () => {
   await expect(runImporter(order({ signal: AbortSignal.abort(new Error("too late")) }))).rejects.toThrow("too late");
 });
 
 test.each([
   ["fewer", upload.length + 1, "The store gave"],
   ["more", upload.length - 1, "The store gave more than"],
-])("%s bytes than the store said are a fault of ours and no reason to refuse", async (_what, expectedBytes, fault) => {
+])("%s bytes than the store announced are an internal fault, not a refusal", async (_what, expectedBytes, fault) => {
   await expect(runImporter(order({ expectedBytes }))).rejects.toThrow(fault);
 });
 
-test("a store that breaks off is a fault of ours", async () => {
+test("a store that breaks off is an internal fault", async () => {
   const source = Readable.from(
     (async function* () {
       yield upload.subarray(0, 100_000);
@@ -102,29 +102,29 @@ test("a store that breaks off is a fault of ours", async () => {
   await expect(runImporter(order({ source }))).rejects.toThrow("connection reset");
 });
 
-test("a chunk that cannot be put is a fault of ours", async () => {
+test("a chunk that cannot be stored is an internal fault", async () => {
   const put = () => Promise.reject(new Error("the store is full"));
   await expect(runImporter(order({ put }))).rejects.toThrow("the store is full");
 });
 
-test("a store that gives nothing more is waited for so long, and is a fault of ours", async () => {
+test("a store that sends nothing more is awaited up to a limit, and is an internal fault", async () => {
   await expect(runImporter(order({ source: stalled(), bounds: { ...defaultBounds, seconds: 1 } }))).rejects.toThrow(
     "The import did not end within 1 seconds.",
   );
 });
 
-test("too much memory is a fault of ours", async () => {
+test("too much memory is an internal fault", async () => {
   const bounds = { ...defaultBounds, memoryBytes: 10 * MB };
   await expect(runImporter(order({ source: stalled(), bounds }))).rejects.toThrow("MB of memory");
 });
 
-test("a reader that is killed is a fault of ours", async () => {
+test("a killed child is an internal fault", async () => {
   const running = runImporter(order({ source: stalled() }));
   process.kill(await until(() => childOf(process.pid)), "SIGKILL");
   await expect(running).rejects.toThrow("The importer ended without a verdict: SIGKILL");
 });
 
-test("it dies with the process that started it", async () => {
+test("the child dies with its parent", async () => {
   const program = `
     import { Readable } from "node:stream";
     import { runImporter } from ${JSON.stringify(new URL("run-importer.ts", import.meta.url).href)};
@@ -137,7 +137,7 @@ test("it dies with the process that started it", async () => {
   expect(await until(() => (existsSync(`/proc/${pid}`) ? undefined : "gone"))).toBe("gone");
 });
 
-test("few chunks are under way at once, all of them are put before it ends, and little is read ahead", async () => {
+test("few chunks are in progress at once, all are stored before the end, and little is read ahead", async () => {
   const large = member(noise(160 * MB), { level: 0 });
   let [read, underWay, most, ahead, put] = [0, 0, 0, 0, 0];
   const full = Promise.withResolvers<void>();
@@ -152,7 +152,7 @@ test("few chunks are under way at once, all of them are put before it ends, and 
       ...{ source, expectedBytes: large.length },
       async put(_name, body) {
         most = Math.max(most, ++underWay);
-        // All wait for the fourth, and it gives a fifth the time to come.
+        // All wait for the fourth, and it leaves time for a fifth to arrive.
         if (underWay === 4) setTimeout(full.resolve, 1000);
         await full.promise;
         ahead = Math.max(ahead, read - put);
@@ -163,11 +163,11 @@ test("few chunks are under way at once, all of them are put before it ends, and 
   );
   expect(outcome).toMatchObject({ kind: "taken", manifest: { raw_bytes: 160 * MB, stored_bytes: put } });
   expect({ underWay, most }).toEqual({ underWay: 0, most: 4 });
-  // Those that are put, those that wait to be, and what pipes hold.
+  // Chunks being stored, chunks that wait, and what pipes hold.
   expect(ahead).toBeLessThan(80 * MB);
 });
 
-test("what is read is told, up to the whole", async () => {
+test("progress is reported up to the whole upload", async () => {
   const large = member(noise(40 * MB), { level: 0 });
   const reported: number[] = [];
   const source = Readable.from([Buffer.from(large)], { objectMode: false });

@@ -9,30 +9,31 @@ import { readReports } from "./read-reports.ts";
 import type { ReadingPipe } from "./reading-pipe.ts";
 
 export type ImportOrder = {
-  /** Its pieces are used up: nobody else may need them. */
+  /** Its pieces are consumed: no other code may need them. */
   source: Readable;
-  /** As the store has it. Another number of bytes is a fault of ours. */
+  /** The size according to the store. Another number of bytes is a fault of this installation. */
   expectedBytes: number;
   bounds: ImportBounds;
   /**
-   * The body is only lent: once it is put, another takes its memory. `digest` is its sha256, for the store to compare.
+   * The body is valid only until the put completes, then its memory is reused. `digest` is its sha256, for the store to
+   * compare.
    */
   put: (name: string, body: Buffer, digest: Buffer) => Promise<void>;
-  /** How many bytes of the upload were read so far. */
+  /** The number of bytes of the upload that were read so far. */
   progress: (bytes: number) => void;
   signal: AbortSignal;
 };
 export type ImportOutcome = (
   | { kind: "taken"; manifest: DiskManifest; uploadSha256: string }
   | { kind: "refused"; reason: string }
-) & { /** The most memory that the process had. */ peakBytes?: number };
+) & { /** The peak memory of the process. */ peakBytes?: number };
 
 const PUTS_AT_ONCE = 4;
 
 /**
- * Turns an upload into the chunks of a disk, by a process of its own that can do nothing else. The manifest is the
- * caller's to put. Refused is what the data are to blame for; whatever else goes wrong is thrown, and may be tried again.
- * When it returns or throws, the child has ended and no put is under way.
+ * Turns an upload into the chunks of a disk, by a confined process. The caller stores the manifest. `refused` means
+ * that the data are at fault; any other fault is thrown, and may be retried. When it returns or throws, the child has
+ * ended and no put is in progress.
  */
 export async function runImporter(order: ImportOrder): Promise<ImportOutcome> {
   const { source, expectedBytes, bounds, signal } = order;
@@ -71,14 +72,14 @@ export async function runImporter(order: ImportOrder): Promise<ImportOutcome> {
     source.destroy();
     child.kill();
     child.chunks.close();
-    // Not the source: one that is stuck may never say that it has ended.
+    // Does not wait for the source: one that hangs may never end.
     await Promise.all([kept, child.ended]);
   }
 }
 
 /**
- * The end of the data is told only when they were all there: what was cut on its way must not be judged. By events: a
- * loop over the stream would copy everything once more.
+ * The end of the data is passed on only when they are complete: data that were cut in transit must not be judged. With
+ * events: a loop over the stream would copy everything once more.
  */
 async function feed(source: Readable, expectedBytes: number, upload: Writable): Promise<void> {
   let bytes = 0;
@@ -102,7 +103,7 @@ async function keepChunks({ pieces }: ReadingPipe, { bounds, put }: ImportOrder)
   try {
     for await (const { body, ...frame } of readFrames(pieces, bounds.rawBytes, memory)) {
       kept.push(frame);
-      // One that failed stays, and is thrown by the next look at them.
+      // A failed one stays in the set, and the next wait throws its error.
       const work: Promise<void> = put(chunkName(frame.index), body, Buffer.from(frame.sha256, "hex")).then(() => {
         underWay.delete(work);
         spare.push(Buffer.from(body.buffer));
@@ -118,7 +119,7 @@ async function keepChunks({ pieces }: ReadingPipe, { bounds, put }: ImportOrder)
   }
 }
 
-/** What the child says that it gave is what came. */
+/** The chunks that the child names are those that arrived. */
 function requireSame({ chunks }: DiskManifest, kept: readonly FrameHeader[]): void {
   const came = kept.toSorted((a, b) => a.index - b.index);
   const same = ({ index, bytes, sha256 }: FrameHeader, other: FrameHeader | undefined): boolean =>

@@ -1,7 +1,7 @@
 import { DiskManifest } from "@moorage/disk-image";
 import { z } from "zod";
 
-/** What the child says on its third pipe: how much it has read, and at last what it found. */
+/** The child's reports: how much it has read, and finally the verdict. */
 export const Report = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("progress"), bytes: z.int().nonnegative() }),
   z.object({ kind: z.literal("taken"), manifest: DiskManifest, upload_sha256: z.hex().length(64) }),

@@ -12,10 +12,10 @@ export const clearSteps = ["worker.clearImage"] as const;
 
 const BATCH = 50;
 const AGAIN_MS = 30_000;
-/** An upload that began while its address was good may end so much later. */
+/** An upload that began while its address was valid may end this much later. */
 const LAST_UPLOAD_MS = 6 * 3_600_000;
 
-/** Takes the objects of deleted images out of every store. Repeatable at any point; a store that is away is asked again. */
+/** Removes the objects of deleted images from every store. Repeatable at any point; an unreachable store is retried. */
 export const createClearImagesJob = (deps: StorageDeps) => async (): Promise<void> => {
   const { db, clock, log } = deps;
   for (const { id, upload_until } of await dueToClear(db, clock())) {
@@ -43,7 +43,10 @@ async function clear(
   await db.updateTable("images").set({ cleared_at: now }).where("id", "=", image.id).execute();
 }
 
-/** Undefined: nothing can come any more. A try that is under way ends soon; an address to upload to lives on. */
+/**
+ * Undefined: no object can be written any more. While an attempt runs it is checked again; an upload address stays
+ * valid until its end.
+ */
 export function nextClearing(image: { open: boolean; upload_until: Date | null }, now: Date): Date | undefined {
   if (image.open) return new Date(now.getTime() + AGAIN_MS);
   const last = image.upload_until === null ? 0 : image.upload_until.getTime() + LAST_UPLOAD_MS;

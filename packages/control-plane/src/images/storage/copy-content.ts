@@ -7,12 +7,12 @@ import { BrokenContent, parseManifest, verifyContent } from "../verify-content.t
 export type Content = { id: number; content: string; manifest_sha256: Buffer };
 type Chunk = DiskManifest["chunks"][number];
 
-/** Each is in memory as a whole. */
+/** Each is completely in memory. */
 const AT_ONCE = 4;
 
 /**
- * Copies a disk from one store to another: the chunks that are not there yet, each compared with the manifest before it
- * is sent on, and the manifest last. What was copied before a stop is not copied again.
+ * Copies a disk from one store to another: the chunks that are missing there, each compared with the manifest before it
+ * is sent, and the manifest last. After an interruption only the rest is copied.
  */
 export async function copyContent(
   from: ImageStore,

@@ -54,7 +54,7 @@ test("an image is copied to the other store, byte for byte, and is available in 
   expect((await diskIn(world, both().there.objects, image)).equals(disk)).toBe(true);
 });
 
-test("while the other store is away an image waits, and is copied when it is back", async () => {
+test("an image waits for an unreachable store, and is copied when it is back", async () => {
   await using world = await createFixture();
   const alice = await world.customer();
   const image = await imported(world, alice, aDisk(9));
@@ -68,7 +68,7 @@ test("while the other store is away an image waits, and is copied when it is bac
   expect(await regionsOf(alice, image)).toMatchObject({ "us-east": "available" });
 });
 
-test("a chunk that rots in the first store is not passed on", async () => {
+test("a chunk that is damaged in the first store is not copied", async () => {
   await using world = await createFixture();
   const alice = await world.customer();
   const image = await imported(world, alice, aDisk(9));
@@ -79,7 +79,7 @@ test("a chunk that rots in the first store is not passed on", async () => {
   expect((await both().there.keys()).some((key) => key.endsWith("manifest.json"))).toBe(false);
 });
 
-test("a manifest that is not the one that was settled is not passed on, though it makes sense", async () => {
+test("a manifest that differs from the settled one is not copied, even if it is valid", async () => {
   await using world = await createFixture();
   const alice = await world.customer();
   const image = await imported(world, alice, aDisk(9));
@@ -91,7 +91,7 @@ test("a manifest that is not the one that was settled is not passed on, though i
   expect(await both().there.keys()).toEqual([]);
 });
 
-test("what was copied before a stop is not copied again", async () => {
+test("after an interruption only the rest is copied", async () => {
   await using world = await createFixture();
   const alice = await world.customer();
   const image = await imported(world, alice, aDisk(17));
@@ -114,7 +114,7 @@ test("a deletion reaches both stores", async () => {
   expect([await both().here.keys(), await both().there.keys()]).toEqual([[], []]);
 });
 
-test("a store that is away when an image is deleted loses it later", async () => {
+test("a store that is unreachable when an image is deleted is cleared later", async () => {
   await using world = await createFixture();
   const alice = await world.customer();
   const image = await imported(world, alice, aDisk(9));
@@ -130,7 +130,7 @@ test("a store that is away when an image is deleted loses it later", async () =>
   expect(await both().there.keys()).toEqual([]);
 });
 
-test("an image that is deleted while it is copied leaves nothing", async () => {
+test("an image deleted while it is copied leaves nothing", async () => {
   await using world = await createFixture();
   const alice = await world.customer();
   const image = await imported(world, alice, aDisk(17));
@@ -156,7 +156,7 @@ test("an image that is deleted while it is copied leaves nothing", async () => {
   expect([deleted, await both().there.keys()]).toEqual([true, []]);
 });
 
-test("images that were there before a store was are copied to it", async () => {
+test("images that are older than a store are copied to it", async () => {
   await using world = await createFixture();
   const alice = await world.customer();
   const image = await imported(world, alice, aDisk(9));

@@ -9,7 +9,7 @@ import { dropUnexplained, findKept } from "./explained.ts";
 export const copySteps = ["worker.copyImage"] as const;
 
 const POLL_MS = 5000;
-/** While one is copied it is nobody else's; whoever copies it says so again before that is over. */
+/** Lease of a copy: no other worker copies the image meanwhile. The copying worker renews it. */
 const HELD_MS = 120_000;
 const HOLD_MS = 10_000;
 const AGAIN_MS = 60_000;
@@ -41,7 +41,7 @@ export async function copyNext(deps: StorageDeps, closing?: AbortSignal): Promis
   return true;
 }
 
-/** From whichever store has it whole. */
+/** From whichever store has a complete copy. */
 async function copy(deps: StorageDeps, due: Due, signal: AbortSignal): Promise<void> {
   const target = storeOf(deps, due.store);
   const sources = await sourcesOf(deps, due);
@@ -61,7 +61,7 @@ async function copy(deps: StorageDeps, due: Due, signal: AbortSignal): Promise<v
   throw fault;
 }
 
-/** It may have been deleted, and cleared, while it was copied. */
+/** The image may have been deleted, and its objects cleared, while it was copied. */
 async function dropIfDeleted(deps: StorageDeps, due: Due): Promise<void> {
   const [image] = await findKept(deps.db, { ids: [due.id] });
   if (image !== undefined && image.deleted_at !== null) await dropUnexplained(storeOf(deps, due.store), image);
@@ -125,7 +125,7 @@ function storeOf({ imageStores }: StorageDeps, name: string): ImageStore {
   return store;
 }
 
-/** For images that were there before a store was. */
+/** For images that are older than a store. */
 export const addMissingCopies = async ({ db, clock, imageStores }: StorageDeps): Promise<void> => {
   for (const { name } of imageStores.all)
     await sql`
@@ -136,7 +136,7 @@ export const addMissingCopies = async ({ db, clock, imageStores }: StorageDeps):
       on conflict do nothing`.execute(db);
 };
 
-/** A loop of its own: an image is copied for minutes, and no chore waits for that. */
+/** A separate loop: copying an image takes minutes, and no job waits for that. */
 export function startCopying(deps: StorageDeps): { close(): Promise<void> } {
   const { pause, wake } = createPause(POLL_MS);
   const closing = new AbortController();

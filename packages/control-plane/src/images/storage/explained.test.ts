@@ -23,7 +23,7 @@ test.each<[string, Partial<KeptImage>, { upload: boolean; a: boolean; b: boolean
   expect({ upload: isExplained(of, undefined), a: isExplained(of, "a"), b: isExplained(of, "b") }).toEqual(needed);
 });
 
-test("a deleted image is cleared for good when nothing can come any more", () => {
+test("a deleted image is cleared for good when no object can be written any more", () => {
   const now = new Date(1_000_000_000);
   const hours = (n: number): Date => new Date(now.getTime() + n * 3_600_000);
   expect(nextClearing({ open: false, upload_until: null }, now)).toBeUndefined();

@@ -4,13 +4,16 @@ import type { ImageRow } from "../image-store.ts";
 import { imageFolder, ownerOfKey, uploadKey } from "../object-names.ts";
 import type { ImageStore } from "../stores.ts";
 
-/** What of an image says which of its objects are needed. */
+/** The columns of an image that decide which of its objects are needed. */
 export type KeptImage = Pick<ImageRow, "id" | "region" | "status" | "content" | "deleted_at" | "failed_at"> & {
-  /** Its import or capture has not ended: any folder of it may be a try that is under way. */
+  /** Its import or capture has not ended: any folder of it may be a running attempt. */
   open: boolean;
 };
 
-/** Of an upload while it is waited for or read; of content what the image is made of, and of tries those that may live. */
+/**
+ * An upload is needed while it is awaited or read; a content folder if the image is made of it, or if it may be a
+ * running attempt.
+ */
 export function isExplained(image: KeptImage, content: string | undefined): boolean {
   const lives = image.deleted_at === null;
   if (content === undefined) return lives && image.status === "pending_upload" && image.failed_at === null;
@@ -26,7 +29,10 @@ export async function findKept(db: Db, by: { ids: readonly number[] } | { operat
   return rows;
 }
 
-/** Takes what is not needed any more of one image out of a store. The row was read before, so it may only know too much. */
+/**
+ * Removes objects of one image that are no longer needed from a store. The row was read earlier, so at worst it keeps
+ * too much.
+ */
 export async function dropUnexplained(store: ImageStore, image: KeptImage): Promise<void> {
   if (!isExplained(image, undefined)) await store.deleteMany([uploadKey(image.id)]);
   for await (const page of store.list(imageFolder(image.id)))

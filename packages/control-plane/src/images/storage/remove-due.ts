@@ -18,7 +18,7 @@ export const removeSteps = ["worker.removeDueImage"] as const;
 const BATCH = 200;
 const PUT_OFF_MS = 60_000;
 
-/** Ends what ends by itself: uploads that did not come, those that failed an hour ago, automatic images that expired. */
+/** Ends what has expired: uploads without data, uploads that failed an hour ago, automatic images past their expiry. */
 export const createRemoveImagesJob = (deps: RemoveDeps) => async (): Promise<void> => {
   const { db, clock } = deps;
   const due = await db
@@ -32,11 +32,11 @@ export const createRemoveImagesJob = (deps: RemoveDeps) => async (): Promise<voi
   for (const image of due)
     if (!waitsForData(image) || (await cameTooLate(deps, image)))
       await transact(db, removeSteps[0], (tx) => remove(tx, deps, image.id));
-  // Grants went with them.
+  // Their grants ended too.
   if (due.length > 0) await notify(db, "identity");
 };
 
-/** A last look: what came in the last minute, or while nobody could look, came in time. */
+/** A last check: data that arrived in the last minute, or while no worker could check, are in time. */
 async function cameTooLate(deps: RemoveDeps, image: ImageRow): Promise<boolean> {
   const { db, clock, log, imageStores } = deps;
   try {
@@ -57,7 +57,7 @@ async function cameTooLate(deps: RemoveDeps, image: ImageRow): Promise<boolean> 
 async function remove(tx: Tx, { clock, images }: RemoveDeps, id: number): Promise<void> {
   const image = await tx.selectFrom("images").selectAll().where("id", "=", id).forUpdate().executeTakeFirstOrThrow();
   const now = clock();
-  // Another worker was first, or its data came.
+  // Another worker was first, or the data arrived.
   if (image.deleted_at !== null || image.remove_at === null || image.remove_at > now) return;
   if (image.status === "available") return removeImage(tx, image, now);
   await markImageDeleted(tx, image, now);

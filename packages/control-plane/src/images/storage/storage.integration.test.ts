@@ -16,7 +16,7 @@ const statusOf = async (alice: Awaited<ReturnType<World["customer"]>>, { id }: {
   (await alice.get(`/v4/images/${id}`)).status;
 const madeEvent = async (world: World) => (await world.events()).find(({ action }) => action === "image_upload");
 
-test("an upload that does not come is there to the last second of its 24 hours, and then gone", async () => {
+test("an upload without data exists to the last second of its 24 hours, and is then removed", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const { image } = (await upload(alice)).body;
@@ -35,7 +35,7 @@ test("an upload that does not come is there to the last second of its 24 hours, 
   expect((await world.audit()).filter(({ action }) => action === "remove_image")).toHaveLength(1);
 });
 
-test("data that came while nobody looked came in time", async () => {
+test("data that arrived while no worker checked are in time", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
@@ -49,7 +49,7 @@ test("data that came while nobody looked came in time", async () => {
   expect((await alice.get(`/v4/images/${image.id}`)).body).toMatchObject({ status: "available" });
 });
 
-test("while the store is away no upload is given up", async () => {
+test("while the store is unreachable no upload is given up", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, gzipSync(aDisk(1)));
@@ -64,7 +64,7 @@ test("while the store is away no upload is given up", async () => {
   expect(await world.openOperations()).toEqual(["importImage"]);
 });
 
-test("an upload that failed is there for an hour", async () => {
+test("a failed upload stays for an hour", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const { image } = await uploaded(world, alice, Buffer.from("no disk"));
@@ -79,7 +79,7 @@ test("an upload that failed is there for an hour", async () => {
   expect(await madeEvent(world)).toMatchObject({ status: "failed", message: "The data are not gzip." });
 });
 
-test("an automatic image goes when it expires, with the grants on it; a manual one stays", async () => {
+test("an automatic image is removed when it expires, with its grants; a manual one stays", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const bob = await world.colleague(alice.accountId, { restricted: true });
@@ -98,7 +98,7 @@ test("an automatic image goes when it expires, with the grants on it; a manual o
   expect((await world.events()).at(-1)).toMatchObject({ action: "image_delete", status: "notification" });
 });
 
-test("of a deleted image nothing stays, also not what is uploaded to it afterwards", async () => {
+test("nothing of a deleted image stays, nor what is uploaded to it afterwards", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const disk = gzipSync(aDisk(1));
@@ -116,7 +116,7 @@ test("of a deleted image nothing stays, also not what is uploaded to it afterwar
   expect(await world.db.selectFrom("image_copies").selectAll().execute()).toEqual([]);
 });
 
-test("while the store is away a deleted image waits, and is cleared when it is back", async () => {
+test("a deleted image waits for an unreachable store, and is cleared when it is back", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const image = await imported(world, alice, aDisk(1));
@@ -153,7 +153,7 @@ test("a deleted image is not cleared for good while its import runs", async () =
   expect(await one.store.keys()).toEqual([]);
 });
 
-test("the daily sweep takes what no image needs, and leaves what one needs or may need", async () => {
+test("the daily sweep removes what no image needs, and leaves what one may need", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const put = (key: string) => one.store.objects.put(key, "x");
@@ -199,7 +199,7 @@ test("the daily sweep takes what no image needs, and leaves what one needs or ma
   expect(await one.store.keys()).toEqual(needed);
 });
 
-test("what belongs to no row at all is kept for a week: our database may have been set back", async () => {
+test("objects without a row are kept for a week: our database may have been set back", async () => {
   await using world = await createWorld();
   await one.store.objects.put("images/4444/a-try/chunk-000000", "x");
   later(world, 7 * DAY - 60);
@@ -211,7 +211,7 @@ test("what belongs to no row at all is kept for a week: our database may have be
   expect(await one.store.keys()).toEqual([]);
 });
 
-test("a sweep that did not end is made again soon", async () => {
+test("a sweep that did not complete is repeated within ten minutes", async () => {
   await using world = await createWorld();
   const alice = await world.customer();
   const { id } = await imageRow(world, await imported(world, alice, aDisk(1)));

@@ -10,10 +10,10 @@ export const sweepSteps = ["worker.sweepImages"] as const;
 
 const DAY_MS = 86_400_000;
 const AGAIN_MS = 600_000;
-/** Rows are never deleted. Where one is missing our database was set back, and somebody may want to undo that. */
+/** Rows are never deleted. If one is missing, our database was set back, and the operator may want to undo that. */
 const UNKNOWN_MS = 7 * DAY_MS;
 
-/** Once a day compares everything in a store with the rows: uploads that came again, and what dead workers left. */
+/** Once a day compares all objects of a store with the rows: finds repeated uploads, and leftovers of dead workers. */
 export const createSweepImagesJob = (deps: StorageDeps) => async (): Promise<void> => {
   for (const store of deps.imageStores.all) {
     if (!(await claimSweep(deps, store.name))) continue;
@@ -31,7 +31,7 @@ export async function sweepStore(deps: StorageDeps, store: ImageStore): Promise<
     for await (const page of store.list(prefix)) await store.deleteMany(await orphansOf(deps, page));
 }
 
-/** The rows are read after the objects were listed: what is begun meanwhile is not among them. */
+/** The rows are read after the objects were listed: whatever starts meanwhile is not among the objects. */
 async function orphansOf({ db, clock }: StorageDeps, page: readonly StoredObject[]): Promise<string[]> {
   const owned = page.flatMap(({ key, at }) => {
     const owner = ownerOfKey(key);
@@ -48,7 +48,7 @@ async function orphansOf({ db, clock }: StorageDeps, page: readonly StoredObject
     .map(({ key }) => key);
 }
 
-/** Of all workers one, and for a while: if it dies, or the store is away, the turn is another's. */
+/** One worker at a time, for a limited time: if it dies, or the store is unreachable, another one sweeps. */
 async function claimSweep({ db, clock }: StorageDeps, store: string): Promise<boolean> {
   const dayAgo = clock().getTime() - DAY_MS;
   const { rows } = await sql`

@@ -5,19 +5,19 @@ import type { CaptureActivities, CaptureEnd } from "../capture/activities.ts";
 const { checkCapture } = proxyLocalActivities<CaptureActivities>({ startToCloseTimeout: "5 seconds" });
 const recheck = defineSignal(RECHECK_SIGNAL);
 
-/** A signal is only a hint: this is how long a lost one can delay us. */
+/** A signal is only a hint: a lost one delays the workflow by at most this time. */
 const MAX_RECHECK_MS = 30_000;
-/** What the store gets at least to answer in, also at the deadline; the sweeper waits longer. */
+/** The minimum time for the store to answer, even at the deadline; the sweeper waits longer. */
 const LEAST_MS = 20_000;
 
-/** creating → available when the disk's host has brought all of it to the store, else removed, with the reason. */
+/** creating → available when the disk's host has written all of it to the store, else removed, with the reason. */
 export async function captureImage(input: WorkflowInput): Promise<void> {
   let hinted = false;
   setHandler(recheck, () => {
     hinted = true;
   });
   for (;;) {
-    // Cleared before reading: a hint that comes meanwhile makes us read once more, never once too few.
+    // Cleared before reading: a signal that arrives meanwhile causes one more read, never one too few.
     hinted = false;
     const left = timeLeft(input);
     const hasEnded = (await checkCapture(input.operationId)) === "ended";
@@ -31,7 +31,7 @@ const timeLeft = ({ deadlineAt }: WorkflowInput): number => new Date(deadlineAt)
 
 async function settle(input: WorkflowInput, end: CaptureEnd): Promise<"settled" | "working"> {
   const { settleCapture } = proxyActivities<CaptureActivities>({
-    // Three slow answers of the store; a worker that died in it is noticed after so long.
+    // Three slow responses of the store; a dead worker is noticed after this time.
     startToCloseTimeout: "1 minute",
     scheduleToCloseTimeout: Math.max(LEAST_MS, timeLeft(input)),
     retry: { initialInterval: "1 second", maximumInterval: "10 seconds" },

@@ -12,7 +12,7 @@ const { clearUpload } = proxyActivities<ImportActivities>({
   retry: { ...retry, maximumAttempts: 10 },
 });
 
-/** pending_upload → available, or failed with the reason; what the image is not made of goes from the store. */
+/** pending_upload → available, or failed with the reason; removes objects that are not part of the image. */
 export async function importImage(input: WorkflowInput): Promise<void> {
   const { operationId } = input;
   const outcome = await untilStored(input);
@@ -20,14 +20,14 @@ export async function importImage(input: WorkflowInput): Promise<void> {
   await clearUpload(operationId).catch(unlessCancelled);
 }
 
-/** Again and again until the deadline: a store that is away, and a worker that dies, are no faults of the upload. */
+/** Retries until the deadline: an unreachable store or a dead worker is not a fault of the upload. */
 async function untilStored({ operationId, deadlineAt }: WorkflowInput): Promise<UploadOutcome | "settled"> {
   const deadline = new Date(deadlineAt).getTime();
   for (let left = deadline - Date.now(); left > 0; left = deadline - Date.now()) {
     const bounded = { scheduleToCloseTimeout: left, retry };
     const { importUpload } = proxyActivities<ImportActivities>({
       ...{ ...bounded, startToCloseTimeout: left },
-      // A worker that died is noticed after so long.
+      // A dead worker is noticed after this time.
       heartbeatTimeout: "15 seconds",
     });
     const { settleUpload: settleStored } = proxyActivities<ImportActivities>({

@@ -3,9 +3,10 @@ import type pg from "pg";
 import { type Db, poolOf } from "./database.ts";
 
 /**
- * A change that is one statement, in three round trips and one write to the disk: begin and take the ids that it gives
- * out, the statement, commit. With its ids known beforehand, the statement can hold all that belongs to the change, up
- * to the answer that a repeated request will get. A step that a test can kill before it or after its commit.
+ * A change of one statement, in three round trips and one write to disk: begin and take the ids that it assigns, the
+ * statement, commit. Because the ids are known beforehand, the statement can hold everything that belongs to the
+ * change, including the response for a repeated request. A step: a test can kill the process before it or after its
+ * commit.
  */
 export const changeAtOnce = <Name extends string, Result>(
   db: Db,

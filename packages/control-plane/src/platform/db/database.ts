@@ -5,22 +5,22 @@ import type { Tables } from "./tables.ts";
 export type Db = Kysely<Tables>;
 export type Tx = Transaction<Tables>;
 
-// Our integers stay under 2^53, and money is never numeric: both are plain numbers here.
+// Integers of this project stay under 2^53, and money is never numeric: both are plain numbers here.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
-// Lists of them too, which the library does not name; none of ours has a null in it.
+// The type of bigint arrays, which the library does not name; none of ours contains null.
 const INT8_LIST = 1016;
 const types: { setTypeParser(oid: number, parse: (text: string) => number[]): void } = pg.types;
 types.setTypeParser(INT8_LIST, (text) => JSON.parse(`[${text.slice(1, -1)}]`) as number[]);
-// A day is no moment: it stays what it says.
+// A day is not a moment: it stays text.
 pg.types.setTypeParser(pg.types.builtins.DATE, String);
 
-/** Nobody waits longer for a connection: whoever asked has given up by then. */
+/** How long to wait for a connection: callers have given up by then. */
 const PATIENCE_MS = 15_000;
 
 export function createPool(url: string, max = 20): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max, connectionTimeoutMillis: PATIENCE_MS });
-  // A connection that dies while it is in use fails its query; without a listener it would end the process too.
+  // A connection that dies while in use fails its query; without a listener it would end the process too.
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
@@ -33,7 +33,7 @@ export function createDb(pool: pg.Pool): Db {
   return db;
 }
 
-/** Beside the query builder: see prepare.ts. */
+/** For statements without the query builder: see prepare.ts. */
 export function poolOf(db: Db): pg.Pool {
   const pool = pools.get(db);
   if (pool === undefined) throw new Error("A transaction has no pool: a prepared statement would run outside of it.");

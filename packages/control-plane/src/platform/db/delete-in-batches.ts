@@ -2,10 +2,10 @@ import type { RawBuilder } from "kysely";
 import type { Db } from "./database.ts";
 
 const BATCH = 1000;
-/** What is left over waits for the next sweep, so that other chores get their turn. */
+/** The rest waits for the next sweep, so that other jobs can run. */
 const MOST_BATCHES = 20;
 
-/** Deletes what a sweep finds, a bounded part at a time: no statement holds many rows, and none runs long. */
+/** Deletes what a sweep finds in bounded batches: no statement holds many rows or runs long. */
 export async function deleteInBatches(
   db: Db,
   deleting: (most: number) => RawBuilder<unknown>,

@@ -4,17 +4,17 @@ import { offsetOf, type PageRequest } from "#platform/http/page.ts";
 
 type List<DB, TB extends keyof DB> = {
   page: PageRequest;
-  /** Without one: all that the query finds. */
+  /** Without one: every row of the query. */
   filter?: Filter;
-  /** What each filterable field is in SQL. */
+  /** The SQL of each filterable field. */
   columns?: FilterColumns;
-  /** The order of what the filter leaves equal, so that pages never overlap. */
+  /** The order of rows that are otherwise equal, so that pages never overlap. */
   lastly: { by: OrderByExpression<DB, TB, object>; direction?: "asc" | "desc" };
 };
 
 const all: Filter = { where: undefined, order: undefined };
 
-/** One page of what a query finds, filtered and in order, and how much there is in all. */
+/** One page of a query's rows, filtered and ordered, and the total number of rows. */
 export async function listPage<DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,
   { page, filter = all, columns = {}, lastly }: List<DB, TB>,

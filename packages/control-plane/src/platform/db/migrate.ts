@@ -4,7 +4,7 @@ import { type Kysely, sql } from "kysely";
 import { type Migration, type MigrationProvider, Migrator } from "kysely/migration";
 import type { Db } from "./database.ts";
 
-/** Forward only, plain SQL, one file a step. */
+/** Forward only, plain SQL, one file per migration. */
 const sqlFiles = (folder: string): MigrationProvider => ({
   async getMigrations() {
     const names = (await readdir(folder)).filter((name) => name.endsWith(".sql"));
@@ -13,7 +13,7 @@ const sqlFiles = (folder: string): MigrationProvider => ({
       const text = await readFile(join(folder, name), "utf8");
       migrations[name.replace(/\.sql$/, "")] = {
         up: async (db: Kysely<unknown>) => {
-          // A migration that waits for a lock makes everyone behind it wait too: give up and be run again.
+          // A migration that waits for a lock blocks everyone behind it: give up, to be run again.
           await sql`set local lock_timeout = '2s'`.execute(db);
           await sql.raw(text).execute(db);
         },

@@ -3,18 +3,21 @@ import pg from "pg";
 import type { Log } from "#platform/log.ts";
 import type { Db } from "./database.ts";
 
-/** `relay`: operations or signals wait. `host`: what a host should run changed (payload: its id). `identity`: a token, user or grant changed. */
+/**
+ * `relay`: operations or signals wait. `host`: the desired state of a host changed (payload: its id). `identity`: a
+ * token, user or grant changed.
+ */
 export type Channel = "relay" | "host" | "identity";
 
 /**
- * Tells other processes that there is something to read. Called after a commit, never inside a transaction (there it
- * would serialise all commits of the server), and never relied on: who listens also polls, or forgets after a while.
+ * Notifies other processes that there is something to read. Called after a commit, never inside a transaction (there it
+ * would serialise all commits of the server), and never relied on: listeners also poll, or expire what they cache.
  */
 export async function notify(db: Db, channel: Channel, payload = ""): Promise<void> {
   await sql`select pg_notify(${channel}, ${payload})`.execute(db);
 }
 
-/** Sends at most one notification at a time, and one more if asked meanwhile: a burst costs two. */
+/** Sends at most one notification at a time, and one more if requested meanwhile: a burst costs two. */
 export function createNudge(db: Db, channel: Channel, log: Log): () => void {
   let state: "idle" | "sending" | "again" = "idle";
   const send = (): void => {
@@ -34,17 +37,17 @@ export function createNudge(db: Db, channel: Channel, log: Log): () => void {
 
 export type Listener = {
   onNotification(payload: string): void;
-  /** Something may have been said while nobody listened. Comes first, and after every loss. */
+  /** Notifications may have been missed while disconnected. Called first, and after every loss. */
   onConnect(): void;
-  /** The connection is lost, or silent for longer than a notification may be late. */
+  /** The connection is lost, or has not answered for longer than a notification may be late. */
   onDisconnect?(): void;
 };
 
-/** A connection can be cut without a word: it is asked this often, and has as long to answer. */
+/** A connection can be cut without notice: it is probed this often, and has as long to answer. */
 const PROOF_MS = 400;
 const RETRY_MS = 250;
 
-/** Listens until closed, and connects again whenever the connection is lost. */
+/** Listens until closed, and reconnects whenever the connection is lost. */
 export function listen(url: string, channel: Channel, log: Log, listener: Listener): { close(): Promise<void> } {
   let closed = false;
   let current: pg.Client | undefined;
@@ -64,7 +67,7 @@ export function listen(url: string, channel: Channel, log: Log, listener: Listen
       while (!closed && (await answers(client, lost))) await Promise.race([pause(PROOF_MS), lost]);
     } finally {
       listener.onDisconnect?.();
-      // Not awaited: a connection that is cut off has nobody to say goodbye to.
+      // Not awaited: a connection that is cut cannot answer.
       client.end().catch(() => {});
       if (current === client) current = undefined;
     }
@@ -79,7 +82,7 @@ export function listen(url: string, channel: Channel, log: Log, listener: Listen
   return {
     async close() {
       closed = true;
-      // Not awaited: over a link that is cut nobody answers. The loop ends by itself within the time of a proof.
+      // Not awaited: a connection that is cut cannot answer. The loop ends by itself within the time of a probe.
       current?.end().catch(() => {});
       await loop;
     },

@@ -11,7 +11,7 @@ import type pg from "pg";
 import { type Db, poolOf } from "./database.ts";
 import type { Tables } from "./tables.ts";
 
-/** Builds statements, and has no database to run them on. */
+/** Builds statements without a database to run them on. */
 const queries = new Kysely<Tables>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),
@@ -21,7 +21,7 @@ const queries = new Kysely<Tables>({
   },
 });
 
-/** Stands for an argument while the statement is built. */
+/** Placeholder of an argument while the statement is built. */
 class Slot {
   readonly name: string;
   constructor(name: string) {
@@ -33,8 +33,8 @@ type Statement<Row> = { compile(): CompiledQuery<Row> } | RawBuilder<Row>;
 
 /**
  * A statement that is built once and prepared by name on each connection: for what every request runs. It must name its
- * columns, because a prepared `select *` fails from the moment that a migration adds one. What it is built from are
- * places for its arguments: they can be put into the statement, and not looked at.
+ * columns, because a prepared `select *` fails as soon as a migration adds one. `build` gets placeholders for the
+ * arguments: it can put them into the statement, but not read their values.
  */
 export function prepare<Args extends object, Row>(
   name: string,

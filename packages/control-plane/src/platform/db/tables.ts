@@ -29,12 +29,12 @@ import type {
   Updates,
 } from "@moorage/contract";
 
-/** Set by the database when a row is inserted, never by us. */
+/** Set by the database when a row is inserted, never by the application. */
 type Id = ColumnType<number, number | undefined, never>;
-/** Which of them a user has; one that is missing is not given. */
+/** The grants of a user; a missing one is not granted. */
 type GlobalGrants = Partial<Record<GlobalGrant | GrantFlag, boolean>>;
 type Json<T> = ColumnType<T, string, string>;
-/** Whom an invoice is made out to. */
+/** The recipient of an invoice. */
 export type BillTo = {
   company: string;
   first_name: string;
@@ -48,7 +48,7 @@ export type BillTo = {
   tax_id: string;
   email: string;
 };
-/** What a phase waits for: the node at this generation, with these jobs done. */
+/** What a phase waits for: the node at this generation, with these tasks done. */
 export type DesiredNode = Generation & { node: string; tasks?: string[] };
 
 export type Tables = {
@@ -215,9 +215,9 @@ export type Tables = {
     revoked_at: Date | null;
     /** Null: a personal token. */
     app_grant_id: Generated<number | null>;
-    /** The scopes in the words of who asked for them; null where they are ours. */
+    /** The scopes as the client wrote them; null where they are in our own form. */
     scopes_as_sent: Generated<string | null>;
-    /** The program that `moorage login` signed in; null where the user made the token. */
+    /** The program that `moorage login` signed in; null where the user created the token. */
     issued_to: Generated<string | null>;
   };
   regions: { id: string; label: string; country: string };
@@ -323,7 +323,7 @@ export type Tables = {
     boot: string;
     clock_offset_ms: number;
     trash_mb: number;
-    /** Its agent says which captures it knows, so it can capture. */
+    /** The agent names the captures that it knows, so it can capture. */
     captures: Generated<boolean>;
     unknown: string[];
   };
@@ -384,16 +384,16 @@ export type Tables = {
     created_at: Date;
     updated_at: Date;
     deleted_at: Date | null;
-    /** Since when its names lead to it. */
+    /** Since when its DNS records have been published. */
     dns_published_at: Generated<Date | null>;
     powered: Generated<boolean>;
-    /** The node image that it runs. Null until its nodes are first wanted. */
+    /** The node image that it runs. Null until the first desired state of its nodes is written. */
     image: Generated<string | null>;
     timeline_id: Generated<string | null>;
     patch_due_at: Generated<Date | null>;
     verified_at: Generated<Date | null>;
     purge_at: Generated<Date | null>;
-    /** What it began as a copy of, as it was asked for. */
+    /** The source of a fork, as requested. */
     fork_source: Generated<number | null>;
     fork_restore_time: Generated<Date | null>;
   };
@@ -755,7 +755,7 @@ export type Tables = {
     to_node: string;
     operation_id: number | null;
     at: Date;
-    /** By the host that told it. */
+    /** By the host that reported it. */
     reports: ColumnType<Record<string, PrimaryChange["phases"] & { at: string }>, string | undefined, string>;
     gtid_before: string | null;
     gtid_after: string | null;

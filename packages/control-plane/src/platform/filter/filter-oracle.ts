@@ -1,6 +1,6 @@
 /**
- * What a filter means, said a second time for the tests, over what a caller sees: plain JSON in, no SQL, and nothing
- * shared with the reader. Filters that are not well formed are not its business.
+ * A second implementation of filters for the tests, over rows as a caller sees them: plain JSON in, no SQL, no code
+ * shared with the parser. It expects well-formed filters.
  */
 export type Shown = Readonly<Record<string, string | number | boolean | null>>;
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -52,7 +52,7 @@ function isOrdered(actual: Shown[string], value: Json, holds: (order: number) =>
   return typeof value === "string" && holds(byCodePoint(String(actual), value));
 }
 
-/** Null is the largest; equal ones stay in the order of their ids. */
+/** Null is the largest; equal rows stay in the order of their ids. */
 export function inOrder<Row extends Shown & { readonly id: number }>(rows: readonly Row[], filter: Json): Row[] {
   const { "+order_by": by, "+order": direction } = filter as { "+order_by"?: string; "+order"?: string };
   const sign = direction === "desc" ? -1 : 1;
@@ -64,5 +64,5 @@ function rank(a: Shown[string], b: Shown[string]): number {
   return typeof a === "string" ? byCodePoint(a, String(b)) : Number(a) - Number(b);
 }
 
-/** JavaScript's own order is by UTF-16 units, which puts emoji before some letters. */
+/** JavaScript orders by UTF-16 units, which puts emoji before some letters. */
 const byCodePoint = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));

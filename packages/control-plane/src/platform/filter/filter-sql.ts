@@ -1,7 +1,7 @@
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Comparison, Condition, Filter, Operator } from "./condition.ts";
 
-/** Where each filterable field is found: a column's name, or an expression of the field's kind (text, not an enum). */
+/** The column of each filterable field, or an expression of the field's kind (text, not an enum). */
 export type FilterColumns = Readonly<Record<string, string | Expression<unknown>>>;
 
 type Sql = RawBuilder<SqlBool>;
@@ -9,14 +9,14 @@ type Sql = RawBuilder<SqlBool>;
 export const whereOf = ({ where }: Filter, columns: FilterColumns): Expression<SqlBool> =>
   where === undefined ? sql<SqlBool>`true` : conditionSql(where, columns);
 
-/** Many rows may be equal in it: who lists them adds a key of its own, or pages would overlap. */
+/** Rows may be equal by this order: the list adds a unique key, or pages would overlap. */
 export const orderOf = (
   { order }: Filter,
   columns: FilterColumns,
 ): { column: Expression<unknown>; direction: "asc" | "desc" } | undefined =>
   order && { column: columnOf(columns, order.field), direction: order.direction };
 
-/** There is no negation, so that what is unknown to SQL (null) is simply not met. */
+/** There is no negation, so a comparison with null is simply not met. */
 function conditionSql(condition: Condition, columns: FilterColumns): Sql {
   if ("all" in condition) return joined(condition.all, columns, sql` and `);
   if ("any" in condition) return condition.any.length === 0 ? sql`false` : joined(condition.any, columns, sql` or `);
@@ -50,7 +50,7 @@ function comparisonSql(column: Expression<unknown>, { kind, operator, value }: C
   const sign = signs[operator];
   switch (kind) {
     case "string":
-      // The digits are looked at first: a text that is no number must not fail the whole statement.
+      // The digits are checked first: a text that is no number must not fail the whole statement.
       return typeof value === "number"
         ? sql`case when ${column} ~ '^[0-9]{1,15}$' then ${column}::int8 ${sign} ${numberSql(value)} else false end`
         : sql`${column} ${sign} ${value}::text`;
@@ -63,13 +63,13 @@ function comparisonSql(column: Expression<unknown>, { kind, operator, value }: C
   }
 }
 
-/** An integer column is found by its index only if it is compared with an integer. */
+/** An integer column uses its index only if it is compared with an integer. */
 const numberSql = (value: number): RawBuilder<unknown> =>
   Number.isSafeInteger(value) ? sql`${value}::int8` : sql`${value}::numeric`;
 
 /**
- * Dates are shown to the second but kept more finely. A caller compares what was shown, so that `+lte` of a row's own
- * date finds the row; said in ranges of the column, which an index can serve.
+ * Dates are shown to the second but stored more finely. A caller compares what was shown, so `+lte` with a row's own
+ * date must find the row. Written as ranges of the column, which an index can serve.
  */
 function dateSql(column: Expression<unknown>, operator: Exclude<Operator, "contains">, seconds: number): Sql {
   const from = sql`to_timestamp(${Math.ceil(seconds)}::float8)`;

@@ -1,4 +1,4 @@
-/** What a caller with bad intent, or a broken program, might send. For the tests, whose list has the fields named here. */
+/** What an attacker or a broken program might send. For the tests, whose list has the fields named here. */
 export function hostileHeaders(): string[] {
   const asJson = (filters: readonly unknown[]) => filters.map((filter) => JSON.stringify(filter));
   return [

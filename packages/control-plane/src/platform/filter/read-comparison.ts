@@ -17,7 +17,7 @@ const expected: Record<FilterKind, string> = {
   boolean: "true or false",
 };
 
-/** One field against one value. Whatever passes here can be bound to a statement, and Postgres will not refuse it. */
+/** One field against one value. Whatever passes here can be bound to a statement without an error of Postgres. */
 export function readComparison(field: string, kind: FilterKind, operator: Operator, given: unknown): Comparison {
   if (!applicable[kind].includes(operator)) throw notApplicable(field, `+${operator} does not apply to this field.`);
   if (given === null) {
@@ -45,7 +45,7 @@ function valueOf(kind: FilterKind, operator: Operator, given: unknown): Comparis
   }
 }
 
-/** Ids that are kept as text are sent as numbers: equal by their digits, ordered by their value. */
+/** Ids that are stored as text are sent as numbers: equal by their digits, ordered by their value. */
 function textOf(operator: Operator, given: unknown): string | number | undefined {
   if (typeof given === "number" && Number.isFinite(given)) {
     return operator === "eq" || operator === "neq" || operator === "contains" ? String(given) : given;
@@ -62,7 +62,7 @@ function numberOf(given: unknown): number | undefined {
 const date = z.iso.date();
 const dateTime = z.iso.datetime({ local: true, offset: true });
 
-/** Without a zone it is UTC, as we write it. */
+/** UTC unless it names a zone. */
 function secondsOf(given: unknown): number | undefined {
   if (date.safeParse(given).success) return Date.parse(given as string) / 1000;
   if (!dateTime.safeParse(given).success) return undefined;

@@ -5,7 +5,7 @@ import { refuse, shown } from "./refuse.ts";
 
 type Fields = Readonly<Record<string, FilterKind>>;
 type Json = Readonly<Record<string, unknown>>;
-/** By field: another name of a value. */
+/** By field: other names of its values. */
 type Aliases = Readonly<Record<string, Readonly<Record<string, string>>>>;
 type Reading = { readonly fields: Fields; readonly aliases: Aliases; comparisons: number };
 
@@ -22,7 +22,9 @@ const operators: Readonly<Record<string, Operator>> = {
   "+contains": "contains",
 };
 
-/** The grammar is in docs/filtering.md. Names of fields are looked up, never used: a caller's text is only ever a value. */
+/**
+ * The grammar is in docs/filtering.md. Field names are looked up, never inserted: a caller's text is only ever a value.
+ */
 export function readFilter(
   header: string | undefined,
   fields: Fields,
@@ -55,7 +57,7 @@ function parse(header: string): Json {
   return value;
 }
 
-/** Node reads a header's bytes as Latin-1; most clients mean UTF-8. */
+/** Node decodes header bytes as Latin-1; most clients send UTF-8. */
 function decode(header: string): string {
   const bytes = Buffer.from(header, "latin1");
   // Not from the network: already text.
@@ -86,7 +88,7 @@ function readObject(reading: Reading, object: unknown, depth: number): Condition
   );
 }
 
-/** What is said of one field: a value, or `{"+gt": …, "+or": […]}`, of which all keys must hold. */
+/** The condition of one field: a value, or `{"+gt": …, "+or": […]}`, of which all keys must hold. */
 function readField(reading: Reading, field: string, condition: unknown, depth: number): Condition | undefined {
   requireDepth(depth);
   const compare = (operator: Operator, value: unknown): Condition => {

@@ -5,7 +5,7 @@ import type { Filter } from "./condition.ts";
 import { inOrder, type Json, meets } from "./filter-oracle.ts";
 import { orderOf, whereOf } from "./filter-sql.ts";
 
-// A list of the tests' own, with fields of every kind.
+// A list for the tests, with fields of every kind.
 export const fields = {
   id: "number",
   price: "number",
@@ -40,7 +40,7 @@ export const labels = [
 export const entityIds = ["1", "2", "9", "10", "100", "12345678901234567890", "private/12", "1.5", "", "٣"];
 export const prices = [0, 1, 1.5, -1, 0.1, 9_007_199_254_740_991, 12.25];
 
-/** Few values, each in many rows and each beside null: random filters hit and miss. */
+/** Few values, each in many rows and each beside null, so that random filters hit and miss. */
 export const things: Thing[] = Array.from({ length: 200 }, (_, n) => ({
   id: n + 1,
   price: pick([...prices, null], n * 3),
@@ -53,7 +53,7 @@ function pick<T>(from: readonly T[], n: number): T {
   return from[n % from.length] as T;
 }
 
-/** As a caller sees it: dates to the second. */
+/** As a caller sees them: dates to the second. */
 const shown = things.map(({ id, price, label, entity_id, is_public, created_at }) => ({
   id,
   price,
@@ -62,7 +62,7 @@ const shown = things.map(({ id, price, label, entity_id, is_public, created_at }
   public: is_public,
   created: created_at === null ? null : toTimestamp(created_at),
 }));
-// Below a second the order is by what is kept, not by what is shown.
+// Below a second the order follows the stored value, not the shown one.
 const kept = shown.map((row, n) => ({ ...row, created: things[n]?.created_at?.toISOString() ?? null }));
 
 export const expected = (filter: Json): number[] => {
@@ -73,7 +73,7 @@ export const expected = (filter: Json): number[] => {
   ).map(({ id }) => id);
 };
 
-/** Puts them into a table, and gives the one way to ask for them: by filters, all in one statement. */
+/** Creates a table of them, and returns a function that runs many filters in one statement. */
 export async function createThings(owner: Db): Promise<(filters: readonly Filter[]) => Promise<number[][]>> {
   const types = sql`id bigint, price numeric, label text, entity_id text, is_public boolean, created_at timestamptz`;
   await sql`create table things (${types})`.execute(owner);

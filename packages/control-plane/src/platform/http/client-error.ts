@@ -6,7 +6,7 @@ const refusals: Record<string, readonly [status: number, reason: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, "The request did not arrive in time."],
 };
 
-/** What the HTTP parser refuses reaches no route, so the answer is written by hand; it is JSON like all others. */
+/** Input that the HTTP parser refuses reaches no route, so the response is written by hand, in JSON like all others. */
 export function answerBytesThatAreNoRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || socket.destroyed) return;
   const [status, reason] = refusals[error.code ?? ""] ?? [400, "Not an HTTP request."];

@@ -3,7 +3,7 @@ import type { Clock } from "#platform/clock.ts";
 import type { Db } from "#platform/db/database.ts";
 import { deleteInBatches } from "#platform/db/delete-in-batches.ts";
 
-/** Removes keys past their day. */
+/** Removes expired keys. */
 export const createIdempotencySweep =
   ({ db, clock }: { db: Db; clock: Clock }, batch?: number) =>
   (): Promise<void> =>

@@ -10,7 +10,7 @@ import { createIdempotency, createIdempotencySecrets, type IdempotencyRequest, R
 const keyOf = () => randomBytes(32).toString("base64");
 const secrets = createIdempotencySecrets({ current: "k1", keys: { k1: keyOf() } });
 
-/** Requests whose effect is a row that could be there twice. */
+/** Requests whose effect is a row, so that a second effect is visible. */
 async function newEffects(world: World, change: Partial<IdempotencyRequest> = {}) {
   await sql`create table effects (id bigint generated always as identity, text text)`.execute(world.db);
   const { accountId } = await world.customer();
@@ -36,7 +36,7 @@ async function newEffects(world: World, change: Partial<IdempotencyRequest> = {}
       const { rows } = await sql<{ count: number }>`select count(*) from effects`.execute(world.db);
       return rows[0]?.count;
     },
-    /** As a route would: the answer's text, or the error. */
+    /** As a route would: the text of the response, or the error. */
     async send(again: Partial<IdempotencyRequest> = {}, fail?: Error): Promise<string | Error> {
       try {
         const idempotency = createIdempotency({ ...request, ...again });
@@ -59,7 +59,7 @@ async function newEffects(world: World, change: Partial<IdempotencyRequest> = {}
   };
 }
 
-test("fifty at once with one key: one effect, fifty equal answers", async () => {
+test("fifty concurrent requests with one key: one effect, fifty equal responses", async () => {
   await using world = await newWorld();
   const { send, count } = await newEffects(world);
 
@@ -69,7 +69,7 @@ test("fifty at once with one key: one effect, fifty equal answers", async () => 
   expect(await count()).toBe(1);
 });
 
-test("without a key each request is done", async () => {
+test("without a key each request has its effect", async () => {
   await using world = await newWorld();
   const { send, count } = await newEffects(world, { key: undefined });
 
@@ -99,7 +99,7 @@ test("the order of a body's fields does not matter; other parameters are refused
   expect(await count()).toBe(1);
 });
 
-test("a key is one user's, and one operation's", async () => {
+test("a key belongs to one user and one operation", async () => {
   await using world = await newWorld();
   const { send, count } = await newEffects(world);
   const other = await world.customer();
@@ -116,7 +116,7 @@ test("a key is one user's, and one operation's", async () => {
   expect(await count()).toBe(3);
 });
 
-test("a refused or broken request leaves nothing: the next one with the key is done", async () => {
+test("a refused or failed request leaves the key free for the next one", async () => {
   await using world = await newWorld();
   const { send, count } = await newEffects(world);
 
@@ -126,7 +126,7 @@ test("a refused or broken request leaves nothing: the next one with the key is d
   expect(await count()).toBe(1);
 });
 
-test("a process that dies in between leaves nothing, also to one that waits for it", async () => {
+test("a process that dies halfway leaves nothing behind, even for a request that waits for it", async () => {
   await using world = await newWorld();
   const { send, count, request } = await newEffects(world);
   const claimed = Promise.withResolvers<number>();
@@ -154,7 +154,7 @@ test("a process that dies in between leaves nothing, also to one that waits for 
   expect(await count()).toBe(1);
 });
 
-test("a secret answer is kept so that only the key opens it", async () => {
+test("a secret response is stored so that only the key decrypts it", async () => {
   await using world = await newWorld();
   const { send } = await newEffects(world, { secretReply: true, key: "my-own-key" });
   const first = await send();
@@ -167,7 +167,7 @@ test("a secret answer is kept so that only the key opens it", async () => {
   expect(await send()).toBe(first);
 });
 
-test("while an operator rotates keys, what was kept under the old one is still answered", async () => {
+test("during a key rotation, responses stored under the old key are still replayed", async () => {
   await using world = await newWorld();
   const [k1, k2] = [keyOf(), keyOf()];
   const before = createIdempotencySecrets({ current: "k1", keys: { k1, k2 } });
@@ -187,7 +187,7 @@ test.each(["", "x".repeat(256)])("a key of a wrong length is refused by name", a
   expect(await send({ key: "x".repeat(255) })).toContain('"id"');
 });
 
-test("after a day a key is new, swept or not", async () => {
+test("after 24 hours a key counts as new, swept or not", async () => {
   await using world = await newWorld();
   const { send, count, request } = await newEffects(world);
   const day = 24 * 3_600_000;
@@ -199,7 +199,7 @@ test("after a day a key is new, swept or not", async () => {
   expect(await count()).toBe(2);
 });
 
-test("the sweep removes what is past its day, in batches, and nothing else", async () => {
+test("the sweep removes expired keys in batches, and nothing else", async () => {
   await using world = await newWorld();
   const { send } = await newEffects(world);
   for (let n = 0; n < 5; n++) await send({ key: `old-${n}` });

@@ -5,17 +5,17 @@ import { DomainError, invalid } from "#platform/errors.ts";
 import { createSealer, type KeyRing, type Sealer } from "#platform/seal.ts";
 import { sha256 } from "#platform/sha256.ts";
 
-/** Makes a repeated request with the same Idempotency-Key answer as the first one did, without doing it again. */
+/** A repeated request with the same Idempotency-Key gets the response of the first one, and has no further effect. */
 export type Idempotency = {
-  /** First in the transaction of the change: throws `Replayed` when the request was done before. */
+  /** First in the transaction of the change: throws `Replayed` if the request was done before. */
   claim(tx: Tx): Promise<void>;
   /** For work before that transaction: throws `Replayed` too, and claims nothing. */
   requireNotDone(db: Db | Tx): Promise<void>;
-  /** Last in it: what to answer next time. */
+  /** Last in the transaction: stores the response for repetitions. */
   keep(tx: Tx, reply: unknown): Promise<void>;
-  /** Both at once, for a change that is one statement: what `claiming` writes. */
+  /** Both in one, for a change of one statement: what `claiming` writes. */
   columns(reply: unknown): ClaimColumns;
-  /** For a statement that claimed nothing, although there is a key: throws `Replayed`. */
+  /** For a statement that claimed nothing although there is a key: throws `Replayed`. */
   replay(db: Db | Tx): Promise<never>;
 };
 
@@ -51,8 +51,8 @@ export const noKey: Idempotency = {
 };
 
 /**
- * The part of a statement that claims a key and keeps the reply. It waits for the end of another request with this key,
- * and is empty when the key was claimed before, or there is none. One past its day is as if it were gone.
+ * The part of a statement that claims a key and stores the response. It waits for another request with this key to end,
+ * and returns no row when the key was claimed before or there is none. An expired key counts as absent.
  */
 export const claiming = (claim: ClaimColumns & { accountId: number }) => sql`
   insert into idempotency_keys (account_id, user_id, operation, key_sha256, request_hmac, reply, expires_at)
@@ -64,8 +64,10 @@ export const claiming = (claim: ClaimColumns & { accountId: number }) => sql`
     where idempotency_keys.expires_at <= ${claim.claimedAt}::timestamptz
   returning operation`;
 
-/** Thrown to leave the transaction; the server answers with what was kept. Only answers of 200 ever are: a refusal
- * rolls its transaction back and leaves the key free. */
+/**
+ * Thrown to leave the transaction; the server answers with the stored response. Only responses with status 200 are
+ * stored: a refusal rolls its transaction back and leaves the key free.
+ */
 export class Replayed extends Error {
   override readonly name = "Replayed";
   readonly reply: string;
@@ -79,7 +81,7 @@ const HOURS_KEPT = 24;
 const LONGEST_KEY = 255;
 const FIELD = "Idempotency-Key";
 
-/** The one in use first; the others are valid too while an operator rotates. */
+/** The current one first; the others stay valid during a rotation. */
 export type IdempotencySecrets = readonly Buffer[];
 
 export const createIdempotencySecrets = ({ current, keys }: KeyRing): IdempotencySecrets =>
@@ -88,12 +90,12 @@ export const createIdempotencySecrets = ({ current, keys }: KeyRing): Idempotenc
   );
 
 export type IdempotencyRequest = {
-  /** The header as it came; without one the request is done each time. */
+  /** The header as received; without one the request runs each time. */
   key: string | undefined;
   accountId: number;
   userId: number;
   operationId: string;
-  /** Everything that makes two requests different: parameters of the path and the body, as they were sent. */
+  /** Everything that makes two requests different: path parameters and body, as sent. */
   request: unknown;
   secretReply: boolean;
   secrets: IdempotencySecrets;
@@ -176,7 +178,7 @@ export function createIdempotency({
   };
 }
 
-/** Neither our secret alone nor the caller's key alone opens or compares anything. */
+/** Neither the installation's secret alone nor the caller's key alone can decrypt or compare anything. */
 const derive = (secret: Buffer, key: string, purpose: string): Buffer =>
   Buffer.from(hkdfSync("sha256", secret, key, purpose, 32));
 
@@ -191,7 +193,7 @@ function openWithAny(sealers: readonly Sealer[], place: readonly (string | numbe
   throw new Error("A kept reply does not open by any key of the ring.");
 }
 
-/** The same request in another order of keys is the same request. */
+/** Requests that differ only in the order of keys are the same request. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value ?? null, (_key, inner: unknown) =>
     typeof inner === "object" && inner !== null && !Array.isArray(inner)

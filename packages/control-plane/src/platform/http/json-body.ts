@@ -3,7 +3,7 @@ import { DomainError } from "#platform/errors.ts";
 import { jsonFaultOf } from "./json-fault.ts";
 
 export function readJsonBodies(app: FastifyInstance): void {
-  // A body that names `__proto__` is refused: no later code has to think of it.
+  // A body that names `__proto__` is refused, so that no later code has to consider it.
   const parse = app.getDefaultJsonParser("error", "error");
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "string" }, (request, body, done) => {
@@ -28,7 +28,7 @@ function notJson(text: string): string {
     : `The body is not valid JSON: look at ${place}.`;
 }
 
-/** What walks through a body later does so by recursion. */
+/** Later code walks through a body by recursion. */
 const MOST_LEVELS = 100;
 
 function isDeeper(body: unknown, levels: number): boolean {

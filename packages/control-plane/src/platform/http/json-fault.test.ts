@@ -25,11 +25,11 @@ test.each([
   ["01", "line 1, column 2"],
   ["NaN", "line 1, column 1"],
   ["undefined", "line 1, column 1"],
-])("%j is no JSON from %s on", (text, place) => {
+])("%j stops being JSON at %s", (text, place) => {
   expect(jsonFaultOf(text)).toBe(place);
 });
 
-test("it finds no fault with JSON, however it is written", () => {
+test("it finds no fault in valid JSON, in any formatting", () => {
   fc.assert(
     fc.property(fc.json(), fc.constantFrom(undefined, 2, "\t"), (text, indent) => {
       expect(jsonFaultOf(JSON.stringify(JSON.parse(text), null, indent))).toBeUndefined();
@@ -37,7 +37,7 @@ test("it finds no fault with JSON, however it is written", () => {
   );
 });
 
-test("it finds a fault wherever the parser does, and nowhere else", () => {
+test("it finds a fault exactly where the parser does", () => {
   const parses = (text: string): boolean => {
     try {
       JSON.parse(text);
@@ -61,7 +61,7 @@ test("it finds a fault wherever the parser does, and nowhere else", () => {
   );
 });
 
-test("a megabyte of brackets or of escapes is judged like any other text", () => {
+test("a megabyte of brackets or escapes is checked like any other text", () => {
   expect(jsonFaultOf("[".repeat(1_000_000))).toBe("line 1, column 1000001");
   expect(jsonFaultOf(`"${"\\n".repeat(500_000)}`)).toBe("line 1, column 1");
 });

@@ -1,4 +1,7 @@
-/** White space, then one token; the groups tell which. A string that does not end, or has what no string may, is none. */
+/**
+ * White space, then one token; its group names the kind. An unterminated string, or one with a forbidden character,
+ * does not match.
+ */
 const token =
   /[\s\ufeff]*(?:(?<mark>[{}[\],:])|(?<string>"[^"\\\p{Cc}]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\p{Cc}]*)*")|(?<other>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)|(?<end>$))/uy;
 
@@ -6,8 +9,8 @@ const token =
 type Expected = "value" | "value or ]" | "key" | "key or }" | ":" | "more" | "end";
 
 /**
- * Where a text ceases to be JSON, as `line 3, column 14`; undefined if it is JSON. The parser's own messages tell it in some
- * cases alone, and repeat the text in others.
+ * Where a text stops being JSON, as `line 3, column 14`; undefined if it is JSON. The parser's own messages name the
+ * position only sometimes, and sometimes repeat the text.
  */
 export function jsonFaultOf(text: string): string | undefined {
   const open: string[] = [];
@@ -26,7 +29,7 @@ export function jsonFaultOf(text: string): string | undefined {
 const tokenOf = ({ groups }: RegExpExecArray): string =>
   groups?.["mark"] ?? groups?.["string"] ?? groups?.["other"] ?? "";
 
-/** What may come after a token, undefined if it may not be there. `open` has the brackets around it. */
+/** What may follow a token; undefined if the token is misplaced. `open` holds the brackets around it. */
 function after({ groups }: RegExpExecArray, expected: Expected, open: string[]): Expected | "done" | undefined {
   const { mark, string, other } = groups ?? {};
   const ended = (): Expected => (open.length === 0 ? "end" : "more");

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from "fastify";
 
 export type KnownPaths = {
-  /** So that a wrong method can be told from a wrong path. */
+  /** Distinguishes a wrong method from a wrong path. */
   methodsOf(url: string): string[];
-  /** The longest beginning of a path that leads somewhere, and what may follow it. */
+  /** The longest known prefix of a path, and what may follow it. */
   nextOf(url: string): { prefix: string; next: string[] };
 };
 
-/** What there is at the paths of a server. Asked only for requests that no route took. */
+/** The paths of a server. Consulted only for requests that match no route. */
 export function rememberPaths(
   app: FastifyInstance,
   elsewhere: readonly { method: string; path: string }[],
@@ -37,7 +37,7 @@ function nextAmong(known: readonly string[], path: string): { prefix: string; ne
   for (const [depth, part] of path.split("/").slice(1).entries()) {
     const fixed = among.filter((url) => url[depth] === part);
     const fitting = fixed.length > 0 ? fixed : among.filter((url) => url[depth]?.startsWith(":") === true);
-    // A path that ends here is known, and so is what comes after it: that is where the caller went wrong.
+    // A path that ends here is known, and so is what may follow: this is where the caller went wrong.
     if (part === "" || !fitting.some((url) => url.length > depth + 1)) break;
     [among, prefix] = [fitting, `${prefix}/${shown(fitting[0]?.[depth])}`];
   }

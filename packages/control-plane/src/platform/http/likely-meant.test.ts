@@ -27,7 +27,7 @@ test.each([
   expect(likelyMeant(name, database)).toBe(meant);
 });
 
-test("the nearest name is named", () => {
+test("the nearest name is suggested", () => {
   expect(likelyMeant("expiry_mont", ["expiry_year", "expiry_month"])).toBe("expiry_month");
 });
 
@@ -43,6 +43,6 @@ test.each([
   "a".repeat(65),
   "constructor",
   "toString",
-])("%j is no slip", (name) => {
+])("%j is not taken for a typing error", (name) => {
   expect(likelyMeant(name, database)).toBeUndefined();
 });

@@ -1,7 +1,7 @@
-/** No name of ours is half as long, nor has other characters than these in any style. */
+/** No field name of the API is half as long, or has other characters, in any style. */
 const couldBeMeant = /^[\w .-]{1,64}$/;
 
-/** Which of these names was probably meant by another one: spelled in another style, or mistyped. */
+/** The name that was probably meant by an unknown one: in another style, or mistyped. */
 export function likelyMeant(name: string, known: readonly string[]): string | undefined {
   const written = plain(name);
   if (!couldBeMeant.test(name) || written === "") return undefined;
@@ -15,10 +15,10 @@ export function likelyMeant(name: string, known: readonly string[]): string | un
 /** `allowList`, `allow-list` and `allow_list` are one name in three styles. */
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 
-/** One slip in a short word already makes another word of it. */
+/** In a short word one typing error already makes another word. */
 const slipsAllowed = (name: string): number => (name.length < 4 ? 0 : name.length < 9 ? 1 : 2);
 
-/** Letters left out, added, or mistaken, and neighbours that changed places. */
+/** Letters omitted, added or replaced, and neighbours swapped. */
 function slipsBetween(one: string, other: string): number {
   const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, column) => column)];
   const at = (row: number, column: number): number => rows[row]?.[column] ?? 0;

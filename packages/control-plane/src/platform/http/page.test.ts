@@ -25,7 +25,7 @@ test.each([
   expect(() => readPage({ [field]: value })).toThrow(`${field} must be a valid value: a whole number from`);
 });
 
-test("the furthest page has an offset that is still exact", () => {
+test("the last possible page has an exact offset", () => {
   const page = readPage({ page: String(Math.floor(Number.MAX_SAFE_INTEGER / 500)), page_size: "500" });
 
   expect(Number.isSafeInteger(offsetOf(page))).toBe(true);

@@ -32,7 +32,7 @@ async function newApp(deps: Partial<ReadinessDeps> = {}) {
         resolve({ status: reply.statusCode, connection: reply.headers.connection });
       }).on("error", reject);
     });
-  /** A request that is under way until `release` is called. */
+  /** A request that is in progress until `release` is called. */
   const startHeld = async () => {
     const answer = fetchFrom("/held");
     await held;
@@ -55,13 +55,13 @@ test("ready while the database answers; healthy always", async () => {
   expect((await fetchFrom("/health")).status).toBe(200);
 });
 
-test("a database that hangs is not ready either", async () => {
+test("a process whose database hangs is not ready", async () => {
   const { fetchFrom } = await newApp({ check: () => new Promise(() => {}), checkMs: 50 });
 
   expect((await fetchFrom("/ready")).status).toBe(503);
 });
 
-test("draining: told first, what is under way is finished with its connection closed, then nobody is let in", async () => {
+test("shutdown reports not ready, finishes requests in progress, then accepts no connection", async () => {
   const { app, fetchFrom, startHeld, release } = await newApp({ noticeMs: 3000, drainMs: 60_000 });
   const before = await startHeld();
   const drained = app.close();
@@ -75,7 +75,7 @@ test("draining: told first, what is under way is finished with its connection cl
   await drained;
 });
 
-test("what takes too long is cut", async () => {
+test("a request that exceeds the drain time is cut", async () => {
   const { app, startHeld } = await newApp({ drainMs: 100 });
   const { answer } = await startHeld();
   const hanging = answer.then(

@@ -5,13 +5,13 @@ export type ReadinessDeps = {
   /** Rejects when something is missing that nearly every request needs. */
   check: () => Promise<unknown>;
   checkMs?: number;
-  /** Between saying so and not being there, so that a balancer can look elsewhere first. */
+  /** Time between reporting not ready and closing, so that a load balancer can switch first. */
   noticeMs?: number;
-  /** What is not done by then is cut. */
+  /** Requests that take longer are cut. */
   drainMs: number;
 };
 
-/** `/health`: the process runs. `/ready`: send it work. Closing the server then drops no request. */
+/** `/health`: the process runs. `/ready`: it accepts work. Closing the server then drops no request. */
 export function readiness(app: FastifyInstance, { check, checkMs = 1000, noticeMs = 0, drainMs }: ReadinessDeps): void {
   let draining = false;
   let cut: NodeJS.Timeout | undefined;
@@ -31,7 +31,7 @@ export function readiness(app: FastifyInstance, { check, checkMs = 1000, noticeM
     return payload;
   });
 
-  // Until this hook has ended the server goes on accepting; after it, Fastify waits for what is under way.
+  // The server accepts requests until this hook has ended; then Fastify waits for those in progress.
   app.addHook("preClose", async () => {
     draining = true;
     await sleep(noticeMs);

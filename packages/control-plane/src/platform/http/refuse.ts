@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
 
-/** As bytes: Fastify would name a charset, which one of the SDKs does not expect. */
+/** As bytes: Fastify would add a charset, which one of the SDKs does not expect. */
 export const refuse = (reply: FastifyReply, status: number, reason: string): FastifyReply =>
   reply
     .status(status)

@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance } from "fastify";
 
-/** A caller's own id is kept, so that both sides can name one request; what could forge a log line is not. */
+/** A caller's own id is kept, so that both sides can name one request, unless it could forge a log line. */
 export function requestIdOf({ headers }: Pick<IncomingMessage, "headers">): string {
   const given = headers["x-request-id"];
   return typeof given === "string" && /^[\w.:/+=-]{1,128}$/.test(given) ? given : randomUUID();
 }
 
-/** For a server whose callers may send a card's number in any place, by mistake too. */
+/** For a server whose callers may send a card number anywhere, even by mistake. */
 export function secretiveRequestIdOf(request: Pick<IncomingMessage, "headers">): string {
   const id = requestIdOf(request);
   return /\d{12}/.test(id) ? randomUUID() : id;
@@ -37,7 +37,7 @@ export function writeRequestLog(app: FastifyInstance, { paths = true } = {}): vo
   });
 }
 
-/** What kind of error it was and where, for a log that must not repeat what was asked. */
+/** The kind and place of an error, for a log that must not repeat the request. */
 export const withoutText = ({ name, stack }: Error): { error: string; at: string[] } => ({
   error: name,
   at: (stack ?? "").split("\n").filter((line) => /^ +at /.test(line)),

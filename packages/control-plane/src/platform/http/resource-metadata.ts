@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 
-/** Tells programs where people sign in for this API (RFC 9728). `moorage login` begins here. */
+/** Where people sign in for this API, for programs (RFC 9728). `moorage login` starts here. */
 export function resourceMetadata(
   app: FastifyInstance,
   { publicUrl, authUrl }: { publicUrl: string | undefined; authUrl: string | undefined },

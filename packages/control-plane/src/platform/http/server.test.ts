@@ -28,7 +28,7 @@ test.each([
   ["PATCH", "/v4/things", "GET, HEAD, OPTIONS, POST"],
   ["POST", "/v4/things/7?page=1", "DELETE, GET, HEAD, OPTIONS"],
   ["PROPFIND", "/v4beta//things/mysql%2F9", "DELETE, GET, HEAD, OPTIONS"],
-])("%s %s is 405 and says what is possible", async (method, url, allow) => {
+])("%s %s is 405 and lists the allowed methods", async (method, url, allow) => {
   const reply = await newApp().inject({ method: method as "PATCH", url });
 
   expect(reply.statusCode).toBe(405);
@@ -36,7 +36,7 @@ test.each([
   expect(reasonsOf(reply.body)).toEqual([`${method} is not possible here. Possible: ${allow}.`]);
 });
 
-test("OPTIONS of a path is 204 with its methods; of no path 404", async () => {
+test("OPTIONS of a path is 204 with its methods, and 404 for an unknown path", async () => {
   const app = newApp();
 
   expect(await app.inject({ method: "OPTIONS", url: "/v4/things" })).toMatchObject({ statusCode: 204, body: "" });
@@ -100,7 +100,7 @@ test.each([
   ["431", `GET /v4/things HTTP/1.1\r\nHost: a\r\nX-Filter: ${"x".repeat(20_000)}\r\n\r\n`],
   ["400", "NONSENSE\r\n\r\n"],
   ["400", "GET /v4/things HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"],
-])("what is no request is %s in JSON", async (status, bytes) => {
+])("bytes that are no request are answered %s in JSON", async (status, bytes) => {
   const [head = "", body = ""] = (await sendBytes(bytes)).split("\r\n\r\n");
 
   expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
@@ -142,7 +142,7 @@ test("a request is one line in the log, without its headers and query", async ()
   expect(JSON.parse(lines[0] ?? "")).toMatchObject(line);
 });
 
-test("the caller's address is the socket's, whatever a header says, unless a trusted proxy says it", async () => {
+test("the caller's address is the socket's, whatever a header says, except behind a trusted proxy", async () => {
   const send = async (trustProxy: string[] | false, remoteAddress: string) => {
     const headers = { "x-forwarded-for": "198.51.100.1, 203.0.113.7" };
     const reply = await newApp({ trustProxy }).inject({ method: "POST", url: "/v4/things", headers, remoteAddress });
@@ -151,11 +151,11 @@ test("the caller's address is the socket's, whatever a header says, unless a tru
 
   expect(await send(false, "192.0.2.1")).toBe("192.0.2.1");
   expect(await send(["10.0.0.0/8"], "192.0.2.1")).toBe("192.0.2.1");
-  // What the proxy itself saw comes last; the rest is the caller's invention.
+  // The address that the proxy itself saw comes last; the caller may have forged the rest.
   expect(await send(["10.0.0.0/8"], "10.0.0.9")).toBe("203.0.113.7");
 });
 
-test("errors of ours are answered by kind", async () => {
+test("domain errors are answered by kind", async () => {
   const app = newApp();
   const thrown: Record<string, () => Error> = {
     away: () => new DomainError("unavailable", { reason: "Recovering" }),
@@ -177,7 +177,7 @@ test("errors of ours are answered by kind", async () => {
   expect((await get("bug")).body).not.toContain("secret");
 });
 
-test("a body that no route takes is not read, and what another server answers here is known", async () => {
+test("a body that no route takes is not read, and routes of another server are known", async () => {
   const seen: string[] = [];
   const app = createServer(
     quiet,

@@ -26,31 +26,33 @@ const statusOf: Record<ErrorKind, number> = {
 };
 
 const BODY_LIMIT = 1024 * 1024;
-/** To send a request, not to wait for its answer. */
+/** For sending a request, not for waiting for its response. */
 const REQUEST_TIMEOUT_MS = 30_000;
 const RETRY_AFTER_SECONDS = 5;
 
-/** What holds for programs and for people. */
+/** Options of every server, for programs and for people. */
 export const everyServer = (log: Log) => ({
   loggerInstance: log,
   logController: new LogController({ disableRequestLogging: true }),
   genReqId: requestIdOf,
   requestTimeout: REQUEST_TIMEOUT_MS,
-  // What arrives on an open connection while the server closes is served, and the connection closed with the answer.
+  // A request that arrives on an open connection during shutdown is served, and the response closes the connection.
   return503OnClosing: false,
   clientErrorHandler: answerBytesThatAreNoRequest,
 });
 
 export type Speaking = {
-  /** What it is asked may be secret in every part: neither a path nor the text of an error is written. */
+  /** Any part of a request may be secret: neither paths nor error texts are logged. */
   secretive?: boolean;
-  /** What another server answers at our paths. */
+  /** Routes that another server answers under our paths. */
   elsewhere?: readonly { method: string; path: string }[];
-  /** The text for a path that does not exist, in place of two words. */
+  /** The text for a path that does not exist, instead of the default. */
   whyNowhere?: (url: string, near: ReturnType<KnownPaths["nextOf"]>) => string;
 };
 
-/** A Fastify server that speaks as the interface does: every answer JSON, every refusal `{"errors": [{"reason"}]}`. */
+/**
+ * A Fastify server with the conventions of the API: every response is JSON, every refusal `{"errors": [{"reason"}]}`.
+ */
 export function createServer(
   log: Log,
   options: FastifyServerOptions & { https?: object } = {},
@@ -60,14 +62,14 @@ export function createServer(
     ...everyServer(log),
     ...(secretive && { genReqId: secretiveRequestIdOf }),
     bodyLimit: BODY_LIMIT,
-    // An id longer than any that exists is one that does not.
+    // An id longer than any existing one does not exist.
     frameworkErrors: (error, request, reply) => {
       reply.header("x-request-id", request.id);
       void (error.code === "FST_ERR_MAX_PARAM_LENGTH"
         ? refuse(reply, 404, `${NOT_FOUND}: no id is as long as this one.`)
         : refuse(reply, 400, "The path is not a valid URL: check its percent encoding."));
     },
-    // Clients write `//` in paths, or a slash at the end, and one API under two version names.
+    // Clients write `//` in paths or a trailing slash, and use one API under two version names.
     rewriteUrl: (request) =>
       (request.url ?? "/").replace(/^([^?]*)/, (path) =>
         path
@@ -99,7 +101,7 @@ export function createServer(
     return refuse(reply, 405, `${request.method} is not possible here. Possible: ${methods.join(", ")}.`);
   };
   app.setNotFoundHandler(async (request, reply) => answerWithoutRoute(request, reply));
-  // Before its body is read: what came to the wrong place may be meant for eyes that are not ours.
+  // Before the body is read: a request to the wrong server may hold what this process must not see.
   app.addHook("preParsing", async (request, reply) => {
     if (request.is404) await answerWithoutRoute(request, reply);
   });

@@ -29,7 +29,7 @@ const newApp = (bounds: Partial<Bounds> = {}) => {
   return { app, release, statusOf, untilStarted };
 };
 
-test("past the bound a request is refused at once, and the next one served when there is room", async () => {
+test("above the bound a request is refused at once, and the next one is served when there is room", async () => {
   const { app, release, statusOf, untilStarted } = newApp();
   const slow = [statusOf("/slow"), statusOf("/slow")];
   await untilStarted(2);
@@ -37,7 +37,7 @@ test("past the bound a request is refused at once, and the next one served when 
   const refused = await app.inject({ url: "/fast" });
   expect(refused.statusCode).toBe(503);
   expect(refused.headers["retry-after"]).toBe("1");
-  // With that header clients would not try again.
+  // With that header clients would not retry.
   expect(refused.headers).not.toHaveProperty("x-maintenance-mode");
   expect(refused.json()).toEqual({ errors: [{ reason: expect.stringContaining("can be sent again") }] });
   expect([await statusOf("/health"), await statusOf("/ready")]).toEqual([200, 200]);
@@ -47,14 +47,14 @@ test("past the bound a request is refused at once, and the next one served when 
   expect(await statusOf("/fast")).toBe(200);
 });
 
-test("refusals and errors give their place back", async () => {
+test("refusals and errors free their place", async () => {
   const { statusOf } = newApp();
   for (let n = 0; n < 10; n++) expect(await statusOf("/nothing")).toBe(404);
 
   expect(await statusOf("/fast")).toBe(200);
 });
 
-test("who hangs up makes no room while the work goes on, but not for ever", async () => {
+test("a hung-up caller's request counts as in flight while its work goes on, but not for ever", async () => {
   const { app, statusOf, untilStarted } = newApp({ abandonedMs: 3000 });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as { port: number };
@@ -70,7 +70,7 @@ test("who hangs up makes no room while the work goes on, but not for ever", asyn
   await expect.poll(() => statusOf("/fast")).toBe(200);
 });
 
-test("a process that runs late refuses until it has caught up", async () => {
+test("a process with a delayed event loop refuses requests until it has caught up", async () => {
   const { statusOf } = newApp({ maxLagMs: 100 });
   const until = performance.now() + 1500;
   while (performance.now() < until) {

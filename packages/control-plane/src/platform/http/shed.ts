@@ -4,9 +4,9 @@ import { refuse } from "./refuse.ts";
 
 export type Bounds = {
   maxInFlight: number;
-  /** How late the process may run its turns, in the mean of half a second. */
+  /** The event loop delay that is tolerated, as the mean of half a second. */
   maxLagMs: number;
-  /** Work goes on after its caller hung up, so its place is taken for so long, unless it ends before. */
+  /** Work continues after its caller hung up, so it counts as in flight for this long, unless it ends before. */
   abandonedMs?: number;
 };
 
@@ -14,7 +14,7 @@ const RESOLUTION_MS = 20;
 const SAMPLE_MS = 500;
 const RETRY_AFTER_SECONDS = 1;
 
-/** Past a bound a request is refused at once: one that waits in a queue is answered when nobody listens any more. */
+/** Above a bound a request is refused at once: one that waits in a queue is answered when the caller has given up. */
 export function shedLoad(app: FastifyInstance, { maxInFlight, maxLagMs, abandonedMs = 10_000 }: Bounds): void {
   const inFlight = new Set<FastifyRequest>();
   const lag = watchLag();
@@ -28,7 +28,7 @@ export function shedLoad(app: FastifyInstance, { maxInFlight, maxLagMs, abandone
       return;
     }
     inFlight.add(request);
-    // Answers that others write for us send no payload of ours.
+    // Responses that are written outside of Fastify do not pass its hooks.
     reply.raw.once("finish", () => inFlight.delete(request));
     reply.raw.once("close", () => {
       if (inFlight.has(request)) setTimeout(() => inFlight.delete(request), abandonedMs).unref();

@@ -26,7 +26,7 @@ const newApp = () => {
 };
 
 test.each(["/v4/account", "/v4/nothing", "/v4/broken", "/v4beta/account"])(
-  "%s tells what the interface says",
+  "%s has the headers that the interface defines",
   async (url) => {
     const { headers } = await newApp().inject({ url });
 
@@ -42,7 +42,7 @@ test.each(["/v4/account", "/v4/nothing", "/v4/broken", "/v4beta/account"])(
   },
 );
 
-test("a route may say how long its answer can be kept", async () => {
+test("a route may set how long its response can be cached", async () => {
   const { headers } = await newApp().inject({ url: "/v4/regions" });
 
   expect(headers["cache-control"]).toBe("private, max-age=900");
@@ -61,7 +61,7 @@ test("scopes held are separated by spaces, accepted ones by commas; anonymous is
   expect(anonymous).not.toHaveProperty("x-customer-uuid");
 });
 
-test("a browser's question before a request is answered", async () => {
+test("a CORS preflight request is answered", async () => {
   const reply = await newApp().inject({
     method: "OPTIONS",
     url: "/v4/account",

@@ -3,12 +3,12 @@ import { refuse } from "./refuse.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** For answers that may be kept by the caller; all others may not. */
+    /** For responses that the caller may cache; others may not be cached. */
     cacheControl?: string;
   }
 }
 
-/** The interface that we serve: one client tells its user to upgrade when it is newer than its own. */
+/** The version of the API served here: one client asks its user to upgrade when it is newer than the client's own. */
 export const SPEC_VERSION = "4.174.0";
 
 const exposed = [
@@ -23,7 +23,7 @@ const preflight = {
   "access-control-max-age": "86400",
 };
 
-/** Where other APIs take a token. An address is written into logs and histories, so here none is. */
+/** Where other APIs accept a token. Addresses end up in logs and browser histories, so this API refuses it there. */
 const tokenNames = new Set(["access_token", "token", "api_key", "apikey", "api_token", "auth_token", "authorization"]);
 
 export function tenantHeaders(app: FastifyInstance): void {
@@ -38,7 +38,7 @@ export function tenantHeaders(app: FastifyInstance): void {
   });
 
   app.addHook("onSend", (request, reply, _payload, done) => {
-    // Browsers may call from anywhere: there are no cookies, so the token is all that counts.
+    // Browsers may call from any origin: there are no cookies, so only the token counts.
     reply.header("access-control-allow-origin", "*");
     reply.header("access-control-expose-headers", exposed);
     if (request.method === "OPTIONS") reply.headers(preflight);

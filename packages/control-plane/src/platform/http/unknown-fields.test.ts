@@ -10,7 +10,7 @@ import { ignoredFieldsHeader, judgeUnknownFields } from "./unknown-fields.ts";
 
 const headerOf = (names: string[]): string | undefined => ignoredFieldsHeader(names)["x-ignored-fields"];
 
-test("a slip is refused with what was meant, also inside of an object", () => {
+test("a mistyped name is refused with a suggestion, also inside of an object", () => {
   expect(judgeUnknownFields(updateMysqlDatabase, { allowlist: [], updates: { hourOfDay: 3 } })).toEqual({
     faults: [
       { field: "allowlist", reason: "There is no field `allowlist`. Did you mean `allow_list`?" },
@@ -24,7 +24,7 @@ test("a slip is refused with what was meant, also inside of an object", () => {
 });
 
 // One SDK sends `ltype` beside `type` for a fork.
-test("beside the field that it resembles, a name is no slip", () => {
+test("a name beside the field that it resembles is not a typing error", () => {
   expect(judgeUnknownFields(createMysqlDatabase, { type: "m1-small", ltype: "m1-small" })).toEqual({
     faults: [],
     ignored: ["ltype"],
@@ -32,7 +32,7 @@ test("beside the field that it resembles, a name is no slip", () => {
 });
 
 test.each([[{ vpc_id: 1, subnet_id: 2 }], ["x"], [7], [true], [["a"]]])(
-  "a setting that we lack is refused with the value %j",
+  "an unsupported setting is refused with the value %j",
   (private_network) => {
     expect(judgeUnknownFields(createMysqlDatabase, { private_network }).faults).toEqual([
       { field: "private_network", reason: "private_network is not offered here: leave it out." },
@@ -41,13 +41,13 @@ test.each([[{ vpc_id: 1, subnet_id: 2 }], ["x"], [7], [true], [["a"]]])(
 );
 
 test.each([[null], [{}], [[]], [""], [false], [{ vpc_id: null, subnet_id: null }]])(
-  "a setting that we lack passes with %j, which asks for nothing",
+  "an unsupported setting is accepted with %j, which requests nothing",
   (private_network) => {
     expect(judgeUnknownFields(createMysqlDatabase, { private_network })).toEqual({ faults: [], ignored: [] });
   },
 );
 
-test("what a view shows can be sent back without a word, and is named by a create", () => {
+test("an update may send back what a view shows without a warning; a create is warned", () => {
   const shown = { id: 7, status: "active", created: "2026-01-31T00:00:00", updated: "2026-01-31T00:00:00", port: 1 };
   const body = { ...shown, updates: { pending: [] } };
 
@@ -55,7 +55,7 @@ test("what a view shows can be sent back without a word, and is named by a creat
   expect(judgeUnknownFields(createMysqlDatabase, shown)).toEqual({ faults: [], ignored: Object.keys(shown) });
 });
 
-test("items of a list are looked into, and free JSON is not", () => {
+test("items of a list are checked, free JSON is not", () => {
   const grants = {
     database: [
       { id: 1, label: "a", permissions: null },
@@ -67,7 +67,7 @@ test("items of a list are looked into, and free JSON is not", () => {
   expect(judgeUnknownFields(updatePreferences, { anything: { at: "all" } })).toEqual({ faults: [], ignored: [] });
 });
 
-/** What programs of this family send or show, in any of their versions, and we do not know. */
+/** Fields that compatible clients send or show, in any of their versions, and that Moorage does not know. */
 const others = [
   ...["private_network", "engine_config", "oldest_restore_time", "members", "platform", "replication_commit_type"],
   ...["tags", "longview_subscription", "maintenance_policy", "interfaces_for_new_linodes", "connection_strings"],
@@ -79,19 +79,19 @@ const others = [
 const bodies = operations
   .filter(({ body }) => body !== undefined)
   .map((operation) => [operation.id, operation] as const);
-test.each(bodies)("%s takes no name of another version for a slip", (_id, operation) => {
+test.each(bodies)("%s takes no field of another version for a typing error", (_id, operation) => {
   const body = Object.fromEntries(others.map((name) => [name, null]));
   expect(judgeUnknownFields(operation, body).faults).toEqual([]);
 });
 
 test.each([[undefined], [null], [[]], ["text"], [7], [{ label: null }], [{ updates: [] }], [{ updates: 7 }]])(
-  "%j has no field that is not known",
+  "%j has no unknown field",
   (body) => {
     expect(judgeUnknownFields(updateMysqlDatabase, body)).toEqual({ faults: [], ignored: [] });
   },
 );
 
-test("of very many names the first hundred are judged, and the header stays short", () => {
+test("the first hundred of very many names are checked, and the header stays short", () => {
   const body = Object.fromEntries(
     Array.from({ length: 100_000 }, (_, n) => [`name${n % 26}_${"x".repeat(n % 50)}${n}`, 1]),
   );

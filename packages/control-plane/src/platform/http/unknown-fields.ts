@@ -4,7 +4,7 @@ import type { ErrorDetail } from "#platform/errors.ts";
 import { likelyMeant } from "./likely-meant.ts";
 import { fieldOf } from "./validate.ts";
 
-/** A body of a megabyte can have as many names as it likes; no client has more than a handful that we do not know. */
+/** A body of a megabyte can have any number of names; no client sends more than a handful of unknown ones. */
 const MOST_JUDGED = 100;
 const MOST_LISTED = 20;
 
@@ -12,13 +12,14 @@ const IGNORED_FIELDS_HEADER = "x-ignored-fields";
 
 type Judged = {
   faults: ErrorDetail[];
-  /** Names that have no effect. */
+  /** Names without effect. */
   ignored: string[];
 };
 
 /**
- * What a body has that the operation does not know. A slip for a field that was not sent, or a setting that we lack, would
- * make something else than its sender believes: refused. Other versions' fields are ignored, and the reply names them.
+ * Finds the fields of a body that the operation does not know. A mistyped name of a field that was not sent, or a
+ * setting that Moorage lacks, would create something else than the sender expects: refused. Fields of other API
+ * versions are ignored, and the response names them.
  */
 export function judgeUnknownFields(operation: Operation, body: unknown): Judged {
   const judged: Judged = { faults: [], ignored: [] };
@@ -30,7 +31,7 @@ export function judgeUnknownFields(operation: Operation, body: unknown): Judged 
       if (hasValue(value)) judged.faults.push({ field, reason: `${field} is not offered here: leave it out.` });
       continue;
     }
-    // SDKs send back all that they were shown to change a part of it.
+    // SDKs send back the whole view in order to change a part of it.
     if (isShown && operation.method === "PUT") continue;
     if (left-- === 0) break;
     const meant = isShown ? undefined : likelyMeant(String(path.at(-1)), missing);
@@ -43,7 +44,7 @@ export function judgeUnknownFields(operation: Operation, body: unknown): Judged 
 const slipReason = (field: string, meant: string): string =>
   `There is no field \`${field}\`. Did you mean \`${meant}\`?`;
 
-/** The header that names what was ignored; none if there is nothing. A name that is no plain word is not repeated. */
+/** The header that names ignored fields; none if there are none. A name that is no plain word is not repeated. */
 export function ignoredFieldsHeader(names: readonly string[]): Record<string, string> {
   if (names.length === 0) return {};
   const listed = [...new Set(names.map((name) => (isPlain(name) ? name : "?")))];
@@ -51,15 +52,15 @@ export function ignoredFieldsHeader(names: readonly string[]): Record<string, st
   return { [IGNORED_FIELDS_HEADER]: some.join(", ") };
 }
 
-/** A header holds ASCII alone; and digits in a row may be those of a card. */
+/** A header holds ASCII only; and a row of digits may be a card number. */
 const isPlain = (name: string): boolean => /^[A-Za-z_][\w.[\]-]{0,63}$/.test(name) && !/\d{4}/.test(name);
 
 type Unknown = {
   path: readonly PropertyKey[];
   value: unknown;
-  /** A reply has a field of this name in the same place. */
+  /** A response has a field of this name in the same place. */
   isShown: boolean;
-  /** Names beside it that are known and were not sent. */
+  /** Known sibling names that were not sent. */
   missing: readonly string[];
 };
 
@@ -87,14 +88,14 @@ function* unknownIn(
   }
 }
 
-/** The schema itself, without what says when it may be left out. */
+/** The schema itself, without its optional and default wrappers. */
 function bare(schema: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable)
     return bare(schema.unwrap());
   return schema instanceof z.ZodPipe ? bare(schema.in) : schema;
 }
 
-/** Null, false, and what is empty to its ground ask for nothing. */
+/** Null, false and values that are empty at every level request nothing. */
 const hasValue = (value: unknown): boolean =>
   typeof value === "object" && value !== null
     ? Object.values(value).some(hasValue)

@@ -19,7 +19,7 @@ async function serve() {
   return { app, port: (app.server.address() as AddressInfo).port, [Symbol.asyncDispose]: () => app.close() };
 }
 
-test("a file is taken as it is, whatever its bytes", async () => {
+test("a file is stored unchanged, whatever its bytes", async () => {
   await using server = await serve();
   const file = Buffer.from([0, 255, 13, 10, 0xc3, 0x28, 123]);
 
@@ -38,7 +38,7 @@ test.each([
   ["a form", "multipart/form-data; boundary=x"],
   ["a type that only begins like one", "image/png2"],
   ["no type", undefined],
-])("%s is refused, and told what is possible", async (_, type) => {
+])("%s is refused, with the accepted types", async (_, type) => {
   await using server = await serve();
 
   const reply = await server.app.inject({
@@ -57,7 +57,7 @@ test.each([
   });
 });
 
-test.each(["picture", "image/png, image/gif"])("%j is no type, which is said in JSON too", async (type) => {
+test.each(["picture", "image/png, image/gif"])("%j is no media type, and the refusal is JSON too", async (type) => {
   await using server = await serve();
 
   const reply = await server.app.inject({
@@ -69,7 +69,7 @@ test.each(["picture", "image/png, image/gif"])("%j is no type, which is said in 
   expect(reply.json()).toMatchObject({ errors: [{ reason: expect.any(String) }] });
 });
 
-test("a file without a byte is one", async () => {
+test("an empty file is accepted", async () => {
   await using server = await serve();
 
   const reply = await server.app.inject({ method: "PUT", url: "/file", headers: { "content-type": "image/png" } });
@@ -80,7 +80,7 @@ test("a file without a byte is one", async () => {
 test.each([
   ["with its length said beforehand", true],
   ["that comes in pieces", false],
-])("a file that is too large %s is 413 in JSON, and one as large as it may be is not", async (_, hasLength) => {
+])("a file above the limit %s is 413 in JSON, and one at the limit is accepted", async (_, hasLength) => {
   await using server = await serve();
 
   expect(await put(server.port, Buffer.alloc(MOST), hasLength)).toMatchObject({ status: 200 });
@@ -92,7 +92,7 @@ test.each([
     });
 });
 
-test("other routes still take JSON alone", async () => {
+test("other routes still accept only JSON", async () => {
   await using server = await serve();
   const send = (type: string) =>
     server.app.inject({ method: "PUT", url: "/json", payload: '{"a":1}', headers: { "content-type": type } });
@@ -101,7 +101,7 @@ test("other routes still take JSON alone", async () => {
   expect((await send("image/png")).statusCode).toBe(400);
 });
 
-/** Over a socket: how a body is cut off can only be seen there. */
+/** Over a socket: only there it is visible how a body is cut off. */
 async function put(port: number, file: Buffer, hasLength: boolean) {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const call = request({

@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { invalid } from "#platform/errors.ts";
 
-/** Bodies that are files, kept as they come. Their type is judged with the body, after the caller: see `fileOf`. */
+/** Accepts files as bodies, unchanged. Their type is checked with the body, after the caller: see `fileOf`. */
 export function readFiles(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
 }
 
-/** The file that was sent, as one of these types. */
+/** The uploaded file, if it has one of these types. */
 export function fileOf({ headers, body }: FastifyRequest, types: readonly string[]): Buffer {
   const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (!types.includes(type)) throw invalid("Content-Type", `${types.join(" or ")}, with the file itself as the body`);

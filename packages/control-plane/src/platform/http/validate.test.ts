@@ -34,7 +34,7 @@ test("every fault is named at once: dotted for objects, indexed for lists", () =
   });
 });
 
-test("a missing field is required, also inside", () => {
+test("a missing field is reported as required, also inside of an object", () => {
   expect(errorsOf({ updates: {}, allow_list: [], nodes: [] })?.errors).toEqual([
     { field: "label", reason: "label is required" },
     { field: "updates.hour", reason: "updates.hour is required" },
@@ -48,11 +48,11 @@ test("null is a wrong value, not a missing one", () => {
   ]);
 });
 
-test.each([[[]], ["text"], [7], [null]])("%j is no object, and says so without a field", (input) => {
+test.each([[[]], ["text"], [7], [null]])("%j is refused as no object, without a field", (input) => {
   expect(errorsOf(input)?.errors).toEqual([{ reason: "The body must be a JSON object." }]);
 });
 
-test("text that no database keeps as it was sent is refused, by its field", () => {
+test("text that the database cannot store unchanged is refused, by its field", () => {
   const texts = z.object({ label: z.string(), list: z.array(z.string()) });
   expect(() => validate(texts, { label: "a\0b", list: ["ok", "ab\ud800cd"] })).toThrow(
     expect.objectContaining({
@@ -61,7 +61,7 @@ test("text that no database keeps as it was sent is refused, by its field", () =
   );
 });
 
-test("the valid part has what has the right form and is text, and the values of what was left out", () => {
+test("the valid part has the valid fields, and the defaults of omitted ones", () => {
   const some = z.object({ label: z.string(), size: z.int().default(1), region: z.string(), list: z.array(z.string()) });
   expect(validPartOf(some, { label: 7, region: "eu", list: ["a\0b"] })).toEqual({ size: 1, region: "eu" });
   for (const input of ["text", 7, null, [], undefined]) expect(validPartOf(some, input)).toEqual({ size: 1 });

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { DomainError, type ErrorDetail, invalidReason } from "#platform/errors.ts";
 
-/** Parses or refuses with every fault at once, each with the name of its field; `others` are known already. */
+/** Parses, or refuses with every fault at once, each with its field; `others` are faults that are known already. */
 export function validate<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,
@@ -19,7 +19,7 @@ export function validate<Schema extends z.ZodType>(
   throw new DomainError("invalid", ...issues.map((issue) => detailOf(issue, input)), ...others);
 }
 
-/** Those of the fields that have the right form, with the values of those that were left out. */
+/** The fields that are valid, and the defaults of those that were omitted. */
 export const validPartOf = <Schema extends z.ZodObject>(schema: Schema, input: unknown): Partial<z.output<Schema>> =>
   Object.fromEntries(
     Object.entries(schema.shape).flatMap(([name, field]) => {
@@ -30,7 +30,7 @@ export const validPartOf = <Schema extends z.ZodObject>(schema: Schema, input: u
     }),
   ) as Partial<z.output<Schema>>;
 
-/** PostgreSQL keeps no U+0000, and half of a surrogate pair would be kept as something else than was sent. */
+/** PostgreSQL stores no U+0000, and would store half of a surrogate pair as something else than was sent. */
 export const isText = (value: string): boolean => value.isWellFormed() && !value.includes("\0");
 
 function fieldsThatAreNotText(value: unknown, path: readonly PropertyKey[]): string[] {
@@ -38,7 +38,7 @@ function fieldsThatAreNotText(value: unknown, path: readonly PropertyKey[]): str
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
     const here = [...path, Array.isArray(value) ? Number(key) : key];
-    // Free JSON is kept with its names.
+    // Free JSON is stored with its names.
     return isText(key) ? fieldsThatAreNotText(inner, here) : [fieldOf(here)];
   });
 }

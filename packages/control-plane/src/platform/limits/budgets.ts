@@ -3,19 +3,19 @@ import { describe, type Limit, type RateState } from "./gcra.ts";
 import { createLocalLimits } from "./local-limits.ts";
 import type { SharedLimits } from "./shared-limits.ts";
 
-/** A server that failed to answer is not asked again for so long: a request waits for it at most once. */
+/** A server that failed to answer is not called for this long: a request waits for it at most once. */
 const REST_MS = 1000;
 
 /**
- * Budgets that all processes share. A refusal is remembered, so that a flood costs no round trip; and while the shared
- * server is away, each process holds everybody to the same figures by itself, from what it last knew.
+ * Budgets that all processes share. A refusal is remembered, so that a flood costs no round trip. While the shared
+ * server is unreachable, each process applies the same limits by itself, from what it last knew.
  */
 export function createBudgets(deps: { shared: SharedLimits; log: Log; now?: () => number }) {
   const { shared, log, now = Date.now } = deps;
   const local = createLocalLimits(now);
   let retryAt = 0;
   const failed = (error: unknown): void => {
-    // Of many requests that waited together, one says so.
+    // Of many requests that waited together, one logs it.
     if (now() >= retryAt) log.warn({ err: error }, "rate limits are not shared: each process counts by itself");
     retryAt = now() + REST_MS;
   };
@@ -34,7 +34,7 @@ export function createBudgets(deps: { shared: SharedLimits; log: Log; now?: () =
         return local.take(keys, limits);
       }
     },
-    /** Gives so much time back to each; more than was spent is all of it. */
+    /** Returns time to each budget; more than was spent counts as all of it. */
     async refund(keys: readonly string[], ms: readonly number[]): Promise<void> {
       local.refund(keys, ms);
       if (now() < retryAt) return;

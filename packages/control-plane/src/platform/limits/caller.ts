@@ -4,11 +4,11 @@ import { isIPv4 } from "node:net";
 export const callerOf = {
   token: (id: number): string => `token:${id}`,
   anonymous: (ip: string): string => `ip:${networkOf(ip)}`,
-  /** Apart from the anonymous budget: who reads public lists too often has guessed nothing. */
+  /** Separate from the anonymous budget: reading public lists too often is not guessing tokens. */
   guess: (ip: string): string => `guess:${networkOf(ip)}`,
 };
 
-/** One customer of a provider holds a whole IPv6 /64, and could send each request from another address of it. */
+/** One customer of a provider holds a whole IPv6 /64, and could send each request from another of its addresses. */
 export function networkOf(ip: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(ip)?.[1];
   if (mapped !== undefined && isIPv4(mapped)) return mapped;

@@ -1,25 +1,25 @@
-/** So many requests in such a time, all at once if the caller likes, and then one each `perSeconds / requests`. */
+/** This many requests per period, in one burst if the caller likes, and then one every `perSeconds / requests`. */
 export type Limit = { requests: number; perSeconds: number };
 
 export type RateState = {
   allowed: boolean;
   limit: number;
   remaining: number;
-  /** When the whole budget is there again. */
+  /** When the whole budget is available again. */
   resetAt: Date;
   /** Whole seconds; 0 when allowed. */
   retryAfter: number;
 };
 
 /**
- * The generic cell rate algorithm keeps one number per limit: how far ahead of now a caller has already spent. One
+ * The generic cell rate algorithm stores one number per limit: how far ahead of now a caller has already spent. One
  * request spends one interval, and nobody may be ahead by more than the whole period.
  */
 export const intervalMs = ({ requests, perSeconds }: Limit): number => (perSeconds * 1000) / requests;
 
 export const waitMs = (limit: Limit, aheadMs: number): number => aheadMs + intervalMs(limit) - limit.perSeconds * 1000;
 
-/** What a caller is told: of several limits the one with the least left, of several refusals the longest. */
+/** What the caller sees: of several limits the one with the least left, of several refusals the longest. */
 export function describe(
   limits: readonly Limit[],
   aheadMs: readonly number[],

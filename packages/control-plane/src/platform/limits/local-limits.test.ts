@@ -11,7 +11,7 @@ const limitsAt = (start: number, mostKeys?: number) => {
   return { time, local: createLocalLimits(() => time.now, mostKeys) };
 };
 
-test("a whole budget may be spent at once, and comes back one by one", () => {
+test("a whole budget may be spent at once, and is refilled one by one", () => {
   const { time, local } = limitsAt(1_000_000);
   const take = () => local.take(["a"], [perMinute]);
 
@@ -28,7 +28,7 @@ test("a whole budget may be spent at once, and comes back one by one", () => {
   expect(take()).toMatchObject({ allowed: true, remaining: 0, retryAfter: 0 });
 });
 
-test("refused by one limit, a request takes from none", () => {
+test("a request refused by one limit is charged to none", () => {
   const { time, local } = limitsAt(0);
   const both = () => local.take(["overall", "operation"], [perHour, perMinute]);
   for (let n = 0; n < 4; n++) both();
@@ -39,7 +39,7 @@ test("refused by one limit, a request takes from none", () => {
   expect(both()).toMatchObject({ allowed: true, limit: 6, remaining: 1 });
 });
 
-test("memory is bounded: who was longest away is forgotten", () => {
+test("memory is bounded: the caller seen longest ago is dropped", () => {
   const { local } = limitsAt(0, 2);
   const spend = (key: string) => [1, 2, 3, 4].forEach(() => local.take([key], [perMinute]));
   spend("a");
@@ -50,7 +50,7 @@ test("memory is bounded: who was longest away is forgotten", () => {
   expect(local.refusal(["b"], [perMinute])).toBeDefined();
 });
 
-test("whatever the rhythm: never more than two budgets in a period, and after Retry-After the next one passes", () => {
+test("at any rhythm: at most two budgets per period, and after Retry-After the next request passes", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 200 }), (pauses) => {
       const { time, local } = limitsAt(0);

@@ -1,16 +1,18 @@
 import { describe, intervalMs, type Limit, type RateState, waitMs } from "./gcra.ts";
 
-/** More callers than this in one process at one time are a flood from everywhere, which no memory should follow. */
+/** More callers than this at one time are a distributed flood, which must not fill the memory. */
 const MOST_KEYS = 50_000;
 
-/** What everybody has surely spent: what the shared server said last, and what this process gave out without it. */
+/**
+ * What each caller has certainly spent: the last state of the shared server, and what this process granted without it.
+ */
 export function createLocalLimits(now: () => number, mostKeys = MOST_KEYS) {
   const spentUntil = new Map<string, number>();
   const aheadOf = (key: string): number => Math.max(0, (spentUntil.get(key) ?? 0) - now());
 
   const learn = (keys: readonly string[], aheadMs: readonly number[]): void => {
     for (const [at, key] of keys.entries()) {
-      // Written anew it is the youngest, and the first in the map is the one that was longest away.
+      // Writing it again makes it the youngest; the first in the map is the one that called longest ago.
       spentUntil.delete(key);
       spentUntil.set(key, now() + (aheadMs[at] ?? 0));
     }
@@ -20,7 +22,7 @@ export function createLocalLimits(now: () => number, mostKeys = MOST_KEYS) {
     }
   };
 
-  /** The answer to a caller who has surely nothing left, or nothing: then somebody must be asked. */
+  /** The refusal of a caller that certainly has nothing left; undefined: the shared server must decide. */
   const refusal = (keys: readonly string[], limits: readonly Limit[]): RateState | undefined => {
     const ahead = keys.map(aheadOf);
     return limits.some((limit, at) => waitMs(limit, ahead[at] ?? 0) > 0)
@@ -38,7 +40,7 @@ export function createLocalLimits(now: () => number, mostKeys = MOST_KEYS) {
       learn(keys, ahead);
       return describe(limits, ahead, true, now());
     },
-    /** Gives so much time back to each of those that are known here. */
+    /** Returns time to each budget that is known here. */
     refund(keys: readonly string[], ms: readonly number[]): void {
       for (const [at, key] of keys.entries()) {
         const until = spentUntil.get(key);

@@ -1,7 +1,7 @@
 import type { FastifyReply } from "fastify";
 import type { RateState } from "./gcra.ts";
 
-/** Told with every answer, and thrown when nothing is left. */
+/** Sent with every response, and thrown when nothing is left. */
 export class TooManyRequests extends Error {
   override readonly name = "TooManyRequests";
   readonly statusCode = 429;

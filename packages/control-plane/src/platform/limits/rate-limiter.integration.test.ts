@@ -18,7 +18,7 @@ const limits: RateLimits = {
 const view = { id: "view", rate: "single" } as const;
 const list = { id: "list", rate: "collection" } as const;
 
-/** A real Valkey with any number of processes' limiters on it. */
+/** A real Valkey with the limiters of any number of processes. */
 async function newValkey() {
   const valkey = await newServer();
   return {
@@ -34,7 +34,7 @@ const times = <T>(count: number, work: (n: number) => Promise<T>): Promise<T[]> 
   Promise.all(Array.from({ length: count }, (_, n) => work(n)));
 const allowedOf = (states: { allowed: boolean }[]): number => states.filter(({ allowed }) => allowed).length;
 
-test("two processes share one budget, exactly, however many ask at once", async () => {
+test("two processes share one budget exactly, however many requests are concurrent", async () => {
   await using valkey = await newValkey();
   const [one, two] = [await valkey.process(), await valkey.process()];
 
@@ -49,7 +49,7 @@ test("two processes share one budget, exactly, however many ask at once", async 
   expect(allowedOf([await two.take("token:2", view)])).toBe(1);
 });
 
-test("a collection has less, each operation its own, and all of them one overall; a refusal takes from none", async () => {
+test("each operation has its own budget, all share one overall, and a refusal is charged to none", async () => {
   await using valkey = await newValkey();
   const limiter = await valkey.process();
   const other = await valkey.process();
@@ -63,7 +63,7 @@ test("a collection has less, each operation its own, and all of them one overall
   expect(more.find(({ allowed }) => !allowed)).toMatchObject({ limit: 30, retryAfter: 4 });
 });
 
-test("what was spent comes back by the server's clock", async () => {
+test("a budget is refilled by the server's clock", async () => {
   await using valkey = await newValkey();
   const limiter = await valkey.process({ single: { requests: 5, perSeconds: 1 } });
   const began = performance.now();
@@ -76,7 +76,7 @@ test("what was spent comes back by the server's clock", async () => {
   expect(again).toBeLessThanOrEqual((performance.now() - began) / 200);
 });
 
-test("with the server gone, each process goes on by itself from what it knew, and shares again when it is back", async () => {
+test("while the server is down each process limits from what it knew, and shares again afterwards", async () => {
   await using valkey = await newValkey();
   const [one, two] = [await valkey.process(), await valkey.process()];
   await times(8, () => one.take("token:1", view));
@@ -96,7 +96,7 @@ test("with the server gone, each process goes on by itself from what it knew, an
   await expect.poll(takenByBoth).toBe(10);
 });
 
-test("a server that hangs delays a request by our patience, and only the first ones", async () => {
+test("a server that hangs delays a request by at most the waiting limit, and only the first ones", async () => {
   await using valkey = await newValkey();
   const patienceMs = 2000;
   const limiter = await valkey.process({}, patienceMs);
@@ -114,7 +114,7 @@ test("a server that hangs delays a request by our patience, and only the first o
   expect(next).toBeLessThan(patienceMs / 2);
 });
 
-test("a flood that is refused asks the server no more", async () => {
+test("a refused flood causes no more calls to the server", async () => {
   await using valkey = await newValkey();
   const patienceMs = 10_000;
   const limiter = await valkey.process({}, patienceMs);
@@ -130,7 +130,7 @@ test("a flood that is refused asks the server no more", async () => {
   expect(limiter.refusal("token:2", view)).toBeUndefined();
 });
 
-/** An API of one operation in front of the limits: who names token 1 or 2 is let in, and also who names none. */
+/** An API of one operation behind the limits: accepts token 1 or 2, and requests without a token. */
 function newApi(limiter: RateLimiter, trustProxy: string[] | false = false) {
   const app = createHttpServer(log, { trustProxy });
   let lookUps = 0;
@@ -155,7 +155,7 @@ function newApi(limiter: RateLimiter, trustProxy: string[] | false = false) {
   };
 }
 
-test("every answer tells the budget, and 429 when to come back", async () => {
+test("every response shows the budget, and 429 when to retry", async () => {
   await using valkey = await newValkey();
   const { send } = newApi(await valkey.process());
   const bearer = { authorization: "Bearer 1" };
@@ -174,7 +174,7 @@ test("every answer tells the budget, and 429 when to come back", async () => {
   expect((await send({})).statusCode).toBe(200);
 });
 
-test("the anonymous share their address's budget, and a forged header is no other address", async () => {
+test("anonymous callers share the budget of their address, and a forged header is no other address", async () => {
   await using valkey = await newValkey();
   const { statuses, send } = newApi(await valkey.process());
 
@@ -184,7 +184,7 @@ test("the anonymous share their address's budget, and a forged header is no othe
   expect((await send({}, "203.0.113.8")).statusCode).toBe(200);
 });
 
-test("behind a trusted proxy callers are told apart, by what the proxy saw", async () => {
+test("behind a trusted proxy callers are distinguished by the address that the proxy saw", async () => {
   await using valkey = await newValkey();
   const { statuses } = newApi(await valkey.process(), ["10.0.0.1"]);
 
@@ -195,7 +195,7 @@ test("behind a trusted proxy callers are told apart, by what the proxy saw", asy
   expect(honest.filter((status) => status === 200)).toHaveLength(20);
 });
 
-test("guessing tokens is refused after a while, without a look-up, and a right guess is not told", async () => {
+test("guessing tokens is refused after a while without a lookup, and does not reveal a right guess", async () => {
   await using valkey = await newValkey();
   const { statuses, send, lookUps } = newApi(await valkey.process());
   const guesses = await statuses(6, (n) => ({ authorization: `Bearer wrong-${n}` }));

@@ -9,7 +9,7 @@ type Limited = { id: string; rate: RateClass };
 
 export type RateLimiter = {
   take(caller: string, operation: Limited): Promise<RateState>;
-  /** The refusal of a caller whom this process knows to have nothing left; asks nobody. */
+  /** The refusal of a caller that this process knows to have nothing left, without a round trip. */
   refusal(caller: string, operation: Limited): RateState | undefined;
 };
 
@@ -23,7 +23,7 @@ export function createRateLimiter(deps: {
   const { limits } = deps;
   const budgets = createBudgets(deps);
   const cellsOf = (caller: string, { id, rate }: Limited) => ({
-    // In braces: the part that a Valkey cluster places by, so that both keys of one caller are on one server.
+    // The part in braces decides the server in a Valkey cluster, so that both keys of one caller are on one server.
     keys: [`{${caller}}`, `{${caller}}:${id}`],
     each: [limits.overall, limits[rate]],
   });
@@ -39,7 +39,7 @@ export function createRateLimiter(deps: {
   };
 }
 
-/** For tests and benchmarks that are about something else. */
+/** For tests and benchmarks of something else. */
 export const createNoRateLimiter = (limits: RateLimits): RateLimiter => ({
   refusal: () => undefined,
   take: async (_caller, { rate }) => describe([limits[rate]], [0], true, Date.now()),

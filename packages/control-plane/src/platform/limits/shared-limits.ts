@@ -2,12 +2,12 @@ import { Valkey } from "iovalkey";
 import type { Log } from "#platform/log.ts";
 import { intervalMs, type Limit } from "./gcra.ts";
 
-/** Longer than this no request waits for the leave to be served. */
+/** The longest that a request waits for its rate limit. */
 const PATIENCE_MS = 50;
 
 /**
- * All limits of a request are judged in one step, by the server's clock, in microseconds: refused by one, it takes from
- * none. Numbers are written by format: Lua's own text of them drops digits past the fourteenth.
+ * All limits of a request are checked in one step, by the server's clock, in microseconds: if one refuses, none is
+ * charged. Numbers are formatted explicitly: Lua's own conversion drops digits after the fourteenth.
  */
 const TAKE = `
 local clock = redis.call('TIME')
@@ -27,7 +27,7 @@ end
 return { allowed, unpack(ahead) }
 `;
 
-/** Time that a caller had spent is given back; what is left of it stays spent. */
+/** Returns time that a caller had spent; the rest stays spent. */
 const REFUND = `
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -41,16 +41,16 @@ return 0
 
 type Taken = { allowed: boolean; aheadMs: number[] };
 export type SharedLimits = {
-  /** Rejects at once, or within the patience, when the server does not answer. */
+  /** Rejects at once, or within the limit of waiting, when the server does not answer. */
   take(keys: readonly string[], limits: readonly Limit[]): Promise<Taken>;
-  /** Milliseconds for each; more than was spent is all of it. Rejects as `take` does. */
+  /** Milliseconds for each; more than was spent counts as all of it. Rejects as `take` does. */
   refund(keys: readonly string[], ms: readonly number[]): Promise<void>;
   close(): void;
 };
 
 export function createSharedLimits(url: string, log: Log, patienceMs = PATIENCE_MS): SharedLimits {
   const valkey = new Valkey(url, {
-    // Nothing waits in a queue for a server that is not there.
+    // No command waits in a queue for a server that is unreachable.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,

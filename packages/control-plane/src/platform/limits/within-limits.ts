@@ -7,9 +7,9 @@ import type { RateLimiter } from "./rate-limiter.ts";
 type Limited = Parameters<RateLimiter["take"]>[1];
 
 /**
- * Finds out who calls, and takes the request from that caller's budget: a token's own, or the address's when there is
- * none. Wrong tokens spend a budget of their address that, once empty, lets no token of it be looked up: a flood of
- * guesses ends in memory, and a right guess among them is not told.
+ * Identifies the caller and charges the request to its budget: the token's own, or the address's when there is no
+ * token. Wrong tokens spend another budget of their address; once it is empty, no token from that address is looked up.
+ * A flood of guesses then costs memory only, and does not reveal a right guess.
  */
 export async function identifyWithinLimits<Who extends { tokenId: number } | undefined>(
   limiter: RateLimiter,

@@ -4,10 +4,10 @@ import { errorResponse, errorResponses, errorStatuses } from "./error-responses.
 import { filterParameter } from "./filter-parameter.ts";
 import { createSchemas, type JsonSchema } from "./schemas.ts";
 
-/** The published interface that this one follows; clients compare it with their own. */
+/** The published API that this one follows; clients compare it with their own. */
 const INTERFACE_VERSION = "4.174.0";
 
-/** The interface as OpenAPI 3.1, derived from the operation table and nothing else. */
+/** The API as OpenAPI 3.1, derived only from the operation table. */
 export function openapiDocument(): object {
   const schemas = createSchemas();
   const paths: Record<string, Record<string, object>> = {};
@@ -60,7 +60,9 @@ const tags: Record<Operation["tag"], string> = {
   Users: "Who may do what in the account.",
 };
 
-/** An alias is told in the description. What the interface once published as an operation stays one, deprecated. */
+/**
+ * An alias is mentioned in the description. An alias that the API once published as an operation stays one, deprecated.
+ */
 const published = (operation: Operation): Operation[] =>
   operation.former === undefined
     ? [operation]
@@ -76,7 +78,7 @@ function operationObject(operation: Operation, schemas: Schemas, error: JsonSche
     description: descriptionOf(operation),
     tags: [operation.tag],
     ...(operation.deprecated === true ? { deprecated: true } : {}),
-    // A public operation takes a token too, and checks it.
+    // A public operation accepts a token too, and checks it.
     security: access === "public" ? [{}, { token: operation.scopesIfSent ?? [] }] : [{ token: access.scopes }],
     parameters: parametersOf(operation, schemas),
     ...requestBodyOf(operation, schemas),
@@ -93,7 +95,7 @@ function operationObject(operation: Operation, schemas: Schemas, error: JsonSche
   };
 }
 
-/** As it is on the wire, in no encoding. */
+/** The bytes as on the wire, without an encoding. */
 const file = { type: "string", format: "binary" };
 
 function requestBodyOf({ body, upload }: Operation, schemas: Schemas): object {

@@ -38,7 +38,7 @@ export const errorResponses = (schema: JsonSchema): object =>
     ]),
   );
 
-/** For a status that means something else with each operation. */
+/** For a status whose meaning depends on the operation. */
 export const errorResponse = (description: string, schema: JsonSchema): object => ({
   description,
   content: { "application/json": { schema } },

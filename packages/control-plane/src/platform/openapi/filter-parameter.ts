@@ -14,7 +14,7 @@ const nested = {
   description: "Filters of the same form, to any depth.",
 };
 
-/** The header as JSON: which fields a collection can be filtered by is part of its contract. */
+/** The header as JSON: the filterable fields of a collection are part of its contract. */
 export function filterParameter(
   fields: NonNullable<Operation["filterable"]>,
   unorderable: readonly string[] = [],

@@ -28,7 +28,7 @@ type Document = {
   paths: Record<string, Record<string, Described>>;
 };
 
-test("the document is served, of the published version, with every operation", async () => {
+test("the document is served with the published version and every operation", async () => {
   await using app = newApp();
 
   const reply = await app.inject("/v4/openapi.json");
@@ -41,7 +41,7 @@ test("the document is served, of the published version, with every operation", a
   expect(ids.toSorted()).toEqual(published.toSorted());
 });
 
-test("every reference leads somewhere", async () => {
+test("every reference resolves", async () => {
   await using app = newApp();
 
   const { payload } = await app.inject("/v4/openapi.json");
@@ -56,7 +56,7 @@ test("every reference leads somewhere", async () => {
   expect(lost).toEqual([]);
 });
 
-test("files, and answers without a body, are described as they are on the wire", async () => {
+test("files, and responses without a body, are described as on the wire", async () => {
   await using app = newApp();
 
   const { paths } = (await app.inject("/v4/openapi.json")).json<Document>();
@@ -76,7 +76,7 @@ test("files, and answers without a body, are described as they are on the wire",
     expect(Object.keys(paths[`${invoice}/${as}`]?.["get"]?.responses["200"]?.content ?? {})).toEqual([type]);
 });
 
-test("what should no longer be used is marked, and a conflict is told where there can be one", async () => {
+test("deprecated operations are marked, and conflicts are described where they can occur", async () => {
   await using app = newApp();
 
   const { paths } = (await app.inject("/v4/openapi.json")).json<Document>();
@@ -97,7 +97,7 @@ test("what should no longer be used is marked, and a conflict is told where ther
   expect(paths["/v4/account/cancel"]?.["post"]?.responses["409"]?.description).toContain("nothing has changed");
 });
 
-test("what shows more to a token says which scope it needs, and what is no order is not offered as one", async () => {
+test("optional scopes are documented, and fields that cannot be sorted by are not offered for it", async () => {
   await using app = newApp();
 
   const { paths } = (await app.inject("/v4/openapi.json")).json<Document>();
@@ -113,8 +113,8 @@ test("what shows more to a token says which scope it needs, and what is no order
   expect(paths["/v4/images/upload"]?.["post"]?.description).toContain("Content-type: application/octet-stream");
 });
 
-// Readers put their tokens into this page.
-test("the page loads nothing from elsewhere, and runs no script but its own", async () => {
+// Readers enter their tokens on this page.
+test("the page loads nothing from other origins, and runs no script but its own", async () => {
   await using app = newApp();
 
   const page = await app.inject("/docs/");

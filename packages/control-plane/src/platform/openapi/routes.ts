@@ -5,16 +5,16 @@ import { openapiDocument } from "./document.ts";
 
 const DOCUMENT = "/v4/openapi.json";
 
-/** Of the program, not of a server: to make it takes longer than all the rest of one. */
+/** One per process, not per server: creating it takes longer than the rest of a server's start. */
 let made: string | undefined;
 
-/** The interface's description, for programs and for people. Both are public. */
+/** The description of the API, for programs and for people. Both are public. */
 export function openapiRoutes(app: FastifyInstance): void {
   const document = (made ??= JSON.stringify(openapiDocument()));
   app.get(DOCUMENT, async (_request, reply) => reply.type("application/json").send(document));
 
   app.register(async (scope) => {
-    // The server answers everything as JSON; a page and its script are the exception.
+    // The server answers in JSON; a page and its script are the exception.
     scope.addHook("onSend", async (request, reply, payload) => {
       const isPage = typeof payload === "string" && payload.startsWith("<!doctype html>");
       if (isPage) reply.header("content-security-policy", policyFor(payload));
@@ -39,7 +39,7 @@ export function openapiRoutes(app: FastifyInstance): void {
   });
 }
 
-/** Readers try requests with their tokens on this page: it may run its own script and talk to its own origin only. */
+/** Readers use their tokens on this page: it may run only its own script and connect only to its own origin. */
 function policyFor(page: string): string {
   const inline = [...page.matchAll(/<script type="text\/javascript">([\s\S]*?)<\/script>/g)].map(
     ([, script = ""]) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`,

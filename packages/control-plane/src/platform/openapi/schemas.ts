@@ -6,7 +6,7 @@ export type JsonSchema = Record<string, unknown>;
 const isNamed = (entry: [string, unknown]): entry is [string, z.ZodType] =>
   entry[1] instanceof z.ZodObject || entry[1] instanceof z.ZodEnum;
 
-/** Zod's JSON schemas. What the contract exports by name becomes a component; the rest stays where it is used. */
+/** Zod's JSON schemas. A schema that the contract exports by name becomes a component; others stay inline. */
 export function createSchemas() {
   const names = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries<unknown>(contract).filter(isNamed)) names.add(schema, { id });
@@ -24,7 +24,7 @@ export function createSchemas() {
 
   return {
     ofReply,
-    /** What a caller may leave out differs from what a reply has, so requests share no component with replies. */
+    /** What a caller may omit differs from what a response has, so requests share no component with responses. */
     ofInput(schema: z.core.$ZodType): JsonSchema {
       const { $schema: _, ...rest } = z.toJSONSchema(schema, {
         io: "input",
@@ -39,7 +39,10 @@ export function createSchemas() {
 
 type Overridden = { zodSchema: z.core.$ZodType; jsonSchema: z.core.JSONSchema.BaseSchema };
 
-/** Leaves out bounds that only say what JSON numbers can hold, and writes types and patterns as every consumer reads them. */
+/**
+ * Omits bounds that only describe what JSON numbers can hold, and writes types and patterns as every consumer reads
+ * them.
+ */
 function plain({ zodSchema, jsonSchema }: Overridden): void {
   const known = contract.openSets.get(zodSchema as z.ZodString)?.known;
   if (known !== undefined) jsonSchema["x-extensible-enum"] = [...known];
@@ -50,7 +53,7 @@ function plain({ zodSchema, jsonSchema }: Overridden): void {
     jsonSchema.pattern = jsonSchema.pattern.replace("\\p{Cc}", "\\x00-\\x1f\\x7f-\\x9f");
 }
 
-/** Replies may gain fields: a validator that was generated from an older document must not refuse them. */
+/** Responses may gain fields: a validator generated from an older document must accept them. */
 function plainAndOpen(context: Overridden): void {
   plain(context);
   if (context.jsonSchema.additionalProperties === false) delete context.jsonSchema.additionalProperties;

@@ -4,7 +4,7 @@ import { createLog } from "#platform/log.ts";
 import { newWorld } from "#testing/world.ts";
 import { addCellGauges } from "./cell-gauges.ts";
 
-test("the gauges say how the cell is, read at most every ten seconds", async () => {
+test("the gauges show the state of the cell, read at most every ten seconds", async () => {
   await using world = await newWorld();
   await world.host();
   await world.registerHost();

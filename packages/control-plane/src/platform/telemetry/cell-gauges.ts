@@ -9,8 +9,8 @@ type Deps = { db: Db; clock: Clock; log: Log };
 const KEPT_MS = 10_000;
 
 /**
- * The state of the cell, read from its tables. Every statement goes over what is open or over the hosts, by index, and
- * never over all databases; whoever scrapes, and however often, they run at most every ten seconds.
+ * The state of the cell, read from its tables. Every statement reads open rows or hosts by index, never all databases,
+ * and runs at most every ten seconds, however often it is scraped.
  */
 export function addCellGauges(registry: Registry, deps: Deps): void {
   const read = keep(deps, () => readCell(deps.db));
@@ -74,7 +74,7 @@ async function readCell(db: Db) {
         fn.countAll<number>().as("open"),
         fn.countAll<number>().filterWhere("started_at", "is", null).as("waiting"),
         fn.min<Date>("created_at").as("oldest"),
-        // A run after the first has waited for the sweeper, not for the relay.
+        // A run after the first was waiting for the sweeper, not for the relay.
         fn
           .min<Date | null>("created_at")
           .filterWhere("started_at", "is", null)
@@ -102,7 +102,7 @@ async function readCell(db: Db) {
   return { operations, nodes, hosts };
 }
 
-/** A scrape must not fail because Postgres does: then these gauges are missing, and the others tell why. */
+/** A scrape must not fail because Postgres does: then these gauges are missing, and others show why. */
 function keep<T>({ clock, log }: Deps, read: () => Promise<T>): () => Promise<T | undefined> {
   let readAt = Number.NEGATIVE_INFINITY;
   let last: Promise<T | undefined> = Promise.resolve(undefined);

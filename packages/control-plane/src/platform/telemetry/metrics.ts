@@ -4,15 +4,15 @@ import { routeName } from "./route-name.ts";
 
 export type Metrics = {
   registry: Registry;
-  /** Counts and times what the server answers. Call it before the server is ready. */
+  /** Counts and times the server's responses. Call it before the server is ready. */
   watch(app: FastifyInstance): void;
 };
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * What this process counts. Labels are names from our own code (operation, state, kind), never an account, a database
- * or a path: a series for each of those would grow for ever.
+ * The metrics of this process. Labels are names from the code (operation, state, kind), never an account, a database or
+ * a path: a series for each of those would grow without bound.
  */
 export function createMetrics(process: string): Metrics {
   const registry = new Registry();
@@ -37,7 +37,7 @@ export function createMetrics(process: string): Metrics {
     watch(app) {
       app.addHook("onRequest", (_request, reply, done) => {
         inFlight.inc();
-        // Closed, not finished: a caller that goes away is no longer in flight either.
+        // Closed, not finished: a request whose caller hung up is no longer in flight either.
         reply.raw.once("close", () => inFlight.dec());
         done();
       });
@@ -50,13 +50,13 @@ export function createMetrics(process: string): Metrics {
   };
 }
 
-/** Serves the metrics in Prometheus' text format, under whatever guard the server's routes have. */
+/** Serves the metrics in Prometheus' text format, behind the same guard as the server's other routes. */
 export function serveMetrics(app: FastifyInstance, { registry }: Metrics): void {
   app.get(
     "/metrics",
     {
       logLevel: "warn",
-      // After the server's own, which says JSON.
+      // After the server's own hook, which sets JSON.
       onSend: async (_request, reply, payload) => {
         if (reply.statusCode === 200) reply.header("content-type", registry.contentType);
         return payload;

@@ -14,7 +14,7 @@ import { traceQueries } from "./trace-queries.ts";
 import { traceRequests } from "./trace-requests.ts";
 import type { Tracing } from "./tracing.ts";
 
-/** A collector that does not answer must not hold up the end of a process. */
+/** A collector that does not answer must not delay the end of a process. */
 const EXPORT_TIMEOUT_MS = 2_000;
 
 export function startOpenTelemetry(service: string, endpoint: string, share: number, log: Log): Tracing {
@@ -30,7 +30,7 @@ export function startOpenTelemetry(service: string, endpoint: string, share: num
   });
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ "service.name": `moorage-${service}` }),
-    // Whoever calls may begin a trace, but not decide that it is kept.
+    // A caller may begin a trace, but not decide that it is kept.
     sampler: new ParentBasedSampler({ root: ratio, remoteParentSampled: ratio, remoteParentNotSampled: ratio }),
     idGenerator: workflowIds,
     spanProcessors: [new BatchSpanProcessor({ exporter })],

@@ -18,7 +18,7 @@ type Message = {
   }[];
 };
 
-/** Stands for a collector in tests: takes OTLP over HTTP, as JSON, and keeps what it got. */
+/** A collector for tests: accepts OTLP over HTTP, as JSON, and stores it. */
 export async function startRecordingCollector() {
   const messages: string[] = [];
   const server = createServer((request, reply) => {
@@ -32,7 +32,6 @@ export async function startRecordingCollector() {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** Every byte that was sent. */
     text: () => messages.join("\n"),
     spans: (): SentSpan[] => messages.flatMap((text) => spansOf(JSON.parse(text) as Message)),
     async [Symbol.asyncDispose]() {

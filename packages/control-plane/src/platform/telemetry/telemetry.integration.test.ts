@@ -13,7 +13,7 @@ import { startRecordingCollector } from "./recording-collector.ts";
 
 const OPERATOR_TOKEN = "the-operators-own-token";
 
-/** Says on stderr what is loaded of OpenTelemetry. */
+/** Prints on stderr which modules of OpenTelemetry are loaded. */
 const reportOpenTelemetry = `data:text/javascript,${encodeURIComponent(
   `import { registerHooks } from "node:module";
    registerHooks({ load(url, context, next) {
@@ -22,7 +22,7 @@ const reportOpenTelemetry = `data:text/javascript,${encodeURIComponent(
    } });`,
 )}`;
 
-/** The process as it is run in production, over the world's database. */
+/** The process as in production, on the test world's database. */
 async function startApi(world: World, settings: Record<string, string> = {}) {
   const [api, admin] = [await freePort(), await freePort()];
   const folder = mkdtempSync(join(tmpdir(), "moorage-telemetry-"));
@@ -41,7 +41,7 @@ async function startApi(world: World, settings: Record<string, string> = {}) {
         MOORAGE_KEYS_FILE: keys,
         MOORAGE_DATABASE_CA_DIR: folder,
         MOORAGE_OPERATOR_TOKEN_SHA256: sha256(OPERATOR_TOKEN).toString("hex"),
-        // It only signs addresses there.
+        // It only signs addresses of this store.
         ...{ MOORAGE_S3_URL: "http://127.0.0.1:9", MOORAGE_S3_ACCESS_KEY: "nobody", MOORAGE_S3_SECRET_KEY: "nothing" },
         ...settings,
       },
@@ -104,7 +104,7 @@ test("one create is one trace through HTTP and SQL, and no secret is in it or in
     service: "moorage-api",
     attributes: { "http.route": "/v4/databases/mysql/instances", "http.response.status_code": 200 },
   });
-  // Tenants do not say in whose trace we work.
+  // Tenants cannot choose the trace of their requests.
   expect(STRANGERS).not.toContain(request?.traceId);
   const statements = spans.filter(({ parentSpanId }) => parentSpanId === request?.spanId);
   expect(new Set(statements.map(({ traceId }) => traceId))).toEqual(new Set([request?.traceId]));
@@ -120,7 +120,7 @@ test("one create is one trace through HTTP and SQL, and no secret is in it or in
   for (const value of ["traced-label", "0000secretinpath"]) expect(collector.text()).not.toContain(value);
 });
 
-test("without a collector OpenTelemetry is not loaded, and metrics are served to the operator alone", async () => {
+test("without a collector OpenTelemetry is not loaded, and only the operator reads metrics", async () => {
   await using world = await newWorld();
   await world.host();
   const alice = await world.customer();
@@ -147,6 +147,6 @@ test("without a collector OpenTelemetry is not loaded, and metrics are served to
   );
   expect(lines.find((line) => line.startsWith("nodejs_eventloop_lag_seconds"))).toBeDefined();
   expect(lines.join()).not.toMatch(/counted-label|wp-login/);
-  // `api` is the interface without an implementation: the metrics library brings it.
+  // `api` is the interface without an implementation: the metrics library imports it.
   expect(api.output()).not.toMatch(/loaded \S+@opentelemetry\/(?!api)/);
 });

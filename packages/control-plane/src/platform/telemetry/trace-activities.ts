@@ -7,8 +7,8 @@ const workflow = createContextKey("workflow");
 const random = new RandomIdGenerator();
 
 /**
- * The activities of a workflow form one trace on whichever workers they run, because its id follows from the
- * workflow's. So nothing has to travel with a workflow, whose input stays ids and whose history stays the same.
+ * The activities of a workflow form one trace on whichever workers they run, because its id is derived from the
+ * workflow's. So the workflow carries no trace context: its input stays ids, and its history stays the same.
  */
 export const workflowIds: IdGenerator = {
   generateTraceId() {

@@ -4,8 +4,8 @@ import type { Pool, PoolClient } from "pg";
 type Query = (...args: unknown[]) => unknown;
 
 /**
- * A span for each statement inside of another span; polls that nobody asked for have none. It holds the text with its
- * placeholders and never a value, and of a failure only the code: Postgres puts values into its messages.
+ * A span for each statement inside of another span; background polls have none. It holds the text with its placeholders
+ * and never a value, and for a failure only the code: Postgres puts values into its messages.
  */
 export function traceQueries(tracer: Tracer, pool: Pool): void {
   pool.on("connect", (client: PoolClient) => {
@@ -20,7 +20,7 @@ export function traceQueries(tracer: Tracer, pool: Pool): void {
       });
       const end = (error?: unknown): void => (error ? fail(span, error) : span.end());
       const answer = args.at(-1);
-      // The pool's own way to ask.
+      // The pool itself calls with a callback.
       if (isCallback(answer))
         return query(...args.slice(0, -1), (error: unknown, result: unknown) => {
           end(error);

@@ -15,8 +15,8 @@ import { routeName } from "./route-name.ts";
 const w3c = new W3CTraceContextPropagator();
 
 /**
- * A span for each request. It holds the route and never the path, the query, a header or a body: any of them may carry
- * a secret, and a collector is not the place for one.
+ * A span for each request. It holds the route and never the path, the query, a header or a body: any of them may
+ * contain a secret, which must not reach a collector.
  */
 export function traceRequests(tracer: Tracer, app: FastifyInstance, continues: boolean): void {
   const contexts = new WeakMap<FastifyRequest, Context>();
@@ -35,7 +35,7 @@ export function traceRequests(tracer: Tracer, app: FastifyInstance, continues: b
     context.with(inside, done);
   });
 
-  // The end of a body comes from its socket, which knows nothing of the request's context: it is entered again.
+  // The end of a body comes from its socket, outside of the request's context, so the context is entered again.
   app.addHook("preValidation", (request, _reply, done) =>
     context.with(contexts.get(request) ?? context.active(), done),
   );

@@ -12,7 +12,7 @@ const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
 test.each([
   ["one of ours", true],
   ["a stranger", false],
-])("the trace of a caller that is %s goes on here: %s", async (_caller, continues) => {
+])("the trace of a caller that is %s continues here: %s", async (_caller, continues) => {
   await using collector = await startRecordingCollector();
   const tracing = await startTracing("fleet", { endpoint: collector.url, share: 1 }, log);
   const app = createServer(log);

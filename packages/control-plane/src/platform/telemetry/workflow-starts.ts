@@ -1,7 +1,7 @@
 import { Client, type WorkflowClientInterceptor } from "@temporalio/client";
 import { Counter, Histogram, type Registry } from "prom-client";
 
-/** A client that counts the workflows it starts. Those started anew are what the sweeper found lost. */
+/** A client that counts the workflows it starts. Restarts are workflows that the sweeper found lost. */
 export function countStarts(registry: Registry, { connection, options }: Client): Client {
   const registers = [registry];
   const started = new Counter({

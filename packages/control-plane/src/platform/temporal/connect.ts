@@ -6,7 +6,7 @@ export async function connectClient(address: string, namespace: string): Promise
   return new Client({ connection: Connection.lazy({ address }), namespace });
 }
 
-/** Waits for a Temporal that is not up yet: nothing else can be done without it. */
+/** Waits until Temporal is up: a worker can do nothing without it. */
 export async function connectWorker(address: string, shouldRetry: () => boolean): Promise<NativeConnection> {
   for (;;) {
     try {

@@ -2,7 +2,7 @@ import { type Client, NamespaceNotFoundError } from "@temporalio/client";
 
 const DAY_SECONDS = 86_400;
 
-/** Makes the namespace if it is not there: after an install, and after Temporal's database was lost. */
+/** Creates the namespace if it does not exist: after an install, and after the loss of Temporal's database. */
 export async function ensureNamespace(client: Client, namespace: string): Promise<void> {
   try {
     await client.workflowService.registerNamespace({
@@ -18,8 +18,8 @@ export async function ensureNamespace(client: Client, namespace: string): Promis
 const ALREADY_EXISTS = 6;
 
 /**
- * For an error of a call to Temporal: a namespace that is not there means that its store was lost while we ran. Made anew,
- * workflows are found missing one by one, and started again from their rows.
+ * For an error of a call to Temporal: a missing namespace means that its store was lost while this process ran. Once it
+ * exists again, workflows are found missing one by one and restarted from their rows.
  */
 export async function repairNamespace(client: Client, error: unknown): Promise<void> {
   if (error instanceof NamespaceNotFoundError) await ensureNamespace(client, client.options.namespace);

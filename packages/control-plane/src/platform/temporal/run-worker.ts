@@ -3,8 +3,9 @@ import type { Worker } from "@temporalio/worker";
 const POLL_MS = 500;
 
 /**
- * Runs until the worker is shut down, and throws when it failed: the process then ends and is started anew. `run()` alone
- * does not tell: a worker whose namespace is gone fails, and then can wait for ever for the end of its own pollers.
+ * Runs until the worker is shut down, and throws when it has failed, so that the process ends and is restarted. `run()`
+ * alone does not suffice: a worker whose namespace is gone fails, and can then wait for ever for its own pollers to
+ * end.
  */
 export async function runWorker(worker: Worker): Promise<void> {
   let timer: NodeJS.Timeout | undefined;

@@ -1,4 +1,4 @@
-// Passkeys are the one thing on these pages that needs a script. Without it, their buttons stay hidden.
+// Only passkeys need a script on these pages. Without it, their buttons stay hidden.
 const bytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
 const text = (buffer) =>
   btoa(String.fromCharCode(...new Uint8Array(buffer)))
@@ -42,13 +42,13 @@ async function get(options) {
   };
 }
 
-/** Asks our server for a challenge, the authenticator for the answer, and sends the form with it. */
+/** Fetches a challenge, gets the authenticator's answer, and submits the form with it. */
 async function answer(form) {
   const asked = await fetch(form.dataset.options, {
     method: "POST",
     body: new URLSearchParams({ form_token: form.elements.form_token.value }),
   });
-  // It leads elsewhere first: to sign in again, mostly.
+  // A redirect, usually to sign in again, comes first.
   if (asked.redirected) return location.assign(asked.url);
   if (!asked.ok) throw new Error(asked.status === 429 ? "too many" : "no challenge");
   const { credential, ...response } = await (form.dataset.passkey === "create" ? create : get)(await asked.json());

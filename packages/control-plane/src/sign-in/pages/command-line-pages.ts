@@ -4,7 +4,7 @@ import { field, form, type Html, layout } from "./layout.ts";
 
 type CodeForm = { action: string; fields: Record<string, string>; fault: string | undefined };
 
-/** A form of the authorization server, as the one that signs out. */
+/** A form of the authorization server, like the sign-out form. */
 export const userCodePage = ({ action, fields, fault }: CodeForm): Html =>
   layout({
     title: "Sign in the command line",
@@ -46,7 +46,7 @@ type LoginConsent = {
   };
 };
 
-/** Says which computer asks, so that nobody signs in somebody else's. */
+/** Names the requesting computer, so that nobody signs in somebody else's. */
 export const commandLineConsentPage = ({
   uid,
   token,

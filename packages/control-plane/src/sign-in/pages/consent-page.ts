@@ -30,7 +30,7 @@ export const listOf = (scopes: readonly string[]): Html =>
 const everything = (label: string): Html => html`<div class="warning"><h2>It could then do everything</h2>
 <p>View, change and delete <strong>everything in your account</strong>, as you can yourself: databases and their backups, users, payment methods and tokens. Only go on if you trust ${label} that much.</p></div>`;
 
-/** A scope in plain words; each is said by its own area, so that what is agreed to is what was read. */
+/** A scope in plain words, each area separately, so that people read exactly what they agree to. */
 export function inWords(scope: string): string {
   const [area, level] = scope.split(":") as [Area, string];
   const what = areas[area];

@@ -1,7 +1,7 @@
 import { html } from "ghtml";
 import { assets } from "../assets.ts";
 
-/** Escaped already: what `html` made. Everything else that goes into a page is text. */
+/** Escaped HTML, produced by `html`. Everything else in a page is text. */
 export type Html = string;
 
 export type Page = { title: string; body: Html; wide?: boolean; script?: boolean };
@@ -28,7 +28,7 @@ export const layout = ({ title, body, wide = false, script = false }: Page): Htm
 </html>
 `;
 
-/** The token proves that a form is from our page. */
+/** The token proves that a form came from our page. */
 export const form = (to: { action: string; token: string; attributes?: Html }, fields: Html): Html =>
   html`<form method="post" action="${to.action}" !${to.attributes ?? ""}>
 <input type="hidden" name="form_token" value="${to.token}">
@@ -43,7 +43,7 @@ type Field = {
   value?: string;
   hint?: string;
   fault?: string | undefined;
-  /** The one to begin with. */
+  /** Gets the focus. */
   first?: boolean;
   attributes?: Html;
 };
@@ -73,7 +73,7 @@ export function field({
 </div>`;
 }
 
-/** Read out as soon as the page is there. */
+/** Screen readers announce it as soon as the page loads. */
 export const alert = (text: string | undefined): Html =>
   text === undefined ? "" : html`<p class="alert" role="alert" id="alert">${text}</p>`;
 export const done = (text: string | undefined): Html =>

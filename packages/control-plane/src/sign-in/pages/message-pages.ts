@@ -13,7 +13,7 @@ export const tooManyPage = (seconds: number, back: string): Html =>
 <p class="aside"><a href="${back}">Go back</a></p>`,
   });
 
-/** A form of the authorization server: with these fields it ends the session. */
+/** A form of the authorization server: submitting these fields ends the session. */
 export const signOutPage = ({ action, fields }: { action: string; fields: Record<string, string> }): Html =>
   layout({
     title: "Sign out?",

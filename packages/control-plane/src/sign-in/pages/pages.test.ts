@@ -79,20 +79,17 @@ test.each(Object.entries(pages))("%s shows what others wrote as text", (_name, p
   expect(page).not.toMatch(/<[^>]*\sonerror=/);
 });
 
-test.each(Object.entries(pages))(
-  "%s has one heading of the first order, a language, and nothing inline",
-  (_name, page) => {
-    expect(page.match(/<h1>/g)).toHaveLength(1);
-    expect(page).toContain('<html lang="en">');
-    expect(page).not.toMatch(/<style|style=|<script(?![^>]*\ssrc=)|javascript:/i);
-    const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
-    expect(new Set(ids).size).toBe(ids.length);
-    const labelled = [...page.matchAll(/<label for="([^"]*)"/g)].map(([, id]) => id);
-    for (const id of labelled) expect(ids).toContain(id);
-  },
-);
+test.each(Object.entries(pages))("%s has one first-level heading, a language, and nothing inline", (_name, page) => {
+  expect(page.match(/<h1>/g)).toHaveLength(1);
+  expect(page).toContain('<html lang="en">');
+  expect(page).not.toMatch(/<style|style=|<script(?![^>]*\ssrc=)|javascript:/i);
+  const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  const labelled = [...page.matchAll(/<label for="([^"]*)"/g)].map(([, id]) => id);
+  for (const id of labelled) expect(ids).toContain(id);
+});
 
-test("every scope is said in words, and viewing is told from changing", () => {
+test("every scope has a description, which distinguishes viewing from changing", () => {
   for (const area of Object.keys(areas)) {
     expect(inWords(`${area}:read_only`)).toMatch(/^View your/);
     expect(inWords(`${area}:read_write`)).toMatch(/^View and change your/);

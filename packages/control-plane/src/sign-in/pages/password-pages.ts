@@ -18,7 +18,7 @@ export const forgotPage = ({ token }: { token: string }): Html =>
     )}`,
   });
 
-/** The same for every name: it must not tell who is a user. */
+/** The same for every name: it must not reveal who is a user. */
 export const forgotDonePage = (): Html =>
   layout({
     title: "Look into your mail",

@@ -21,11 +21,11 @@ export type ShownToken = {
   created: Date;
   expires: Date | null;
   isOver: boolean;
-  /** Made by `moorage login`. */
+  /** Created by `moorage login`. */
   isLogin: boolean;
 };
 
-/** The part of the security page that lists them. */
+/** The list of tokens on the security page. */
 export const tokensPart = (token: string, tokens: readonly ShownToken[]): Html =>
   html`<section aria-labelledby="tokens"><h2 id="tokens">Personal tokens</h2>
 <p>A token lets a program use the API as you: an SDK, Terraform, a script. The command line makes one itself: <code>moorage login</code>.</p>
@@ -111,7 +111,7 @@ const capital = (text: string): string => {
   return bare.charAt(0).toUpperCase() + bare.slice(1);
 };
 
-/** The one page that has all of it. */
+/** The only page with the full token. */
 export const tokenCreatedPage = (made: { label: string; token: string; apiUrl: string | undefined }): Html => {
   const url = made.apiUrl ?? "https://<the API's address>";
   return layout({

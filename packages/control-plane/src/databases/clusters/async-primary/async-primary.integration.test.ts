@@ -5,7 +5,7 @@ import { archivedThrough, hasBackup, later } from "#testing/archive-records.ts";
 import { leaveGroup } from "#testing/simulated-group.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
-/** One asynchronous cluster, through its life: each test goes on where the one before it ended. */
+/** The lifecycle of one asynchronous cluster: each test continues where the previous one ended. */
 let world: World;
 let hosts: Awaited<ReturnType<World["host"]>>[];
 let alice: Awaited<ReturnType<World["customer"]>>;
@@ -23,7 +23,7 @@ const specs = async (): Promise<NodeSpec[]> =>
     .filter(({ released_at }) => released_at === null)
     .sort((a, b) => a.ordinal - b.ordinal)
     .map(({ desired_spec }) => desired_spec as NodeSpec);
-/** What all members are told alike: the ordinals of who leads and of who gives over, and the rest as it is. */
+/** The term in all members' specs, with the ordinals of the primary and of the one that hands over. */
 async function primaryTerm() {
   const desired = await specs();
   const ordinalOf = (node: string | undefined) => desired.find((spec) => spec.node === node)?.ordinal;
@@ -40,13 +40,13 @@ const roles = async (): Promise<unknown[]> => {
   const rows = await world.db.selectFrom("members").select(["node_id", "report"]).where("node_id", "in", ids).execute();
   return ids.map((id) => rows.find(({ node_id }) => node_id === id)?.report?.role);
 };
-/** Hosts poll all the time. */
+/** Lets time pass while all hosts poll. */
 const passed = async (seconds: number): Promise<void> => {
   later(world, seconds);
   await world.db.updateTable("host_leases").set({ seen_at: world.time.now }).execute();
 };
 
-test("its first node leads in the first term, and nobody is permitted to begin", async () => {
+test("its first node is primary in the first term, and nobody may bootstrap", async () => {
   expect(await primaryTerm()).toEqual({ node: 0, term: 1, reason: "fenced" });
   expect(await orders()).toEqual(none);
   expect(await roles()).toEqual(["primary", "secondary", "secondary"]);
@@ -55,7 +55,7 @@ test("its first node leads in the first term, and nobody is permitted to begin",
   expect(await primaryTerm()).toMatchObject({ term: 1 });
 });
 
-test("suspended and resumed, the same one leads in the same term, and nobody is permitted to begin", async () => {
+test("suspended and resumed, the same node is primary in the same term, and nobody may bootstrap", async () => {
   await alice.post(`${database.url}/suspend`);
   await world.activities.applyChange(await operation());
   await report();
@@ -73,7 +73,7 @@ test("suspended and resumed, the same one leads in the same term, and nobody is 
   expect([await primaryTerm(), await orders()]).toEqual([{ node: 0, term: 1, reason: "fenced" }, none]);
 });
 
-test("a switchover has another lead in a higher term, after it was given over to, and then whoever gave it", async () => {
+test("a switchover makes another node primary in a higher term, by a handover that is then confirmed", async () => {
   await alice.post(`${database.url}/switchover`);
   const id = await operation();
 
@@ -92,7 +92,7 @@ test("a switchover has another lead in a higher term, after it was given over to
   expect(await roles()).toEqual(["secondary", "primary", "secondary"]);
 });
 
-test("one that did not come about goes back in a higher term still, once, and the next is not kept from it", async () => {
+test("a failed handover goes back once, in a higher term, and the next one works", async () => {
   await alice.post(`${database.url}/switchover`);
   const id = await operation();
   await world.activities.requestPrimary(id, "switch 1");
@@ -109,7 +109,7 @@ test("one that did not come about goes back in a higher term still, once, and th
   expect(await primaryTerm()).toEqual({ node: 1, term: 4, reason: "fenced" });
 });
 
-test("one whose host is not heard cannot give back: it stays wanted until somebody says what becomes of it", async () => {
+test("a new primary whose host is unreachable cannot hand back, and stays desired", async () => {
   await report();
   await alice.post(`${database.url}/switchover`);
   const id = await operation();
@@ -126,7 +126,7 @@ test("one whose host is not heard cannot give back: it stays wanted until somebo
   expect(await primaryTerm()).toEqual({ node: 0, term: 5, reason: "fenced" });
 });
 
-test("a restore is made by the one that leads, and the others take its data", async () => {
+test("the primary restores, and the others clone from it", async () => {
   await alice.post(`${database.url}/switchover`);
   const switchover = await operation();
   await world.activities.requestPrimary(switchover, "switch 1");
@@ -159,7 +159,7 @@ test("a restore is made by the one that leads, and the others take its data", as
   expect([await primaryTerm(), await orders()]).toEqual([{ node: 1, term: 6, reason: "fenced" }, none]);
 });
 
-test("undeleted, the first of its new nodes leads in a term that no host has known", async () => {
+test("undeleted, the first of its new nodes is primary in a term that no host has known", async () => {
   await archivedThrough(world, database);
   await passed(5);
   const before = await specs();

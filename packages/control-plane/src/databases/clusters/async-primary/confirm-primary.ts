@@ -6,8 +6,8 @@ import { agreedPrimary } from "../rolling/order.ts";
 import { confirmPrimary, findPrimary, sendPrimary } from "./primary-store.ts";
 
 /**
- * All members are together under the one that was made the leader: how that came about is over, and not asked for again
- * when its server starts the next time. Whoever gave over to it may be gone by then. The caller holds the database's row.
+ * All members follow the new primary: its term no longer needs the condition under which it started. The next start of
+ * its server must not wait for the former primary, which may be gone by then. The caller has locked the database's row.
  */
 export async function confirmWhenHealthy(
   tx: Tx,

@@ -7,14 +7,14 @@ import { confirmPrimary, findPrimary, setPrimary } from "./primary-store.ts";
 type Context = SpecContext & { operation: { id: number } };
 
 /**
- * So long nobody takes writes at most, if the one that leads cannot give over to the other: then it leads again. Usually
- * it takes less than a second.
+ * The longest time without writes if the primary cannot hand over: then it becomes the primary again. Usually a
+ * handover takes less than a second.
  */
 export const HAND_OVER_MS = 30_000;
 
 /**
- * The one that leads gives over to another, in a new term that all members are told of at once. The phase names the other
- * one alone: by it a change that was planned is known.
+ * The primary hands over to another member, in a new term that all members get at once. The phase names only the new
+ * primary: that marks the change as planned.
  */
 export async function handOver(
   tx: Tx,
@@ -38,8 +38,9 @@ export async function handOver(
 }
 
 /**
- * Ends a try. If the other one leads, it does so whoever gave over to it; if not, the one before leads again, in a new term
- * still, for the other may open late. One that is not heard cannot give back: it is for the cluster's health to say so.
+ * Ends an attempt. If the new member is primary, the term drops its condition; if not, the previous one becomes primary
+ * again, in a higher term, because the other may still open late. An unreachable member cannot hand back: the health
+ * check handles that.
  */
 export async function endHandOver(
   tx: Tx,
@@ -48,7 +49,7 @@ export async function endHandOver(
 ): Promise<HostsToWake> {
   const { database, operation } = context;
   const primary = await findPrimary(tx, database);
-  // Somebody else was made the leader meanwhile, or this has ended already.
+  // Another member was made primary meanwhile, or the attempt has ended already.
   if (primary === undefined || primary.node !== requested?.node || primary.reason !== "handover") return { hosts: [] };
   const { node, from } = primary;
   if (isPrimary(requested)) await confirmPrimary(tx, database, primary, at);
@@ -58,10 +59,10 @@ export async function endHandOver(
   return setDesiredSpecs(tx, operation.id, `ended ${phase}`, await specsOf(tx, await nodesOf(tx, context), context));
 }
 
-/** By its own word, and that of another host. */
+/** As reported by its own host and confirmed by another. */
 export const isPrimary = ({ report }: Pick<ObservedMember, "report">): boolean =>
   report?.state === "online" && report.role === "primary" && report.shared;
 
-/** A lost one would be made anew, empty, by a spec. */
+/** A spec would make a lost node again, empty. */
 const nodesOf = async (tx: Tx, { database: { account_id, id } }: Context): Promise<NodeRow[]> =>
   (await findNodes(tx, account_id, id)).filter(({ desired_spec, tombstoned }) => desired_spec !== null && !tombstoned);

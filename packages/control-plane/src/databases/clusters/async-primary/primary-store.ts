@@ -6,7 +6,10 @@ import { highestTerm } from "./terms.ts";
 
 type Key = { account_id: number; id: number };
 
-/** Who leads an asynchronous cluster: by its row, or by what its hosts were told, if that is newer or all that is left. */
+/**
+ * The primary of an asynchronous cluster: from its row, or from the desired specs if those are newer or the row is
+ * lost.
+ */
 export async function findPrimary(db: Db | Tx, { account_id, id }: Key): Promise<PrimaryTerm | undefined> {
   const row = await db
     .selectFrom("primary_terms")
@@ -20,12 +23,14 @@ export async function findPrimary(db: Db | Tx, { account_id, id }: Key): Promise
   return highestTerm([own, ...desired]);
 }
 
-/** More than were given between any backup and its restore: a host that was silent then may know of terms that we forgot. */
+/**
+ * More terms than between any backup and its restore: a host that was unreachable then may know terms that we forgot.
+ */
 const TERMS_OF_AN_EPOCH = 1_000_000;
 
 /**
- * Another one leads, or the same one again, in a new term. The caller holds the database's row, and tells all members in
- * the same transaction.
+ * Makes a member the primary, perhaps the same one again, in a new term. The caller has locked the database's row and
+ * sends the term to all members in the same transaction.
  */
 export async function setPrimary(
   tx: Tx,
@@ -41,19 +46,19 @@ export async function setPrimary(
   return primary;
 }
 
-/** Of what hosts know: more than we do, if we were set back in time. */
+/** The highest term that hosts know: higher than ours if our database was set back. */
 async function highestReportedTerm(tx: Tx, { account_id, id }: Key): Promise<number> {
   const reports = await reportsOf(tx, await findNodes(tx, account_id, id));
   return Math.max(0, ...[...reports.values()].map((report) => report?.term ?? 0));
 }
 
-/** All members at once; whatever else is wanted of them stays, and so does whoever waits for it. */
+/** All members at once; the rest of their specs stays, and so does every wait for it. */
 export const sendPrimary = async (tx: Tx, { account_id, id }: Key, primary: PrimaryTerm): Promise<HostsToWake> =>
   amendDesired(tx, await findNodes(tx, account_id, id), (spec) =>
     spec.cluster === undefined ? spec : { ...spec, cluster: { ...spec.cluster, primary } },
   );
 
-/** It leads: whoever gave over to it is not asked for again, however often its server starts in this term. */
+/** The member is primary: its server does not wait for the former one again, however often it starts in this term. */
 export async function confirmPrimary(
   tx: Tx,
   database: Key,

@@ -6,8 +6,8 @@ import { findPrimary, writePrimary } from "./primary-store.ts";
 import { highestTerm } from "./terms.ts";
 
 /**
- * Who leads may have changed since our copy was taken: the highest term that any host was told counts. The row is written
- * when those that it names are known again; until then what the hosts are told stands for it.
+ * The primary may have changed since our backup: the highest term in any host's spec counts. The row is written once
+ * the nodes that it names are known again; until then the desired specs stand for it.
  */
 export async function followPrimary(
   { tx, now }: { tx: Tx; now: Date },

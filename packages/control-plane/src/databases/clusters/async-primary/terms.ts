@@ -1,10 +1,10 @@
 import type { PrimaryTerm } from "@moorage/contract/agent";
 
-/** The newest that anybody knows. Of one term the first that is named: it is told to the others. */
+/** The newest term that anybody knows. Of equal terms the first in the list counts, and is sent to the others. */
 export const highestTerm = (terms: readonly (PrimaryTerm | undefined)[]): PrimaryTerm | undefined =>
   terms.reduce((highest, primary) => (primary && primary.term > (highest?.term ?? 0) ? primary : highest), undefined);
 
-/** The one that leads, or is to, and then the others by their ordinals. */
+/** The current or future primary, then the others by their ordinals. */
 export const primaryFirst = <Node extends { id: string; ordinal: number }>(
   nodes: readonly Node[],
   primary: Pick<PrimaryTerm, "node"> | undefined,

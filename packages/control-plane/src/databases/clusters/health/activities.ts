@@ -12,7 +12,7 @@ export const createHealthActivities = (deps: HealthActivityDeps) => ({
 });
 export type HealthActivities = ReturnType<typeof createHealthActivities>;
 
-/** Ends what mends or moves a cluster, and could not end itself, when its deadline has passed. */
+/** Ends repairs and switchovers after their deadline if their workflow could not. */
 export const createHealthExpiry = ({ settleBootstrap, settleReplacing, settleSwitchover }: HealthActivities) => ({
   bootstrapGroup: (operationId: number) =>
     settleBootstrap(operationId, { done: false, message: "Its nodes could not be brought together in time." }),

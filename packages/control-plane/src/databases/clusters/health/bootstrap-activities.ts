@@ -20,13 +20,13 @@ export type BootstrapProgress = { next: "wait" } | { next: "bootstrapped" } | { 
 type Taken = { progress: BootstrapProgress; hosts: number[] };
 const taken = (progress: BootstrapProgress, hosts: number[] = []): Taken => ({ progress, hosts });
 
-/** The steps of forming a group; each is repeatable, and what comes next is decided from the rows each time. */
+/** The steps of bootstrapping a group. Each is repeatable, and decides the next one from the rows. */
 export const createBootstrapActivities = ({ db, clock, zone, archive }: Omit<ActivityDeps, "sealer">) => {
-  /** `isBegun`: somebody was permitted to begin already. It is left alone until its group is gone. */
+  /** `isPermitted`: a member already has the permission to bootstrap. It keeps it until its group is gone. */
   const takeStep = async (tx: Tx, operationId: number, isPermitted: boolean): Promise<Taken> => {
     const context = await loadDatabase(tx, operationId, archive);
     const { database } = context;
-    // Read again under the row's lock: what was settled meanwhile goes no further.
+    // Read again under the row's lock: a settled operation stops here.
     const { settled_at, input, kind } = await findOperation(tx, operationId);
     const nodes = await findNodes(tx, database.account_id, database.id);
     const isWhole = areThere(nodes) && nodes.length === database.cluster_size;
@@ -44,7 +44,7 @@ export const createBootstrapActivities = ({ db, clock, zone, archive }: Omit<Act
     const members = await bootstrapMembersOf(tx, nodes, clock());
     const acceptsLoss = (input as BootstrapInput).accept_loss === true;
     const next = nextOfBootstrap(members, acceptsLoss);
-    // First of all: whatever was permitted before is not any more, and its hosts have to say so.
+    // First withdraw every earlier permission; the hosts have to confirm that.
     if (rounds.withdrawn === 0)
       return taken({ next: "wait" }, isPermitted && next.do !== "withdraw" ? [] : await setDesiredOfAll("withdraw 1"));
 
@@ -86,10 +86,10 @@ export const createBootstrapActivities = ({ db, clock, zone, archive }: Omit<Act
   return {
     advanceBootstrap: (operationId: number): Promise<BootstrapProgress> => step(operationId, false),
 
-    /** For a cluster that is made: one of its members begins; when that one dies before it was joined, another may. */
+    /** For a new cluster: one of its members bootstraps. If that one dies before another has joined it, another may. */
     retryBootstrap: (operationId: number): Promise<BootstrapProgress> => step(operationId, true),
 
-    /** With its end no permission is out any more. */
+    /** After the end no permission is left. */
     settleBootstrap: async (operationId: number, settlement: Settlement): Promise<void> => {
       const toWake = await db.transaction().execute(async (tx) => {
         const context = await loadDatabase(tx, operationId, archive);
@@ -107,7 +107,7 @@ export type BootstrapActivities = ReturnType<typeof createBootstrapActivities>;
 
 type Context = Awaited<ReturnType<typeof loadDatabase>>;
 
-/** Its group has the name of it. */
+/** The timeline's id is the name of the group. */
 function timelineOf({ archiveContext, database }: Context): string {
   if (archiveContext === undefined) throw new Error(`Database ${database.id} lives on no timeline.`);
   return archiveContext.timeline.id;
@@ -119,7 +119,10 @@ async function withLoss(tx: Tx, context: Context, settlement: Settlement): Promi
   return message === undefined ? settlement : { ...settlement, message };
 }
 
-/** A part of another operation has that one's status; by itself it goes no further when something else was asked for. */
+/**
+ * As a part of another operation the bootstrap has that one's status; on its own it stops when another operation
+ * starts.
+ */
 const isOvertaken = (kind: string, { status, deleted_at, powered }: DatabaseRow): boolean =>
   deleted_at !== null || !powered || (kind === "bootstrapGroup" && !isAtHand(status));
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => temporal[Symbol.asyncDispose]());
 
-/** Members that tell what they have, and note who was permitted to begin. */
+/** Members that report their GTID sets, recording who was permitted to bootstrap. */
 function holding(last: readonly number[]) {
   const permitted = new Set<string>();
   const instead = (spec: NodeSpec, report: Partial<NodeReport>): Partial<NodeReport> => {
@@ -25,7 +25,7 @@ function holding(last: readonly number[]) {
   return { instead, permitted };
 }
 
-/** So many transactions of its group. */
+/** Archives so many transactions of its group. */
 async function isArchived(world: World, last: number): Promise<void> {
   const { account_id, id } = await world.db.selectFrom("timelines").selectAll().executeTakeFirstOrThrow();
   const log = { account_id, timeline_id: id, sequence: 1, name: "binlog.000001.0123456789abcdef", bytes: 1 };
@@ -39,7 +39,7 @@ async function isArchived(world: World, last: number): Promise<void> {
 const all = [0, 1, 2];
 const eventOf = async (world: World) => (await world.events()).find(({ action }) => action === "database_group_form");
 
-test("all three lost at once: the most advanced begins, once, the others join it, and no permission is left", async () => {
+test("all three lost at once: the most advanced bootstraps once, and no permission is left", async () => {
   const { instead, permitted } = holding([5, 9, 7]);
   await using world = await newWorld();
   await using cluster = await repairedCluster(world, temporal, { hosts: 3, instead });
@@ -63,7 +63,7 @@ test("all three lost at once: the most advanced begins, once, the others join it
   expect(await eventOf(world)).toMatchObject({ status: "finished" });
 });
 
-test("who began the group of a new database and died before it was joined: another permission is given", async () => {
+test("another member may bootstrap if the first dies before it is joined", async () => {
   const { instead, permitted } = holding([1, 0, 0]);
   const died: string[] = [];
   const dyingOnce = (spec: NodeSpec): Partial<NodeReport> => {
@@ -88,7 +88,7 @@ test("who began the group of a new database and died before it was joined: anoth
   expect((await alice.get(`${INSTANCES}/${body.id}`)).body).toMatchObject({ status: "active" });
 });
 
-test("nobody may begin before all have said that they may not", async () => {
+test("nobody may bootstrap before all have confirmed the withdrawal", async () => {
   const { instead, permitted } = holding([5, 5, 5]);
   await using world = await newWorld();
   await using cluster = await repairedCluster(world, temporal, { hosts: 3, instead });
@@ -116,7 +116,7 @@ test("nobody may begin before all have said that they may not", async () => {
   await until(async () => permitted.size === 1);
 });
 
-test("each has what another lacks: nobody begins, and its tenant is told who decides", async () => {
+test("each lacks what another has: nobody bootstraps, and its tenant learns who decides", async () => {
   const { instead, permitted } = holding([5, 5, 5]);
   const errant = (spec: NodeSpec, report: Partial<NodeReport>): Partial<NodeReport> => {
     const { group, ...rest } = instead(spec, report);
@@ -139,7 +139,7 @@ test("each has what another lacks: nobody begins, and its tenant is told who dec
   });
 });
 
-test("nobody begins with less than the archive has, unless the operator accepts it; and its tenant is told how much", async () => {
+test("bootstrapping with less than the archive needs the operator's consent, and states the loss", async () => {
   const { instead, permitted } = holding([5, 5, 5]);
   await using world = await newWorld();
   await using cluster = await repairedCluster(world, temporal, { hosts: 3, instead });
@@ -161,7 +161,7 @@ test("nobody begins with less than the archive has, unless the operator accepts 
   });
 });
 
-test("with two hosts gone for good one begins alone, and both are replaced without their word", async () => {
+test("with two dead hosts one member bootstraps alone, and both others are replaced without their hosts", async () => {
   const { instead } = holding([9, 5, 5]);
   await using world = await newWorld();
   await using cluster = await repairedCluster(world, temporal, { hosts: 5, instead });
@@ -182,7 +182,7 @@ test("with two hosts gone for good one begins alone, and both are replaced witho
   expect((await cluster.nodes()).filter(({ host_id }) => gone.includes(host_id))).toEqual([]);
 });
 
-test("with a host gone for good the operator accepts the loss, and the others begin without it", async () => {
+test("with a dead host the operator accepts the loss, and the others bootstrap without it", async () => {
   const { instead, permitted } = holding([5, 7, 9]);
   await using world = await newWorld();
   await using cluster = await repairedCluster(world, temporal, { hosts: 4, instead });
@@ -204,7 +204,7 @@ test("with a host gone for good the operator accepts the loss, and the others be
   await cluster.untilEnded("bootstrapGroup");
 
   expect([...permitted].map((each) => each.split(" ")[0])).toEqual(["1"]);
-  // And then it is mended like any other.
+  // Then it is repaired like any other.
   await cluster.untilCounted(2, [0, 1]);
   await cluster.checkAfter(6, [0, 1]);
   await cluster.untilEnded("replaceNode");

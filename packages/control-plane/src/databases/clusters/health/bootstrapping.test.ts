@@ -112,6 +112,6 @@ test.each<[what: string, members: BootstrapMember[], next: object]>([
     ],
     { do: "done" },
   ],
-])("followers: %s", (_, members, next) => {
+])("asynchronous cluster: %s", (_, members, next) => {
   expect(nextOfFollowing(members)).toEqual(next);
 });

@@ -1,33 +1,33 @@
 import type { GroupReport, NodeState } from "@moorage/contract/agent";
 import { mostAdvanced } from "./most-advanced.ts";
 
-/** A member while its group is formed. */
+/** A member while its group is bootstrapped. */
 export type BootstrapMember = {
   node: string;
   ordinal: number;
-  /** Its host is dead, by the operator's word. */
+  /** An operator has declared its host dead. */
   dead: boolean;
-  /** Its host is heard, and says that it has read what is wanted of the member now. */
+  /** Its host is reachable and reports that it has applied the current spec. */
   followed: boolean;
   state: NodeState | null;
   report: GroupReport | null;
-  /** The permission to begin that it has now. */
+  /** The permission to bootstrap that it has now. */
   bootstrap: string | undefined;
 };
 
 export type BootstrapDecision =
   | { do: "wait" }
-  /** With what it has. */
+  /** `gtid`: the transactions that the member has. */
   | { do: "bootstrap"; node: string; gtid: string }
-  /** Its permission was used, and its group is gone again: taken back before another is given. */
+  /** The permission was used and the group is gone again: withdraw it before another member gets one. */
   | { do: "withdraw" }
   | { do: "done" }
   | { do: "fail"; why: string };
 
 /**
- * What follows for members of which some are in no group. Two groups of one name would be two truths, so a permission is
- * only given when none is out, and every member has said, after the last one was taken back, that it is in no group.
- * Once one is in a group, the others join it by themselves. Pure.
+ * The next step for members of which some are in no group. Two groups of one name would be two databases, so a
+ * permission is given only when none is out and every member has reported, since the last withdrawal, that it is in no
+ * group. Once one member is in a group, the others join it by themselves. Pure.
  */
 export function nextOfBootstrap(members: readonly BootstrapMember[], acceptsLoss: boolean): BootstrapDecision {
   const counted = acceptsLoss ? members.filter(({ dead }) => !dead) : members;
@@ -48,13 +48,13 @@ export function nextOfBootstrap(members: readonly BootstrapMember[], acceptsLoss
   return { do: "bootstrap", node: first.node, gtid: first.gtid };
 }
 
-/** Where somebody leads already nobody begins: the others come to it by themselves, or another is made to lead. */
+/** With an assigned primary nobody bootstraps: the others follow it by themselves, or another is promoted. */
 export const nextOfFollowing = (members: readonly BootstrapMember[]): BootstrapDecision =>
   isBootstrapped(members) ? { do: "done" } : { do: "wait" };
 
 const isOutOfGroup = ({ state }: GroupReport): boolean => state === "offline" || state === "error";
 
-/** A member with data of its own, or without what it needs, cannot join; it is replaced once the others serve. */
+/** A member with errant transactions or unusable data cannot join; it is replaced once the others serve. */
 function isBootstrapped(members: readonly BootstrapMember[]): boolean {
   const others = members.filter(({ report }) => report?.errant === undefined && report?.unusable === undefined);
   const isIn = ({ followed, state, report }: BootstrapMember): boolean =>

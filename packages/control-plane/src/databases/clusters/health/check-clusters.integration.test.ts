@@ -6,7 +6,7 @@ const AWAY = { state: "away", online: 0, shared: false } as const;
 const APART = { state: "offline", online: 0, shared: false, gtid: "" } as const;
 const TWO = { online: 2 };
 
-test("a cluster whose members are healthy is active, and nobody has to look at it again", async () => {
+test("a cluster whose members are healthy is active, and is not checked again", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
 
@@ -17,7 +17,7 @@ test("a cluster whose members are healthy is active, and nobody has to look at i
   expect(await cluster.events("database_degraded")).toEqual([]);
 });
 
-test("without a member it is degraded until the member is back, and its tenant is told of both once", async () => {
+test("without a member it is degraded until the member is back, and its tenant is notified of both once", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
   await cluster.reportAll(TWO, TWO, AWAY);
@@ -35,7 +35,7 @@ test("without a member it is degraded until the member is back, and its tenant i
   expect((await cluster.alice.get<{ results: number }>("/v4/account/notifications")).body.results).toBe(0);
 });
 
-test("a member that is back within seconds was never missed", async () => {
+test("a member that is back within seconds causes no event", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
   await cluster.reportAll(TWO, TWO, AWAY);
@@ -66,7 +66,7 @@ test("a node whose host is silent for too long is replaced by one operation, and
   expect(await cluster.events("database_node_replace")).toMatchObject([{ status: "started", username: null }]);
 });
 
-test("a node that only we do not hear is not replaced: its group counts it", async () => {
+test("a node that only the control plane cannot reach is not replaced while its group counts it", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
   await cluster.silence(2);
@@ -78,7 +78,7 @@ test("a node that only we do not hear is not replaced: its group counts it", asy
   expect([await cluster.status(), await world.openOperations()]).toEqual(["degraded", []]);
 });
 
-test("an outage of our own is no silence of the hosts", async () => {
+test("an outage of the control plane does not count as silence of the hosts", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
   await cluster.silence(2);
@@ -96,7 +96,7 @@ test("an outage of our own is no silence of the hosts", async () => {
   expect(await world.openOperations()).toEqual([]);
 });
 
-test("with two lost it says that writes have stopped rather than split, and nothing is replaced", async () => {
+test("with two lost members the message states that writes have stopped, and nothing is replaced", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
   await cluster.silence(1);
@@ -111,7 +111,7 @@ test("with two lost it says that writes have stopped rather than split, and noth
   );
 });
 
-test("all three in no group: it is formed by one operation, once all have told what they have", async () => {
+test("all three out of group: one operation bootstraps it, once all have reported their GTID sets", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
   await cluster.reportAll(APART, APART, AWAY);
@@ -123,7 +123,7 @@ test("all three in no group: it is formed by one operation, once all have told w
   expect(await world.openOperations()).toEqual(["bootstrapGroup"]);
 });
 
-test("with one host gone and the others in no group, a person is asked", async () => {
+test("with one host lost and the others out of group, a person has to decide", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
   await cluster.silence(2);
@@ -136,7 +136,7 @@ test("with one host gone and the others in no group, a person is asked", async (
   expect(data[0]?.advice).toContain(`moorage host dead ${(await cluster.hostOf(2)).name}; moorage db bootstrap`);
 });
 
-test("while a database is busy its status is left alone, and nothing is begun", async () => {
+test("while a database is busy its status stays and no repair starts", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
   await cluster.alice.post(`${cluster.database.url}/suspend`);
@@ -148,7 +148,7 @@ test("while a database is busy its status is left alone, and nothing is begun", 
   expect(await cluster.events("database_degraded")).toEqual([]);
 });
 
-test("a deleted database is not looked at", async () => {
+test("a deleted database is not checked", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
   await cluster.alice.delete(cluster.database.url);

@@ -19,18 +19,18 @@ export type HealthDeps = {
   clock: Clock;
   hostSilentSeconds: number;
   changeDeadlineSeconds: number;
-  /** Of a replacement, which copies all data. */
+  /** The deadline of a replacement, which copies all data. */
   restoreDeadlineSeconds: number;
 };
 
-/** The steps at which the chore can die. */
+/** The steps at which a fault drill can kill the job. */
 export const healthSteps = ["worker.check-cluster"] as const;
 
 const BATCH = 100;
-/** A cluster that is not well is looked at this often, whatever its hosts say. */
+/** An unhealthy cluster is checked this often, even without new reports. */
 const AGAIN_MS = 5_000;
 
-/** Looks at the clusters of which there is news, or of whose hosts there is none, and does the one thing that follows. */
+/** Checks clusters with new reports or silent hosts, and starts the one repair that follows. */
 export const createHealthJob = (deps: HealthDeps) => {
   const { db, clock } = deps;
   const since = clock();
@@ -59,12 +59,12 @@ export const createHealthJob = (deps: HealthDeps) => {
 async function checkCluster(deps: HealthDeps, tx: Tx, database: DatabaseRow, since: Date): Promise<void> {
   const now = deps.clock();
   const { account_id, id } = database;
-  // Before anything is read: what a host says meanwhile is looked at the next time.
+  // Locked before anything is read: a report that arrives meanwhile causes the next check.
   const cluster = await lockCluster(tx, database);
   if (database.deleted_at !== null) return void (await saveCluster(tx, database, { check_at: null }));
 
   const seen = await observeCluster(tx, database, { now, since });
-  // A row that a recovery has not found again: nothing can be said of it, and nothing may be done.
+  // A recovery has not found all members again yet: the health is unknown, and nothing may be done.
   if (seen.members.length < database.cluster_size)
     return void (await saveCluster(tx, database, { check_at: new Date(now.getTime() + AGAIN_MS) }));
   const health = judgeCluster(seen, deps);
@@ -83,10 +83,10 @@ async function checkCluster(deps: HealthDeps, tx: Tx, database: DatabaseRow, sin
   });
 }
 
-/** It stays as it is until somebody asks for something. */
+/** The database stays as it is until somebody requests a change. */
 const isAtRest = ({ status, powered }: DatabaseRow): boolean => !powered || status === "failed";
 
-/** Only what is new is told. */
+/** Emits an event only when the sentence has changed. */
 async function notifyTenant(
   tx: Tx,
   database: DatabaseRow,

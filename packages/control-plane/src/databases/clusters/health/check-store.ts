@@ -21,10 +21,10 @@ export const saveCluster = (
 ): Promise<unknown> =>
   tx.updateTable("clusters").set(change).where("account_id", "=", account_id).where("database_id", "=", id).execute();
 
-/** Its health is looked at with the next round. */
+/** Makes the next round check the cluster. */
 export const checkSoon = (tx: Tx, key: Key, now: Date): Promise<unknown> => saveCluster(tx, key, { check_at: now });
 
-/** A silent host says nothing that would make anybody look. */
+/** A silent host sends no report that would cause a check. */
 export const checkSilent = (db: Db, now: Date): Promise<unknown> =>
   sql`
     update clusters set check_at = ${now}
@@ -37,7 +37,7 @@ export const checkSilent = (db: Db, now: Date): Promise<unknown> =>
       and databases.account_id = clusters.account_id and databases.id = clusters.database_id
       and databases.deleted_at is null and databases.powered and databases.status <> 'failed'`.execute(db);
 
-/** Nobody will confirm that those are gone. */
+/** Dead hosts will not confirm that their nodes are gone. */
 export async function releaseFromDead(db: Db, now: Date): Promise<void> {
   const dead = await db
     .selectFrom("members")

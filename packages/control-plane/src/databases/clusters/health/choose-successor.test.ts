@@ -40,22 +40,22 @@ test.each<[name: string, followers: ObservedMember[], chosen: string]>([
   expect(chosen(followers)).toBe(expected);
 });
 
-test("ten seconds after the leader's end nobody is waited for, however well it looks", () => {
+test("ten seconds after the primary's end no member is waited for, however healthy it seems", () => {
   const unreported = member(2, { unhealthySeconds: 0 });
   expect(chosen([has(1, `${A}:1-5`), unreported], "", 9)).toBe("wait");
   expect(chosen([has(1, `${A}:1-5`), unreported], "", 10)).toBe("n1");
 });
 
-test("a host that polled ten seconds ago has said that its server ended, and not when", () => {
+test("a host that polled ten seconds ago has reported that its server ended, but not when", () => {
   expect(chosen([member(1), member(2)], "", 0, 12)).toBe("wait");
   expect(chosen([has(1, `${A}:1-5`), member(2)], "", 0, 31)).toBe("n1");
 });
 
-test("the same one leads again, if nobody answers", () => {
+test("the same node is primary again if no other answers", () => {
   expect(chosen([member(1, silent), member(2)], "", 10)).toBe("again");
 });
 
-test("nobody leads who lacks what the archive has", () => {
+test("no node that lacks archived transactions becomes primary", () => {
   expect(chosen([has(1, `${A}:1-5`), has(2, `${A}:1-4`)], `${A}:1-6`)).toBe("restore");
   expect(chosen([has(1, `${A}:1-5`), has(2, `${A}:1-4`)], `${A}:1-5`)).toBe("n1");
 });

@@ -2,20 +2,20 @@ import { countMissing, type GtidSet, parseGtidSet } from "@moorage/contract/agen
 import { isReachable, type ObservedMember } from "./member-condition.ts";
 
 /**
- * Longer than a follower takes to notice that nobody sends it anything, and to say what it has. Counted from the leader's
- * end: over a full link its kernel goes on sending what it had written, and nobody takes writes until then.
+ * Longer than a replica takes to notice that it receives nothing and to report its GTID set. Counted from the primary's
+ * end: over a full link its kernel still sends what it had buffered, and nobody accepts writes until then.
  */
 const PATIENCE_SECONDS = 10;
 
 /**
- * `wait`: somebody who may have more has not told yet. `again`: nobody else answers, so the same one leads. `restore`: the
- * archive has what none of them has.
+ * `wait`: a member that may have more has not reported yet. `again`: no other member answers, so the same one stays
+ * primary. `restore`: the archive has transactions that no member has.
  */
 export type Successor = { node: string; ordinal: number } | "wait" | "again" | "restore";
 
 /**
- * Who leads in the place of one that takes no more writes: the one that has the most, of those whose hosts are heard. All of
- * them are waited for, but not for ever. `archived`: what the archive of this timeline has. Pure.
+ * The successor of a primary that accepts no more writes: the reachable member with the most transactions. Waits for
+ * the reports of all of them, for at most `PATIENCE_SECONDS`. `archived`: the GTID set of the timeline's archive. Pure.
  */
 export function chooseSuccessor(members: readonly ObservedMember[], primary: string, archived: string): Successor {
   const followers = members.filter((member) => member.node !== primary && isFit(member));
@@ -32,11 +32,11 @@ export function chooseSuccessor(members: readonly ObservedMember[], primary: str
   return { node: first.member.node, ordinal: first.member.ordinal };
 }
 
-/** A host that is heard is silent for as long as its poll takes, which says nothing of its server. */
+/** A reachable host sends nothing for as long as its poll takes; that does not mean that its server is down. */
 const secondsSinceEnd = (old: ObservedMember | undefined): number =>
   Math.max(old?.unhealthySeconds ?? 0, old === undefined || isReachable(old.host) ? 0 : old.host.silentSeconds);
 
-/** With transactions of its own it would bring back what others were told is lost. */
+/** A member with errant transactions would bring back what tenants know to be lost. */
 const isFit = ({ host, state, report, recloning }: ObservedMember): boolean =>
   isReachable(host) &&
   recloning !== true &&
@@ -44,7 +44,7 @@ const isFit = ({ host, state, report, recloning }: ObservedMember): boolean =>
   report?.errant === undefined &&
   report?.unusable === undefined;
 
-/** Only while it receives nothing does a member say what it has. */
+/** A member reports its GTID set only while it receives nothing. */
 const reportedGtid = ({ report }: ObservedMember): string | undefined => report?.gtid;
 
 const NOTHING: GtidSet = new Map();

@@ -9,7 +9,7 @@ const group = (change: Partial<GroupReport> = {}): GroupReport => ({
   ...change,
 });
 
-/** How each kind of member is seen. */
+/** How each kind of member is observed. */
 const kinds = {
   healthy: {},
   "healthy, counts two": { report: group({ online: 2 }) },
@@ -45,7 +45,7 @@ const two = ["healthy, counts two", "healthy, counts two"] as const;
 
 test.each<[kinds: Kind[], healthy: number, status: string, next: string]>([
   [["healthy", "healthy", "healthy"], 3, "active", "nothing"],
-  // A member that is back within seconds was never missed.
+  // A member that is back within seconds causes no event.
   [["healthy", "healthy", "away for a second"], 2, "active", "wait"],
   [["healthy", "healthy", "says nothing"], 2, "active", "wait"],
   [[...two, "recovering"], 2, "degraded", "wait"],
@@ -55,7 +55,7 @@ test.each<[kinds: Kind[], healthy: number, status: string, next: string]>([
   [[...two, "dead host"], 2, "degraded", "replace n2"],
   [["dead host", ...two], 2, "degraded", "replace n0"],
   [["healthy", "healthy", "dead host, heard a moment ago"], 2, "degraded", "replace n2"],
-  // Its host cannot reach us, and yet its group counts it: it serves.
+  // Its host cannot reach us, but its group counts it: it serves.
   [["healthy", "healthy", "lost host"], 2, "degraded", "wait"],
   [[...two, "failed for long"], 2, "degraded", "replace n2"],
   [[...two, "failed just now"], 2, "degraded", "wait"],
@@ -76,7 +76,7 @@ test.each<[kinds: Kind[], healthy: number, status: string, next: string]>([
   [["in no group", "dead host", "dead host"], 0, "degraded", "ask"],
   [["lost host", "lost host", "lost host"], 0, "degraded", "wait"],
   [["silent host", "silent host", "silent host"], 0, "degraded", "wait"],
-  // A person began it with one, and said that both others are dead.
+  // An operator bootstrapped it with one member and declared both others dead.
   [["began alone", "dead host", "dead host"], 0, "degraded", "replace n1"],
   [["began alone", "recovering", "dead host"], 0, "degraded", "wait"],
   [["began alone", "lost host", "lost host"], 0, "degraded", "wait"],
@@ -88,13 +88,13 @@ test.each<[kinds: Kind[], healthy: number, status: string, next: string]>([
   expect(health.operator === null).toBe(status === "active");
 });
 
-test("a database that is degraded stays so until all three are healthy", () => {
+test("a degraded database stays so until all three are healthy", () => {
   expect(judged(["healthy", "healthy", "away for a second"], { status: "degraded" }).status).toBe("degraded");
   expect(judged(["healthy", "healthy", "healthy"], { status: "degraded" }).status).toBe("active");
 });
 
 test.each(["updating", "resuming", "restoring", "backing_up", "provisioning", "failed", "suspended"] as const)(
-  "while a database is %s, nothing is done and its status is not touched",
+  "while a database is %s, nothing is done and its status stays",
   (status) => {
     for (const kindsOf of [
       [...two, "dead host"],
@@ -109,7 +109,7 @@ test.each(["updating", "resuming", "restoring", "backing_up", "provisioning", "f
   },
 );
 
-test("while an operation of it is under way, or one has just failed, nothing is begun", () => {
+test("during an operation, and shortly after a failed one, no repair starts", () => {
   expect(judged([...two, "dead host"], { busy: true }).next).toEqual({ do: "wait" });
   expect(judged([...two, "dead host"], { failedSeconds: { replace: 599 } }).next).toEqual({ do: "wait" });
   expect(judged([...two, "dead host"], { failedSeconds: { replace: 600, bootstrap: 1 } }).next).toEqual({
@@ -119,17 +119,17 @@ test("while an operation of it is under way, or one has just failed, nothing is 
   });
 });
 
-test("nothing is wrong with a database whose power is off", () => {
+test("a powered-off database is healthy", () => {
   expect(judged(["in no group", "in no group", "in no group"], { powered: false })).toMatchObject({
     ...{ status: "active", next: { do: "nothing" }, tenant: null },
   });
 });
 
-test("two lost: it says that writes have stopped rather than split", () => {
+test("two lost: the message states that writes have stopped rather than split", () => {
   expect(judged(["sees nobody", "silent host", "lost host"]).tenant).toContain("writes have stopped rather than split");
 });
 
-test("what tenants are told names no host, and operators are told which, and what to type", () => {
+test("messages to tenants name no host; messages to operators name the host and the command", () => {
   const { tenant, operator } = judged(["in no group", "dead host", "lost host"]);
   expect(tenant).not.toContain("host-");
   expect(operator).toContain("moorage host dead host-2; moorage db bootstrap");

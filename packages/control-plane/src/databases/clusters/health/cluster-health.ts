@@ -15,27 +15,27 @@ export type ObservedCluster = {
   status: DatabaseStatus;
   powered: boolean;
   members: readonly ObservedMember[];
-  /** Undefined for a group, which elects by itself. */
+  /** Undefined for a group, which elects its primary itself. */
   asynch?: ObservedPrimary;
-  /** Some operation of it is under way. */
+  /** An operation of the database is open. */
   busy: boolean;
-  /** Since one of the same was given up. */
+  /** Time since a repair of the same kind failed. */
   failedSeconds?: { replace?: number; bootstrap?: number };
 };
 
-/** A member that comes back within it was never missed. */
+/** A member that comes back within this time is not reported as missing. */
 const NOTICED_SECONDS = 5;
-/** After a mending that failed. */
+/** The wait after a failed repair. */
 const AGAIN_SECONDS = 600;
 
-/** Nothing else is done with the database, so that its health may say what it is, and be mended. */
+/** No operation is under way, so the health check may set the status and start repairs. */
 export const isAtHand = (status: DatabaseStatus): boolean => status === "active" || status === "degraded";
 
 export type Next =
   | { do: "nothing" }
   | { do: "replace"; node: string; ordinal: number }
   | { do: "bootstrap" }
-  /** To wait, to have another lead, or to ask a person. */
+  /** Wait, promote another member, or ask a person. */
   | NextOfPrimary;
 
 export type Health = {
@@ -43,12 +43,12 @@ export type Health = {
   /** What the database's status should be. */
   status: DatabaseStatus;
   next: Next;
-  /** Null: it is well. */
+  /** Null: the cluster is healthy. */
   tenant: string | null;
   operator: string | null;
 };
 
-/** What is to be said of a cluster, and the one thing to do next. Pure: it decides, others do. */
+/** The messages about a cluster, and the next action. Pure: others act on it. */
 export function judgeCluster(cluster: ObservedCluster, settings: HealthSettings): Health {
   const members = cluster.members.map((member): Judged => ({ ...member, condition: conditionOf(member, settings) }));
   const healthy = members.filter(({ condition }) => condition === "healthy").length;
@@ -75,7 +75,7 @@ const isNoticed = (members: readonly Judged[]): boolean =>
 
 function nextOf(cluster: ObservedCluster, members: readonly Judged[]): Next {
   const next = nextWhenIdle(cluster, members);
-  // Whatever else is under way needs a leader too; but a restore makes data in which nobody led yet.
+  // Other operations need a primary too. Only a restore waits: nobody has been primary of its data yet.
   if (next.do === "promote") return cluster.status === "restoring" ? { do: "wait" } : next;
   if (next.do !== "replace" && next.do !== "bootstrap") return next;
   const mayAct =
@@ -91,12 +91,15 @@ function nextWhenIdle({ asynch }: ObservedCluster, members: readonly Judged[]): 
   const primary = asynch?.primary;
   const gone = members.find((member) => member.node !== primary?.node && isGone(member, members, primary));
   if (gone !== undefined) return { do: "replace", node: gone.node, ordinal: gone.ordinal };
-  // Two truths could come of it: the one that is away may have had more than those that told.
+  // The lost member may have had more than those that reported: bootstrapping without it could fork the data.
   if (asynch === undefined && all("out_of_group", "lost") && !all("lost")) return { do: "ask" };
   return { do: "wait" };
 }
 
-/** Given up, by us and by its group: and the two others hold everything, so that nothing is lost with it. */
+/**
+ * The control plane and the group have given up the member, and the two others have everything, so nothing is lost with
+ * it.
+ */
 function isGone(member: Judged, members: readonly Judged[], primary: PrimaryTerm | undefined): boolean {
   const others = members.filter((other) => other !== member);
   if (member.condition !== "lost" && member.condition !== "broken") return false;
@@ -106,11 +109,11 @@ function isGone(member: Judged, members: readonly Judged[], primary: PrimaryTerm
   return (member.condition === "broken" && includesPrimary(others, primary)) || isLastButOne(member, others, primary);
 }
 
-/** What its leader does not have does not count, whoever else has it: two that strayed from it are made anew in turn. */
+/** Only what the primary has counts: two members that diverged from it are recloned one after the other. */
 const includesPrimary = (others: readonly Judged[], primary: PrimaryTerm | undefined): boolean =>
   others.some(({ node, condition }) => node === primary?.node && (condition === "isolated" || condition === "healthy"));
 
-/** A person began the cluster anew with one member, and said that the hosts of both others are dead. */
+/** An operator bootstrapped the cluster again with one member, and declared the hosts of both others dead. */
 const isLastButOne = (member: Judged, others: readonly Judged[], primary: PrimaryTerm | undefined): boolean =>
   member.host.dead &&
   others.filter(({ host }) => host.dead).length === others.length - 1 &&

@@ -1,9 +1,9 @@
 import { conditionOf, type HealthSettings, isReachable, type ObservedMember } from "./member-condition.ts";
 
-/** Longer than a failover, or the restart of a host, lasts. */
+/** Longer than a failover or the restart of a host. */
 const STOPPED_SECONDS = 120;
 
-/** Whose data a member takes: a secondary's rather than the primary's, which has tenants to serve. */
+/** The member to clone from: a secondary rather than the primary, which serves clients. */
 export function donorOf(members: readonly ObservedMember[], node: string): { donor?: string } {
   const others = members.filter((member) => member.node !== node && isReachable(member.host));
   const online = others.filter(({ report }) => report?.state === "online");
@@ -11,7 +11,7 @@ export function donorOf(members: readonly ObservedMember[], node: string): { don
   return donor === undefined ? {} : { donor: donor.node };
 }
 
-/** It has nothing to give, and not just for a moment. */
+/** The member has been unable to serve as a donor for more than a moment. */
 export function hasStopped(member: ObservedMember, settings: HealthSettings): boolean {
   const condition = conditionOf(member, settings);
   if (condition === "lost" || condition === "broken") return true;

@@ -8,7 +8,7 @@ const failovers = async ({ alice, database }: WatchedCluster) =>
 const failoverEvents = async (cluster: WatchedCluster) =>
   (await cluster.events("database_failover")).map(({ message }) => message?.split(".")[0]);
 
-test("a failover is one event, whoever tells it first; who tells it later adds when its gate followed", async () => {
+test("a failover is one event, whoever reports it first; later reports add when their proxies followed", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
 
@@ -29,7 +29,7 @@ test("a failover is one event, whoever tells it first; who tells it later adds w
   });
 });
 
-test("the event says how long each phase took, and what was lost", async () => {
+test("the event has the duration of each phase, and the loss", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
 
@@ -41,7 +41,7 @@ test("the event says how long each phase took, and what was lost", async () => {
   );
 });
 
-test("told again, it changes nothing", async () => {
+test("a repeated report changes nothing", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
   const change = await cluster.change(0, 1, 1);
@@ -55,7 +55,7 @@ test("told again, it changes nothing", async () => {
   expect(await failoverEvents(cluster)).toHaveLength(1);
 });
 
-test("changes within one view are told apart, also when the same nodes lead again", async () => {
+test("changes within one view are distinguished, also when the same nodes become primary again", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
 
@@ -75,7 +75,7 @@ test("changes within one view are told apart, also when the same nodes lead agai
   expect((await failovers(cluster)).results).toBe(4);
 });
 
-test("two hosts that tell it in the same moment make one change of it", async () => {
+test("two concurrent reports make one change", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
 
@@ -86,7 +86,7 @@ test("two hosts that tell it in the same moment make one change of it", async ()
   expect(await failoverEvents(cluster)).toHaveLength(1);
 });
 
-test("hosts that tell and somebody who looks do not wait for each other for ever", async () => {
+test("reporting hosts and a health check do not deadlock", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
 
@@ -101,7 +101,7 @@ test("hosts that tell and somebody who looks do not wait for each other for ever
   expect(await failoverEvents(cluster)).toHaveLength(10);
 });
 
-test("who leads first leads in nobody's place: there is no event", async () => {
+test("the first primary replaces nobody: there is no event", async () => {
   await using world = await newWorld();
   const cluster = await watchedCluster(world);
 
@@ -111,7 +111,7 @@ test("who leads first leads in nobody's place: there is no event", async () => {
   expect(await failoverEvents(cluster)).toEqual([]);
 });
 
-test("a host cannot speak for a cluster that is not its own, nor of nodes of another", async () => {
+test("a host cannot report on a cluster that is not its own, nor on another cluster's nodes", async () => {
   await using world = await newWorld();
   const [cluster, other] = [await watchedCluster(world), await watchedCluster(world)];
   const [own, otherNodes] = [await cluster.nodes(), await nodesOf(world, other)];

@@ -12,14 +12,15 @@ import { promoteTo } from "./promotion.ts";
 import { repairs, observeCluster } from "./observe-cluster.ts";
 
 type BootstrapRequest = { at: Date; deadlineSeconds: number; acceptsLoss: boolean };
-/** `leads`: the node that does, where none is elected, and `left_out` what it lacks of the archive. */
+/** `primary`: the new primary of an asynchronous cluster; `left_out`: how many archived transactions it lacks. */
 type Bootstrapped = { label: string; waits_for: string[]; primary?: number; left_out?: number };
 
 const refused = (reason: string): DomainError => new DomainError("wrong-state", { reason });
 
 /**
- * The operator has a group begun that nobody begins by itself. What only a dead host had is lost with it, so that the
- * loss must be accepted; a host that is only silent may still lead a group, so that it must be called dead first.
+ * An operator bootstraps a group that no member may bootstrap by itself. Transactions that only a dead host had are
+ * lost, so the loss must be accepted. A host that is only unreachable may still have a primary, so it must be declared
+ * dead first.
  */
 export async function forceBootstrap(
   tx: Tx,
@@ -60,7 +61,10 @@ function requireLossAccepted(members: readonly ObservedMember[], acceptsLoss: bo
     );
 }
 
-/** The one that led, if it is there, and else the one that has the most, leads without anybody who knows of it. */
+/**
+ * Makes the current primary, if it is there, else the member with the most transactions, primary without another
+ * member's confirmation.
+ */
 async function makeSolePrimary(
   tx: Tx,
   database: DatabaseRow,
@@ -75,7 +79,7 @@ async function makeSolePrimary(
   const next = current ?? chooseSuccessor(members, asynch?.primary?.node ?? "", "");
   if (typeof next === "string") throw refused("None of its nodes has said yet what it has. Try again in a moment.");
   const gtid = members.find(({ node }) => node === next.node)?.report?.gtid;
-  // Who led all the time has everything, and says only in which term.
+  // A current primary has everything; it reports its term and no GTID set.
   const { leftOut } =
     current !== undefined || gtid === undefined || database.timeline_id === null
       ? { leftOut: 0 }

@@ -6,14 +6,14 @@ const count = (members: readonly Judged[], condition: Condition): number =>
   members.filter((member) => member.condition === condition).length;
 
 /**
- * What the tenant is told. It names no host, and changes only with what the tenant can do with the database: each other
- * sentence is an event.
+ * The sentence for the tenant. It names no host, and changes only when the tenant's possibilities change, because each
+ * new sentence is an event.
  */
 export function sentenceOf(label: string, members: readonly Judged[], next: Next, primary?: PrimaryTerm): string {
   const healthy = count(members, "healthy");
   if (healthy === 2)
     return `One of the three nodes of ${label} is not healthy. Reads and writes go on; it comes back by itself, or is replaced.`;
-  // One of those that we hear shares its view with one that we do not.
+  // A reachable member shares its view with an unreachable one.
   if (healthy === 1)
     return `Two of the three nodes of ${label} cannot be seen by the control plane. Reads and writes go on between those that reach each other.`;
   if (next.do === "restore")
@@ -25,7 +25,7 @@ export function sentenceOf(label: string, members: readonly Judged[], next: Next
   return `Fewer than two of the three nodes of ${label} are together, so writes have stopped rather than split. They go on by themselves as soon as two are.`;
 }
 
-/** The one that leads, if it may be alive for all that we know. */
+/** The primary, if it may be alive although it is unreachable. */
 function missingPrimary(members: readonly Judged[], primary: PrimaryTerm | undefined): Judged | undefined {
   const own = members.find(({ node }) => node === primary?.node);
   return own === undefined || isReachable(own.host) || own.host.dead ? undefined : own;
@@ -41,7 +41,7 @@ const descriptions: Record<Condition, string> = {
   recovering: "is on its way",
 };
 
-/** What the operator is told: where, and what to do if there is anything. */
+/** The sentence for the operator: where the problem is, and what to do if anything. */
 export function adviceOf(members: readonly Judged[], next: Next, primary?: PrimaryTerm): string {
   const where = members
     .filter(({ condition }) => condition !== "healthy")

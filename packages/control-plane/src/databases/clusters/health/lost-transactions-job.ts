@@ -9,12 +9,13 @@ type Deps = { db: Db; clock: Clock; objects: Objects };
 
 export const lostTransactionSteps = ["worker.delete-lost-transactions"] as const;
 
-/** Of one round; the next one goes on. */
+/** Per round; the next round continues. */
 const BATCH = 100;
 
 /**
- * Takes tails whose time is over out of the object store: first the objects, then the rows. One whose member was not made
- * anew yet stays: its host would tell of it again. While the store is away it throws, and the next round goes on.
+ * Deletes expired lost transactions from the object store: first the objects, then the rows. Those of a member that was
+ * not recloned yet stay, because its host would report them again. Throws while the object store is unavailable; the
+ * next round continues.
  */
 export const createLostTransactionsJob =
   ({ db, clock, objects }: Deps) =>

@@ -11,7 +11,7 @@ export type LostTransactionsRow = Selectable<Tables["lost_transactions"]>;
 
 const KEPT_MS = 7 * 86_400_000;
 
-/** What former leaders say that they saved of what they alone have. Repeatable: the first time counts. */
+/** Records the errant transactions that former primaries have saved. Repeatable: the first report counts. */
 export async function saveLostTransactions(
   tx: Tx,
   { account_id, id, timeline_id }: DatabaseRow,
@@ -19,7 +19,7 @@ export async function saveLostTransactions(
   now: Date,
 ): Promise<void> {
   for (const { node, report } of members) {
-    // Its host remembers the last one after its member was made anew: that one was kept long ago.
+    // Its host still remembers the last save after the member was recloned: that one was recorded long ago.
     if (timeline_id === null || report?.saved_errant === undefined || report.errant === undefined) continue;
     const { name, gtid, bytes, sha256 } = report.saved_errant;
     const transactions = countMissing(gtidsOfGroup(parseGtidSet(gtid), timeline_id), new Map());
@@ -47,7 +47,7 @@ export const findLostTransactions = (
     .where("name", "=", name)
     .executeTakeFirst();
 
-/** For the operator: what is kept of a database, the newest first. */
+/** For operators: the lost transactions of a database, newest first. */
 export async function listLostTransactions(db: Db | Tx, databaseId: number) {
   const rows = await db
     .selectFrom("lost_transactions")

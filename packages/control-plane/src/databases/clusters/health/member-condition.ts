@@ -1,6 +1,6 @@
 import { countMissing, type GroupReport, type NodeState, parseGtidSet } from "@moorage/contract/agent";
 
-/** A member as its host, and the silence of its host, show it. */
+/** A member as its host reports it, and how long that host has been silent. */
 export type ObservedMember = {
   node: string;
   ordinal: number;
@@ -8,27 +8,28 @@ export type ObservedMember = {
   state: NodeState | null;
   message: string | null;
   report: GroupReport | null;
-  /** Since its host said so; 0 while it says that it is well, or has said nothing. */
+  /** Since its host reported it unhealthy; 0 while it is reported healthy or was never reported. */
   unhealthySeconds: number;
-  /** It is to take all data anew: what it has until then does not count. */
+  /** The member is to be recloned: its present data do not count. */
   recloning?: boolean;
 };
 
 export type HealthSettings = {
-  /** A host that is silent longer is given up, if the group has given up its member too. */
+  /** A host that is silent for longer is given up, if the group has dropped its member too. */
   hostSilentSeconds: number;
 };
 
-/** A host that missed three polls: what it said last is not believed any more. */
+/** A host that missed three polls: its last report is stale. */
 const REACHABLE_SECONDS = 30;
 export const isReachable = ({ dead, silentSeconds }: ObservedMember["host"]): boolean =>
   !dead && silentSeconds < REACHABLE_SECONDS;
-/** What a host calls failed, or errant, is looked at once more before it is thrown away. */
+/** A member that its host reports as failed or errant stays this long before its data are discarded. */
 const BROKEN_SECONDS = 30;
 
 /**
- * `healthy`: in the group, in a view that another host shares. `lost`: its host is. `broken`: its data are. `apart`: in no
- * group, and it told what it has. `alone`: in a group with nobody. `silent`: its host is, for a while. `coming`: else.
+ * `healthy`: in the group, in a view that another host shares. `lost`: its host is lost. `broken`: its data are
+ * unusable. `out_of_group`: in no group, and has reported its GTID set. `isolated`: in a group alone. `silent`: its
+ * host is silent for a while. `recovering`: anything else.
  */
 export type Condition = "healthy" | "lost" | "broken" | "out_of_group" | "isolated" | "silent" | "recovering";
 export type Judged = ObservedMember & { condition: Condition };
@@ -43,11 +44,14 @@ export function conditionOf(member: ObservedMember, { hostSilentSeconds }: Healt
   return report.gtid !== undefined && isOutOfGroup(report) ? "out_of_group" : "recovering";
 }
 
-/** It cannot go on with the data that it has, and nobody needs them any more. */
+/** The member cannot continue with its data, and nobody needs them any more. */
 const isUseless = (report: GroupReport | null): boolean =>
   report?.unusable !== undefined || (report?.errant !== undefined && isSaved(report, report.errant));
 
-/** In a group nothing was acknowledged of what it alone has. A former leader did acknowledge it: it is kept first. */
+/**
+ * Errant transactions of a group member were never acknowledged. A former primary did acknowledge them: they are saved
+ * first.
+ */
 export const isSaved = ({ term, saved_errant }: GroupReport, errant: string): boolean =>
   term === undefined ||
   (saved_errant !== undefined && countMissing(parseGtidSet(errant), parseGtidSet(saved_errant.gtid)) === 0);

@@ -1,9 +1,9 @@
 import { countMissing, parseGtidSet } from "@moorage/contract/agent";
 
-/** Everything that a member has executed or received, as it told while it was in no group. */
+/** Everything that a member has executed or received, as reported while it was in no group. */
 export type Holder = { node: string; ordinal: number; gtid: string };
 
-/** The member that has everything that any of them has. Undefined: none does, and each has what another lacks. */
+/** The member that has all transactions of all members. Undefined: each lacks something that another has. */
 export function mostAdvanced(members: readonly Holder[]): Holder | undefined {
   const sets = members.map((member) => ({ member, set: parseGtidSet(member.gtid) }));
   return sets

@@ -8,15 +8,15 @@ import { conditionOf, type HealthSettings, type Judged, type ObservedMember } fr
 import { type ChangeRow, type Loss, lossOf, receiptOf, termOf } from "./receipt.ts";
 import { findLostTransactions } from "./lost-transactions-store.ts";
 
-/** Hosts' clocks are not quite ours, and a gate may follow after its switchover has ended. */
+/** Hosts' clocks differ from ours, and a proxy may follow after its switchover has ended. */
 const TOLERANCE_SECONDS = 10;
 
-/** The phases of operations that ask a member to lead; each names that one node. */
+/** The phases of operations that request a new primary; each names that one node. */
 export const SWITCH_PHASE = "switch ";
 
 /**
- * Each change of the primary that its tenant was not told of yet becomes one event, once it is known what was lost. Returns
- * whether all are told. The caller holds the database.
+ * Turns each change of the primary that has no event yet into one, once its loss is known. Returns whether all have
+ * one. The caller has locked the database.
  */
 export async function notifyChanges(
   tx: Tx,
@@ -31,7 +31,7 @@ export async function notifyChanges(
     .where("account_id", "=", database.account_id)
     .where("database_id", "=", database.id)
     .where("event_id", "is", null)
-    // Who leads first leads in nobody's place.
+    // The first primary replaces nobody.
     .where("from_node", "is not", null)
     .orderBy("id")
     .execute();
@@ -44,7 +44,7 @@ export async function notifyChanges(
   return areAllNotified;
 }
 
-/** `old`: the one that led before, while it is a member. */
+/** `old`: the former primary, while it is a member. */
 type Aftermath = { old: Judged | undefined; now: Date };
 
 async function notifyChange(
@@ -55,7 +55,7 @@ async function notifyChange(
 ): Promise<boolean> {
   const isGroup = !isAsynchronous(database);
   const requested = await requestedBy(tx, database, change);
-  // It ended before it could give over.
+  // The old primary was fenced before it could hand over: not a planned change.
   const operation = isGroup || old?.report?.fenced !== termOf(change.view) - 1 ? requested : undefined;
   const planned = operation !== undefined;
   const loss: Loss | undefined = isGroup
@@ -80,7 +80,7 @@ async function notifyChange(
   return true;
 }
 
-/** The operation that wanted this node to lead at that time, if there was one. */
+/** The operation that requested this node as primary at that time, if any. */
 const requestedBy = (
   tx: Tx,
   { account_id, id }: DatabaseRow,

@@ -9,10 +9,10 @@ import type { ObservedCluster } from "./cluster-health.ts";
 import type { ObservedPrimary } from "./primary-health.ts";
 import { isReachable, type ObservedMember } from "./member-condition.ts";
 
-/** `since`: from when on we could have heard hosts. An outage of our own is no silence of theirs. */
+/** `since`: when the control plane came up. An outage of ours does not count as silence of the hosts. */
 type Moment = { now: Date; since?: Date };
 
-/** The workflows that mend a cluster, and what each of them does. */
+/** The workflows that repair a cluster, and their actions. */
 export const repairs = { replaceNode: "replace", bootstrapGroup: "bootstrap" } as const;
 
 /** Everything that the health of a cluster is judged by. */
@@ -24,8 +24,8 @@ export async function observeCluster(tx: Tx, database: DatabaseRow, moment: Mome
 }
 
 /**
- * Who leads an asynchronous cluster, and what would be missed if somebody else did who lacks it. Nobody adds to that from
- * then on, so it is not asked of one that is well.
+ * The primary of an asynchronous cluster, and the archived transactions that a successor must have. They are only read
+ * if the primary is unhealthy, because from then on nothing is added to them.
  */
 export async function observePrimary(
   tx: Tx,
@@ -39,7 +39,7 @@ export async function observePrimary(
   return { primary, archived: formatGtidSet(await restorableGtids(tx, database.timeline_id)) };
 }
 
-/** Those that count: one whose place another took does not. */
+/** The current members; replaced ones do not count. */
 export async function observeMembers(
   db: Db | Tx,
   database: DatabaseRow,

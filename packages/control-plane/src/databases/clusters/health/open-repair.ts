@@ -5,12 +5,12 @@ import type { Next } from "./cluster-health.ts";
 
 type Deadlines = { changeDeadlineSeconds: number; restoreDeadlineSeconds: number };
 
-/** What a replacement is about. */
+/** The input of a replacement. */
 export type ReplaceInput = { node: string; ordinal: number };
-/** `accept_loss`: those whose hosts are dead are not waited for, whatever they had. */
+/** `accept_loss`: do not wait for members on dead hosts, whatever they had. */
 export type BootstrapInput = { accept_loss?: true };
 
-/** The operation that mends a cluster, if one is to. */
+/** Opens the repair of a cluster, if there is one to do. */
 export async function openRepair(
   deadlines: Deadlines,
   tx: Tx,
@@ -24,7 +24,7 @@ export async function openRepair(
       ...{ ...common, kind: "replaceNode", audited: "replace_node", detail: { node: next.node } },
       input: { node: next.node, ordinal: next.ordinal } satisfies ReplaceInput,
       events: ["database_node_replace"],
-      // It copies all data.
+      // A replacement copies all data.
       deadlineSeconds: deadlines.restoreDeadlineSeconds,
     });
   if (next.do === "bootstrap")

@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 
-/** Names what a member may do once. It follows from who asks for it and when, so that a repeated step asks for the same. */
+/**
+ * The id of an order that a member may follow once. Derived from operation and phase, so that a repeated step has the
+ * same id.
+ */
 export function orderId(operationId: number, phase: string): string {
   const hash = createHash("sha256").update(`order ${operationId} ${phase}`).digest("hex");
   return [

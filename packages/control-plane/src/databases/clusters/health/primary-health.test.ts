@@ -14,7 +14,7 @@ const outOfGroup = (change: Partial<GroupReport> = {}): GroupReport =>
   group({ state: "offline", online: 0, shared: false, ...change });
 const saved_errant = { name: "lost/3.ab", gtid: `${A}:6-9`, bytes: 1, sha256: "c" };
 
-/** How each kind of member is seen. */
+/** How each kind of member is observed. */
 const kinds = {
   leads: { report: group({ role: "primary" }) },
   "leads, counts two": { report: group({ role: "primary", online: 2 }) },
@@ -45,7 +45,7 @@ const kinds = {
 type Kind = keyof typeof kinds;
 
 const member = (kind: Kind, ordinal: number) => memberSeen(ordinal, group(), kinds[kind]);
-/** Node 0 leads. */
+/** Node 0 is primary. */
 const judged = (kindsOf: readonly Kind[], change: Partial<ObservedCluster> = {}, primary: Partial<PrimaryTerm> = {}) =>
   judgeCluster(
     {
@@ -64,20 +64,20 @@ const decision = ({ next }: ReturnType<typeof judged>): string =>
 
 test.each<[kinds: Kind[], next: string]>([
   [["leads", "follows", "follows"], "nothing"],
-  // Over a fence of this term the one with the most leads, once all that are heard have told.
+  // After a fence in this term the member with the most becomes primary, once all reachable ones have reported.
   [["fenced", "told five", "told six"], "n2 by fenced"],
   [["fenced", "told five", "not told"], "wait"],
   [["fenced for long", "told five", "never told"], "n1 by fenced"],
   [["silent, fenced", "told five", "told six"], "n2 by fenced"],
   [["fenced before", "told five", "told six"], "wait"],
-  // Nobody else answers: the same one leads again, if its host can.
+  // No other answers: the same one is primary again, if its host can be reached.
   [["fenced for long", "never told", "silent host"], "n0 by fenced"],
   [["silent, fenced", "never told", "silent host"], "ask"],
-  // A person's word on its host.
+  // Its host was declared dead.
   [["dead host", "told five", "told six"], "n2 by forced"],
   [["dead host", "told five", "dead host"], "n1 by forced"],
   [["dead host", "dead host", "dead host"], "ask"],
-  // What only we do not hear, and others follow, serves.
+  // A primary that only we cannot reach serves while others follow it.
   [["dead host", "follows", "follows"], "wait"],
   [["lost host", "follows", "follows"], "wait"],
   // A silent one may be alive and writing.
@@ -85,17 +85,17 @@ test.each<[kinds: Kind[], next: string]>([
   [["lost host", "told five", "told six"], "ask"],
   // Its own host has given it up.
   [["failed for long", "told five", "told six"], "n2 by forced"],
-  // Never the leader is replaced.
+  // The primary is never replaced.
   [["failed for long", "follows", "follows"], "wait"],
   [["leads, counts two", "follows, counts two", "dead host"], "replace n2"],
   [["leads, counts two", "follows, counts two", "stray"], "replace n2"],
   [["leads, counts two", "follows, counts two", "errant, saved"], "replace n2"],
-  // What it alone has is kept first.
+  // Its errant transactions are saved first.
   [["leads, counts two", "follows, counts two", "errant"], "wait"],
-  // Nobody follows: those that strayed are made anew from the leader, one after the other.
+  // No replica: diverged members are recloned from the primary, one after the other.
   [["leads nobody", "errant, saved", "errant, saved"], "replace n1"],
   [["leads nobody", "errant", "stray"], "replace n2"],
-  // A group would be formed.
+  // A group would be bootstrapped.
   [["told five", "told five", "told six"], "wait"],
   [["leads nobody", "lost host", "dead host"], "ask"],
   [["told five", "dead host", "dead host"], "ask"],
@@ -103,7 +103,7 @@ test.each<[kinds: Kind[], next: string]>([
   expect(decision(judged(kindsOf))).toBe(next);
 });
 
-test("one that a person had lead alone gets others beside it", () => {
+test("a sole survivor gets replacements for the others", () => {
   expect(decision(judged(["leads nobody", "dead host", "dead host"], {}, { reason: "sole_survivor" }))).toBe(
     "replace n1",
   );
@@ -111,18 +111,18 @@ test("one that a person had lead alone gets others beside it", () => {
 });
 
 test.each(["active", "updating", "backing_up", "resuming", "provisioning"] as const)(
-  "a leader that has ended is followed by another while the database is %s, and whatever is under way",
+  "an ended primary is succeeded while the database is %s, whatever else is under way",
   (status) => {
     expect(decision(judged(["fenced", "told five", "told six"], { status, busy: true }))).toBe("n2 by fenced");
   },
 );
 
-test("nobody is promoted while a database is restored, or rests", () => {
+test("nobody is promoted while a database is restored or suspended", () => {
   expect(decision(judged(["fenced", "told five", "told six"], { status: "restoring" }))).toBe("wait");
   expect(decision(judged(["fenced", "told five", "told six"], { powered: false }))).toBe("nothing");
 });
 
-test("if the archive has more than any of those that are left, its tenant is told to restore it", () => {
+test("if the archive has more than every remaining member, its tenant is asked to restore", () => {
   const primary: PrimaryTerm = { node: "n0", term: TERM, reason: "fenced" };
   const health = judged(["fenced", "told five", "told six"], { asynch: { primary, archived: `${A}:1-7` } });
   expect(decision(health)).toBe("restore");
@@ -130,7 +130,7 @@ test("if the archive has more than any of those that are left, its tenant is tol
   expect(health.operator).toContain("moorage db bootstrap <id> --accept-loss");
 });
 
-test("of a leader that is not heard, tenant and operator are told what each can do", () => {
+test("with an unreachable primary, tenant and operator both get advice", () => {
   const [silent, lost] = [
     judged(["silent host", "told five", "told six"]),
     judged(["lost host", "told five", "told six"]),

@@ -17,13 +17,14 @@ import { observeCluster } from "./observe-cluster.ts";
 type Moment = { now: Date; since: Date };
 type PromoteDeps = HealthSettings & { db: Db; clock: Clock; log: Log };
 
-/** Nobody takes writes until then. */
+/** Nobody accepts writes until then. */
 const POLL_MS = 1000;
 const BATCH = 100;
 
 /**
- * Where it is seen that the leader has ended, another leads, whatever else is under way. Hosts and nodes are locked here, so
- * that nobody may have locked the cluster yet. What their hosts say meanwhile changes nothing: who has ended has.
+ * Promotes a successor when the primary has ended, whatever other operation is under way. Locks hosts and nodes, so the
+ * caller must not have locked the cluster yet. A report that arrives meanwhile changes nothing: a fenced primary stays
+ * fenced.
  */
 export async function promoteSuccessor(
   settings: HealthSettings,
@@ -39,7 +40,7 @@ export async function promoteSuccessor(
   return promoteTo(tx, database, { node: next.node, reason: next.reason }, { actor: "health", at: moment.now });
 }
 
-/** Looks at leaders that have ended more often than at anything else. Everything about their clusters is the chore's. */
+/** Checks ended primaries more often than the health job, which does everything else for their clusters. */
 export function startPromoting({ db, clock, log, hostSilentSeconds }: PromoteDeps): { close(): Promise<void> } {
   const { pause, wake } = createPause(POLL_MS);
   const since = clock();
@@ -70,7 +71,7 @@ export function startPromoting({ db, clock, log, hostSilentSeconds }: PromoteDep
   };
 }
 
-/** There is news of them, so that only a few are looked through. */
+/** Only clusters with new reports: they are few. */
 const findEnded = (db: Db, now: Date): Promise<{ account_id: number; database_id: number }[]> =>
   db
     .selectFrom("clusters")

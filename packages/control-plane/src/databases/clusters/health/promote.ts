@@ -22,8 +22,8 @@ const refused = (why: string): DomainError =>
   new DomainError("wrong-state", { reason: `Cannot promote a node of this database: ${why}` });
 
 /**
- * A tenant has another node lead although the leader may live: what only that one has is lost, so it is told first, and must
- * be accepted. It does not wait for whatever else is under way.
+ * A tenant promotes another node although the primary may be alive. Transactions that only the old one has are lost, so
+ * the tenant must accept that first. Does not wait for other operations.
  */
 export async function promote(
   deps: PromoteDeps,
@@ -61,7 +61,7 @@ export async function promote(
   await wakeHosts(deps.db, toWake);
 }
 
-/** The one that leads, if it cannot be asked to give over. */
+/** The primary, if it cannot hand over. */
 function primaryToReplace(members: readonly ObservedMember[], primary: PrimaryTerm | undefined): ObservedMember {
   const conditions = members.map((member) => conditionOf(member, { hostSilentSeconds: Infinity }));
   const own = members.find(({ node }) => node === primary?.node);

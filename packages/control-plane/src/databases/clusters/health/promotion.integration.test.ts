@@ -11,7 +11,7 @@ import { HOST_SILENT_SECONDS, newWorld, type World } from "#testing/world.ts";
 import { startPromoting } from "./promote-successors.ts";
 import { createLostTransactionsJob } from "./lost-transactions-job.ts";
 
-/** An asynchronous cluster whose node 0 leads. What its members say follows from what their hosts were told. */
+/** An asynchronous cluster whose node 0 is primary. Its members' reports follow from their specs. */
 async function asynchCluster(world: World) {
   const cluster = await watchedCluster(world, { change: { replication_type: "asynch" } });
   const silent = new Set<number>();
@@ -22,7 +22,7 @@ async function asynchCluster(world: World) {
   const uuid = `${timeline.slice(0, 19)}0000-000000000000`;
   return {
     ...{ ...cluster, specs, uuid, timeline },
-    /** All hosts that are not silent say what their members do, until nothing changes any more. */
+    /** All hosts that are not silent report their members, until nothing changes any more. */
     async live(): Promise<void> {
       for (let times = 0; times < 2; times++)
         for (const { host_id, desired_spec } of await cluster.nodes()) {
@@ -31,18 +31,18 @@ async function asynchCluster(world: World) {
           await cluster.hosts.find(({ id }) => id === host_id)?.report(desired_spec as NodeSpec, state, report);
         }
     },
-    /** So many transactions each of them has. */
+    /** The number of transactions that each of them has. */
     async have(...counts: number[]): Promise<void> {
       for (const [n, spec] of (await specs()).entries()) if (counts[n]) setGtid(spec, `${uuid}:1-${counts[n]}`);
     },
-    /** The server of the leader is gone, without a word of its host. */
+    /** The primary's server is gone, without a report of its host. */
     async lose(ordinal: number): Promise<void> {
       const spec = (await specs())[ordinal] as NodeSpec;
       leaveTimeline(timeline, spec.node);
       silent.add((await cluster.hostOf(ordinal)).id);
       await cluster.silence(ordinal);
     },
-    /** By ordinal, as all members were told it. */
+    /** By ordinal, as in all members' specs. */
     async primary(): Promise<Omit<PrimaryTerm, "node"> & { node: number }> {
       const [all, terms] = [await cluster.nodes(), (await specs()).map((spec) => spec.cluster?.primary as PrimaryTerm)];
       for (const each of terms) expect(each).toEqual(terms[0]);
@@ -61,7 +61,7 @@ async function fenced(cluster: AsynchCluster): Promise<void> {
   await cluster.live();
 }
 
-test("in the round in which a leader is seen to have ended, the one with the most leads, and all know the next term", async () => {
+test("when a primary is seen to have ended, the member with the most is promoted in the same round", async () => {
   await using world = await newWorld();
   const cluster = await asynchCluster(world);
   expect(await cluster.primary()).toEqual({ node: 0, term: 1, reason: "fenced" });
@@ -74,13 +74,13 @@ test("in the round in which a leader is seen to have ended, the one with the mos
   await cluster.change(0, 2, 2, { view: `${cluster.timeline.slice(0, 8)}.2` });
   await cluster.after(6);
   expect([await cluster.status(), await cluster.checkAt(), await world.openOperations()]).toEqual(["active", null, []]);
-  // The old one follows: it had nothing of its own.
+  // The old one follows: it had no errant transactions.
   const [event, ...more] = await cluster.events("database_failover");
   expect([event?.message, more]).toEqual([expect.stringContaining("Transactions lost: 0."), []]);
   expect(await cluster.primary()).toEqual({ node: 2, term: 2, reason: "fenced" });
 });
 
-test("it happens while another operation is open, which goes on", async () => {
+test("a promotion happens during another operation, which continues", async () => {
   await using world = await newWorld();
   const cluster = await asynchCluster(world);
   await cluster.alice.put(cluster.database.url, { allow_list: HOME });
@@ -99,7 +99,7 @@ test("it happens while another operation is open, which goes on", async () => {
   expect(await world.checkPhase(id, "allow-list")).toEqual({ state: "observed" });
 });
 
-test("a leader whose host is dead is followed by another, and only then replaced", async () => {
+test("a primary whose host is dead is succeeded, and only then replaced", async () => {
   await using world = await newWorld();
   const cluster = await asynchCluster(world);
   await cluster.have(9, 4, 5);
@@ -121,7 +121,7 @@ test("a leader whose host is dead is followed by another, and only then replaced
   expect((await world.lastOperation()).input).toMatchObject({ node: old?.id });
 });
 
-test("a leader that is only silent keeps leading, however long, and it is said what can be done", async () => {
+test("a primary that is only silent stays primary, however long, with advice on what to do", async () => {
   await using world = await newWorld();
   const cluster = await asynchCluster(world);
   await cluster.have(9, 4, 5);
@@ -136,7 +136,7 @@ test("a leader that is only silent keeps leading, however long, and it is said w
   expect(await cluster.advice()).toContain(`moorage host dead ${(await cluster.hostOf(0)).name}`);
 });
 
-test("a tenant has another lead only of a leader that is not heard, is told the loss, and then must accept it", async () => {
+test("a tenant can only promote over an unreachable primary, and must accept the stated loss", async () => {
   await using world = await newWorld();
   const cluster = await asynchCluster(world);
   const promote = async (url: string, body: object = {}) => {
@@ -168,7 +168,7 @@ test("a tenant has another lead only of a leader that is not heard, is told the 
   expect((await world.audit()).filter(({ action }) => action === "promote_node")).toHaveLength(1);
 });
 
-test("what only the old leader has is counted, kept and named in one event, and gone after seven days", async () => {
+test("what only the old primary has is saved, named in one event, and deleted after seven days", async () => {
   await using store = await startObjectStore();
   await using world = await newWorld();
   const cluster = await asynchCluster(world);
@@ -209,13 +209,13 @@ test("what only the old leader has is counted, kept and named in one event, and 
   expect((await lostTransactions()).body.data).toMatchObject([
     { node: 0, transactions: 4, kept_until: keptUntil, object: key },
   ]);
-  // Its member is made anew now that it is kept.
+  // Its member is recloned now that they are saved.
   expect(await world.openOperations()).toEqual(["replaceNode"]);
 
   const job = createLostTransactionsJob({ ...world, objects: store.objects });
   world.time.now = new Date(world.time.now.getTime() + 7 * 86_400_000);
   await job();
-  // Not while it is all that there is.
+  // Not while the object is the only copy.
   expect(await store.keys()).toEqual([key]);
   await cluster.reportMember(0, { state: "recovering", online: 0, shared: false, term: 2, saved_errant });
   await job();
@@ -224,7 +224,7 @@ test("what only the old leader has is counted, kept and named in one event, and 
   expect((await lostTransactions()).body.data).toEqual([]);
 });
 
-test("an operator has the last one lead alone, once the hosts of both others are dead", async () => {
+test("an operator makes the last node primary alone, once the hosts of both others are dead", async () => {
   await using world = await newWorld();
   const cluster = await asynchCluster(world);
   await cluster.have(9, 4, 5);

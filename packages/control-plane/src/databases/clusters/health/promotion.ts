@@ -7,8 +7,9 @@ import { targetOf } from "../../entity.ts";
 import { setPrimary, sendPrimary } from "../async-primary/primary-store.ts";
 
 /**
- * Another leads, or the same one in a new term: the row says so, and all members are told, at once. Whatever else is wanted
- * of them stays, and so does whoever waits for it. The caller holds the database's row, and no cluster's or member's yet.
+ * Makes a member primary, perhaps the same one in a new term: row and specs of all members change together. The rest of
+ * the specs stays, and so does every wait for it. The caller has locked the database's row, and no row of a cluster or
+ * member yet.
  */
 export async function promoteTo(
   tx: Tx,

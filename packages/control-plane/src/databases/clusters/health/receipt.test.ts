@@ -7,7 +7,7 @@ const A = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 const at = "2026-01-01T00:00:00Z";
 const TIMELINE = "3e11fa47-71ca-41e1-8e33-c80aa9429562";
 
-test("the first who missed it, elected another and led there count, and the last gate that followed", () => {
+test("the first report of each phase counts, and the last proxy that followed", () => {
   const reports = {
     one: { at, missed: 900, elected: 6000, led: 6300 },
     two: { at, missed: 800, elected: 6100, led: 6250 },
@@ -21,7 +21,7 @@ const saved = (gtid: string): GroupReport["saved_errant"] => ({ name: "lost/2.ab
 const outOfGroup = { state: "offline", online: 0, shared: false, term: 3 } as const;
 const follows = { state: "online", role: "secondary", online: 3, shared: true } as const;
 
-/** How the one that led until term 3 is seen. */
+/** How the primary of the terms before 3 is observed. */
 const olds: Record<string, Partial<Judged> | undefined> = {
   "was replaced": undefined,
   "has said nothing since": { report: { ...follows, role: "primary", term: 2 } },
@@ -68,16 +68,16 @@ test.each([
   ["is on a dead host", 1, unknown("host")],
   ["was replaced", 1, unknown("took the place")],
   ["cannot be read", 1, unknown("cannot be read")],
-])("the old leader %s, %i minutes later: %j", (kind, minutes, loss) => {
+])("the old primary %s, %i minutes later: %j", (kind, minutes, loss) => {
   expect(lossOf(change, aftermath(kind, minutes))).toEqual(loss);
 });
 
-test("a change that was planned loses nothing, and of a timeline that was left nothing is known", () => {
+test("a planned change loses nothing, and after a change of timeline the loss is unknown", () => {
   expect(lossOf(change, { ...aftermath("has said nothing since", 0), planned: true })).toEqual({ lost: 0 });
   expect(lossOf(change, { ...aftermath("follows", 1), timeline: A })).toEqual(unknown("restored"));
 });
 
-test("what was lost and is kept is named, with its end", () => {
+test("saved lost transactions are named, with their expiry", () => {
   const receipt = receiptOf({
     ...{ from: 0, to: 1, planned: false, reports: {}, gtid_before: null, gtid_after: null, loss: { lost: 4 } },
     saved: { name: "lost/2.ab", expires_at: new Date("2026-01-08T00:00:00Z") },
@@ -87,7 +87,7 @@ test("what was lost and is kept is named, with its end", () => {
   );
 });
 
-test("a long set is cut, and what is not known is said so", () => {
+test("a long GTID set is cut, and an unknown loss is stated as unknown", () => {
   const receipt = receiptOf({
     ...{ from: 0, to: 2, planned: true, reports: {}, loss: { lost: null, why: "it is gone" } as const },
     ...{ gtid_before: `${A}:${Array.from({ length: 400 }, (_, n) => 2 * n + 1).join(":")}`, gtid_after: null },

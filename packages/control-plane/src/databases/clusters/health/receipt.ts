@@ -8,8 +8,8 @@ export type ChangeRow = Selectable<Tables["primary_changes"]>;
 type Reports = ChangeRow["reports"];
 
 /**
- * From when the old one was last seen well: until a host missed it, another was elected, the first gate led there, and
- * the last one of those that have told.
+ * Milliseconds from the old primary's last healthy check until a host missed it, another was elected, the first proxy
+ * forwarded to it, and the last of the reporting proxies did.
  */
 export type Phases = { missed: number | null; elected: number | null; led: number | null; all_led: number | null };
 
@@ -24,27 +24,27 @@ export function phasesOf(reports: Reports): Phases {
   };
 }
 
-/** A leader that does not come back for longer is not waited for: what it had is not known then. */
+/** A primary that stays away for longer is not waited for: its loss is then unknown. */
 const WAITED_MS = 600_000;
 
-/** Null: it is not known, for this reason. `tail`: where it is kept. */
+/** Null: unknown, for this reason. `saved`: the object that keeps the lost transactions. */
 export type Loss = { lost: number; saved?: string } | { lost: null; why: string };
 
 type Change = Pick<ChangeRow, "view" | "group_id" | "at">;
-/** `old`: the one that led before, while it is a member. */
+/** `old`: the former primary, while it is a member. */
 type Aftermath = { planned: boolean; timeline: string | null; old: Judged | undefined; now: Date };
 
 /**
- * What was lost with a change of an asynchronous cluster's leader: what the former one says that it alone has. Undefined: it
- * has not said so yet. Pure. A group loses nothing: what was acknowledged a majority holds, and what the new one has yet to
- * apply is not lost.
+ * The loss of a change of primary in an asynchronous cluster: the errant transactions of the former primary. Undefined:
+ * not reported yet. Pure. A group loses nothing: a majority has every acknowledged transaction, and what the new
+ * primary has yet to apply is not lost.
  */
 export function lossOf(change: Change, { planned, timeline, old, now }: Aftermath): Loss | undefined {
   if (planned) return { lost: 0 };
   if (change.group_id !== timeline) return { lost: null, why: "it was restored before the old one was back" };
   if (old === undefined) return { lost: null, why: "another node took the place of the old one" };
   const isLate = now.getTime() - change.at.getTime() >= WAITED_MS;
-  // What it said before it knew of the change says nothing about it.
+  // A report from before the member knew of the change does not count.
   const report = (old.report?.term ?? 0) >= termOf(change.view) ? old.report : null;
   if (report?.errant !== undefined) {
     const lost = countMissing(parseGtidSet(report.errant), new Map());
@@ -58,10 +58,10 @@ export function lossOf(change: Change, { planned, timeline, old, now }: Aftermat
   return isLate ? { lost: null, why: "the old one was not back within ten minutes" } : undefined;
 }
 
-/** A view of an asynchronous cluster ends with its term. */
+/** The view of an asynchronous cluster ends with its term. */
 export const termOf = (view: string): number => Number(view.split(".").at(-1));
 
-/** A set may be as long as a database is old. */
+/** GTID sets grow with the age of a database. */
 const SHOWN = 300;
 const shorten = (gtid: string): string => (gtid.length > SHOWN ? `${gtid.slice(0, SHOWN)}…` : gtid);
 
@@ -70,11 +70,11 @@ type Receipt = Pick<ChangeRow, "reports" | "gtid_before" | "gtid_after"> & {
   to: number;
   planned: boolean;
   loss: Loss;
-  /** Where what was lost is kept, and how long. */
+  /** Where the lost transactions are kept, and how long. */
   saved?: { name: string; expires_at: Date } | undefined;
 };
 
-/** The sentences of the event. */
+/** The message of the event. */
 export function receiptOf({ from, to, planned, reports, gtid_before, gtid_after, loss, saved }: Receipt): string {
   const { missed, elected, led, all_led } = phasesOf(reports);
   const timings = [

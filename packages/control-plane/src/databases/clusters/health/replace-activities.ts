@@ -27,7 +27,7 @@ type Context = Awaited<ReturnType<typeof loadDatabase>>;
 
 const PHASE = "replace";
 
-/** The steps of a replacement. Each is repeatable: it may have been done before. */
+/** The steps of a replacement. Each is repeatable: it may have run before. */
 export const createReplaceActivities = ({
   db,
   clock,
@@ -41,7 +41,7 @@ export const createReplaceActivities = ({
     const context = await loadDatabase(tx, operationId, archive);
     const { database } = context;
     if (await isRequested(tx, operationId)) return { hosts: [] };
-    // Read again under the row's lock: whoever asked for something else meanwhile comes first.
+    // Read again under the row's lock: another operation that was requested meanwhile comes first.
     const { settled_at, input } = await findOperation(tx, operationId);
     if (settled_at !== null || isOvertaken(database)) return "overtaken";
     const { node } = input as ReplaceInput;
@@ -60,8 +60,8 @@ export const createReplaceActivities = ({
     const orders = {
       [recloned.id]: { reclone: { id: orderId(operationId, PHASE), ...donorOf(cluster.members, node) } },
     };
-    // The others learn who is a member now; of one that is made anew where it is, nothing changes for them. Of a host that
-    // is dead nobody waits for word: its member is the next to be replaced.
+    // The others learn the new member; for a member that is recloned in place nothing changes for them. Dead hosts are
+    // not waited for: their members are replaced next.
     const dead = cluster.members.filter(({ host }) => host.dead).map((member) => member.node);
     const others = nodes.filter(({ id }) => id !== node && !dead.includes(id));
     const targets = fresh === undefined ? [old] : [...others, fresh];
@@ -70,7 +70,7 @@ export const createReplaceActivities = ({
     });
   };
 
-  /** A node on another host, which counts in the place of the old one from now on. Undefined when there is no room. */
+  /** A node on another host, which counts instead of the old one from now on. Undefined: there is no room. */
   const replacementOf = async (tx: Tx, { database, plan }: Context, old: NodeRow): Promise<NodeRow | undefined> => {
     await markReplaced(tx, old.id, clock());
     const fresh = await allocateReplacement(
@@ -94,7 +94,7 @@ export const createReplaceActivities = ({
       return "placed";
     },
 
-    /** Its room stays taken until its host says that it is gone, however long that host is away. */
+    /** The old node's room stays reserved until its host confirms the removal, however long that host is away. */
     tombstoneReplaced: async (operationId: number): Promise<void> => {
       const toWake = await db.transaction().execute(async (tx) => {
         const context = await loadDatabase(tx, operationId, archive);
@@ -112,7 +112,7 @@ export const createReplaceActivities = ({
       await wakeHosts(db, toWake);
     },
 
-    /** Nobody is left to take the data from, for longer than a failover lasts: the group is to be formed first. */
+    /** No donor has been available for longer than a failover lasts: the group has to be bootstrapped first. */
     whyStuck: (operationId: number): Promise<string | undefined> =>
       db.transaction().execute(async (tx) => {
         const { database, operation } = await loadDatabase(tx, operationId, archive);
@@ -122,7 +122,7 @@ export const createReplaceActivities = ({
         return others.every((member) => hasStopped(member, settings)) ? "the other nodes have stopped." : undefined;
       }),
 
-    /** Given up, it stays wanted: data that come late are better than none. What is missing is the health's to see. */
+    /** A failed replacement stays desired: late data are better than none. The health check finds what is missing. */
     settleReplacing: async (operationId: number, settlement: Settlement): Promise<void> => {
       const toWake = await db.transaction().execute(async (tx) => {
         const context = await loadDatabase(tx, operationId, archive);
@@ -140,7 +140,7 @@ export const createReplaceActivities = ({
 };
 export type ReplaceActivities = ReturnType<typeof createReplaceActivities>;
 
-/** Deleted, or restored: whoever asked for that wants something else of its nodes. */
+/** Deleted, or under another operation, which needs another state of its nodes. */
 const isOvertaken = ({ status, deleted_at }: DatabaseRow): boolean => deleted_at !== null || !isAtHand(status);
 
 const isRequested = async (tx: Tx, operationId: number): Promise<boolean> => {
@@ -153,7 +153,7 @@ const isRequested = async (tx: Tx, operationId: number): Promise<boolean> => {
   return row !== undefined;
 };
 
-/** Undefined: it was made anew where it is. */
+/** Undefined: the node was recloned in place. */
 const findReplaced = (tx: Tx, id: string): Promise<NodeRow | undefined> =>
   tx
     .selectFrom("nodes")

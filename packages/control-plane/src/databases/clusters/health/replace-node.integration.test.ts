@@ -13,7 +13,7 @@ afterAll(() => temporal[Symbol.asyncDispose]());
 
 const GONE = HOST_SILENT_SECONDS + 1;
 
-test("a node whose host is gone is replaced on another, from a secondary, and the cluster is healthy again", async () => {
+test("a node whose host is gone is replaced on another, and the cluster is healthy again", async () => {
   await using world = await newWorld();
   await using cluster = await repairedCluster(world, temporal, { hosts: 4 });
   const { node: old } = await cluster.lose(2);
@@ -29,7 +29,7 @@ test("a node whose host is gone is replaced on another, from a secondary, and th
   const hosts = (await cluster.nodes()).map(({ host_id }) => host_id);
   expect([new Set(hosts).size, hosts.includes(old.host_id)]).toEqual([3, false]);
   expect(fresh.desired_spec?.server_id).not.toBe(old.desired_spec?.server_id);
-  // All know each other, and nothing is to be done twice.
+  // All know each other, and no order is left.
   for (const { cluster: desired } of await cluster.specs()) {
     expect(desired?.members.map(({ node }) => node)).toEqual((await cluster.nodes()).map(({ id }) => id));
     expect(desired?.reclone).toBeUndefined();
@@ -59,7 +59,7 @@ test("its data come from a secondary", async () => {
   expect(reclones[0]?.donor).toBe((await cluster.nodeAt(1)).id);
 });
 
-test("the room on the old host stays taken until it says that its node is gone, whenever that is", async () => {
+test("the room on the old host stays reserved until it confirms the removal, whenever that is", async () => {
   await using world = await newWorld();
   await using cluster = await repairedCluster(world, temporal, { hosts: 4 });
   const { node: old, comeBack } = await cluster.lose(2);
@@ -78,7 +78,7 @@ test("the room on the old host stays taken until it says that its node is gone, 
   expect((await cluster.specs()).map(({ tombstone }) => tombstone)).toEqual([undefined, undefined, undefined]);
 });
 
-test("of a host that is dead, the node is replaced at once and its room is free", async () => {
+test("the node of a dead host is replaced at once, and its room is free", async () => {
   await using world = await newWorld();
   await using cluster = await repairedCluster(world, temporal, { hosts: 4 });
   const { node: old } = await cluster.lose(2);
@@ -96,7 +96,7 @@ test("of a host that is dead, the node is replaced at once and its room is free"
   expect((await world.hostRow(old.host_id)).reserved_memory_mb).toBe(0);
 });
 
-test("a node that lost its data is made anew where it is, when there is no other host", async () => {
+test("a node that lost its data is recloned in place when there is no other host", async () => {
   let broken = false;
   const instead = (spec: NodeSpec, report: Partial<NodeReport>): Partial<NodeReport> =>
     broken && spec.ordinal === 2 && spec.cluster?.reclone === undefined
@@ -124,7 +124,7 @@ test("a node that lost its data is made anew where it is, when there is no other
   expect((await cluster.nodeAt(2)).id).toBe(old.id);
 });
 
-test("without room it stays degraded, says why, and is tried again later", async () => {
+test("without room it stays degraded with the reason, and is tried again later", async () => {
   await using world = await newWorld();
   await using cluster = await repairedCluster(world, temporal, { hosts: 3 });
   const { node: old } = await cluster.lose(2);
@@ -154,7 +154,7 @@ test("a node that came back before it was replaced stays", async () => {
   expect((await cluster.nodeAt(2)).id).toBe(old.id);
 });
 
-test("a step that is repeated does nothing again", async () => {
+test("a repeated step changes nothing", async () => {
   await using world = await newWorld();
   await using cluster = await repairedCluster(world, temporal, { hosts: 4 });
   await cluster.lose(2);
@@ -173,7 +173,7 @@ test("a step that is repeated does nothing again", async () => {
   expect(await world.lastOperation()).toMatchObject({ outcome: "done" });
 });
 
-/** An operation that no worker has begun. */
+/** An operation that no worker has started. */
 async function opened(world: Awaited<ReturnType<typeof newWorld>>, node: string): Promise<number> {
   const { account_id, database_id } = await world.db
     .selectFrom("nodes")

@@ -16,13 +16,17 @@ import { observeMembers } from "./observe-cluster.ts";
 import { choosePrimary } from "./switchable.ts";
 import { SWITCH_PHASE } from "./notify-changes.ts";
 
-/** Of a switchover that was asked for by itself. */
+/** The only attempt of a switchover that is an operation of its own. */
 const ONLY_TRY = `${SWITCH_PHASE}1`;
 
-/** `refused`: nobody was asked to lead. `withinMs`: so long the try may last, if its operation does. */
+/**
+ * `refused`: no member was requested to become primary. `withinMs`: the limit of the attempt, within its operation's.
+ */
 export type PrimaryRequest = { state: "requested"; withinMs?: number } | { state: "refused"; why: string };
 
-/** The steps of a planned change of the primary, in any operation of a database. A phase names one try. */
+/**
+ * The steps of a planned change of the primary, in any operation of a database. Each attempt has a phase of its own.
+ */
 export const createSwitchActivities = ({ db, clock, zone, archive }: Omit<ActivityDeps, "sealer">) => ({
   requestPrimary: async (operationId: number, phase: string): Promise<PrimaryRequest> => {
     if (!phase.startsWith(SWITCH_PHASE)) throw new Error(`${phase} is no phase in which another is to lead.`);
@@ -51,7 +55,7 @@ export const createSwitchActivities = ({ db, clock, zone, archive }: Omit<Activi
     return { state: "requested", ...(outcome.withinMs === undefined ? {} : { withinMs: outcome.withinMs }) };
   },
 
-  /** Whether the group has followed: the one that was asked leads, and another host sees it too. */
+  /** True when the requested member is primary and another host confirms it. */
   checkPrimary: (operationId: number, phase: string): Promise<boolean> =>
     db.transaction().execute(async (tx) => {
       const requested = await requestedIn(tx, operationId, phase);
@@ -59,7 +63,7 @@ export const createSwitchActivities = ({ db, clock, zone, archive }: Omit<Activi
       return isPrimary({ report: (await reportsOf(tx, [{ id: requested.node }])).get(requested.node) ?? null });
     }),
 
-  /** It is not asked to lead any more, whether it does or not: what comes late must not move clients again. */
+  /** Withdraws the request, whether the member is primary or not: a late change must not move clients again. */
   endPrimaryRequest: async (operationId: number, phase: string): Promise<void> => {
     const toWake = await db.transaction().execute(async (tx) => {
       const context = await loadDatabase(tx, operationId, archive);
@@ -101,7 +105,7 @@ async function takeBack(tx: Tx, context: Context, phase: string, at: Date): Prom
   return setDesiredSpecs(tx, operation.id, `ended ${phase}`, await specsOf(tx, own, context));
 }
 
-/** Whoever was asked to lead by an operation that is given up is not asked any more. */
+/** Withdraws the open requests of an operation that is given up. */
 export async function endTries(tx: Tx, context: Context, at: Date): Promise<HostsToWake> {
   const phases = (await findPhases(tx, context.operation.id)).map(({ phase }) => phase);
   const open = phases.filter((phase) => phase.startsWith(SWITCH_PHASE) && !phases.includes(`ended ${phase}`));
@@ -110,7 +114,7 @@ export async function endTries(tx: Tx, context: Context, at: Date): Promise<Host
   return { hosts };
 }
 
-/** The node that was asked to lead in this phase. */
+/** The node that this phase requests as primary. */
 async function requestedIn(tx: Tx, operationId: number, phase: string): Promise<DesiredNode | undefined> {
   const row = await tx
     .selectFrom("desired_phases")

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => temporal[Symbol.asyncDispose]());
 
-test("another node leads as asked for, and is not asked again", async () => {
+test("the requested node becomes primary, and the request is withdrawn", async () => {
   await using world = await newWorld();
   await using cluster = await repairedCluster(world, temporal, { hosts: 3 });
   const roleOf = async (ordinal: number) => (await cluster.report((await cluster.nodeAt(ordinal)).id))?.role;
@@ -34,7 +34,7 @@ test("another node leads as asked for, and is not asked again", async () => {
   ]);
 });
 
-test("a change that was asked for is told as planned, with its operation", async () => {
+test("a requested change is reported as planned, with its operation", async () => {
   await using world = await newWorld();
   await using cluster = await repairedCluster(world, temporal, { hosts: 3 });
   await cluster.alice.post(`${cluster.database.url}/switchover`);
@@ -54,7 +54,7 @@ test("a change that was asked for is told as planned, with its operation", async
   });
 });
 
-test("an asynchronous cluster is given over to another in a higher term, and it is told as planned", async () => {
+test("an asynchronous cluster hands over in a higher term, and the change is reported as planned", async () => {
   await using world = await newWorld();
   await using cluster = await repairedCluster(world, temporal, { hosts: 3, replication: "asynch" });
   const primaries = async () => (await cluster.specs()).map(({ cluster: desired }) => desired?.primary);
@@ -74,7 +74,7 @@ test("an asynchronous cluster is given over to another in a higher term, and it 
   expect(body.data).toMatchObject([{ planned: true, from_node: 0, to_node: 1 }]);
 });
 
-test("when the group does not follow, the one before it leads on, and nobody is asked any more", async () => {
+test("when the group does not follow, the previous primary stays, and the request is withdrawn", async () => {
   const instead = (spec: NodeSpec, report: Partial<NodeReport>): Partial<NodeReport> =>
     spec.cluster?.make_primary === undefined || report.group === undefined
       ? report
@@ -112,7 +112,7 @@ test.each([
   expect([await cluster.status(), await world.openOperations()]).toEqual(["active", []]);
 });
 
-test("a database of one node has no other to lead", async () => {
+test("a database of one node has no other to switch to", async () => {
   await using world = await newWorld();
   const { alice, database } = await databaseFixture(world);
 

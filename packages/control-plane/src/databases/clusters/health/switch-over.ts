@@ -15,7 +15,10 @@ export type SwitchDeps = Omit<ChangeDeps, "changeDeadlineSeconds"> & { updateDea
 const refused = (why: string): DomainError =>
   new DomainError("wrong-state", { reason: `Cannot switch over this database: ${why}` });
 
-/** Another node is to lead, as planned: refused where clients would wait for it, or nobody could take over from it. */
+/**
+ * Requests a planned change of the primary: refused where clients would have to wait, or no other node can become
+ * primary.
+ */
 export async function switchOver(deps: SwitchDeps, by: Principal, id: number, idempotency: Idempotency): Promise<void> {
   await transact(deps.db, "api.switchMysqlPrimary", async (tx) => {
     await idempotency.claim(tx);

@@ -9,7 +9,7 @@ const member = (ordinal: number, change: Partial<GroupReport> = {}, silentSecond
   report: { state: "online", online: 3, shared: true, primary: "n0", view: "v", backlog_seconds: 0, ...change },
 });
 
-test("the secondary with the least to apply leads next, of equals the first", () => {
+test("the secondary with the shortest backlog is next, of equals the first", () => {
   expect(choosePrimary([member(0), member(1), member(2)])).toEqual({ to: "n1" });
   expect(choosePrimary([member(0), member(1, { backlog_seconds: 3 }), member(2, { backlog_seconds: 2 })])).toEqual({
     to: "n2",
@@ -28,11 +28,11 @@ test.each([
     [member(0), member(1, { backlog_seconds: 5.5 }), member(2, { backlog_seconds: 9 })],
     /6 seconds/,
   ],
-])("nobody can when %s", (_, members, reason) => {
+])("a switchover is impossible when %s", (_, members, reason) => {
   expect(choosePrimary(members)).toEqual({ refused: expect.stringMatching(reason) });
 });
 
-test("as much as a switchover may wait for is no hindrance", () => {
+test("a backlog up to the limit does not prevent a switchover", () => {
   const behind = { backlog_seconds: 5 };
   expect(choosePrimary([member(0), member(1, behind), member(2, behind)])).toEqual({ to: "n1" });
 });

@@ -1,11 +1,11 @@
 import { conditionOf, type ObservedMember } from "./member-condition.ts";
 
-/** Who leads next must first apply what it has received: clients wait as long. */
+/** The next primary must first apply what it has received, and clients wait as long. */
 const MOST_BACKLOG_SECONDS = 5;
 
 export type Switchable = { to: string } | { refused: string };
 
-/** Who is to lead next, or why nobody can. Pure. */
+/** The next primary, or why there is none. Pure. */
 export function choosePrimary(members: readonly ObservedMember[]): Switchable {
   const healthy = members.filter((member) => conditionOf(member, { hostSilentSeconds: Infinity }) === "healthy");
   if (healthy.length < 3) return { refused: `${healthy.length} of its 3 nodes are healthy; all must be.` };

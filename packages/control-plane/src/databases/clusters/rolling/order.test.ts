@@ -10,7 +10,7 @@ const inGroup = (primary: Name, view = "7"): GroupReport => ({
 });
 const away: GroupReport = { state: "away", online: 0, shared: false };
 
-/** All three healthy, led by the first, and none told yet, but for what is said otherwise. */
+/** All three healthy, the first one primary, and none changed yet, except for the overrides. */
 const cluster = (primary: Name, changed: Partial<Record<Name, Partial<RollingMember>>> = {}): RollingMember[] =>
   NAMES.map((node, ordinal) => ({
     ...{ node, ordinal, sent: false, progress: { state: "observed" }, group: inGroup(primary) },
@@ -23,7 +23,7 @@ const sent = { sent: true } as const;
 const pending = { sent: true, progress: { state: "pending" } } as const;
 const failed = { sent: true, progress: { state: "failed", message: "no such image" } } as const;
 
-/** Every step of a change, if each host follows at once and another leads as soon as it is asked to. */
+/** Every step of a change, if each host applies it at once and every switchover succeeds at once. */
 function walk(members: RollingMember[], course: Course): string[] {
   const steps: string[] = [];
   for (let step: RollStep = nextStep(members, course); step.step !== "end"; step = nextStep(members, course)) {
@@ -48,11 +48,11 @@ describe("the order", () => {
     ["zero", ["one", "two", "switch", "zero"]],
     ["one", ["zero", "two", "switch", "one"]],
     ["two", ["zero", "one", "switch", "two"]],
-  ] as const)("led by %s: the secondaries by their ordinals, then another leads, then it", (primary, steps) => {
+  ] as const)("primary %s: secondaries by ordinal, then a switchover, then the old primary", (primary, steps) => {
     expect(walk(cluster(primary), inTime)).toEqual(steps);
   });
 
-  test("a member that has it already is left alone", () => {
+  test("a member that has the change already is skipped", () => {
     expect(walk(cluster("zero", { one: sent }), inTime)).toEqual(["two", "switch", "zero"]);
     expect(walk(cluster("zero", { zero: sent }), inTime)).toEqual(["one", "two"]);
     expect(nextStep(cluster("zero", { zero: sent, one: sent, two: sent }), inTime)).toEqual({
@@ -60,7 +60,7 @@ describe("the order", () => {
     });
   });
 
-  test("a failover in the middle changes it: whoever leads now is the last", () => {
+  test("after a failover in the middle the new primary is the last", () => {
     expect(walk(cluster("one", { one: sent, two: sent }), inTime)).toEqual(["zero"]);
     expect(walk(cluster("two", { one: sent }), inTime)).toEqual(["zero", "switch", "two"]);
   });
@@ -83,11 +83,11 @@ describe("three healthy members before every step", () => {
     expect(nextStep(last, inTime)).toEqual({ step: "wait" });
   });
 
-  test("a member that follows is waited for, and nobody else is told meanwhile", () => {
+  test("a member that is being changed is waited for, and no other starts meanwhile", () => {
     expect(nextStep(cluster("zero", { one: pending }), inTime)).toEqual({ step: "wait" });
   });
 
-  test("at the end of the time, three that have it are enough, whatever their group says", () => {
+  test("at the deadline three changed members are enough, whatever their group reports", () => {
     const group = { ...sent, group: away };
     expect(nextStep(cluster("zero", { zero: sent, one: sent, two: group }), { ...inTime, timeIsShort: true })).toEqual({
       ...{ step: "end", done: true },
@@ -96,18 +96,18 @@ describe("three healthy members before every step", () => {
 });
 
 describe("what stops it", () => {
-  test("a member that fails, or is late with its step, turns it back", () => {
+  test("a member that fails, or is late with its step, causes a rollback", () => {
     expect(nextStep(cluster("zero", { one: failed }), inTime)).toEqual({ step: "back", why: "no such image" });
     expect(nextStep(cluster("zero", { one: pending }), { ...inTime, stepIsLate: true })).toMatchObject({
       step: "back",
     });
   });
 
-  test("one that has followed and fails afterwards turns it back too", () => {
+  test("a member that fails after its change causes a rollback too", () => {
     expect(nextStep(cluster("zero", { one: failed, two: pending }), inTime)).toMatchObject({ step: "back" });
   });
 
-  test("too little time for the next: what can wait ends here, what cannot goes back", () => {
+  test("with too little time for the next member, a change that can pause ends here, any other is rolled back", () => {
     const short = { ...inTime, timeIsShort: true };
     for (const members of [
       cluster("zero"),
@@ -126,12 +126,12 @@ describe("what stops it", () => {
 });
 
 describe("the way back", () => {
-  test("is as careful: secondaries, another leads, the primary; those that never left stay", () => {
+  test("goes in the same order: secondaries, switchover, primary; unchanged members are skipped", () => {
     expect(walk(cluster("zero", { zero: sent, two: sent }), back)).toEqual(["one"]);
     expect(walk(cluster("one", { zero: sent }), back)).toEqual(["two", "switch", "one"]);
   });
 
-  test("the broken one is mended first, without waiting for three healthy", () => {
+  test("the broken member is repaired first, without waiting for three healthy ones", () => {
     const broken = { progress: { state: "failed", message: "no such image" }, group: away } as const;
     const others = { group: { ...inGroup("zero"), online: 2 } };
     const members = cluster("zero", { zero: { ...sent, ...others }, one: others, two: broken });
@@ -140,13 +140,13 @@ describe("the way back", () => {
     expect(nextStep(repairing, back)).toEqual({ step: "wait" });
   });
 
-  test("one that serves in its group waits for three healthy, though its host could not follow", () => {
+  test("a member that serves waits for three healthy ones, although its host could not apply the change", () => {
     const hangs = { progress: { state: "failed", message: "no room" } } as const;
     const members = cluster("zero", { zero: sent, one: { ...sent, group: away }, two: hangs });
     expect(nextStep(members, back)).toEqual({ step: "wait" });
   });
 
-  test("ends without success when all are as before, and when one cannot even do that", () => {
+  test("ends without success when all are as before, and when one cannot go back", () => {
     const all = { zero: sent, one: sent, two: sent };
     expect(nextStep(cluster("zero", all), back)).toMatchObject({ step: "end", done: false });
     expect(nextStep(cluster("zero", { ...all, two: failed }), back)).toMatchObject({ step: "end", done: false });

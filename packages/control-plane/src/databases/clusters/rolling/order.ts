@@ -2,38 +2,38 @@ import type { GroupReport } from "@moorage/contract/agent";
 import type { Progress } from "#fleet/index.ts";
 
 /**
- * A change of three nodes, one at a time. What comes next follows from how they are now, not from a list that was made
- * once: a primary may have failed over meanwhile, and whoever goes on after a crash knows only what is written.
+ * A change of three nodes, one at a time. The next step follows from their present state: the primary may have changed
+ * meanwhile, and after a crash only the rows are left.
  */
 
 /** A member while its cluster is changed. */
 export type RollingMember = {
   node: string;
   ordinal: number;
-  /** It was told already what all of them are to be. */
+  /** The member has its new spec already. */
   sent: boolean;
-  /** Where its host is with what it was told; observed, if nothing was. */
+  /** The progress of its host with that spec; observed, if there was none. */
   progress: Progress;
   group: GroupReport | null;
 };
 
 export type Course = {
-  /** Back: one of them could not follow, and all are to be as before. */
+  /** Back: one member failed, and all return to the previous version. */
   direction: "forward" | "back";
-  /** The member whose turn it is has had its share of the time. */
+  /** The member being changed has used up its share of the time. */
   stepIsLate: boolean;
   /** Not enough time is left for another member. */
   timeIsShort: boolean;
-  /** The rest can wait for another day, because it does no harm that members differ. */
+  /** The rest can wait for the next window, because members may differ. */
   canPause: boolean;
 };
 
 export type RollStep =
   | { step: "change"; node: string }
-  /** Only the primary is left: another has to lead first. */
+  /** Only the primary is left: another member must become primary first. */
   | { step: "switch" }
   | { step: "wait" }
-  /** From now on all are to be as before. */
+  /** From now on all members return to the previous version. */
   | { step: "back"; why: string }
   | { step: "end"; done: boolean; why?: string };
 
@@ -41,13 +41,13 @@ const LATE = "a host did not confirm it in time.";
 const NOT_HEALTHY = "not all of its nodes were healthy in time.";
 const NO_TIME = "its time was over before all of its nodes had it.";
 
-/** Secondaries by their ordinals, then the primary after another leads; each only while all three are healthy. */
+/** Secondaries by their ordinals, then a switchover, then the old primary; each only while all three are healthy. */
 export function nextStep(members: readonly RollingMember[], course: Course): RollStep {
   const sent = members.filter((member) => member.sent);
   const unsent = members.filter((member) => !member.sent).sort((a, b) => a.ordinal - b.ordinal);
   for (const { progress } of sent) if (progress.state === "failed") return failure(course, progress.message);
   const broken = course.direction === "back" ? unsent.find(({ group }) => group?.state !== "online") : undefined;
-  // Nobody is healthy by waiting for it: it is what has to be mended.
+  // Waiting until all are healthy would not end: this member is the one to repair.
   if (broken !== undefined) return { step: "change", node: broken.node };
   if (sent.some(({ progress }) => progress.state === "pending"))
     return course.stepIsLate ? failure(course, LATE) : { step: "wait" };
@@ -63,7 +63,7 @@ export function nextStep(members: readonly RollingMember[], course: Course): Rol
   return next === undefined ? { step: "switch" } : { step: "change", node: next.node };
 }
 
-/** Whoever cannot go back either stays as it is: its cluster's health is mended in another way. */
+/** A member that cannot go back either stays as it is: the health check repairs the cluster. */
 const failure = ({ direction }: Course, why: string): RollStep =>
   direction === "forward" ? { step: "back", why } : { step: "end", done: false };
 
@@ -71,8 +71,8 @@ const outOfTime = ({ direction, canPause }: Course, why: string): RollStep =>
   direction === "forward" && !canPause ? { step: "back", why } : { step: "end", done: false, why };
 
 /**
- * Who leads, if every member says that all of them are online in the same view. A member that came back has made a new
- * view, so what the others said before it left does not count.
+ * The primary, if every member reports all of them online in the same view. A member that came back has created a new
+ * view, so reports from before it left do not count.
  */
 export function agreedPrimary(members: readonly Pick<RollingMember, "node" | "group">[]): string | undefined {
   const [first] = members.map(({ group }) => group);

@@ -4,7 +4,10 @@ import type { Plan } from "#regions/index.ts";
 import { isCluster } from "../cluster-spec.ts";
 import type { DatabaseRow } from "../../database-store.ts";
 
-/** What changes one node at a time. A database's row has what is wanted of all; a node has its own until its turn. */
+/**
+ * The properties that change one node at a time. The database's row has the desired ones; each node keeps its own until
+ * it is changed.
+ */
 type Version = { plan: string; image: string };
 
 export const versionOf = (database: DatabaseRow, newest: { image: string }): Version => ({
@@ -15,7 +18,7 @@ export const versionOf = (database: DatabaseRow, newest: { image: string }): Ver
 export const hasVersion = (spec: Pick<NodeSpec, "database" | "engine"> | null, { plan, image }: Version): boolean =>
   spec !== null && spec.database.plan === plan && spec.engine.image === image;
 
-/** Whatever else is wanted of a member meanwhile restarts it with no other size or image than it has. */
+/** Other changes meanwhile restart a member with the size and image that it has. */
 export const withOwnVersion = (spec: UntimedSpec, { desired_spec }: Pick<NodeRow, "desired_spec">): UntimedSpec =>
   desired_spec === null
     ? spec
@@ -26,7 +29,7 @@ export const withOwnVersion = (spec: UntimedSpec, { desired_spec }: Pick<NodeRow
         resources: desired_spec.resources,
       };
 
-/** How many of its nodes are not what the row says. It is none, but after a change that stopped in the middle. */
+/** The number of nodes that differ from the row: none, except after a change that stopped in the middle. */
 export const unlike = (
   database: DatabaseRow,
   newest: { image: string },
@@ -38,7 +41,7 @@ export const unlike = (
       ).length
     : 0;
 
-/** What a node has of its host: its own size, whatever the row's plan is. */
+/** The room that a node has on its host: its own size, whatever the row's plan is. */
 export const sizeOf = (
   { desired_spec }: Pick<NodeRow, "desired_spec">,
   plan: Plan,

@@ -7,7 +7,7 @@ import { newWorld } from "#testing/world.ts";
 const LARGE = { id: "m2-large", label: "Large", class: "standard", memory_mb: 4096, disk_mb: 40_960, vcpus: 2 };
 
 test.each(["it was begun", "the database was created"])(
-  "a resize in the middle, and a copy from before %s: no node restarts, and the window makes them alike",
+  "after an interrupted resize and a backup from before %s no node restarts, and the window makes them equal",
   async (copied) => {
     await using world = await newWorld();
     await using hosts = await pollingAgents(world, 3);

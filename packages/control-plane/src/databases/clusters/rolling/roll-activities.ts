@@ -20,7 +20,7 @@ import { type Course, nextStep, type RollingMember } from "./order.ts";
 import { hasVersion, versionOf } from "./own-version.ts";
 import { courseOf, lastStart, noteStep, rollOf, turnBack } from "./roll.ts";
 
-/** What the workflow does next. `ended`: somebody else has settled it. */
+/** What the workflow does next. `ended`: the operation was settled elsewhere. */
 export type Rolled =
   | { next: "wait" }
   | { next: "switch"; phase: string; until: string }
@@ -31,10 +31,10 @@ type Taken = { rolled: Rolled; hosts: number[] };
 const rolled = (next: Rolled, hosts: number[] = []): Taken => ({ rolled: next, hosts });
 
 export const createRollActivities = ({ db, clock, zone, archive }: Omit<ActivityDeps, "sealer">) => {
-  /** Looks at the members as they are and takes the one step that follows. Repeatable: it is written before it is told. */
+  /** Takes the next step from the members' present state. Repeatable: each step is stored before it is sent. */
   const takeStep = async (tx: Tx, operationId: number): Promise<Taken> => {
     const context = await loadDatabase(tx, operationId, archive);
-    // Read again under the row's lock: what was settled meanwhile goes no further.
+    // Read again under the row's lock: a settled operation stops here.
     const operation = await findOperation(tx, operationId);
     if (operation.settled_at !== null) return rolled({ next: "ended" });
     const now = clock();
@@ -86,7 +86,7 @@ export const createRollActivities = ({ db, clock, zone, archive }: Omit<Activity
   };
 };
 
-/** What went wrong first is what is told. */
+/** The first failure is the one that is reported. */
 function settled(operation: OperationRow, { done, why }: { done: boolean; why?: string }): Taken {
   const message = rollOf(operation).back ?? why;
   return rolled({ next: "settle", settlement: { done, ...(message === undefined ? {} : { message }) } });
@@ -105,7 +105,7 @@ const phaseOf = (direction: Course["direction"], node: string): string => `${dir
 
 type Phases = Awaited<ReturnType<typeof findPhases>>;
 
-/** Each node is an equal part of the change. The way back is none of it. */
+/** Each node is an equal part of the progress. The way back does not count. */
 const shareOf = ({ direction }: Pick<Course, "direction">, phases: Phases, size: number): Share =>
   direction === "back"
     ? {}
@@ -116,6 +116,6 @@ function progressIn(phases: Phases, name: string, node: NodeRow): Progress {
   return requested === undefined ? { state: "observed" } : progressOf([node], requested.nodes);
 }
 
-/** A switchover that was wanted and did not come about is tried again under another name. */
+/** A switchover that did not succeed is tried again in a phase of its own. */
 const nextSwitch = (phases: Phases): string =>
   `switch ${phases.filter(({ phase }) => phase.startsWith("switch ")).length + 1}`;

@@ -3,20 +3,20 @@ import { courseOf, lastStart, type Roll } from "./roll.ts";
 
 const START = Date.UTC(2026, 10, 22, 20);
 const at = (seconds: number): Date => new Date(START + seconds * 1000);
-/** Given 1200 seconds: a share is 300. */
+/** With 1200 seconds a share is 300. */
 const operation = (roll?: Partial<Roll>, deadline = 1200) => ({
   input: roll === undefined ? {} : { roll: { seconds: 1200, ...roll } },
   created_at: at(0),
   deadline_at: at(deadline),
 });
 
-test("a member begins only while there is a share of the time left for it", () => {
+test("a member starts only while a whole share of the time is left", () => {
   expect(lastStart(operation())).toEqual(at(900));
   expect(courseOf(operation(), at(900))).toMatchObject({ direction: "forward", timeIsShort: false });
   expect(courseOf(operation(), at(901))).toMatchObject({ timeIsShort: true });
 });
 
-test("a member is late after its share, and before it is told anything only at the deadline", () => {
+test("a member is late after its share; before its spec was sent, only at the deadline", () => {
   const stepping = operation({ step_until: at(400).toISOString() });
   expect(courseOf(stepping, at(399))).toMatchObject({ stepIsLate: false });
   expect(courseOf(stepping, at(400))).toMatchObject({ stepIsLate: true });

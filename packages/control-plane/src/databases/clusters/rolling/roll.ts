@@ -2,13 +2,13 @@ import { noteInOperation, type OperationRow } from "#operations/index.ts";
 import type { Tx } from "#platform/db/database.ts";
 import type { Course } from "./order.ts";
 
-/** How far a change of three nodes is. It is kept with its operation, because a worker may die at any step. */
+/** The progress of a rolling change. Stored with its operation, because a worker may die at any step. */
 export type Roll = {
-  /** What it was given in all; it has as much again to go back. */
+  /** The time for the whole change; the way back has as much again. */
   seconds: number;
-  /** When the member whose turn it is must have followed. */
+  /** When the member being changed must be done. */
   step_until?: string;
-  /** Why it goes back. */
+  /** Why the change is rolled back. */
   back?: string;
 };
 
@@ -21,7 +21,7 @@ type Timed = Pick<OperationRow, "input" | "created_at" | "deadline_at">;
 export const rollOf = ({ input, created_at, deadline_at }: Timed): Roll =>
   (input["roll"] as Roll | undefined) ?? { seconds: (deadline_at.getTime() - created_at.getTime()) / 1000 };
 
-/** No member begins that could not end in time: a maintenance window is not left in the middle of one. */
+/** No member starts that could not finish in time: a maintenance window never ends in the middle of one. */
 export const lastStart = (operation: Timed): Date => {
   const roll = rollOf(operation);
   return new Date(operation.deadline_at.getTime() - (roll.back === undefined ? shareOf(roll) : 0));
@@ -42,7 +42,7 @@ export const noteStep = (tx: Tx, operation: OperationRow, now: Date): Promise<un
   return noteInOperation(tx, operation.id, { roll: { ...roll, step_until } });
 };
 
-/** Once: whoever goes back does not turn again. */
+/** Once: a rollback is never reversed. */
 export const turnBack = (tx: Tx, operation: OperationRow, why: string, now: Date): Promise<unknown> => {
   const { seconds } = rollOf(operation);
   const until = new Date(now.getTime() + seconds * 1000);

@@ -35,10 +35,10 @@ async function createFixture(world: World, members = restartingMembers(), report
   };
 }
 
-/** The name server has no part in these. */
+/** These tests do not need a DNS server. */
 const noDns = { publishDnsRecords: async () => {}, withdrawDnsRecords: async () => {} };
 
-/** A worker that can be ended, and begun again: with the same store of Temporal, or with an empty one. */
+/** A worker that can be stopped and started again: with the same Temporal store, or with an empty one. */
 function workerOf(world: World) {
   let worker: Awaited<ReturnType<typeof startWorker>> | undefined;
   return {
@@ -46,7 +46,7 @@ function workerOf(world: World) {
       worker = await startWorker(world, temporal, { ...noDns, ...instead }, namespace);
       return worker.client;
     },
-    /** Returns where its workflows are. */
+    /** Returns the namespace of its workflows. */
     end: async (): Promise<string | undefined> => {
       const ended = worker;
       worker = undefined;
@@ -62,7 +62,7 @@ const resize = ({ alice, url }: Fixture) => alice.put(url, { type: LARGE.id });
 test.each([
   { name: "resize", ask: resize, after: `${LARGE.id} a` },
   { name: "patch", ask: patch, after: `${CLUSTER_PLAN} c` },
-])("$name: one node after the other, and the primary is the last, when another leads", async ({ ask, after }) => {
+])("$name: one node after the other, the primary last, after a switchover", async ({ ask, after }) => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   await fixture.start();
@@ -108,7 +108,7 @@ test.each([
 test.each([
   { name: "a worker that is restarted", lostStore: false },
   { name: "a Temporal that lost its store", lostStore: true },
-])("$name in the middle: it goes on with the next node, and none is done twice", async ({ lostStore }) => {
+])("$name in the middle: the change continues with the next node, and none is changed twice", async ({ lostStore }) => {
   await using world = await newWorld();
   await using fixture = await createFixture(world);
   await fixture.start();
@@ -125,7 +125,7 @@ test.each([
   expect(fixture.members.careless()).toEqual([]);
 });
 
-test("a switchover that a backlog refuses is tried again until it comes about", async () => {
+test("a switchover refused because of a backlog is tried again until it succeeds", async () => {
   await using world = await newWorld();
   const members = restartingMembers();
   let backlog_seconds = 60;

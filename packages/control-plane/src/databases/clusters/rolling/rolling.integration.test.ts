@@ -35,7 +35,7 @@ async function createFixture(world: World, fails?: (spec: NodeSpec) => string | 
 }
 type Fixture = Awaited<ReturnType<typeof createFixture>>;
 
-/** One step of the change, with whatever the workflow would do about it. */
+/** One step of the change, with the workflow's reaction to it. */
 async function step(world: World, fixture: Fixture): Promise<Rolled> {
   const operationId = await fixture.operation();
   const rolled = await world.activities.advanceRoll(operationId);
@@ -57,7 +57,7 @@ async function handOver(world: World, fixture: Fixture, phase: string): Promise<
   await world.activities.endPrimaryRequest(operationId, phase);
 }
 
-/** All of them. Returns what was done about each, in its order. */
+/** All steps. Returns the reactions in order. */
 async function roll(world: World, fixture: Fixture): Promise<string[]> {
   expect(await world.activities.applyChange(await fixture.operation())).toBe("one by one");
   return rollToEnd(world, fixture);
@@ -68,7 +68,7 @@ async function rollToEnd(world: World, fixture: Fixture): Promise<string[]> {
   return steps;
 }
 
-/** Another change of the database, which is none of its nodes' size or image. */
+/** Another change of the database, which touches neither size nor image of its nodes. */
 async function reset(world: World, fixture: Fixture): Promise<void> {
   await fixture.alice.post(`${fixture.database.url}/credentials/reset`);
   await world.activities.applyChange(await fixture.operation());
@@ -76,7 +76,7 @@ async function reset(world: World, fixture: Fixture): Promise<void> {
   await world.activities.settleChange(await fixture.operation(), { done: true });
 }
 
-test("a patch takes the secondaries by their ordinals, then another leads, then the old primary", async () => {
+test("a patch changes the secondaries by their ordinals, then switches over, then the old primary", async () => {
   await using world = await newWorld();
   const fixture = await createFixture(world);
 
@@ -90,7 +90,7 @@ test("a patch takes the secondaries by their ordinals, then another leads, then 
   expect((await world.events()).at(-1)).toMatchObject({ action: "database_update", status: "finished" });
 });
 
-test("an asynchronous cluster takes its followers, then another leads in a higher term, then the old one", async () => {
+test("an asynchronous cluster changes its replicas, then switches over, then the old primary", async () => {
   await using world = await newWorld();
   const fixture = await createFixture(world, undefined, { replication_type: "asynch" });
   await fixture.patch();
@@ -108,7 +108,7 @@ test("an asynchronous cluster takes its followers, then another leads in a highe
   ]);
 });
 
-test("given up while another is to lead, an asynchronous cluster is led by the one before again", async () => {
+test("given up during a switchover, an asynchronous cluster returns to its previous primary", async () => {
   await using world = await newWorld();
   const fixture = await createFixture(world, undefined, { replication_type: "asynch" });
   await fixture.patch();
@@ -131,7 +131,7 @@ test("given up while another is to lead, an asynchronous cluster is led by the o
   expect(await fixture.versions()).toEqual([`${CLUSTER_PLAN} a`, `${CLUSTER_PLAN} c`, `${CLUSTER_PLAN} c`]);
 });
 
-test("a resize takes the room on all three hosts before the first node, and gives every node its size", async () => {
+test("a resize reserves the room on all three hosts before the first node, and gives every node its size", async () => {
   await using world = await newWorld();
   const fixture = await createFixture(world);
   await fixture.resize();
@@ -149,7 +149,7 @@ test("a resize takes the room on all three hosts before the first node, and give
   expect(fixture.members.careless()).toEqual([]);
 });
 
-test("no room on one of the hosts: nothing is reserved on any, and no node hears of it", async () => {
+test("without room on one host nothing is reserved on any, and no node is changed", async () => {
   await using world = await newWorld();
   const fixture = await createFixture(world);
   await world.db
@@ -168,11 +168,11 @@ test("no room on one of the hosts: nothing is reserved on any, and no node hears
 const failures = [
   { at: "the first secondary", ordinal: 1, restarted: [1, 1] },
   { at: "the second secondary", ordinal: 2, restarted: [1, 2, 2, 1] },
-  // Another leads by then, and has the change too: it gives up the lead before it goes back.
+  // The other primary has the change by then too: it switches over before it goes back.
   { at: "the old primary", ordinal: 0, restarted: [1, 2, 0, 0, 2, 1] },
 ];
 test.each(failures)(
-  "$at fails: it is mended first, and the others go back as carefully",
+  "$at fails: it is repaired first, and the others are rolled back one by one",
   async ({ ordinal, restarted }) => {
     await using world = await newWorld();
     const fails = ({ ordinal: own, database }: NodeSpec): string | undefined =>
@@ -196,7 +196,7 @@ test.each(failures)(
   },
 );
 
-test("with fewer than three healthy nobody is told anything; at the end of the time nothing has changed", async () => {
+test("with fewer than three healthy members nothing is sent, and nothing has changed at the deadline", async () => {
   await using world = await newWorld();
   const fixture = await createFixture(world, ({ ordinal }) => (ordinal === 2 ? "its disk is gone" : undefined));
   await fixture.resize();
@@ -211,7 +211,7 @@ test("with fewer than three healthy nobody is told anything; at the end of the t
   expect(await fixture.row()).toMatchObject({ status: "active", plan: CLUSTER_PLAN });
 });
 
-test("a node that is silent has its share of the time, then all go back", async () => {
+test("a silent node has its share of the time, then all are rolled back", async () => {
   await using world = await newWorld();
   const fixture = await createFixture(world);
   await fixture.resize();
@@ -234,7 +234,7 @@ test("a node that is silent has its share of the time, then all go back", async 
   });
 });
 
-test("said twice, and at once, a step is one step", async () => {
+test("a repeated or concurrent step is one step", async () => {
   await using world = await newWorld();
   const fixture = await createFixture(world);
   await fixture.patch();
@@ -254,7 +254,7 @@ test("said twice, and at once, a step is one step", async () => {
   expect(fixture.members.restarted()).toEqual([1, 2, 0]);
 });
 
-test("a failover in the middle: whoever leads then is the last, without a switchover that nobody needs", async () => {
+test("after a failover in the middle the new primary is the last, without a needless switchover", async () => {
   await using world = await newWorld();
   const fixture = await createFixture(world);
   await fixture.patch();
@@ -275,7 +275,7 @@ test.each([
     left: [`${CLUSTER_PLAN} a`, `${CLUSTER_PLAN} c`, `${CLUSTER_PLAN} c`],
   },
   { name: "a resize goes back", ask: "resize", left: Array(3).fill(`${CLUSTER_PLAN} a`) },
-] as const)("nobody else can lead until the time is over: $name", async ({ ask, left }) => {
+] as const)("no other node can become primary until the deadline: $name", async ({ ask, left }) => {
   await using world = await newWorld();
   const fixture = await createFixture(world);
   await fixture[ask]();
@@ -294,7 +294,7 @@ test.each([
   expect(await fixture.row()).toMatchObject({ status: "active", plan: CLUSTER_PLAN, image: MADE_WITH });
 });
 
-test("a window that ends in the middle: after the node whose turn it is; it goes on in the next one", async () => {
+test("a window that ends in the middle pauses after the current node, and the next one continues", async () => {
   await using world = await newWorld();
   const fixture = await createFixture(world);
   world.time.now = new Date(`${SUNDAY}T22:48:00Z`);
@@ -323,7 +323,7 @@ test("a window that ends in the middle: after the node whose turn it is; it goes
   expect(await fixture.row()).toMatchObject({ status: "active", image: NEWER, patch_due_at: null });
 });
 
-test("an image that is taken back after a patch stopped in the middle: the next window makes the nodes alike", async () => {
+test("after an interrupted patch whose image was withdrawn, the next window makes the nodes equal", async () => {
   await using world = await newWorld();
   const fixture = await createFixture(world);
   await fixture.patch();
@@ -345,7 +345,7 @@ test("an image that is taken back after a patch stopped in the middle: the next 
   expect(await fixture.row()).toMatchObject({ status: "active", image: MADE_WITH, patch_due_at: null });
 });
 
-test("given up by the sweeper, no node restarts: each keeps what it has, and its room, until the next window", async () => {
+test("given up by the sweeper, no node restarts: each keeps its version and room until the next window", async () => {
   await using world = await newWorld();
   const fixture = await createFixture(world);
   await fixture.resize();
@@ -367,7 +367,7 @@ test("given up by the sweeper, no node restarts: each keeps what it has, and its
   expect((await fixture.nodes()).map(({ memory_mb }) => memory_mb)).toEqual([2048, 2048, 2048]);
 });
 
-test("a list or a password is wanted of all at once, and each node keeps the image that it has", async () => {
+test("a list or a password is sent to all nodes at once, and each keeps its image", async () => {
   await using world = await newWorld();
   const fixture = await createFixture(world);
   await fixture.patch();

@@ -6,7 +6,7 @@ import { gunzip } from "./gunzip.ts";
 import { createInput } from "./input.ts";
 import { Refused } from "./refused.ts";
 
-/** As the child reads: every piece into the same memory. */
+/** Like the child: every piece is read into the same memory. */
 async function unpack(file: Buffer, pieceBytes: number): Promise<Buffer> {
   const memory = Buffer.alloc(pieceBytes);
   let from = 0;
@@ -21,7 +21,7 @@ async function unpack(file: Buffer, pieceBytes: number): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Small and large, compressible and not, with everything that a header can have. */
+/** Small and large, compressible and not, with all optional header fields. */
 const someMembers = fc.array(
   fc
     .record({
@@ -38,7 +38,7 @@ const someMembers = fc.array(
   { minLength: 1, maxLength: 6 },
 );
 
-test("every byte of a file is read once, however it comes", async () => {
+test("every byte of a file is read once, in pieces of any size", async () => {
   await fc.assert(
     fc.asyncProperty(someMembers, fc.constantFrom(1, 7, 1000, 65_536, 1_000_000), async (members, pieceBytes) => {
       const file = Buffer.concat(members.map(({ packed }) => packed));
@@ -78,12 +78,12 @@ test.each([16, 4096])(
           wronglyTaken.push(`byte ${at}, bit ${bit}: ${String(got)}`);
       }
     expect(wronglyTaken).toEqual([]);
-    // All but time, level and system of a header without a checksum, and the bits that fill up a byte.
+    // All but time, level and system of a header without a checksum, and padding bits.
     expect(refused).toBeGreaterThan(small.length * 8 * 0.8);
   },
 );
 
-test("a header may be as long as its fields are, and no longer", async () => {
+test("a header may be as long as its fields' limits, and no longer", async () => {
   const most = 32 * 1024;
   const named = (bytes: number): Buffer =>
     Buffer.concat([header({ name: "n".repeat(bytes - 1) }), member(noise(10)).subarray(10)]);

@@ -9,7 +9,7 @@ const [MAGIC_FIRST, MAGIC_SECOND] = [0x1f, 0x8b];
 const TRAILER_BYTES = 8;
 const SMALL_MEMBER_BYTES = 32 * 1024;
 
-/** What is in a gzip file: one member or many, and not a byte that is in none. */
+/** The content of a gzip file: one or many members, and no byte outside of them. */
 export async function* gunzip(input: Input, mostMembers: number): AsyncGenerator<Buffer> {
   let isSmall = false;
   for (let members = 0; await startsMember(input, members); members++) {

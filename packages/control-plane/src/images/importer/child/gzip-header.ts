@@ -4,10 +4,10 @@ import { refuse } from "./refused.ts";
 
 const [HAS_SUM, HAS_EXTRA, HAS_NAME, HAS_COMMENT, RESERVED] = [0x02, 0x04, 0x08, 0x10, 0xe0];
 const [FIXED_BYTES, DEFLATE] = [10, 8];
-/** Of the name of the file, and of the remark. No tool writes as much. */
+/** Limit of the file name and of the comment. No tool writes as much. */
 const MOST_TEXT_BYTES = 32 * 1024;
 
-/** Passes over the header of a member (RFC 1952), which says nothing that matters to us. */
+/** Skips the header of a member (RFC 1952), which holds nothing that an import needs. */
 export async function passHeader(input: Input): Promise<void> {
   const start = input.position;
   let sum = 0;
@@ -30,7 +30,7 @@ export async function passHeader(input: Input): Promise<void> {
     refuse(`The checksum of the gzip header at byte ${start} is wrong: the file was damaged. Upload it again.`);
 }
 
-/** Up to and with the zero that ends it. */
+/** Up to and including the zero byte that ends it. */
 async function passText(input: Input, start: number, sumBefore: number): Promise<number> {
   let [sum, passed] = [sumBefore, 0];
   while (await input.fill()) {

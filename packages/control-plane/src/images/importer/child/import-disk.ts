@@ -15,7 +15,7 @@ export type ImportIo = {
   cpuSeconds: () => number;
 };
 
-/** From the bytes of an upload to the chunks of a disk, or to the reason why there is none. */
+/** Turns the bytes of an upload into the chunks of a disk, or returns the reason to refuse it. */
 export async function importDisk(io: ImportIo, bounds: ImportBounds): Promise<Verdict> {
   const hash = createHash("sha256");
   let uploaded = 0;

@@ -7,18 +7,18 @@ import { refuse } from "./refused.ts";
 
 const OUTPUT_BYTES = 256 * 1024;
 /**
- * Zlib's streams take what every stream does, which its types leave out. As objects its pieces stay what they are: as
- * bytes they would be copied into one whenever two are there.
+ * Zlib's streams accept every stream option, but their types omit them. In object mode pieces stay separate: in byte
+ * mode two waiting pieces would be copied into one.
  */
 const options: ZlibOptions & TransformOptions = {
   ...{ chunkSize: OUTPUT_BYTES, readableObjectMode: true, readableHighWaterMark: 2 },
 };
-/** As much as comes out at once, and what is asked for at a time: most need less. */
+/** The most output of one call, and how much input it gets at a time: most members need less. */
 const [SMALL_BYTES, SMALL_STEP_BYTES] = [128 * 1024, 16 * 1024];
 
 /**
- * Inflates one stream of deflate and uses exactly its bytes of the input. Nothing of zlib's own reading of gzip is
- * used: it passes over whatever follows the last member. A piece is only lent, until the next is asked for.
+ * Inflates one deflate stream and consumes exactly its bytes of the input. Zlib's own gzip reader is not used: it
+ * ignores whatever follows the last member. A piece is valid only until the next is requested.
  */
 export async function* inflateStream(input: Input): AsyncGenerator<Buffer> {
   const inflate = createInflateRaw(options);
@@ -27,7 +27,7 @@ export async function* inflateStream(input: Input): AsyncGenerator<Buffer> {
   try {
     for await (const raw of inflate as AsyncIterable<Buffer>) {
       yield raw;
-      // Zlib fills its memory to the end before it takes new one: behind the last piece nobody needs it.
+      // Zlib fills a buffer to its end before it allocates another: after its last piece nothing uses the buffer.
       if (raw.byteOffset + raw.length === raw.buffer.byteLength) release(raw);
     }
     await feeding;
@@ -40,7 +40,7 @@ export async function* inflateStream(input: Input): AsyncGenerator<Buffer> {
 }
 
 async function feed(inflate: InflateRaw, input: Input): Promise<void> {
-  // Zlib never answers for what it failed on: it closes.
+  // After a failure zlib does not call back: it closes.
   let closed = (): void => {};
   inflate.once("close", () => closed());
   while (await input.fill()) {
@@ -51,15 +51,15 @@ async function feed(inflate: InflateRaw, input: Input): Promise<void> {
     });
     const used = inflate.bytesWritten - before;
     input.use(used);
-    // It left some: the stream has ended, or failed, which whoever reads what comes out is told.
+    // Some input is left: the stream has ended or failed, and the reader of its output gets either.
     if (used < rest.length) return;
   }
   inflate.end();
 }
 
 /**
- * The same at once, if all of it is in hand and little comes out: files of a million small members exist, and for
- * these a stream each takes long. Undefined: it is not so, and nothing was used.
+ * The same in one call, if all input is in memory and the output is small: files of a million small members exist, and
+ * a stream for each takes too long. Undefined: not such a member, and nothing was consumed.
  */
 export function inflateSmall(input: Input): Buffer | undefined {
   try {

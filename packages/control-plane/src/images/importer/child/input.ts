@@ -1,17 +1,17 @@
-/** Bytes that come in pieces. */
+/** Bytes that arrive in pieces. */
 export type Input = {
-  /** In hand, and not yet used. They are overwritten by the next `fill`. */
+  /** Read and not yet consumed. The next `fill` overwrites them. */
   readonly rest: Buffer;
-  /** How many were used so far. */
+  /** How many bytes were consumed so far. */
   readonly position: number;
   use: (bytes: number) => void;
-  /** More bytes once all in hand are used. False at the end. */
+  /** Reads more once everything is consumed. False at the end. */
   fill: () => Promise<boolean>;
-  /** Exactly so many, or fewer at the end. For small figures. */
+  /** Exactly this many, or fewer at the end. For small numbers. */
   take: (bytes: number) => Promise<Buffer>;
 };
 
-/** `read` overwrites what it returned before. Empty is the end. */
+/** `read` overwrites what it returned before. An empty result is the end. */
 export function createInput(read: () => Promise<Buffer>): Input {
   let piece: Buffer = Buffer.alloc(0);
   let [from, before] = [0, 0];

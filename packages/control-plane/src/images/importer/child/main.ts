@@ -1,6 +1,6 @@
 /**
- * The process that reads what strangers uploaded. It gets their bytes as its input, gives the chunks as its output, and
- * says on a third pipe how far it is and what it found. It can open no file and no socket.
+ * The process that reads untrusted uploads. It gets their bytes on stdin, writes the chunks to stdout, and reports its
+ * progress and verdict on another pipe. It can open no file and no socket.
  */
 import { read, write } from "node:fs";
 import { promisify } from "node:util";
@@ -24,7 +24,7 @@ const writeAll = async (fd: number, bytes: Buffer): Promise<void> => {
 const report = (line: object): Promise<void> => writeAll(REPORT, Buffer.from(`${JSON.stringify(line)}\n`));
 
 let reported = 0;
-/** One frame after the other, whole. */
+/** One frame after the other, without interleaving. */
 let written: Promise<void> = Promise.resolve();
 
 const verdict = await importDisk(
@@ -53,5 +53,5 @@ const verdict = await importDisk(
   bounds,
 );
 await report(verdict);
-// Whoever started it reads how much memory it took, and ends it.
+// Keeps running: the parent reads its memory usage, and then kills it.
 setInterval(() => {}, 2 ** 30);

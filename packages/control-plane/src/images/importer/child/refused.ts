@@ -1,4 +1,4 @@
-/** What the data are, or did, that they cannot become an image. The sentence is for whoever uploaded them. */
+/** Why the data cannot become an image. The sentence is for the person who uploaded them. */
 export class Refused extends Error {
   override readonly name = "Refused";
 }

@@ -11,9 +11,9 @@ const RUN = 16 * MB;
 const runs = (bytes: number): number => Math.ceil(bytes / RUN);
 const real = defaultBounds;
 const nothing = member(zeros(0));
-/** One letter per chunk of 8 MB: almost nothing, and no chunk can be left out. */
+/** One letter per chunk of 8 MB: compresses to almost nothing, and no chunk can be omitted. */
 const dotted = sparse(RUN, [MB, "x"], [9 * MB, "x"]);
-/** Blocks of deflate that build their tables anew for a few letters each. */
+/** Deflate blocks that build new tables for a few letters each. */
 const tables = (): Buffer =>
   Buffer.concat(
     Array.from({ length: 64 }, (_, n) =>
@@ -28,7 +28,7 @@ const FULL = `The disk holds more than ${smallBounds.keptBytes / MB} MB that are
 const COMPUTING = "The data takes more than 1 seconds of computing";
 const SLOW = { cpuSeconds: 1 };
 
-/** Small files that would become large, or slow ones. Bounds are the small ones where none are named. */
+/** Small files that expand to large ones, or are slow. The small bounds apply where none are named. */
 export const bombs: Record<string, BadFile> = {
   "5 TB of zeros in one member": {
     file: () => longMember(runs(5 * TB), zeros(RUN), { isTrue: false }),

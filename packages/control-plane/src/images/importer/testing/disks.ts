@@ -4,20 +4,20 @@ import { crc32 } from "node:zlib";
 const SECTOR = 512;
 const IV = Buffer.alloc(16);
 
-/** Bytes that cannot be compressed, always the same ones. */
+/** Incompressible bytes, always the same for a seed. */
 export const noise = (bytes: number, seed = 1): Buffer =>
   createCipheriv("aes-128-ctr", Buffer.alloc(16, seed), IV).update(Buffer.alloc(bytes));
 
 export const zeros = (bytes: number): Buffer => Buffer.alloc(bytes);
 
-/** Zeros with these bytes at their places. */
+/** Zeros with these bytes at their offsets. */
 export function sparse(bytes: number, ...parts: readonly (readonly [at: number, what: Buffer | string])[]): Buffer {
   const disk = Buffer.alloc(bytes);
   for (const [at, what] of parts) disk.set(Buffer.from(what as string, "latin1"), at);
   return disk;
 }
 
-/** In sectors, from the beginning of the disk, or of the sector that the table is in. */
+/** In sectors, from the beginning of the disk, or of the sector that holds the table. */
 export type MbrEntry = { type: number; first: number; sectors: number; status?: number };
 
 export function mbr(...entries: readonly MbrEntry[]): Buffer {
@@ -36,7 +36,9 @@ export function mbr(...entries: readonly MbrEntry[]): Buffer {
 export type GptEntry = { first: bigint; last: bigint };
 type Lies = { entryBytes?: number; entriesAt?: bigint; count?: number; headerBytes?: number; myself?: bigint };
 
-/** The first sectors of a disk: the protective table, the header, 128 entries. The checksums are right, lies or not. */
+/**
+ * The first sectors of a disk: the protective MBR, the header, 128 entries. The checksums are right even with `lies`.
+ */
 export function gpt(diskBytes: number, entries: readonly GptEntry[], lies: Lies = {}): Buffer {
   const last = BigInt(diskBytes / SECTOR - 1);
   const table = Buffer.alloc(128 * 128);

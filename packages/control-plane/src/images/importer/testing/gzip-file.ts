@@ -1,6 +1,6 @@
 import { constants, crc32, deflateRawSync } from "node:zlib";
 
-/** A file that need not exist: it is made while it is read. */
+/** A file that is generated while it is read. */
 export type TestFile = { bytes: number; pieces: () => Iterable<Buffer> };
 
 const PIECE_BYTES = 256 * 1024;
@@ -15,7 +15,7 @@ export const fileOf = (...parts: readonly (Buffer | TestFile | readonly number[]
   };
 };
 
-/** The same bytes again and again, in pieces of a size that is read at once. */
+/** The same bytes many times, in pieces of the size of one read. */
 export function repeated(times: number, bytes: Buffer): TestFile {
   const each = Math.min(times, Math.max(1, Math.floor(PIECE_BYTES / bytes.length)));
   const piece = Buffer.concat(Array.from({ length: each }, () => bytes));
@@ -30,7 +30,7 @@ export function repeated(times: number, bytes: Buffer): TestFile {
 
 export const cut = (file: Buffer, bytes: number): TestFile => plain(file.subarray(0, bytes));
 
-/** One byte of it another. Counted from the end if negative. */
+/** With one byte changed. A negative offset counts from the end. */
 export function flipped(file: Buffer, at: number): TestFile {
   const copy = Buffer.from(file);
   const place = at < 0 ? copy.length + at : at;
@@ -76,13 +76,16 @@ export const member = (raw: Buffer, fields: HeaderFields & { level?: number } = 
     trailer(crc32(raw), raw.length),
   ]);
 
-/** Blocks of deflate, none of them the last. */
+/** Deflate blocks, none of them marked as the last. */
 export const blocks = (raw: Buffer): Buffer =>
   deflateRawSync(raw, { level: constants.Z_BEST_COMPRESSION, finishFlush: constants.Z_FULL_FLUSH });
-/** The last block, with nothing in it. */
+/** The last block, empty. */
 export const LAST_BLOCK = Buffer.from([0x03, 0x00]);
 
-/** The same raw bytes many times as a single member. Its checksum is right only where it must be: it takes long. */
+/**
+ * The same raw bytes many times as a single member. Its checksum is right only with `isTrue`, because computing it
+ * takes long.
+ */
 export function longMember(times: number, raw: Buffer, { isTrue }: { isTrue: boolean }): TestFile {
   let sum = 0;
   if (isTrue) for (let n = 0; n < times; n++) sum = crc32(raw, sum);

@@ -12,10 +12,10 @@ export const defaultBounds: ImportBounds = {
   ...{ uploadBytes: 5_000_000_000, rawBytes: 6144 * MB, keptBytes: 6144 * MB },
   ...{ members: 196_608, cpuSeconds: 600, seconds: 600, memoryBytes: 200 * MB },
 };
-/** With these a bomb is told from a disk sooner. */
+/** With these a bomb is detected sooner. */
 export const smallBounds: ImportBounds = { ...defaultBounds, rawBytes: 64 * MB, keptBytes: 32 * MB };
 
-/** As the worker would, into memory. `rawSha256` is of what is read back. */
+/** Like the worker, into memory. `rawSha256` is computed from what is read back. */
 export async function importFile(file: TestFile, bounds: ImportBounds) {
   const stored = new Map<string, Buffer>();
   const outcome: ImportOutcome = await runImporter({
@@ -26,7 +26,7 @@ export async function importFile(file: TestFile, bounds: ImportBounds) {
   return { outcome, stored, readBack: () => hashOf(outcome, stored) };
 }
 
-/** The importer uses up what it gets. */
+/** The importer consumes what it gets. */
 function* copies(file: TestFile): Generator<Buffer> {
   for (const piece of file.pieces()) yield Buffer.from(piece);
 }

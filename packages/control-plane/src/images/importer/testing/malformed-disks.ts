@@ -4,7 +4,7 @@ import { fileOf, member } from "./gzip-file.ts";
 
 const MB = 1024 ** 2;
 const SECTORS = (8 * MB) / 512;
-/** A disk of 8 MB with this in it. */
+/** A disk of 8 MB that contains this. */
 const diskWith =
   (...parts: Parameters<typeof sparse> extends [number, ...infer Parts] ? Parts : never) =>
   () =>
@@ -131,5 +131,5 @@ const partitions: Record<string, BadFile> = {
   },
 };
 
-/** What is no raw disk, in gzip files without fault. */
+/** Contents that are no raw disk, in valid gzip files. */
 export const malformedDisks: Record<string, BadFile> = { ...sizes, ...foreign, ...partitions };

@@ -132,5 +132,5 @@ const notGzip: Record<string, BadFile> = {
   },
 };
 
-/** What is no gzip file. Bounds are the small ones where none are named. */
+/** Files that are not valid gzip. The small bounds apply where none are named. */
 export const malformedGzip: Record<string, BadFile> = { ...truncated, ...appended, ...damaged, ...notGzip };

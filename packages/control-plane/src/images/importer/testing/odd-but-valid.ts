@@ -23,7 +23,7 @@ const inMembers = (raw: Buffer, bytes: number): GoodFile => ({
   raw: () => [raw],
 });
 
-/** Files that a careless reader would refuse, or take for another. */
+/** Files that a careless reader would refuse, or misread. */
 export const oddButValid: Record<string, GoodFile> = {
   "a disk of one sector": alone(() => noise(512)),
   "a disk of one sector of zeros": alone(() => zeros(512)),
