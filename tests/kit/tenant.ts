@@ -4,6 +4,10 @@ import { until } from "./until.ts";
 
 export type Reply<Body> = { status: number; body: Body };
 
+/** A kept connection may be closed by the server at the moment of its next use, which says nothing of the server. */
+const isClosedConnection = (error: unknown): boolean =>
+  error instanceof TypeError && (error.cause as { code?: string } | undefined)?.code === "UND_ERR_SOCKET";
+
 /** A tenant who sends HTTP requests to the front, as `curl` would. */
 export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
   const call = async <Body>(
@@ -12,11 +16,16 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
     body?: object,
     headers: object = {},
   ): Promise<Reply<Body>> => {
-    const reply = await fetch(new URL(path, url), {
-      method,
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(120_000),
+    const send = (): Promise<Response> =>
+      fetch(new URL(path, url), {
+        method,
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(120_000),
+      });
+    const reply = await send().catch((error: unknown) => {
+      if (method === "GET" && isClosedConnection(error)) return send();
+      throw error;
     });
     return { status: reply.status, body: (reply.status === 204 ? undefined : await reply.json()) as Body };
   };

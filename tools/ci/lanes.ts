@@ -25,11 +25,17 @@ const withoutStack: Stage[] = [
 ].map((stage) => ({ ...stage, nice: 19 }));
 
 /** The stages of a lane run one after the other, between `up` and `down` of its stack if it has one. */
-export type Lane = { stack?: string; stages: Stage[] };
+export type Lane = {
+  stack?: string;
+  stages: Stage[];
+  /** The lane starts when those without a stack have ended. */
+  later?: true;
+};
 
 /**
- * Lanes run in parallel. Suites on a stack mostly wait, so two of them and the tests without a stack share two
- * processors. Stack names are short because the paths of sockets below them are limited.
+ * Two lanes at a time: one that mostly waits beside one that computes. All three at once need so much more than two
+ * processors that every test takes several times as long, while the idle processes of both stacks compute on. Stack
+ * names are short because the paths of sockets below them are limited.
  */
 export const lanes: Lane[] = [
   { stages: withoutStack },
@@ -42,7 +48,7 @@ export const lanes: Lane[] = [
       { name: "secrets", command: program("tests/security/secret-scan.ts") },
     ],
   },
-  { stack: "b", stages: [{ name: "faults", command: program("tests/faults/run.ts", "--ci") }] },
+  { stack: "b", stages: [{ name: "faults", command: program("tests/faults/run.ts", "--ci") }], later: true },
 ];
 
 /** These run on whichever stack is free first, the longest first. */

@@ -101,7 +101,9 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, endAll);
 process.stdout.on("error", endAll);
 
 await wipeStacks("wipe-before");
-await Promise.all(lanes.map(runLane));
+const withoutStack = Promise.all(lanes.filter(({ stack }) => stack === undefined).map(runLane));
+const onStacks = lanes.filter(({ stack }) => stack !== undefined);
+await Promise.all(onStacks.map((lane) => (lane.later ? withoutStack.then(() => runLane(lane)) : runLane(lane))));
 let isClean = true;
 await wipeStacks("wipe-after").catch((error: unknown) => {
   isClean = false;
