@@ -25,12 +25,12 @@ export const viewOf = (row: AccountRow) => ({
   },
   used: { databases: row.databases, nodes: row.nodes, memory_mb: row.memory_mb, disk_mb: row.disk_mb },
   created: toTimestamp(row.created_at),
-  /** Since when it is cancelled, and until when its data are kept. */
+  /** Since when the account is cancelled, and until when its data are kept. */
   closed: row.closed_at === null ? null : toTimestamp(row.closed_at),
   data_until: row.data_until === null ? null : toTimestamp(row.data_until),
 });
 
-/** By the id as it stands in a path. It locks nothing: whoever changes a database locks that first, the account last. */
+/** By the id in a path. Takes no lock: a change of a database locks the database first and the account last. */
 export async function findAccountRow(db: Db | Tx, id: string | number | undefined): Promise<AccountRow> {
   const row = await db
     .selectFrom("accounts")
@@ -50,7 +50,7 @@ export async function listAccounts(db: Db, page: PageRequest): Promise<Page<Acco
   return toPage(page, results, rows.map(viewOf));
 }
 
-/** A limit that is not named stays. So does what the account has, also above a lower limit: only more is refused. */
+/** A limit that is not named stays. Existing resources stay too, even above a lower limit: only more is refused. */
 export const setLimits = (tx: Tx, accountId: number, limits: NewLimits): Promise<unknown> =>
   tx
     .updateTable("accounts")

@@ -17,7 +17,7 @@ import { Amount, Limit, Nothing } from "./fields.ts";
 import { showAccount } from "./show-account.ts";
 
 const Account = z.object({
-  // As the tenant may change it: clients send back what they were given.
+  // With the same rules as for the tenant: clients send back what they read.
   company: Company.min(1, "a name"),
   email: Email,
   limits: z.object({ databases: Amount, nodes: Amount, memory_mb: Amount, disk_mb: Amount }),

@@ -3,7 +3,7 @@ import { newWorld, PLAN, REGION } from "#testing/world.ts";
 
 const plan = { id: "m1-large", label: "Large", class: "standard", memory_mb: 4096, disk_mb: 40_960, vcpus: 2 };
 
-test("a plan's price is kept to the micro-dollar, and tenants see it", async () => {
+test("a plan's price is stored to the micro-dollar, and tenants see it", async () => {
   await using world = await newWorld();
   const price = { hourly: "0.045001", monthly: "30.10" };
 
@@ -48,7 +48,7 @@ test("a plan keeps its size, can be deprecated, and the operator still sees it",
   });
 });
 
-test("regions and engine versions are listed, and can be said again", async () => {
+test("regions and engine versions are listed, and saving them is repeatable", async () => {
   await using world = await newWorld();
   const again = { id: REGION, label: "Frankfurt am Main", country: "de" };
 
@@ -62,7 +62,7 @@ test("regions and engine versions are listed, and can be said again", async () =
   });
 });
 
-test("a host in no region, or at another host's address, is refused with what to do", async () => {
+test("a host in an unknown region, or at another host's address, is refused with a remedy", async () => {
   await using world = await newWorld();
   const addresses = { address6: "fd00::1", private_address: "10.126.0.1" };
   const first = await world.hostRow((await world.registerHost(addresses)).id);
@@ -84,7 +84,7 @@ test("a host in no region, or at another host's address, is refused with what to
   expect(await add({})).toMatchObject({ status: 200 });
 });
 
-test("a host learns the addresses that it was registered without, and keeps those that it has", async () => {
+test("registering a host again adds missing addresses, and keeps those that are set", async () => {
   await using world = await newWorld();
   const { name, id } = await world.host();
   const { address, node_network } = await world.hostRow(id);

@@ -25,7 +25,7 @@ import { Amount, Name } from "./fields.ts";
 import { PlanPrice, priceCommands, toPrice, viewOfPrice } from "./prices.ts";
 
 const Region = z.object({ id: Name, label: Name, country: z.string().length(2) });
-/** What tenants are told while it lasts; null when it is over. */
+/** Shown to tenants while the outage lasts; null ends it. */
 const Outage = z.object({ message: z.string().min(1).max(1024).nullable() });
 const Plan = z.object({
   id: Name,
@@ -34,7 +34,7 @@ const Plan = z.object({
   memory_mb: Amount,
   disk_mb: Amount,
   vcpus: z.int().positive(),
-  /** Left out, a plan keeps the price that it has; a new one is free. */
+  /** If omitted, a plan keeps its price; a new one is free. */
   price: PlanPrice.optional(),
   deprecated: z.boolean().default(false),
 });
@@ -93,7 +93,7 @@ export function catalogueCommands(app: FastifyInstance, deps: CommandDeps): void
   });
 }
 
-/** What a database took from its account and its hosts is given back by the size of its plan, so that size is fixed. */
+/** Deleting a database returns quota and reservations by the size of its plan, so that size is fixed. */
 async function requireSameSize(tx: Tx, plan: Pick<PlanRow, "id" | "memory_mb" | "disk_mb" | "vcpus">): Promise<void> {
   const before = await findPlan(tx, plan.id);
   if (before === undefined) return;

@@ -1,4 +1,4 @@
-/** The operator's command line, over HTTP. Its program as a process of its own is in tests/system. */
+/** The operator's command line, over HTTP. tests/system runs it as a separate process. */
 import type { AddressInfo } from "node:net";
 import { expect, test, vi } from "vitest";
 import { createLog } from "#platform/log.ts";
@@ -42,7 +42,7 @@ async function startConsole({ db, clock, sealer, images }: World) {
   };
 }
 
-test("an operator makes everything that a tenant needs, and each step says the next", async () => {
+test("an operator creates everything that a tenant needs, and each command prints the next one", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { type, json } = terminal;
@@ -117,7 +117,7 @@ test("an operator sets prices, taxes and credits, and sees them", async () => {
   expect(await json(`credit list ${id}`)).toMatchObject([{ summary: "Welcome", remaining: "30.00" }]);
 });
 
-test("a refusal says what to do, on stderr, and the command fails", async () => {
+test("a refusal is printed on stderr with a remedy, and the command fails", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { accountId, username } = await world.customer();
@@ -149,7 +149,7 @@ test("a refusal says what to do, on stderr, and the command fails", async () => 
     ]);
 });
 
-test("an operator finds a deleted database, brings it back, and is told what does not come back", async () => {
+test("an operator finds and undeletes a database, and reads what is not restored", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { alice, host, database } = await databaseFixture(world);
@@ -170,7 +170,7 @@ test("an operator finds a deleted database, brings it back, and is told what doe
   expect((await terminal.type("db undelete 12")).stderr).toBe("No database has the id 12.\n");
 });
 
-test("an operator gives an engine version a newer image, and is told how many databases will take it", async () => {
+test("an operator sets a newer image of an engine version, and reads how many databases will get it", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { database } = await databaseFixture(world);
@@ -187,7 +187,7 @@ test("an operator gives an engine version a newer image, and is told how many da
   });
 });
 
-test("an operator hands over a link to choose a password by; the audit tells of it, and holds it in no form", async () => {
+test("an operator creates a password link; the audit records it without the link", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { accountId, userId, username } = await world.customer();
@@ -208,7 +208,7 @@ test("an operator hands over a link to choose a password by; the audit tells of 
   expect((await terminal.type(`user password-link ${accountId} nobody`)).stderr).toContain("moorage user list");
 });
 
-test("an operator sees the apps of an account, shuts one out and lets it in again", async () => {
+test("an operator lists an account's apps, suspends one and enables it again", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { type, json } = terminal;
@@ -234,7 +234,7 @@ test("an operator sees the apps of an account, shuts one out and lets it in agai
   expect((await type("oauth-client disable 1234")).stderr).toContain("moorage oauth-client list");
 });
 
-test("an operator lets in somebody whose second factor is lost, who is told of it", async () => {
+test("an operator resets a lost second factor, and the user is notified", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { accountId, userId, username } = await world.customer();
@@ -253,7 +253,7 @@ test("an operator lets in somebody whose second factor is lost, who is told of i
   expect(await world.db.selectFrom("mails").select("id").execute()).toHaveLength(1);
 });
 
-test("an operator registers compute instances and disks, plans what is done to them, and forgets them", async () => {
+test("an operator registers compute instances and disks, plans maintenance, and removes them", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { type, json } = terminal;
@@ -287,7 +287,7 @@ test("an operator registers compute instances and disks, plans what is done to t
   expect((await type(`compute remove ${id}`)).stderr).toContain("moorage compute list");
 });
 
-test("an operator who removes an instance reads which images are made of it, and what to keep until then", async () => {
+test("removing an instance prints which images are made, and what to keep until then", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { type, json } = terminal;
@@ -313,7 +313,7 @@ test("an operator who removes an instance reads which images are made of it, and
   expect(await world.openOperations()).toEqual(["captureImage"]);
 });
 
-test("an operator tells of an outage, and that it is over", async () => {
+test("an operator starts and ends an outage", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { type } = terminal;
@@ -326,7 +326,7 @@ test("an operator tells of an outage, and that it is over", async () => {
   expect((await type("region outage moon --over")).stderr).toContain("moorage region list");
 });
 
-test("an operator sees an account's invoices, corrects one, rates it again and checks the books", async () => {
+test("an operator lists invoices, corrects one, recomputes it and checks the ledger", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { type, json } = terminal;
@@ -361,7 +361,7 @@ test("an operator sees an account's invoices, corrects one, rates it again and c
   expect((await type("invoice show 7")).stderr).toContain("moorage invoice list");
 });
 
-test("an operator looks at an account, takes a view from it, and opens it again after it was cancelled", async () => {
+test("an operator shows an account, hides availability from it, and reopens it after cancellation", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { type } = terminal;
@@ -382,7 +382,7 @@ test("an operator looks at an account, takes a view from it, and opens it again 
   expect((await type(`account show ${id}`)).stdout).not.toContain("closed:");
 });
 
-test("an operator publishes an image, takes it back step by step, and gives an account more room", async () => {
+test("an operator publishes, deprecates and retires an image, and raises an account's limits", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { type, json } = terminal;
@@ -410,7 +410,7 @@ test("an operator publishes an image, takes it back step by step, and gives an a
   expect((await type(`${limits} --images many`)).stderr).toContain("a whole number, or default");
 });
 
-test("only a silent host is called dead, and only three nodes have a group to begin", async () => {
+test("only an unreachable host is declared dead, and only a cluster can be bootstrapped", async () => {
   await using world = await newWorld();
   await using terminal = await startConsole(world);
   const { host, database } = await databaseFixture(world);

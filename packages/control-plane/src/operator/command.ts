@@ -12,12 +12,12 @@ type Command<Schema extends z.ZodType> = {
   path: `/admin/${string}`;
   method?: "POST" | "PUT";
   body: Schema;
-  /** Who must hear of it, once it is committed. */
+  /** The channels to notify after the commit. */
   notifies?: Channel | readonly Channel[];
 };
 type Params = Readonly<Record<string, string>>;
 
-/** One command of the operator: its change and its audit line, together. */
+/** One command of the operator: its change and its audit entry, in one transaction. */
 export function command<Schema extends z.ZodType>(
   app: FastifyInstance,
   { db, clock }: CommandDeps,

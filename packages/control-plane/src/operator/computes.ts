@@ -47,7 +47,7 @@ type OfCompute = { Params: { id: string } };
 
 export type ComputeCommandDeps = CommandDeps & { images: ImageSettings };
 
-/** What runs elsewhere and is known here: whose it is, where it stands, what its disks are. */
+/** Instances that run elsewhere and are registered here: their owner, host and disks. */
 export function computeCommands(app: FastifyInstance, deps: ComputeCommandDeps): void {
   const { db, clock, images } = deps;
 
@@ -70,7 +70,7 @@ export function computeCommands(app: FastifyInstance, deps: ComputeCommandDeps):
     return showCompute(tx, saved.id);
   });
 
-  // Who held a grant on it holds none. The disks of an instance become images, which its account has for some days.
+  // Removing an instance ends the grants on it. Its disks become images, which its account keeps for some days.
   const removal = { path: `${COMPUTE}/remove`, body: Removal, notifies: ["identity", "relay", "host"] } as const;
   command(app, deps, removal, async (tx, { image }, { id }) => {
     const at = clock();

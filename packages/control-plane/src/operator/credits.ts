@@ -11,7 +11,7 @@ const Cents = z
   .string()
   .regex(/^(?!0*(?:\.0*)?$)\d{1,7}(?:\.\d{1,2})?$/, 'dollars above 0 as text with at most 2 decimals, such as "100"');
 const NewCredit = z.object({
-  /** In a few words: an account has each once, and its bills name it. */
+  /** Short: unique in an account, and shown on its bills. */
   summary: Name,
   description: z.string().max(1024).default(""),
   credit: Cents,
@@ -19,7 +19,7 @@ const NewCredit = z.object({
   expires: Moment.optional(),
 });
 
-/** Credit that an account is given, and how much of it a month may use. */
+/** Credits of an account, and how much of each a month may use. */
 export function creditCommands(app: FastifyInstance, deps: CommandDeps): void {
   const { db, clock } = deps;
   const path = "/admin/accounts/:id/credits";

@@ -10,14 +10,14 @@ export async function listDatabases(db: Db, page: PageRequest): Promise<Page<obj
     .selectFrom("databases")
     .leftJoin("clusters", "clusters.database_id", "databases.id")
     .select(["databases.id", "databases.account_id as account", "label", "region", "plan", "cluster_size as nodes"])
-    // What is wrong with one of three nodes, and what to do about it.
+    // What is wrong with a cluster, and what to do about it.
     .select(["engine_version as engine", "status", "clusters.advice"])
     .where("deleted_at", "is", null);
   const { rows, results } = await listPage(there, { page, lastly: { by: "databases.id" } });
   return toPage(page, results, rows);
 }
 
-/** What can be brought back, the most urgent first. */
+/** Databases that can be undeleted, the most urgent first. */
 export async function listDeletedDatabases(db: Db, now: Date, page: PageRequest): Promise<Page<object>> {
   const kept = db
     .selectFrom("databases")

@@ -1,9 +1,9 @@
 import type { Db } from "#platform/db/database.ts";
 
-/** Hosts more than this far off are alarmed: time decides tokens, windows and restore points. */
+/** A larger clock offset is shown as wrong: time decides tokens, windows and restore points. */
 const CLOCK_LIMIT_MS = 2_000;
 
-/** What an operator looks at first: who is there, how full, and what is strange. */
+/** The operator's overview: reachable hosts, their load, and warnings. */
 export async function listHosts(db: Db, now: Date) {
   const rows = await db
     .selectFrom("hosts")

@@ -29,7 +29,7 @@ async function clerk(world: World) {
   };
 }
 
-test("accounts are listed with what they may have and what they have", async () => {
+test("accounts are listed with their limits and their usage", async () => {
   await using world = await newWorld();
   const account = await newAccount(world);
 
@@ -49,7 +49,7 @@ test("limits that are named change, the others stay", async () => {
   expect(reply).toMatchObject({ status: 200, body: { limits: { ...limits, databases: 0, disk_mb: 99 } } });
 });
 
-test("a capability can be given twice and taken twice, and is there once or not at all", async () => {
+test("granting and withdrawing a capability is repeatable", async () => {
   await using world = await newWorld();
   const account = await newAccount(world);
   const set = (granted: boolean) =>
@@ -64,7 +64,7 @@ test("a capability can be given twice and taken twice, and is there once or not 
   ).toMatchObject({ status: 400, body: { errors: [{ field: "capability" }] } });
 });
 
-test("an account that does not exist is 404, with the way to those that do", async () => {
+test("an unknown account is 404, with the command that lists accounts", async () => {
   await using world = await newWorld();
 
   for (const path of ["/limits", "/users", "/users/clerk/tokens", "/users/clerk/grants"])
@@ -81,7 +81,7 @@ const bodies: Record<string, object> = {
   "/users/clerk/tokens": { label: "desk", scopes: ["*"] },
 };
 
-test("users are listed; a name of another account is refused without saying whose it is", async () => {
+test("users are listed; a name of another account is refused without naming that account", async () => {
   await using world = await newWorld();
   const { account } = await clerk(world);
   const other = await newAccount(world, "owner@other.example");
@@ -95,7 +95,7 @@ test("users are listed; a name of another account is refused without saying whos
   expect(await world.operator.get(`${other}/users`)).toMatchObject({ body: { data: [] } });
 });
 
-test.each(["ab", "-abc", "abc-", "a--b", "a_-b", "a b c", "a".repeat(33)])("%j is no user name", async (username) => {
+test.each(["ab", "-abc", "abc-", "a--b", "a_-b", "a b c", "a".repeat(33)])("%j is no valid name", async (username) => {
   await using world = await newWorld();
   const account = await newAccount(world);
 
@@ -104,7 +104,7 @@ test.each(["ab", "-abc", "abc-", "a--b", "a_-b", "a b c", "a".repeat(33)])("%j i
   expect(reply).toMatchObject({ status: 400, body: { errors: [{ field: "username" }] } });
 });
 
-test("grants are merged, and what they say holds: none, read_only, read_write", async () => {
+test("grants are merged and enforced: none, read_only, read_write", async () => {
   await using world = await newWorld();
   await world.host();
   const rob = await clerk(world);
@@ -128,7 +128,7 @@ test("grants are merged, and what they say holds: none, read_only, read_write", 
   expect(await world.operator.get(`${rob.user}/grants`)).toMatchObject({ body: { database: [] } });
 });
 
-test("a grant on another account's database is refused like one on none, and nothing of the command is done", async () => {
+test("a grant on another account's database is refused like one on an unknown database", async () => {
   await using world = await newWorld();
   const rob = await clerk(world);
   const theirs = (await (await world.customer()).create()).body.id;
@@ -170,7 +170,7 @@ test("an unrestricted user takes no grants; one who is restricted again begins w
   expect(await rob.create()).toMatchObject({ status: 403 });
 });
 
-test("tokens are listed by their beginning, never whole, and end when they expire or are revoked", async () => {
+test("tokens are listed by prefix only, and end when they expire or are revoked", async () => {
   await using world = await newWorld();
   const rob = await clerk(world);
   const expires = new Date(world.time.now.getTime() + 60_000).toISOString().slice(0, 19);
@@ -200,7 +200,7 @@ test("tokens are listed by their beginning, never whole, and end when they expir
   expect((await revoke()).body).toEqual(first.body);
 });
 
-test("another account's token is not found, and stays", async () => {
+test("another account's token is not found, and stays valid", async () => {
   await using world = await newWorld();
   const rob = await clerk(world);
   const other = await newAccount(world, "owner@other.example");
@@ -226,7 +226,7 @@ test.each([
   expect(reply).toMatchObject({ status: 400, body: { errors: [{ field }] } });
 });
 
-test("what is done is in the audit, what is refused is not", async () => {
+test("completed commands are audited, refused ones are not", async () => {
   await using world = await newWorld();
   const rob = await clerk(world);
   const before = await world.db.selectFrom("audit").select("id").execute();
@@ -246,8 +246,8 @@ test("what is done is in the audit, what is refused is not", async () => {
   ]);
 });
 
-// A cache elsewhere must not answer from before the change.
-test("changes of users, grants and tokens are told to every process, after they are committed", async () => {
+// A cache in another process must not answer with the state before the change.
+test("changes of users, grants and tokens notify every process after the commit", async () => {
   await using world = await newWorld();
   const rob = await clerk(world);
   const notified: string[] = [];

@@ -14,7 +14,7 @@ const raw = randomBytes(1024);
 const linkOf = (id: string, body: object = {}) =>
   world.operator.post(`/admin/images/${encodeURIComponent(id)}/link`, body);
 
-test("a private and a public image can be got by an address that names its end and what to compare with", async () => {
+test("private and public images can be downloaded by an address with its end and a digest", async () => {
   const { accountId } = await world.customer();
   const own = await keepImage(world, raw, {}, { account: accountId });
   const open = await keepImage(world, raw, {}, { name: "debian12" });
@@ -37,7 +37,7 @@ test("a private and a public image can be got by an address that names its end a
   expect(Number(searchParams.get("until"))).toBe(world.clock().getTime() / 1000 + 3600);
 });
 
-test("the audit has who may read what, and not how", async () => {
+test("the audit records who may read which image, without the address", async () => {
   const image = await keepImage(world, raw, {}, { name: "audited" });
   const { body } = await linkOf("operator/audited", { hours: 3 });
   const lines = await world.db.selectFrom("audit").selectAll().orderBy("id", "desc").limit(1).execute();
@@ -46,7 +46,7 @@ test("the audit has who may read what, and not how", async () => {
   expect(image.id).toBeGreaterThan(0);
 });
 
-test("what cannot be deployed gets no address", async () => {
+test("an image that cannot be deployed gets no address", async () => {
   const { id } = await keepImage(world, raw, {}, { name: "retired" });
   await world.db.updateTable("images").set({ deleted_at: world.clock() }).where("id", "=", id).execute();
   for (const name of ["operator/retired", "operator/none", "private/1", "private/x", "nothing"])
@@ -56,7 +56,7 @@ test("what cannot be deployed gets no address", async () => {
     });
 });
 
-test("hours, format and region are what they can be", async () => {
+test("invalid hours, format and region are refused", async () => {
   await keepImage(world, raw, {}, { name: "bounded" });
   for (const body of [{ hours: 0 }, { hours: 169 }, { hours: "2" }, { format: "qcow2" }, { region: "nowhere" }])
     expect(await linkOf("operator/bounded", body)).toMatchObject({
@@ -66,7 +66,7 @@ test("hours, format and region are what they can be", async () => {
   expect((await linkOf("operator/bounded", { hours: 168 })).status).toBe(200);
 });
 
-test("without an image server nobody is given an address, and the operator is told what is missing", async () => {
+test("without an image server no address is created, and the refusal names the missing setting", async () => {
   await using without = await newWorld({ imageServer: "none" });
   expect(await without.operator.post("/admin/images/operator%2Fany/link", {})).toMatchObject({
     status: 400,

@@ -28,7 +28,7 @@ const ImageLink = z.object({
   region: Name.optional(),
 });
 
-/** An address by which a hypervisor gets an image, and what to compare it with. */
+/** An address from which a hypervisor downloads an image, and the digest to compare. */
 export function imageLinkCommands(app: FastifyInstance, deps: ImageLinkDeps): void {
   const { clock, imageServer } = deps;
 

@@ -29,13 +29,13 @@ const Publication = z.object({
   replace: z.boolean().default(false),
 });
 const Deprecation = z.object({ eol: Moment.optional() });
-/** Null: the default of every account. */
+/** Null: the default for all accounts. */
 const Limits = z.object({ images: Limit.nullable(), total_mb: Limit.nullable(), raw_mb: Limit.nullable() }).partial();
 
 const IMAGE = "/admin/images/:id";
 const LIMITS = "/admin/accounts/:id/image-limits";
 
-/** What everybody can deploy, and how much each account may keep. */
+/** Public images, and the image limits of accounts. */
 export function imageCommands(app: FastifyInstance, deps: CommandDeps & { images: ImageSettings }): void {
   const { db, clock, images } = deps;
 
@@ -46,7 +46,7 @@ export function imageCommands(app: FastifyInstance, deps: CommandDeps & { images
     return toPage(page, results, rows.map(viewOf));
   });
 
-  // Who held a grant on it holds none.
+  // Publishing ends the grants on the image.
   const publish = { path: `${IMAGE}/publish`, body: Publication, notifies: "identity" } as const;
   command(app, deps, publish, async (tx, { eol, ...named }, { id = "" }) =>
     viewOf(

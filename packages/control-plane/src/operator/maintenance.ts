@@ -29,7 +29,7 @@ const steps = { start: "started", complete: "completed", cancel: "canceled" } as
   MaintenanceStatus
 >;
 
-/** What is going to be done to compute instances. Their users see it from the moment when it is planned. */
+/** Maintenance of compute instances. Their users see it as soon as it is planned. */
 export function maintenanceCommands(app: FastifyInstance, deps: CommandDeps): void {
   const { db, clock } = deps;
 

@@ -14,7 +14,7 @@ test.each([
   expect(toDollars(micros)).toBe(shown);
 });
 
-test("a price is read back as it was stored, whatever it is", () => {
+test("every price is read back as it was stored", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 9_999_999_999_999 }), (micros) => {
       const dollars = toDollars(micros);
@@ -25,7 +25,7 @@ test("a price is read back as it was stored, whatever it is", () => {
 });
 
 test.each(["", "-1", "1e3", ".5", "1.", "1,50", "0.0000001", "12345678", "$1", " 1", "1\n"])(
-  "%j is no price",
+  "%j is not a valid price",
   (text) => {
     expect(Dollars.safeParse(text).success).toBe(false);
   },

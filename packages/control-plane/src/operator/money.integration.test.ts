@@ -16,7 +16,7 @@ async function priced() {
 const shown = async (world: World) =>
   (await world.anonymous.get<{ engines: { mysql: { price: object }[] } }>(TYPE)).body.engines.mysql[0]?.price;
 
-test("a price holds from the next full hour on, and tenants see the one in force", async () => {
+test("a price applies from the next full hour on, and tenants see the current one", async () => {
   await using world = await priced();
 
   const price = { hourly: "0.1005", monthly: "65", suspended_hourly: "0.02", suspended_monthly: "13" };
@@ -41,7 +41,7 @@ test("a price holds from the next full hour on, and tenants see the one in force
   });
 });
 
-test("a plan that is said again keeps its price, or has another from the next full hour", async () => {
+test("a plan that is saved again keeps its price, or changes it from the next full hour", async () => {
   await using world = await priced();
 
   await world.operator.post("/admin/plans", { ...plan, label: "Larger" });
@@ -69,7 +69,7 @@ test.each([
   expect(reply).toMatchObject({ status: 400, body: { errors: [{ field, reason: expect.stringContaining(reason) }] } });
 });
 
-test("a tax has rates one after the other, never in the past, and can end", async () => {
+test("tax rates follow one another, never begin in the past, and can end", async () => {
   await using world = await priced();
   const vat = { country: "de", name: "VAT" };
   const set = (change: object) => world.operator.post("/admin/taxes", { ...vat, ...change });
@@ -104,7 +104,7 @@ test("a tax has rates one after the other, never in the past, and can end", asyn
   });
 });
 
-test("a promotion is granted once, whatever is repeated, and says what is left of it", async () => {
+test("a credit is granted once, however often the command is repeated, and shows what is left", async () => {
   await using world = await priced();
   await world.operator.post(`/admin/plans/${PLAN}/prices`, { hourly: "0.5", monthly: "300" });
   const { accountId } = await world.customer();

@@ -24,7 +24,7 @@ export function oauthClientCommands(app: FastifyInstance, deps: CommandDeps): vo
     return toPage(page, results, rows.map(viewOf));
   });
 
-  // Its tokens end with it, or live again: they are looked up by way of their client.
+  // Disabling a client disables its tokens, enabling it restores them: they are looked up through their client.
   const status = { path: `${CLIENT}/status`, body: Status, notifies: "identity" } as const;
   command(app, deps, status, async (tx, change, { id = "" }) => {
     const client = (await setStatus(tx, id, change.status)) ?? missing(id);
@@ -40,7 +40,7 @@ export function oauthClientCommands(app: FastifyInstance, deps: CommandDeps): vo
   });
 }
 
-/** Those whose client it is find out by their events why their app fails. */
+/** The owners of the client see in their events why their app fails. */
 const notifyAccount = (tx: Tx, client: OAuthClientRow, message: string, at: Date): Promise<unknown> =>
   emit(tx, {
     accountId: client.account_id,

@@ -8,7 +8,7 @@ import { findPlan } from "#regions/index.ts";
 import { command, type CommandDeps } from "./command.ts";
 import { Dollars, toDollars, toMicros } from "./micro-dollars.ts";
 
-/** For a node: an hour, the most for a month, and the same while it is suspended. */
+/** For a node: the hourly price, the monthly maximum, and the same while it is suspended. */
 export const PlanPrice = z.object({
   hourly: Dollars,
   monthly: Dollars,

@@ -37,7 +37,7 @@ async function deleteDatabase({ world, agent, alice }: Cell, url: string): Promi
   await world.activities.settleDelete(id, { done: true });
 }
 
-/** The operator's command, while the agents go on polling. */
+/** Runs the operator's command while the agents keep polling. */
 async function recover({ world }: Cell, agents: readonly SimulatedAgent[], body: object = {}) {
   let done = false;
   const command = world.operator.post<Found>("/admin/recover", { wait_seconds: 5, ...body }).finally(() => {
@@ -52,7 +52,7 @@ async function recover({ world }: Cell, agents: readonly SimulatedAgent[], body:
 }
 const installation = (world: World) => world.db.selectFrom("installation").selectAll().executeTakeFirstOrThrow();
 
-test("a host that knows more than we do closes changes, with the reason; reads go on", async () => {
+test("a host that knows a later state stops changes, with the reason; reads continue", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const cell = await newCell(world, gateway);
@@ -72,7 +72,7 @@ test("a host that knows more than we do closes changes, with the reason; reads g
   expect((await world.db.selectFrom("operations").select("id").execute()).length).toBe(1);
 });
 
-test("recovery opens changes again in a higher epoch, and leaves forgotten ids behind", async () => {
+test("recovery allows changes again in a higher epoch, and skips ids that were assigned and lost", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const cell = await newCell(world, gateway);
@@ -94,7 +94,7 @@ test("recovery opens changes again in a higher epoch, and leaves forgotten ids b
   expect([...cell.agent.specs.values()]).toMatchObject([{ epoch: 5, generation: 1 }]);
 });
 
-test("a database created after the copy is adopted whole, with a new password", async () => {
+test("a database created after the backup is adopted completely, with a new password", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const cell = await newCell(world, gateway);
@@ -129,7 +129,7 @@ test("a database created after the copy is adopted whole, with a new password", 
   expect([...agent.specs.values()]).toMatchObject([{ epoch: 2, credentials: { version: 2 } }]);
 });
 
-test("an adopted database can be deleted, and its place and limits come back", async () => {
+test("an adopted database can be deleted, and its reservation and quota are freed", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const cell = await newCell(world, gateway);
@@ -145,14 +145,14 @@ test("an adopted database can be deleted, and its place and limits come back", a
   expect(await world.account(cell.alice.accountId)).toMatchObject({ databases: 0, memory_mb: 0 });
 });
 
-test("a database whose label was given out meanwhile is adopted under another", async () => {
+test("a database whose label was reused meanwhile is adopted under another", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const cell = await newCell(world, gateway);
   const setBack = await copyOf(world.db);
   const lost = await activeDatabase(cell);
   await setBack();
-  // Ids are ahead, as they are when the copy is some changes older; only the label collides.
+  // The sequence is ahead, as with a backup that is a few changes older; only the label collides.
   await sql`select setval('databases_seq', 1000)`.execute(world.db);
   expect(await cell.alice.create({ label: lost.label })).toMatchObject({ status: 200 });
 
@@ -161,7 +161,7 @@ test("a database whose label was given out meanwhile is adopted under another", 
   expect((await cell.alice.get(lost.url)).body).toMatchObject({ label: `${lost.label.slice(0, 12)}-${lost.id}` });
 });
 
-test("a database deleted after the copy stays deleted, and is given back once", async () => {
+test("a database deleted after the backup stays deleted, and its quota is returned once", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const cell = await newCell(world, gateway);
@@ -181,7 +181,7 @@ test("a database deleted after the copy stays deleted, and is given back once", 
   expect(host).toMatchObject({ reserved_memory_mb: 1024 });
 });
 
-test("a deletion under way in the copy that the host has finished is ended, once", async () => {
+test("a deletion in progress in the backup that the host has completed is ended, once", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const cell = await newCell(world, gateway);
@@ -201,7 +201,7 @@ test("a deletion under way in the copy that the host has finished is ended, once
   expect(await world.account(cell.alice.accountId)).toMatchObject({ databases: 0, memory_mb: 0 });
 });
 
-test("a deletion that had been given up before the copy is not given back a second time", async () => {
+test("a deletion that expired before the backup returns no quota a second time", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const cell = await newCell(world, gateway);
@@ -219,7 +219,7 @@ test("a deletion that had been given up before the copy is not given back a seco
   expect(await world.account(cell.alice.accountId)).toMatchObject({ databases: 1, nodes: 1, memory_mb: 1024 });
 });
 
-test("an active database that its host has never heard of is reported missing, and not made anew", async () => {
+test("an active database that its host does not know is reported missing, and not recreated", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const cell = await newCell(world, gateway);
@@ -234,7 +234,7 @@ test("an active database that its host has never heard of is reported missing, a
   expect(await cell.alice.get(database.url)).toMatchObject({ status: 200 });
 });
 
-test("a provision that was under way goes on", async () => {
+test("a creation that was in progress continues", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const cell = await newCell(world, gateway);
@@ -251,7 +251,7 @@ test("a provision that was under way goes on", async () => {
   expect((await cell.alice.get(`${INSTANCES}/${database.id}`)).body).toMatchObject({ status: "active" });
 });
 
-test("a node of an account that the copy does not know is reported as an orphan, and left alone", async () => {
+test("a node of an unknown account is reported as an orphan, and left alone", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const cell = await newCell(world, gateway);
@@ -268,7 +268,7 @@ test("a node of an account that the copy does not know is reported as an orphan,
   expect(cell.agent.specs).toEqual(before);
 });
 
-test("a silent host is named, nothing is opened, and the command goes on without it when told to", async () => {
+test("an unreachable host is named and blocks recovery, until the operator excludes it", async () => {
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const cell = await newCell(world, gateway);

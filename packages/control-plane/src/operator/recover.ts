@@ -16,13 +16,13 @@ export type RecoverDeps = {
   undeleteDays: number;
 };
 
-/** More ids than were given out between any backup and now. */
+/** More ids than can have been assigned since any backup. */
 const SEQUENCE_JUMP = 1_000_000;
 
 /**
- * After the control plane's database was restored from a backup: raises the epoch, so that what we say from now on
- * counts as newer than what hosts remember; leaves the ids behind that were given out and forgotten; asks every host
- * what it has; and brings rows and hosts together. Changes are refused until it is done. It can be repeated.
+ * For a control plane whose database was restored from a backup: raises the epoch, so that hosts accept new specs as
+ * newer than what they know; skips ids that were assigned and lost; requests a digest from every host; and reconciles
+ * rows with hosts. Changes are refused until it is done. Repeatable.
  */
 export async function recover(
   deps: RecoverDeps,
@@ -67,7 +67,7 @@ const startRecovery = ({ db, clock }: RecoverDeps): Promise<number> =>
     return epoch;
   });
 
-/** Waits until every host has said what it has. A host left out is not touched, and can be recovered later. */
+/** Waits for the digest of every host. An excluded host is not touched, and can be recovered later. */
 async function digestsOf(deps: RecoverDeps, epoch: number, options: { wait_seconds: number; without: string[] }) {
   const until = Date.now() + options.wait_seconds * 1000;
   for (;;) {

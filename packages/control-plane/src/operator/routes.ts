@@ -31,10 +31,10 @@ export type OperatorDeps = ComputeCommandDeps &
 
 const Recover = z.object({ wait_seconds: z.number().min(0).max(300).default(30), without: z.array(Name).default([]) });
 
-/** The operator's interface. Every call is authenticated, every change in the audit; each can be repeated. */
+/** The operator's interface. Every call is authenticated, every change audited, each is repeatable. */
 export function operatorRoutes(app: FastifyInstance, deps: OperatorDeps): void {
   app.addHook("onRequest", async (request) => {
-    // By the route, not by the path as it was written: `/%61dmin` leads there too.
+    // By the route, not by the path as sent: `/%61dmin` reaches the same route.
     if (request.routeOptions.url !== "/health") requireOperator(deps, request);
   });
   catalogueCommands(app, deps);

@@ -5,7 +5,7 @@ import { findDefaultMethod } from "#payments/index.ts";
 import type { Db } from "#platform/db/database.ts";
 import { findAccountRow, viewOf } from "./account-store.ts";
 
-/** All that there is to know of one account: who it is, what it owes, and why it was cancelled if it was. */
+/** Everything about one account: its data, its balance, and why it was cancelled if it was. */
 export async function showAccount(db: Db, id: string, now: Date) {
   const row = await findAccountRow(db, id);
   const card = await findDefaultMethod(db, row.id);

@@ -13,12 +13,12 @@ const LINK = { path: `${USER}/password-link`, body: Nothing } as const;
 const RESCUE = { path: `${USER}/two-factor/off`, body: Nothing } as const;
 
 export type SignInCommandDeps = CommandDeps & {
-  /** Undefined while nobody said where people sign in. */
+  /** Undefined while no sign-in address is configured. */
   makePasswordLink: MakePasswordLink | undefined;
   turnOffTwoFactor: (tx: Tx, person: { accountId: number; userId: number }) => Promise<void>;
 };
 
-/** For people who cannot help themselves: no letter reaches them, or their second factor is lost. */
+/** For users who cannot help themselves: mail does not reach them, or their second factor is lost. */
 export function signInCommands(app: FastifyInstance, deps: SignInCommandDeps): void {
   command(app, deps, LINK, async (tx, _, params) => {
     const user = await requireUser(tx, params);

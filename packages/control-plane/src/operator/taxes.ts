@@ -15,7 +15,7 @@ const Place = z.object({
     .string()
     .regex(/^[a-z]{2}$/i, "two letters, such as DE")
     .transform((code) => code.toUpperCase()),
-  /** Without one, the whole country. */
+  /** Empty: the whole country. */
   state: z.string().max(64).default(""),
   name: Name,
 });
@@ -26,7 +26,7 @@ const Tax = Place.extend({
 });
 const End = Place.extend({ at: Moment.optional() });
 
-/** What is added to the bills of accounts, by where they are. */
+/** Taxes on the bills of accounts, by their address. */
 export function taxCommands(app: FastifyInstance, deps: CommandDeps): void {
   const { db, clock } = deps;
 

@@ -1,7 +1,7 @@
 import { toTimestamp } from "@moorage/contract";
 import type { Db, Tx } from "#platform/db/database.ts";
 
-/** Never the token, nor its hash. */
+/** Never the token or its hash. */
 const tokensToView = (db: Db | Tx, accountId: number) =>
   db
     .selectFrom("tokens")
@@ -23,14 +23,14 @@ const viewOf = ({ created_at, expires_at, revoked_at, ...row }: Row) => ({
 
 export async function listTokens(db: Db, accountId: number) {
   const rows = await tokensToView(db, accountId)
-    // Those of apps come and go by themselves, and have no label.
+    // Tokens of apps are short-lived and have no label.
     .where("tokens.app_grant_id", "is", null)
     .orderBy("tokens.id")
     .execute();
   return rows.map(viewOf);
 }
 
-/** A second time it changes nothing: it was revoked when it was. */
+/** Repeatable: the first revocation time stays. */
 export async function revokeToken(tx: Tx, accountId: number, id: number, now: Date) {
   await tx
     .updateTable("tokens")

@@ -26,7 +26,7 @@ export function tokenCommands(app: FastifyInstance, deps: CommandDeps): void {
     return { data: await listTokens(db, account.id) };
   });
 
-  // Nobody need hear of it: a token that is not known is looked up every time.
+  // No notification: an unknown token is looked up every time.
   const create = { path: "/admin/accounts/:id/users/:username/tokens", body: Token } as const;
   command(app, deps, create, async (tx, { label, scopes, expires }, params) => {
     const user = await requireUser(tx, params);
@@ -51,7 +51,7 @@ export function tokenCommands(app: FastifyInstance, deps: CommandDeps): void {
 
 const dateOf = (timestamp: string): Date => new Date(`${timestamp}Z`);
 
-/** The 30th of February would be read as a day in March. */
+/** The 30th of February would be parsed as a day in March. */
 function isTime(text: string): boolean {
   const at = dateOf(text);
   return Timestamp.safeParse(text).success && !Number.isNaN(at.getTime()) && toTimestamp(at) === text;

@@ -44,7 +44,7 @@ export function userCommands(app: FastifyInstance, deps: CommandDeps): void {
   command(app, deps, { path: USERS, body: User, notifies: "identity" }, async (tx, user, { id }) => {
     const account = await findAccount(tx, id);
     const saved = await saveUser(tx, account.id, user, clock());
-    // It must not tell whose name it is.
+    // Must not reveal which account has the name.
     if (saved === undefined) throw invalid("username", "a name that nobody in this installation has yet");
     return viewOf(saved);
   });
@@ -74,7 +74,7 @@ export async function requireUser(db: Db | Tx, { id, username = "" }: Readonly<R
   return user;
 }
 
-/** Another account's is refused like one that does not exist. */
+/** Another account's entity is refused like one that does not exist. */
 async function requireEntities(
   tx: Tx,
   accountId: number,
@@ -89,7 +89,7 @@ async function requireEntities(
   if (faults.length > 0) throw new DomainError("not-found", ...faults);
 }
 
-/** What a restricted user holds. An unrestricted one holds nothing, and needs nothing. */
+/** The grants of a restricted user. An unrestricted one has none, and needs none. */
 async function viewOfGrants(db: Db | Tx, user: Selectable<Tables["users"]>) {
   const none: Record<GlobalGrant, boolean> = {
     account_read: false,

@@ -8,29 +8,29 @@ export const INSTANCES = "/v4/databases/mysql/instances";
 type Customer = Awaited<ReturnType<World["customer"]>>;
 type Host = Awaited<ReturnType<World["host"]>>;
 
-/** What the host of the newest node is told. */
+/** The desired spec of the newest node. */
 export const desiredSpec = async (world: World): Promise<NodeSpec> =>
   (await world.nodes()).at(-1)?.desired_spec as NodeSpec;
 
-/** Created, placed, observed running because its host says so, settled. */
+/** A database that was created, placed, reported running by its host, and settled. */
 export const activeDatabase = (world: World, customer: Customer, host: Host, change: object = {}) =>
   madeActive(world, customer, change, async () => host.report(await desiredSpec(world), "running"));
 
-/** The same, on the host of an agent that polls. */
+/** The same, on the host of a polling agent. */
 export const activeOnAgent = (world: World, customer: Customer, agent: SimulatedAgent, change: object = {}) =>
   madeActive(world, customer, change, () => agent.poll());
 
-/** The smallest plan that three nodes can have. */
+/** The smallest plan for a cluster. */
 export const CLUSTER_PLAN = "m2-medium";
 const ofThree = { type: CLUSTER_PLAN, cluster_size: 3 };
 
-/** For a database of three nodes: their hosts say what simulated members would. */
+/** For a cluster: the hosts report what simulated members would. */
 export async function activeCluster(world: World, customer: Customer, hosts: readonly Host[], change: object = {}) {
   await offerClusterPlan(world);
   return madeActive(world, customer, { ...ofThree, ...change }, () => reportMembers(world, hosts));
 }
 
-/** The same, on the hosts of agents that poll. */
+/** The same, on the hosts of polling agents. */
 export async function activeClusterOnAgents(
   world: World,
   customer: Customer,
@@ -46,7 +46,9 @@ export const offerClusterPlan = (world: World) =>
     ...{ id: CLUSTER_PLAN, label: "Medium", class: "standard", memory_mb: 2048, disk_mb: 20_480, vcpus: 1 },
   });
 
-/** Twice: whoever polled before the first member began has nobody to join yet. Those that follow have to hear first. */
+/**
+ * Twice: an agent that polled before the group was bootstrapped had no group to join. Replicas need the second poll.
+ */
 export async function pollAll(agents: readonly SimulatedAgent[]): Promise<void> {
   for (let times = 0; times < 2; times++) for (const agent of agents) await agent.poll();
   const specs = agents.flatMap((agent) => [...agent.specs.values()]);
@@ -55,7 +57,7 @@ export async function pollAll(agents: readonly SimulatedAgent[]): Promise<void> 
 
 const isAsynchronous = ({ cluster }: NodeSpec): boolean => cluster?.replication === "asynch";
 
-/** Every host says of its member what its spec asks for, the first one first. Those that follow have to hear first. */
+/** Every host reports its member as its spec desires, the first one first. Replicas need to see the primary first. */
 export async function reportMembers(world: World, hosts: readonly Host[]): Promise<void> {
   const found = (await world.nodes()).filter(
     ({ desired_spec, released_at }) => desired_spec !== null && released_at === null,
@@ -81,11 +83,11 @@ async function madeActive(world: World, customer: Customer, change: object, obse
   return { ...body, url: `${INSTANCES}/${body.id}` };
 }
 
-/** What the updates of the tests begin with, and change to. */
+/** The allow lists before and after the updates of the tests. */
 export const HOME = ["203.0.113.7"];
 export const OFFICE = ["198.51.100.0/24", "2001:db8::/32"];
 
-/** One active database on one host, which lets HOME in. */
+/** One active database on one host, with HOME in its allow list. */
 export async function databaseFixture(world: World) {
   const [alice, host] = [await world.customer(), await world.host()];
   return { alice, host, database: await activeDatabase(world, alice, host, { allow_list: HOME }) };

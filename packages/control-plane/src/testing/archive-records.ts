@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { World } from "./world.ts";
 
-/** What of a database's past the archive would have told us. Times are the world's. */
+/** Records that the archive of a database would have produced. Times are the world's. */
 
 type DatabaseId = { id: number };
 
@@ -17,7 +17,7 @@ export async function archivedThrough(world: World, { id }: DatabaseId, at: Date
     .execute();
 }
 
-/** A daily point, or a snapshot with its copy, of the timeline that the database lives on. */
+/** A daily point, or a snapshot with its copy, on the database's current timeline. */
 export async function hasBackup(world: World, { id }: DatabaseId, type: "auto" | "snapshot" = "auto") {
   const { account_id, timeline_id } = await world.databaseRow(id);
   if (timeline_id === null) throw new Error(`Database ${id} has no past.`);

@@ -13,7 +13,7 @@ export async function archiveWorld() {
     world,
     store,
     gateway,
-    /** A customer's, or a new customer's. */
+    /** Of the given customer, or of a new one. */
     database: (customer?: Customer) => archivedDatabase(world, gateway, customer),
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]();
@@ -42,7 +42,7 @@ async function archivedDatabase(world: World, gateway: Gateway, owner?: Customer
   const call = <Body = Record<string, unknown>>(path: string, message: object) =>
     gateway.post<Body>(host, path, { node, ...message });
 
-  /** By addresses that the gateway gives, as the bytes of a host go. */
+  /** With upload addresses from the gateway, as a host does. */
   const upload = async (name: string, body: string): Promise<void> => {
     const { body: given } = await call<UploadsReply>("/v1/uploads", { timeline, names: [name] });
     const { status } = await fetch(given.urls[0] as string, { method: "PUT", body });

@@ -11,11 +11,11 @@ import type { World } from "./world.ts";
 type Settings = { throttle?: Throttle; passwords?: Passwords; publicUrl?: string; port?: number };
 
 export const PASSWORD = "three quiet boats at dusk";
-/** Hashing takes time, and most tests are about something else: one hash is everybody's. */
+/** Hashing takes time, and most tests do not test it: all users share one hash. */
 const passwords = createPasswords();
 const hashOfPassword = passwords.hash(PASSWORD);
 
-/** The authorization server over a world's database, on a port of its own. It believes who says where they come from. */
+/** The authorization server on a world's database, on its own port. It trusts the client address in the header. */
 export async function newAuthServer(world: World, settings: Settings = {}) {
   const port = settings.port ?? (await freePort());
   const authUrl = `http://localhost:${port}`;

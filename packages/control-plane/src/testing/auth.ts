@@ -12,7 +12,7 @@ import type { World } from "./world.ts";
 
 export const BACK = "https://app.example.com/oauth/back";
 
-/** Pages that ask for no password: signing in is tested where it is made. */
+/** Pages without a password: signing in has its own tests. */
 function signInAsAnybody(app: FastifyInstance, interactions: Interactions): void {
   app.get("/interaction/:uid", async (request, reply) => {
     const found = await interactions.find(request, reply);
@@ -44,7 +44,7 @@ function signInAsAnybody(app: FastifyInstance, interactions: Interactions): void
 export type App = { id: string; secret: string; redirectUri: string; public: boolean };
 type AuthorizeQuery = Record<string, string | undefined>;
 
-/** The authorization server on a port of its own, over the world's database. */
+/** The authorization server on its own port, on the world's database. */
 export async function startAuth(world: World, settings: { authUrl?: string; publicUrl?: string } = {}) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -122,7 +122,7 @@ export const authorize = async (
   answer: Answer = "consent",
 ): Promise<Reached> => goOn(browser, person, await browser.get(authorizePath(params)), answer);
 
-/** Goes on until an app is reached, or a page that is not an interaction. */
+/** Follows redirects until an app is reached, or a page that is not an interaction. */
 export async function goOn(
   browser: AuthBrowser,
   person: Person,
@@ -160,7 +160,7 @@ export type Tokens = {
   id_token?: string;
 };
 
-/** From the app's request to the code that it gets, in a browser of its own unless one is given. */
+/** From the app's request to its code, in a new browser unless one is given. */
 export async function codeFor(
   auth: Auth,
   app: App,

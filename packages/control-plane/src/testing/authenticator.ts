@@ -3,7 +3,7 @@ import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto"
 const sha256 = (data: string | Buffer): Buffer => createHash("sha256").update(data).digest();
 const base64url = (data: Buffer | string): string => Buffer.from(data).toString("base64url");
 
-/** As much of CBOR as an authenticator writes: small numbers, bytes, text and maps. */
+/** The part of CBOR that an authenticator writes: small numbers, bytes, text and maps. */
 function cbor(value: number | string | Buffer | Map<number | string, unknown>): Buffer {
   const head = (major: number, length: number): Buffer => {
     if (length < 24) return Buffer.from([(major << 5) | length]);
@@ -19,7 +19,7 @@ function cbor(value: number | string | Buffer | Map<number | string, unknown>): 
 
 type Quirks = { origin?: string; rpId?: string; verified?: boolean; counter?: number };
 
-/** A device with one passkey, as a browser would speak for it. `verified`: it asked for a finger or a PIN. */
+/** A device with one passkey, as a browser presents it. `verified`: it asked for a fingerprint or a PIN. */
 export function newAuthenticator(origin: string) {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const jwk = publicKey.export({ format: "jwk" }) as { x: string; y: string };

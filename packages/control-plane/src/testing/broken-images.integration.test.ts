@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const sha256 = (bytes: Uint8Array): Buffer => createHash("sha256").update(bytes).digest();
 
-/** One available image of three chunks, the second of zeros, in both stores; and what is said of it. */
+/** One available image of three chunks, the second of zeros, in both stores; and the faults found in it. */
 async function imageFixture(world: World) {
   const shelves: Shelf[] = Object.entries(stores).map(([name, { objects }]) => ({ ...objects, name }));
   for (const { objects } of Object.values(stores)) await objects.deleteAll("");
@@ -59,7 +59,7 @@ async function imageFixture(world: World) {
   return { id, key, query, broken: () => brokenImages(query, shelves) };
 }
 
-test("an image that is whole in both stores is not found fault with", async () => {
+test("an image that is complete in both stores has no faults", async () => {
   await using world = await newWorld();
   const { broken } = await imageFixture(world);
 
@@ -86,7 +86,7 @@ test.each([
   ],
   ["an upload stays", /second holds uploads\/1/, () => stores.second.objects.put("uploads/1", "x")],
 ] as [string, RegExp, (key: (name: string) => string) => Promise<unknown>][])(
-  "in a store: %s",
+  "a fault in a store is found: %s",
   async (_, expected, harm) => {
     await using world = await newWorld();
     const { key, broken } = await imageFixture(world);
@@ -111,7 +111,7 @@ test.each([
     "update images set account_id = null, name = 'x', remove_at = now()",
     /still ends by itself/,
   ],
-] as [string, string, RegExp][])("in its row: %s", async (_, harm, expected) => {
+] as [string, string, RegExp][])("a fault in its row is found: %s", async (_, harm, expected) => {
   await using world = await newWorld();
   const { query, broken } = await imageFixture(world);
   await query(harm);

@@ -3,7 +3,7 @@ import { zstdDecompressSync } from "node:zlib";
 import { CHUNK_BYTES, chunkName, DiskManifest, MANIFEST } from "@moorage/disk-image";
 import type { StoredObject } from "#platform/objects.ts";
 
-/** The little of a store that it takes to look into it. */
+/** The part of a store that the check needs. */
 export type Shelf = {
   name: string;
   list: (prefix: string) => AsyncIterable<readonly Pick<StoredObject, "key">[]>;
@@ -22,8 +22,8 @@ type Kept = {
 };
 
 /**
- * Everything that is wrong with images right now, in words: rows against events and operations, and against every byte
- * of every store. It holds when nothing is under way, and the stores have been cleared and swept.
+ * All current faults of images, as text: rows compared with events and operations, and with every byte of every store.
+ * Valid when no work is in progress, and the stores have been cleared and swept.
  */
 export const brokenImages = async (query: Query, shelves: readonly Shelf[]): Promise<string[]> => [
   ...(await brokenImageRows(query)),
@@ -91,10 +91,10 @@ async function brokenContents(query: Query, shelves: readonly Shelf[]): Promise<
   return broken;
 }
 
-/** A store may be shared with the archive of the databases. */
+/** The databases' archive may share the store. */
 const ofImages = (key: string): boolean => key.startsWith("uploads/") || key.startsWith("images/");
 
-/** Reads all of it, as a host that deploys it does. What is explained leaves `left`. */
+/** Reads all of it, like a host that deploys it. Explained keys are removed from `left`. */
 async function faultsOf(shelf: Shelf, image: Kept, left: Set<string>): Promise<string[]> {
   const at = (name: string): string => `images/${image.id}/${image.content}/${name}`;
   const text = await shelf.get(at(MANIFEST));

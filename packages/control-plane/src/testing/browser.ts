@@ -1,6 +1,6 @@
 type Cookie = { value: string; path: string };
 
-/** Keeps cookies as a browser does, and follows no redirect by itself. */
+/** Keeps cookies like a browser, and follows no redirect by itself. */
 export function newBrowser(origin: string) {
   const jar = new Map<string, Cookie>();
   const isSentTo = (path: string, { path: of }: Cookie): boolean =>

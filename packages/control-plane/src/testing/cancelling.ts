@@ -22,7 +22,7 @@ export const later = (world: World, hours: number): void => {
   world.time.now = new Date(world.time.now.getTime() + hours * 3_600_000);
 };
 
-/** An account whose database has run for two hours and a half, which is three: it owes 3 dollars. */
+/** An account whose database has run for two and a half hours, billed as three: it owes 3 dollars. */
 export async function owing(world: World) {
   world.time.now = new Date(`${world.time.now.toISOString().slice(0, 10)}T10:15:00Z`);
   await setPrice(world, { hourly: 1_000_000, monthly: 500_000_000 });

@@ -8,7 +8,7 @@ import { newWorld, type World } from "./world.ts";
 export const DEVICE = "/dev/vg/root";
 type Owner = Awaited<ReturnType<World["customer"]>>;
 
-/** A world whose images lie in a real store, with a host that can capture and an instance with one disk on it. */
+/** A world with images in a real store, a host that can capture, and an instance with one disk on it. */
 export async function captureFixture(store: ObjectStore, settings: { images?: Partial<ImageSettings> } = {}) {
   const parts = new AsyncDisposableStack();
   const imageStores = parts.adopt(
@@ -39,7 +39,7 @@ export async function captureFixture(store: ObjectStore, settings: { images?: Pa
     disk,
     own: await disk(alice),
     capture: (id: number, body: object = {}) => alice.post<Image>("/v4/images", { disk_id: id, ...body }),
-    /** The wanted capture that the host was just told of. */
+    /** The only capture that the host was just sent. */
     only: async () => {
       await host.poll();
       return [...host.known.values()][0] as NonNullable<ReturnType<CapturingHost["known"]["get"]>>;

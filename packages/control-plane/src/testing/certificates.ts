@@ -1,4 +1,4 @@
-// The certificate library resolves its parts by decorators and needs this first.
+// The certificate library resolves its dependencies by decorators and needs this import first.
 import "reflect-metadata";
 import { KeyObject, webcrypto } from "node:crypto";
 import * as x509 from "@peculiar/x509";
@@ -9,7 +9,7 @@ const day = 86_400_000;
 const newKeys = () => webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
 const pemOf = (key: webcrypto.CryptoKey): string => KeyObject.from(key).export({ type: "pkcs8", format: "pem" });
 
-/** A fresh key and the request for a certificate, under names that the authority must not believe. */
+/** A new key and a certificate request, with names that the authority must ignore. */
 export async function newRequest(name = "CN=host-1", alsoFor: string[] = []): Promise<{ key: string; csr: string }> {
   const keys = await newKeys();
   const names = alsoFor.map((value) => ({ type: "dns", value }) as const);

@@ -5,7 +5,7 @@ import { type SimulatedAgent, simulateAgent } from "./simulated-agent.ts";
 import { startWorker, type Temporal } from "./temporal.ts";
 import type { World } from "./world.ts";
 
-/** So many hosts whose agents poll and do what they are told, or say otherwise. */
+/** This many hosts whose agents poll and apply their desired state, or report what `otherwise` returns. */
 export async function pollingAgents(world: World, count: number, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
   const parts = new AsyncDisposableStack();
   const gateway = parts.use(await startGateway(world));
@@ -33,7 +33,7 @@ export async function pollingAgents(world: World, count: number, otherwise?: (sp
     work: async (temporal: Temporal, names: object): Promise<void> =>
       void parts.use(await startWorker(world, temporal, names)),
     silence: (n: number): void => void silenced.add(n),
-    /** What the hosts have been told of a database, by ordinal; of one that is to go it is the tombstone. */
+    /** The specs that the hosts of a database got last, by ordinal; for a removed node its tombstone. */
     specsOf: (databaseId: number): NodeSpec[] =>
       agents
         .flatMap(({ specs }) => [...specs.values()])
@@ -43,7 +43,7 @@ export async function pollingAgents(world: World, count: number, otherwise?: (sp
   };
 }
 
-/** One active cluster that lets HOME in, on three such hosts. */
+/** One active cluster with HOME in its allow list, on three such hosts. */
 export async function clusterOnAgents(world: World, otherwise?: (spec: NodeSpec) => Partial<NodeReport>) {
   const hosts = await pollingAgents(world, 3, otherwise);
   const alice = await world.customer();

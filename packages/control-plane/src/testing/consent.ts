@@ -4,7 +4,7 @@ import type { World } from "./world.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** What stays of a user's consent, as the authorization server writes it: an app grant, and its access tokens. */
+/** The rows of a user's consent, as the authorization server writes them: an app grant, and its access tokens. */
 export async function consent(
   { db, time }: World,
   { accountId, userId }: { accountId: number; userId: number },

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Db } from "#platform/db/database.ts";
 
-/** Takes a copy of everything, as a backup would. The answer sets the database back to it. */
+/** Copies all rows, as a backup would. The returned function restores them. */
 export async function copyOf(db: Db): Promise<() => Promise<void>> {
   const tables = await names(
     db,
@@ -16,7 +16,7 @@ where nspname = 'public' and relkind in ('r', 'p') and not relispartition and re
 
   return () =>
     db.transaction().execute(async (tx) => {
-      // Without triggers: foreign keys, and the audit that cannot be deleted.
+      // Without triggers: foreign keys, and the append-only audit.
       await sql`set local session_replication_role = replica`.execute(tx);
       for (const table of tables) {
         await sql`delete from ${sql.table(table)}`.execute(tx);

@@ -5,10 +5,13 @@ import { simulateAgent } from "./simulated-agent.ts";
 import { startWorker, type Temporal } from "./temporal.ts";
 import type { World } from "./world.ts";
 
-/** The name server has no part in these. */
+/** These tests need no DNS server. */
 const names = { publishDnsRecords: async () => {}, withdrawDnsRecords: async () => {} };
 
-/** One active database that lets HOME in, on a host whose agent polls and does what it is told, or says otherwise. */
+/**
+ * One active database with HOME in its allow list, on a host whose agent polls and applies its desired state, or
+ * reports what `otherwise` returns.
+ */
 export async function databaseOnAgent(
   world: World,
   temporal: Temporal,
@@ -43,7 +46,10 @@ export async function databaseOnAgent(
   };
 }
 
-/** Open operations have so long from now on. Before workflows run: one that was begun has its deadline with it. */
+/**
+ * Sets the deadline of open operations to this time from now. Call it before workflows run: a started one has its
+ * deadline as input.
+ */
 export const shortenDeadline = async (world: World, milliseconds: number): Promise<void> => {
   const deadline_at = new Date(Date.now() + milliseconds);
   await world.db.updateTable("operations").set({ deadline_at }).where("settled_at", "is", null).execute();

@@ -1,6 +1,6 @@
 /**
- * What a card of the fake provider does. A few numbers are those that Stripe's own test mode knows; of any other the
- * seventh and eighth digit say it, so that a test can make as many as it wants. Of the number no more is kept than here.
+ * The behaviour of a card at the fake provider. A few numbers are those of Stripe's own test mode; for any other the
+ * seventh and eighth digits decide, so that a test can make as many as it needs. Nothing else of the number is stored.
  */
 export type FakeCard = { brand: string; last4: string; does: CardBehaviour };
 export type CardBehaviour =
@@ -9,9 +9,9 @@ export type CardBehaviour =
   | "is declined"
   /** It is added, and declined when it is charged. */
   | "is declined when charged"
-  /** It is added, and the connection breaks without an answer. */
+  /** It is added, and the connection breaks without a response. */
   | "breaks the line"
-  /** It is added, and no answer ever comes. */
+  /** It is added, and no response ever arrives. */
   | "is silent";
 
 const wellKnown: Record<string, CardBehaviour> = {

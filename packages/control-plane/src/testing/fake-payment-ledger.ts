@@ -15,10 +15,10 @@ import {
   wireMethod,
 } from "./fake-payment-wire.ts";
 
-/** As at the real one. */
+/** As at the real provider. */
 const LEAST_CENTS = 50;
 
-/** What the fake provider remembers. Nowhere a card's number: see fake-cards.ts. */
+/** The state of the fake provider. It never contains a card number: see fake-cards.ts. */
 export function createFakeLedger(before: FakeMemory = { methods: [], intents: [], setups: [] }) {
   const methods = byId(before.methods);
   const intents = byId(before.intents);
@@ -65,7 +65,7 @@ export function createFakeLedger(before: FakeMemory = { methods: [], intents: []
     intents.set(intent.id, intent);
     emitEvent(`payment_intent.${isDeclined ? "payment_failed" : "succeeded"}`, wireIntent(intent));
     if (isDeclined) throw declinedCard({ payment_intent: wireIntent(intent) });
-    // One that is of no use to us.
+    // An event that Moorage ignores.
     emitEvent("charge.succeeded", wireCharge(intent));
     return wireIntent(intent);
   };
@@ -167,7 +167,7 @@ export function createFakeLedger(before: FakeMemory = { methods: [], intents: []
           cents: amount,
           refundedCents: refunded,
         })),
-    /** Where its page for cards is. */
+    /** The address of its card page. */
     servedAt: (url: string) => void (pageUrl = url),
     memory: (): FakeMemory => ({
       methods: [...methods.values()],

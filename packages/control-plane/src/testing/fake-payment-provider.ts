@@ -4,43 +4,43 @@ import { createFakeLedger, type FakeLedger } from "./fake-payment-ledger.ts";
 import { type FakeEvent, FakeRefusal } from "./fake-payment-wire.ts";
 
 /**
- * A payment provider that is none: it speaks as much of Stripe's interface as we use, and remembers what it did, so
- * that the real client and our adapters run against it. Unlike Stripe's test mode it can be told to fail.
+ * A fake payment provider: it implements the part of Stripe's API that Moorage uses, and remembers its actions, so that
+ * the real client and adapters run against it. Unlike Stripe's test mode it can inject faults.
  */
 export type FakeFault =
-  /** The connection breaks, before or after it is done. Twice, because Stripe's client repeats such a call once. */
+  /** The connection breaks, before or after the action. Twice, because Stripe's client repeats such a call once. */
   | "break before"
   | "break after"
-  /** No answer comes until the caller gives up. */
+  /** No response arrives until the caller gives up. */
   | "silent before"
   | "silent after"
-  /** An answer of 500, which the key then keeps, as Stripe's do. */
+  /** A response of 500, which the idempotency key then repeats, as at Stripe. */
   | "error before"
   | "error after";
 type Armed = { fault: FakeFault; path: string; left: number };
 
-/** For every installation of ours that is told of it: it opens nothing. */
+/** For every installation that uses the fake: it opens nothing. */
 export const FAKE_KEY = "sk_test_fake";
 export const FAKE_WEBHOOK_SECRET = "whsec_fake";
 
 type Options = {
   host?: string;
   port?: number;
-  /** Where events are sent, each as soon as it happens; otherwise they wait for `takeEvents`. */
+  /** Where events are sent as soon as they happen; otherwise they wait for `takeEvents`. */
   webhookUrl?: string;
   webhookSecret?: string;
   /** How long a charge takes. Meanwhile its key is in use. */
   chargeMs?: () => number;
-  /** What it remembers, if it was there before. */
+  /** Its earlier state, if it is restarted. */
   ledger?: FakeLedger;
-  /** After each call that may have changed something. */
+  /** Called after each call that may have changed something. */
   changed?: () => void;
 };
 
 export async function startFakePaymentProvider(options: Options = {}) {
   const ledger = options.ledger ?? createFakeLedger();
   const answers = new Map<string, { digest: string; status: number; body: object } | "in use">();
-  // What was sent is compared by a digest that is worth nothing to anybody else.
+  // Requests are compared by a keyed digest, which is worthless to anybody else.
   const secret = randomBytes(32);
   const digestOf = (request: FastifyRequest): string =>
     createHmac("sha256", secret)
@@ -92,7 +92,7 @@ export async function startFakePaymentProvider(options: Options = {}) {
     return answer(request, reply, told, fault);
   });
 
-  // What somebody does on the provider's page for a card.
+  // What a person does on the provider's card page.
   app.post("/checkout/:session", async (request) => {
     const number = new URLSearchParams(textOf(request)).get("number") ?? "";
     ledger.completeCheckout((request.params as { session: string }).session, number);
@@ -121,9 +121,9 @@ export async function startFakePaymentProvider(options: Options = {}) {
   return {
     url,
     ledger,
-    /** Every call, in the order in which it came. */
+    /** Every call, in the order of arrival. */
     calls,
-    /** The next calls that begin so. */
+    /** Injects a fault into the next calls that begin so. */
     fail,
     heal: () => void armed.splice(0),
     /** What was really charged. */
@@ -131,7 +131,7 @@ export async function startFakePaymentProvider(options: Options = {}) {
     refund: (providerId: string, cents: number) => ledger.refund(providerId, cents),
     completeCheckout: (address: string, number: string) =>
       ledger.completeCheckout(address.split("/").at(-1) ?? "", number),
-    /** What was not taken yet, in order. */
+    /** Events that were not taken yet, in order. */
     takeEvents: () => ledger.takeEvents(),
     async close() {
       app.server.closeAllConnections();
@@ -144,7 +144,7 @@ export async function startFakePaymentProvider(options: Options = {}) {
 }
 export type FakePaymentProvider = Awaited<ReturnType<typeof startFakePaymentProvider>>;
 
-/** As the provider sends it, now: each sending has a time and a signature of its own. */
+/** As the provider sends it now: each delivery has its own time and signature. */
 export function signed(
   event: FakeEvent,
   secret = FAKE_WEBHOOK_SECRET,

@@ -5,13 +5,13 @@ import type { ObjectStore } from "./object-store.ts";
 export type StoreFault =
   | { kind: "slow"; ms: number }
   | { kind: "busy" }
-  /** The connection ends when so much of the body has passed. */
+  /** The connection ends after this much of the body. */
   | { kind: "cut"; way: "up" | "down"; after: number }
   | { kind: "flip"; way: "up" | "down"; at: number };
-/** Asked for every request, which waits for the answer. */
+/** Called for every request, which waits for the result. */
 export type FaultPlan = (method: string, path: string) => StoreFault | undefined | Promise<StoreFault | undefined>;
 
-/** An object store behind a bad network. Who is given an address by it reaches the store itself. */
+/** An object store behind a bad network. Holders of its presigned addresses reach the store directly. */
 export async function startFaultyStore(store: Pick<ObjectStore, "settings">) {
   let plan: FaultPlan = () => undefined;
   const passed: string[] = [];
@@ -29,7 +29,7 @@ export async function startFaultyStore(store: Pick<ObjectStore, "settings">) {
   const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   return {
     settings: { ...store.settings, url, public_url: store.settings.url },
-    /** The faults that there were. */
+    /** The faults that were injected. */
     passed,
     plan: (next: FaultPlan): void => {
       plan = next;

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 
 const given = new Set<number>();
 
-/** A port below the ephemeral range, and each once: there a server finds it still free a moment later. */
+/** A port below the ephemeral range, each only once: there it is still free when a server starts a moment later. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 25_000 + Math.floor(Math.random() * 7_000);

@@ -13,19 +13,19 @@ import { createLog } from "#platform/log.ts";
 import { newRequest, selfSigned } from "./certificates.ts";
 import type { World } from "./world.ts";
 
-/** A key, and the certificate that goes with it. */
+/** A key and its certificate. */
 export type Identity = { key: string; certificate?: string };
 
 export type Answer<Body> = { status: number; body: Body };
 
-/** For tests that store nothing: nobody listens there. */
+/** For tests that store nothing: nothing listens there. */
 const noObjects = (): Objects =>
   createObjects({
     ...{ url: "http://127.0.0.1:9", region: "none", accessKey: "none", secretKey: "none", bucket: "none" },
     ...{ putSeconds: 3600, getSeconds: 3600 },
   });
 
-/** The fleet gateway over real TLS, with an authority of its own. */
+/** The fleet gateway over real TLS, with its own authority. */
 export async function startGateway(world: World, settings: { databaseCa?: string; objects?: Objects } = {}) {
   const log = createLog("test", "silent");
   const authority = await selfSigned("CN=test authority", { authority: true });
@@ -33,7 +33,7 @@ export async function startGateway(world: World, settings: { databaseCa?: string
   const wakeups = createWakeups();
   const samples = createSamples(world);
   const closing = new AbortController();
-  // Waited for: when listening begins, every poll is woken, and a test may count on a quiet one.
+  // Awaited: when listening begins every poll is woken, and a test may rely on a quiet one.
   const listening = Promise.withResolvers<void>();
   const hostListener = listen(world.databaseUrl, "host", log, {
     onNotification: (id) => wakeups.wake(id === "" ? "all" : Number(id)),

@@ -18,7 +18,7 @@ export const numberOf = ({ id }: { id: string }): number => Number(id.slice("pri
 export const imageRow = (world: World, { id }: { id: string }) =>
   world.db.selectFrom("images").selectAll().where("id", "=", numberOf({ id })).executeTakeFirstOrThrow();
 
-/** As an upload whose data came and were good leaves it. */
+/** The state after an upload with valid data. */
 export async function availableImage(
   world: World,
   person: Person,
@@ -44,7 +44,7 @@ export async function availableImage(
   return (await person.get<Image>(`${IMAGES}/${image.id}`)).body;
 }
 
-/** One of the operator's, which was some account's before. */
+/** A public image, which belonged to an account before. */
 export async function publicImage(world: World, name: string, change: object = {}): Promise<Image> {
   const { id } = await availableImage(world, await world.customer());
   await world.operator.post(`/admin/images/${numberOf({ id })}/publish`, { name, label: name, ...change });

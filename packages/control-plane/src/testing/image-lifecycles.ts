@@ -1,4 +1,4 @@
-/** What happens to images in the course of a day and a half, and what of them must be seen and kept at each second. */
+/** Lifecycles of images over a day and a half, and what must be visible and stored at each second. */
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
@@ -6,42 +6,42 @@ export const AUTOMATIC_HOURS = 12;
 /** How long an upload that began in time may take to end. */
 const LAST_UPLOAD = 6 * HOUR;
 
-/** What happens to one image, in seconds of the day. Until `gone` it is seen, and from then on it is not. */
+/** The lifecycle of one image, in seconds of the day. It is visible until `gone`. */
 type ImageLifecycle = {
   requested: number;
-  /** When its data come, by the address that it was given. */
+  /** When its data are sent to its address. */
   sent?: number;
   foreign?: true;
-  /** Sent once more by the same address, which nobody waits for. */
+  /** When data are sent again to the same address, which nothing awaits. */
   again?: number;
   deleted?: number;
   published?: number;
   retired?: number;
   gone?: number;
-  /** How its event ends, if it does. */
+  /** The message with which its event ends, if it does. */
   message?: RegExp;
 };
 
 export const imageLifecycles: Record<string, ImageLifecycle> = {
-  // Nobody ever sends anything: gone after 24 hours to the second.
+  // No data are ever sent: gone after exactly 24 hours.
   "silent from the first hour": { requested: 0, gone: DAY, message: /^No data arrived within 24 hours/ },
   "silent from half past five": { requested: 5.5 * HOUR, gone: 5.5 * HOUR + DAY, message: /^No data arrived/ },
   "silent from an odd second": { requested: 7 * HOUR + 1234, gone: 7 * HOUR + 1234 + DAY, message: /^No data arrived/ },
-  // The address still works when nobody waits any more: what comes is taken away.
+  // The address still works when the upload is no longer awaited: the data are removed.
   "sent a second too late": { requested: HOUR, sent: HOUR + DAY + 1, gone: HOUR + DAY, message: /^No data arrived/ },
 
   "sent at once": { requested: 0, sent: 0 },
   "sent after nine hours": { requested: 2 * HOUR, sent: 11 * HOUR },
-  // The last look was most of a minute ago.
+  // The last check was most of a minute ago.
   "sent in the last second": { requested: 3 * HOUR, sent: 3 * HOUR + DAY - 1 },
   "sent twice": { requested: 4 * HOUR, sent: 5 * HOUR, again: 6 * HOUR },
 
-  // Seen for an hour, so that its owner hears why.
+  // Visible for an hour, so that its owner learns why.
   "bad at once": { requested: 0, sent: 0, foreign: true, gone: HOUR, message: /qcow2/i },
   "bad after ten hours": { requested: 6 * HOUR, sent: 16 * HOUR, foreign: true, gone: 17 * HOUR, message: /qcow2/i },
   "bad in the last second": {
     ...{ requested: 8 * HOUR, sent: 8 * HOUR + DAY - 1, foreign: true },
-    // It is read when its time is over, and that hour begins then.
+    // It is read when its time is over, and the hour begins then.
     ...{ gone: 8 * HOUR + DAY + HOUR, message: /qcow2/i },
   },
 
@@ -57,9 +57,9 @@ export const imageLifecycles: Record<string, ImageLifecycle> = {
   "deleted when available": { requested: 2 * HOUR, sent: 3 * HOUR, deleted: 12 * HOUR, gone: 12 * HOUR },
   "public for a while": { requested: 0, sent: HOUR, published: 4 * HOUR, retired: 20 * HOUR, gone: 20 * HOUR },
 };
-/** Of an instance that is removed at the sixth hour. */
+/** From an instance that is removed at the sixth hour. */
 export const AUTOMATIC = { label: "automatic", made: 6 * HOUR, gone: 6 * HOUR + AUTOMATIC_HOURS * HOUR };
-/** By then everything that ends by itself has ended. */
+/** By then everything that expires has ended. */
 const LAST = 40 * HOUR;
 
 /** Every hour, each moment at which something happens, the second before it, and the one after. */
@@ -86,7 +86,7 @@ export const seenAt = (at: number): string[] =>
     ...(AUTOMATIC.made <= at && at < AUTOMATIC.gone ? [AUTOMATIC.label] : []),
   ].sort();
 
-/** Of the images whose data are in the stores, their labels: those that are available and seen. */
+/** The labels of images whose data are in the stores: those that are available and visible. */
 export const keptAt = (at: number): string[] =>
   seenAt(at).filter((label) => {
     const { sent = Number.POSITIVE_INFINITY, foreign } = imageLifecycles[label] ?? { sent: AUTOMATIC.made };
@@ -94,8 +94,8 @@ export const keptAt = (at: number): string[] =>
   });
 
 /**
- * What is sent when nobody waits for it lies about until the next look at it: the daily sweep, which comes at midnight,
- * or the last clearing of a deleted image.
+ * Data that nothing awaits stay until the next check: the daily sweep at midnight, or the last clearing of a deleted
+ * image.
  */
 export function leftAt(at: number): string[] {
   return Object.entries(imageLifecycles)

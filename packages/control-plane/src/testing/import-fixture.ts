@@ -11,7 +11,7 @@ import { REGION, type World } from "./world.ts";
 
 const MB = 1024 * 1024;
 
-/** A disk of so many MB: a little of every third is random, and all else is zeros. */
+/** A disk of this many MB: a little of every third is random, the rest is zeros. */
 export function aDisk(mb: number, seed = 1): Buffer<ArrayBuffer> {
   const disk = Buffer.alloc(mb * MB);
   const random = createRandom(seed);
@@ -20,7 +20,7 @@ export function aDisk(mb: number, seed = 1): Buffer<ArrayBuffer> {
   return disk;
 }
 
-/** As a tenant does, with the one header that the interface names. */
+/** Like a tenant, with the one header that the interface names. */
 export async function sendData(address: string, data: Uint8Array<ArrayBuffer>): Promise<number> {
   const answer = await fetch(address, {
     ...{ method: "PUT", body: data },
@@ -46,7 +46,7 @@ export const later = (world: World, seconds: number): void => {
   world.time.now = new Date(world.time.now.getTime() + seconds * 1000);
 };
 
-/** The look-out finds what has come. */
+/** Lets the upload watcher find the data that have arrived. */
 export async function runUploadWatcher(world: World): Promise<void> {
   later(world, 3);
   await world.checkUploads();
@@ -57,7 +57,7 @@ export async function importAll(world: World): Promise<void> {
   await importOpen(world);
 }
 
-/** What the workflow of an import does, without Temporal. */
+/** The actions of an import's workflow, without Temporal. */
 export async function importOpen({ db, activities }: World): Promise<void> {
   const open = await db
     .selectFrom("operations")
@@ -78,7 +78,7 @@ export async function imported(world: World, person: Person, disk: Buffer, chang
   return (await person.get<Image>(`/v4/images/${image.id}`)).body;
 }
 
-/** The raw disk that a store gives back. */
+/** The raw disk as read back from a store. */
 export async function diskIn(world: World, store: Objects, image: { id: string }): Promise<Buffer> {
   const { id, content } = await imageRow(world, image);
   const named = async (name: string): Promise<Buffer> => {

@@ -3,7 +3,7 @@ import { invoiceAccounts } from "#billing/invoice-accounts.ts";
 import { endOf } from "#billing/months.ts";
 import { PLAN, REGION, type World } from "./world.ts";
 
-/** What a node of the plan costs, ever since. */
+/** Sets the price of a node of the plan, from the beginning. */
 export const setPrice = (world: World, { hourly, monthly }: { hourly: number; monthly: number }): Promise<unknown> =>
   sql`
     insert into prices (plan, valid_from, hourly_micros, monthly_micros, suspended_hourly_micros, suspended_monthly_micros)
@@ -14,7 +14,7 @@ export const setPrice = (world: World, { hourly, monthly }: { hourly: number; mo
 
 let resources = 0;
 
-/** A database that ran from then to then. The account is at least as old. */
+/** A database that ran in this span. The account is at least as old. */
 export async function used(
   world: World,
   accountId: number,
@@ -40,7 +40,7 @@ export async function used(
       .execute();
 }
 
-/** As the worker does it, for the accounts that are named. */
+/** Like the worker, for the given accounts. */
 export const endMonth = (
   world: World,
   month: string,

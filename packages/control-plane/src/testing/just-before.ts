@@ -1,6 +1,6 @@
 import type { ImageStore } from "#images/index.ts";
 
-/** Does something once, just before the store is next asked for that. */
+/** Runs `work` once, just before the next such call to the store. */
 export function justBefore(store: ImageStore, call: "list" | "putWhole", work: () => Promise<unknown>): void {
   const first = async (): Promise<void> => {
     Object.assign(store, { list, putWhole });

@@ -9,7 +9,7 @@ import type { Db } from "#platform/db/database.ts";
 
 const folder = join(import.meta.dirname, "../../histories");
 
-/** For the replay test: of each kind and outcome the longest history of a workflow that has ended. */
+/** For the replay test: the longest history of an ended workflow for each kind and outcome. */
 export async function keepHistories(db: Db, temporal: Client, keep: "all" | "missing"): Promise<void> {
   const longest = new Map<string, { events: number; json: string }>();
   for (const { workflowId, name } of [...(await settledOperations(db)), ...(await finishedRuns(db))]) {
@@ -17,7 +17,7 @@ export async function keepHistories(db: Db, temporal: Client, keep: "all" | "mis
       .getHandle(workflowId)
       .fetchHistory()
       .catch((error: unknown) => {
-        // Older than Temporal's store, which a drill may have made anew; or settled by a test, without a workflow.
+        // Older than Temporal's store, which a drill may have recreated; or settled by a test, without a workflow.
         if (error instanceof Error && /not.found/i.test(error.message)) return undefined;
         throw error;
       });
@@ -33,7 +33,7 @@ export async function keepHistories(db: Db, temporal: Client, keep: "all" | "mis
   }
 }
 
-/** What is done to three nodes may take other steps than what is done to one. */
+/** Operations on a cluster may take other steps than those on one node. */
 const ofThree = sql<boolean>`exists (
   select from desired_phases, jsonb_array_elements(desired_phases.nodes) desired
   join members on members.node_id = (desired ->> 'node')::uuid

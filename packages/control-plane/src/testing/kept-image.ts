@@ -8,7 +8,7 @@ import { REGION, type World } from "./world.ts";
 
 export type KeptImage = { id: number; raw: Buffer; content: string; keyOf: (index: number) => string };
 
-/** An image that is available, with its chunks in the stores that are named; without an account it is the operator's. */
+/** An available image with its chunks in the named stores; without an account it is public. */
 export async function keepImage(
   { db, clock }: World,
   raw: Buffer,

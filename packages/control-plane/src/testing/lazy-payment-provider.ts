@@ -12,10 +12,10 @@ import {
   startFakePaymentProvider,
 } from "./fake-payment-provider.ts";
 
-/** What is slower than this is silent. */
+/** A slower response counts as none. */
 const TIMEOUT_MS = 5000;
 
-/** The fake provider with our adapters to it, started by the first who asks it for something: most worlds never do. */
+/** The fake provider with the real adapters, started by its first caller: most worlds never need it. */
 export function createLazyPaymentProvider() {
   let started: Promise<FakePaymentProvider> | undefined;
   const fake = (): Promise<FakePaymentProvider> => (started ??= startFakePaymentProvider());

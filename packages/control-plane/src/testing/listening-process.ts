@@ -7,8 +7,8 @@ import type { World } from "./world.ts";
 const log = createLog("test", "silent");
 
 /**
- * What each API process has: a cache, and a connection of its own that listens. The cache's time stands still, so that
- * it forgets a token only when it is told to.
+ * The parts of an API process: a cache, and its own listening connection. The cache's clock stands still, so that it
+ * drops a token only when notified.
  */
 export async function startProcess(world: World, databaseUrl = world.databaseUrl) {
   const started = new Date();

@@ -5,7 +5,7 @@ import { callbackify } from "node:util";
 import PostalMime, { type Email } from "postal-mime";
 import { SMTPServer } from "smtp-server";
 
-/** A real mail server that keeps what it is given. `refuse` says no to so many letters first. */
+/** A real mail server that stores what it receives. `refuse` rejects that many mails first. */
 export async function startMailServer() {
   const mails: Email[] = [];
   const state = { refuse: 0 };

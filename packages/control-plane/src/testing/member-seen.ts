@@ -1,10 +1,10 @@
 import type { GroupReport } from "@moorage/contract/agent";
 import type { ObservedMember } from "#databases/clusters/health/member-condition.ts";
 
-/** What a member of a table of tests is, where it differs from one that is well. */
+/** How a member in a table of tests differs from a healthy one. */
 export type Differing = Partial<Omit<ObservedMember, "host">> & { host?: Partial<ObservedMember["host"]> };
 
-/** A member whose host is heard, and that says this of its group unless the table says something else. */
+/** A member whose host is reachable, with this report of its group unless the table differs. */
 export const memberSeen = (ordinal: number, report: GroupReport, differing: Differing): ObservedMember => ({
   ...{ node: `n${ordinal}`, ordinal, state: "running", message: null, report, unhealthySeconds: 0 },
   ...differing,

@@ -8,12 +8,12 @@ import { freePort } from "./free-port.ts";
 const BUCKET = "moorage-test";
 const [ACCESS, SECRET] = ["test-access", "test-secret"];
 
-/** A real versitygw with one bucket, which can be stopped and started again. */
+/** A real versitygw with one bucket, which can be stopped and restarted. */
 export async function startObjectStore() {
   const parts =
     process.env["MOORAGE_PARTS"] ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "moorage-parts");
   const folder = mkdtempSync(join(tmpdir(), "moorage-s3-"));
-  // To this server a folder is a bucket.
+  // This server uses a folder as a bucket.
   for (const name of ["sidecar", join("objects", BUCKET)]) mkdirSync(join(folder, name), { recursive: true });
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -60,23 +60,22 @@ export async function startObjectStore() {
   const fileOf = (key: string): string => join(folder, "objects", BUCKET, key);
   return {
     objects,
-    /** As a file of image stores names it. */
+    /** As in a file of image stores. */
     settings: { url, region: "us-east-1", access_key: ACCESS, secret_key: SECRET, bucket: BUCKET },
     start,
     stop,
-    /** Every object below a prefix. */
     async keys(prefix = ""): Promise<string[]> {
       const found: string[] = [];
       for await (const page of objects.list(prefix)) found.push(...page.map(({ key }) => key));
       return found.sort();
     },
-    /** Behind the store's back, as a rotten disk would. */
+    /** Bypasses the store, like a damaged disk. */
     flipByte(key: string, at = 0): void {
       const bytes = readFileSync(fileOf(key));
       bytes[at] = (bytes[at] ?? 0) ^ 0xff;
       writeFileSync(fileOf(key), bytes);
     },
-    /** Makes an object so long, with zeros that take no room. */
+    /** Extends an object to this size with zeros that take no room. */
     stretch: (key: string, bytes: number): void => truncateSync(fileOf(key), bytes),
     async [Symbol.asyncDispose]() {
       objects.close();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach } from "vitest";
 import { createImageStores, type ImageStores } from "#images/index.ts";
 import { type ObjectStore, startObjectStore } from "./object-store.ts";
 
-/** One real store, of all regions, for all tests of a file; empty before each. */
+/** One real store for all regions and all tests of a file; emptied before each. */
 export function oneImageStore(): { store: ObjectStore; imageStores: ImageStores } {
   const one = {} as { store: ObjectStore; imageStores: ImageStores };
   beforeAll(async () => {

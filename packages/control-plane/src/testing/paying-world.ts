@@ -7,17 +7,17 @@ import type { FakeEvent } from "./fake-payment-wire.ts";
 import { CLOSED_ACCOUNT_DAYS, newWorld, type World, type WorldSettings } from "./world.ts";
 
 export const GOOD_CARD = "4242424242424242";
-/** Taken, and declined when it is charged. */
+/** Accepted, and declined when it is charged. */
 export const EMPTY_CARD = "4000000000000341";
 
 type Settings = WorldSettings & {
   chargeMs?: () => number;
   timeoutMs?: number;
-  /** Between the provider's adapter and us, for what only a test does. */
+  /** Wraps the provider's adapter, for a single test. */
   around?: (provider: ChargeProvider) => ChargeProvider;
 };
 
-/** A world with the fake payment provider behind Stripe's own client and our adapters. */
+/** A world with the fake payment provider behind Stripe's own client and the real adapters. */
 export async function newPayingWorld({ chargeMs, timeoutMs, around = (same) => same, ...settings }: Settings = {}) {
   const fake = await startFakePaymentProvider(chargeMs === undefined ? {} : { chargeMs });
   const stripe = createStripe({ key: FAKE_KEY, url: fake.url, ...(timeoutMs !== undefined && { timeoutMs }) });
@@ -43,7 +43,7 @@ export async function newPayingWorld({ chargeMs, timeoutMs, around = (same) => s
     provider,
     chargeDeps: deps,
     chargeJob: createChargeJob(deps),
-    /** As the provider does. */
+    /** Like the provider. */
     deliver: (event: FakeEvent) => deliver(world, event),
     async deliverAll() {
       for (const event of fake.takeEvents()) await deliver(world, event);

@@ -1,6 +1,6 @@
 import { inflateSync } from "node:zlib";
 
-/** What a reader can search and copy: each font tells which letters its glyphs are. */
+/** The text that a reader can search and copy: each font maps its glyphs to letters. */
 export function textOfPdf(pdf: Uint8Array): string {
   const whole = Buffer.from(pdf).toString("latin1");
   const objects = new Map(

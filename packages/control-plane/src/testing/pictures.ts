@@ -15,7 +15,7 @@ const chunk = (type: string, data: Uint8Array): Buffer => {
   return Buffer.concat([length, named, sum]);
 };
 
-/** Written by hand: a library would not write most of what hostile files hold. */
+/** Written by hand: a library would not write most of what hostile files contain. */
 export function png(
   { width, height }: Size,
   more: readonly Buffer[] = [],

@@ -3,7 +3,7 @@ import { createGunzip } from "node:zlib";
 import { chunkName, createCutter } from "@moorage/disk-image";
 import type { runImporter } from "#images/index.ts";
 
-/** As the importer does with data that are well meant, and without a process of its own. */
+/** The importer for valid data, without a separate process. */
 export const plainImporter: typeof runImporter = async ({ source, put, progress, signal }) => {
   const hash = createHash("sha256");
   const cutter = createCutter({

@@ -14,7 +14,7 @@ const run = promisify(execFile);
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** A server with the database `template`, migrated: tests clone it. */
+    /** A server with the migrated database `template`, which tests clone. */
     postgresUrl: string;
   }
 }
@@ -23,7 +23,7 @@ const NOBODY = 65534;
 
 /**
  * Postgres refuses root. Its programs may lie in a folder that only root may enter (a home), so the one privilege that
- * it keeps is to pass through folders; the secure bit lets access(2) know of it too.
+ * it keeps is to pass through folders; the secure bit makes access(2) respect it too.
  */
 const asNobody = [
   `--reuid=${NOBODY}`,
@@ -38,7 +38,7 @@ const locale = ["-E", "UTF8", "--locale-provider=builtin", "--builtin-locale=C.U
 let stop = async (): Promise<void> => {};
 export const teardown = (): Promise<void> => stop();
 
-/** A real PostgreSQL of the tests' own. Durability is off: nothing here outlives the run. */
+/** A real PostgreSQL for the tests. Durability is off: nothing here outlives the run. */
 export async function setup(project: TestProject): Promise<void> {
   const parts =
     process.env["MOORAGE_PARTS"] ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "moorage-parts");
@@ -78,7 +78,7 @@ export async function setup(project: TestProject): Promise<void> {
   // The previous commit's tests run on this commit's schema: see tools/previous-tests-on-new-schema.ts.
   await migrate(db, process.env["MOORAGE_TEST_MIGRATIONS"] ?? join(import.meta.dirname, "../../migrations"), 1);
   await db.destroy();
-  // Leaves a summary of the catalogue there, which each clone has then and its first session need not make.
+  // Leaves the catalogue's relation cache file in the template, so that the first session of a clone need not build it.
   const visitor = createPool(`${url}/template`, 1);
   await visitor.query("select 1");
   await visitor.end();
@@ -101,14 +101,14 @@ async function untilServing(url: string, hasEnded: () => boolean): Promise<void>
 
 const PREFIX = "moorage-tests-";
 
-/** What runs left that were killed: the server ended with its run, its data are still there. */
+/** Leftovers of killed runs: the server ended with its run, its data remain. */
 function removeLeftovers(): void {
   for (const place of [MEMORY, tmpdir()].filter(existsSync))
     for (const name of readdirSync(place).filter((each) => each.startsWith(PREFIX)))
       if (!isServed(join(place, name))) rmSync(join(place, name), { recursive: true, force: true });
 }
 
-/** Its owner may just be making it. */
+/** Its owner may just be creating it. */
 function isServed(folder: string): boolean {
   const file = join(folder, "data", "postmaster.pid");
   if (!existsSync(file)) return true;
@@ -116,8 +116,8 @@ function isServed(folder: string): boolean {
 }
 
 /**
- * Where there is room in memory, the server lives there: every test clones the template, 12 MB in 400 files, which takes
- * a disk four times as long.
+ * Where memory is large enough the server's data lie there: every test clones the template, 12 MB in 400 files, which
+ * takes four times as long on disk.
  */
 function roomyMemory(): string | undefined {
   try {

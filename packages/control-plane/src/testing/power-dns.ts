@@ -9,7 +9,7 @@ import { freePort } from "./free-port.ts";
 const SCHEMA = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql";
 const KEY = "test-key";
 
-/** A real PowerDNS with a zone and a store of its own, which can be stopped and started again. */
+/** A real PowerDNS with its own zone and store, which can be stopped and restarted. */
 export async function startPowerDns(zone: string) {
   const folder = mkdtempSync(join(tmpdir(), "moorage-dns-"));
   const store = join(folder, "pdns.sqlite3");
@@ -67,7 +67,7 @@ export async function startPowerDns(zone: string) {
     settings: { url, key: KEY, zone },
     start,
     stop,
-    /** What a client finds: every address under a name, or none. */
+    /** What a client resolves: every address of a name, or none. */
     async lookUp(name: string): Promise<string[]> {
       const none = (error: Error & { code?: string }): never[] => {
         if (error.code === "ENOTFOUND" || error.code === "ENODATA") return [];

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
 
-/** A real Prometheus that asks for `text` every second. */
+/** A real Prometheus that scrapes `text` every second. */
 export async function startPrometheus(text: () => string) {
   const folder = mkdtempSync(join(tmpdir(), "moorage-prometheus-"));
   const scraped = createServer((_request, response) => {

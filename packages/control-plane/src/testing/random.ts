@@ -1,7 +1,7 @@
-/** The same seed gives the same choices. */
+/** The same seed makes the same choices. */
 export function createRandom(seed: number) {
   let state = seed >>> 0;
-  /** Mulberry32: small, and good enough to choose by. */
+  /** Mulberry32: small, and good enough for choices. */
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);

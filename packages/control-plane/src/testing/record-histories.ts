@@ -1,6 +1,6 @@
 /**
- * Keeps histories of finished workflows of a running installation (`. .stack/env` first), for the replay test: the
- * longest of each kind and outcome, so that retries and waits are in them. Run it when a workflow is released; a
+ * Stores histories of ended workflows of a running installation (`. .stack/env` first), for the replay test: the
+ * longest of each kind and outcome, so that they include retries and waits. Run it when a workflow is released; a
  * recorded history is never edited.
  */
 import { readConfig } from "#platform/config.ts";

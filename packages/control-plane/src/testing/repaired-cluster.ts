@@ -12,11 +12,11 @@ const AWAY = { state: "away", online: 0, shared: false } as const;
 type Settings = {
   hosts: number;
   replication?: "asynch";
-  /** In place of what a member would say, or of a part of it. */
+  /** Replaces the simulated report of a member, or a part of it. */
   instead?: (spec: NodeSpec, simulated: Partial<NodeReport>) => Partial<NodeReport>;
 };
 
-/** An active cluster on agents that poll, with a worker: what is lost is mended for real. */
+/** An active cluster on polling agents, with a worker: lost nodes are really repaired. */
 export async function repairedCluster(
   world: World,
   temporal: Temporal,
@@ -30,7 +30,7 @@ export async function repairedCluster(
   };
   const lost = new Set<string>();
   const otherwise = (spec: NodeSpec): Partial<NodeReport> => {
-    // A poll that is under way while its host is lost must not join the group again.
+    // A poll in progress while its host is lost must not rejoin the group.
     const simulated = lost.has(spec.node) ? { group: AWAY } : simulateMember(spec);
     return instead === undefined ? simulated : instead(spec, simulated);
   };
@@ -56,7 +56,7 @@ export async function repairedCluster(
 
   return {
     ...{ alice, database, nodes, nodeAt, named, hosts, report },
-    /** Its host is switched off: the others go on without it. */
+    /** Its host is switched off: the other members continue without it. */
     async lose(ordinal: number): Promise<{ node: NodeRow; comeBack: () => Promise<void> }> {
       const node = await nodeAt(ordinal);
       const agent = agentOf(node.id);
@@ -69,7 +69,7 @@ export async function repairedCluster(
       };
       return { node, comeBack };
     },
-    /** Its host says nothing for a while: until this is called. */
+    /** Its host reports nothing until the returned function is called. */
     async mute(ordinal: number): Promise<() => Promise<unknown>> {
       const agent = agentOf((await nodeAt(ordinal)).id);
       hosts.silence(agent);
@@ -77,20 +77,20 @@ export async function repairedCluster(
         for (let times = 0; times < 3; times++) await hosts.agents[agent]?.poll();
       };
     },
-    /** The host of the new primary says that it leads. */
+    /** The host of the new primary reports the change. */
     reportChange: (change: PrimaryChange) => hosts.agents[agentOf(change.to)]?.reportChange(change),
-    /** The members are in no group any more, in the same moment: one that is left would let them in again. */
+    /** The members leave the group at the same moment: a remaining one would let them rejoin. */
     async leave(...ordinals: number[]): Promise<void> {
       const leaving = (await nodes()).filter(({ ordinal }) => ordinals.includes(ordinal));
       for (const node of leaving) leaveGroup(groupOf(node), node.id);
     },
-    /** Until the hosts that are left say that they count so many. */
+    /** Until the remaining hosts report this many online members. */
     untilCounted: (online: number, ordinals: readonly number[]) =>
       until(async () => {
         for (const ordinal of ordinals) if ((await report((await nodeAt(ordinal)).id))?.online !== online) return false;
         return true;
       }),
-    /** Time passes, and somebody looks once those hosts were heard again. */
+    /** Time passes, and the cluster is checked once those hosts were seen again. */
     async checkAfter(seconds: number, ordinals: readonly number[]): Promise<void> {
       world.time.now = new Date(world.time.now.getTime() + seconds * 1000);
       const ids = await Promise.all(ordinals.map(async (ordinal) => (await nodeAt(ordinal)).host_id));
@@ -105,7 +105,7 @@ export async function repairedCluster(
       });
       await world.healthJob();
     },
-    /** With its workflow. */
+    /** Waits for the operation and its workflow. */
     async untilEnded(kind: string): Promise<void> {
       await until(async () => {
         const operation = await world.lastOperation();
@@ -114,7 +114,7 @@ export async function repairedCluster(
       await worker.client.workflow.getHandle(workflowIdOf(await world.lastOperation())).result();
     },
     status: async () => (await alice.get<{ status: string }>(database.url)).body.status,
-    /** What the hosts of the nodes that count were told last. */
+    /** The latest desired specs of the current nodes. */
     specs: async (): Promise<NodeSpec[]> => (await nodes()).map(({ desired_spec }) => desired_spec as NodeSpec),
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   };

@@ -4,15 +4,15 @@ import { leaveGroup, simulateMember } from "./simulated-group.ts";
 import type { World } from "./world.ts";
 
 type Host = Awaited<ReturnType<World["host"]>>;
-/** A restart for another plan or image, and what the member was in its group just before. */
+/** A restart for another plan or image, and the member's role in its group just before. */
 type Restart = { ordinal: number; plan: string; image: string; role: string; online: number };
 
 const AWAY = { state: "away", online: 0, shared: false } as const;
 const versionOf = ({ database, engine }: NodeSpec): string => `${database.plan} ${engine.image}`;
 
 /**
- * Simulated members that restart for another size or image, as real ones do: they leave their group and join it again.
- * `fails` says why a member cannot run as it is told; it serves nobody until it is told something else.
+ * Simulated members that restart for another size or image, like real ones: they leave their group and rejoin it.
+ * `fails` returns why a member cannot run with its spec; it stays down until it gets another one.
  */
 export function restartingMembers(fails: (spec: NodeSpec) => string | undefined = () => undefined) {
   const [running, broken] = [new Map<string, string>(), new Set<string>()];
@@ -40,12 +40,12 @@ export function restartingMembers(fails: (spec: NodeSpec) => string | undefined 
 
   return {
     reportOf,
-    /** Which restarted, one after the other. */
+    /** The ordinals that restarted, in order. */
     restarted: (): number[] => restarts.map(({ ordinal }) => ordinal),
-    /** Those that led, or left fewer than two behind: clients noticed them. */
+    /** Restarts of a primary, or with fewer than two members left online: clients noticed them. */
     careless: (): Restart[] =>
       restarts.filter(({ role, online }) => role === "primary" || (role === "secondary" && online < 3)),
-    /** Every host says how its member is, twice: the first may have spoken before the last came back. */
+    /** Every host reports its member, twice: the first may have reported before the last one rejoined. */
     async report(world: World, hosts: readonly Host[]): Promise<void> {
       const nodes = (await world.nodes()).sort((a, b) => a.ordinal - b.ordinal);
       for (const { desired_spec, host_id } of [...nodes, ...nodes]) {
@@ -53,7 +53,7 @@ export function restartingMembers(fails: (spec: NodeSpec) => string | undefined 
         await hosts.find(({ id }) => id === host_id)?.report(desired_spec as NodeSpec, state, change);
       }
     },
-    /** Another leads, as after a switchover. */
+    /** Another member becomes primary, as after a switchover. */
     makePrimary: (spec: NodeSpec): void => {
       if (spec.cluster !== undefined)
         simulateMember({ ...spec, cluster: { ...spec.cluster, make_primary: randomUUID() } });

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { World } from "./world.ts";
 
-/** The world's API on a port, behind a front that may refuse what it is told to. */
+/** The world's API on a port, behind a proxy that may refuse chosen requests. */
 export async function served(
   world: World,
   refuse: (n: number) => { status: number; headers: object } | undefined = () => undefined,

@@ -10,7 +10,9 @@ import type { Gateway, Identity } from "./gateway.ts";
 import { simulateMember } from "./simulated-group.ts";
 import { simulateTask } from "./simulated-task.ts";
 
-/** An agent that speaks the real protocol and does all it is told at once, without a container, unless it is to fail. */
+/**
+ * An agent that speaks the real protocol and applies everything at once, without a container, unless it is set to fail.
+ */
 export function simulateAgent(
   gateway: Gateway,
   host: Identity & { id: number },
@@ -20,7 +22,7 @@ export function simulateAgent(
   const at = { epoch: 0, revision: 0 };
   const ended = new Map<string, TaskReport>();
 
-  /** Named work is begun if its id is new, and reported otherwise. */
+  /** A task is started if its id is new, and reported otherwise. */
   const tasksOf = async (spec: NodeSpec): Promise<TaskReport[]> => {
     for (const task of spec.tasks ?? [])
       if (!ended.has(task.id)) ended.set(task.id, await simulateTask(gateway, host, spec, task));
@@ -29,7 +31,7 @@ export function simulateAgent(
   const reportOf = async (spec: NodeSpec): Promise<NodeReport> => {
     const overrides = otherwise(spec);
     const tasks = overrides.tasks ?? (spec.tombstone === undefined ? await tasksOf(spec) : []);
-    // A group that is said otherwise is not simulated here: its member would join it.
+    // A group that the test reports otherwise is not simulated here: its member would join it.
     return {
       ...reportWithoutTasks(spec),
       ...(overrides.group === undefined ? simulateMember(spec) : {}),
@@ -51,12 +53,12 @@ export function simulateAgent(
   return {
     specs,
     at,
-    /** Says that a cluster has another primary. */
+    /** Reports that a cluster has another primary. */
     reportChange: (...changes: PrimaryChange[]) =>
       gateway.post(host, "/v1/observed", { complete: false, nodes: [], changes, unknown: [] }),
-    /** Asks what is wanted, does it, and says so. */
+    /** Polls the desired state, applies it, and reports it. */
     async poll(): Promise<DesiredReply> {
-      // When nothing is new, the long poll need not be waited out.
+      // Without changes, the test need not wait for the long poll's end.
       const impatience = setInterval(() => gateway.wakeups.wake(host.id), 50);
       const request = { ...at, agent: "simulated", boot: "b", now: new Date().toISOString(), trash_mb: 0 };
       const { body: reply } = await gateway.post<DesiredReply>(host, "/v1/desired", request).finally(() => {

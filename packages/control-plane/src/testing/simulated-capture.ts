@@ -5,7 +5,7 @@ import type { Gateway, Identity } from "./gateway.ts";
 
 export type CapturingHost = ReturnType<typeof simulateCaptures>;
 
-/** A host whose agent speaks the real protocol about captures, and has the disks that the test gives it. */
+/** A host whose agent speaks the real protocol of captures, and has the disks that the test adds. */
 export function simulateCaptures(gateway: Gateway, host: Identity & { id: number; name: string }) {
   const known = new Map<string, Capture>();
   /** By their device. */
@@ -31,9 +31,9 @@ export function simulateCaptures(gateway: Gateway, host: Identity & { id: number
     known,
     disks,
     put,
-    /** Asks what is wanted, knowing what it knows; an agent of before knows of no captures. */
+    /** Polls with the captures that it knows; an older agent sends none. */
     async poll({ patient = false, old = false } = {}): Promise<DesiredReply> {
-      // When nothing is new, the long poll need not be waited out.
+      // Without changes, the test need not wait for the long poll's end.
       const impatience = setInterval(() => patient || gateway.wakeups.wake(host.id), 50);
       const request = {
         epoch: 1,
@@ -53,7 +53,7 @@ export function simulateCaptures(gateway: Gateway, host: Identity & { id: number
     },
     report: (...captures: CaptureReport[]) =>
       gateway.post(host, "/v1/observed", { complete: false, nodes: [], unknown: [], captures }),
-    /** Brings the disk of a capture to the store, and returns what an agent would report. */
+    /** Writes the disk of a capture to the store, and returns what an agent would report. */
     async store({ id, device }: Capture, raw = disks.get(device)): Promise<CaptureReport> {
       if (raw === undefined) return { id, state: "failed", percent: 0, message: "The disk is not there." };
       const content = randomUUID();

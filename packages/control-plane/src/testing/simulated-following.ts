@@ -1,17 +1,18 @@
 import type { GroupReport, PrimaryTerm, NodeReport, NodeSpec } from "@moorage/contract/agent";
 
-/** Who takes writes on a timeline, and who follows it. */
+/** The node that accepts writes on a timeline, and its replicas. */
 type Timeline = { open?: Pick<PrimaryTerm, "node" | "term"> | undefined; followers: Set<string> };
-/** What a host was told of its member last, in which term its server ended, and what the member has. */
+/** The latest primary term that a host got, the term in which its server was fenced, and the member's GTID set. */
 type Host = { primary: PrimaryTerm; fenced?: number; gtid?: string };
 
 const timelines = new Map<string, Timeline>();
-/** By node: hosts hear each other's terms, on whatever timelines their members are. */
+/** By node: hosts learn each other's terms, on whatever timelines their members are. */
 const hosts = new Map<string, Host>();
 
 /**
- * What a member of an asynchronous cluster says, if all that it is told is done at once: the leader of the newest term
- * opens when another host knows that term, after it was given over to, and the others follow it.
+ * The report of a member of an asynchronous cluster that applies its spec at once: the primary of the newest term
+ * accepts writes when another host knows that term, and after the handover if there is one; the others replicate from
+ * it.
  */
 export function simulateFollowing(spec: NodeSpec, { group, primary, members }: Cluster): Partial<NodeReport> {
   if (primary === undefined) return {};
@@ -50,7 +51,7 @@ export function simulateFollowing(spec: NodeSpec, { group, primary, members }: C
 
 type Cluster = NonNullable<NodeSpec["cluster"]>;
 
-/** `others`: what their hosts know. */
+/** `others`: the terms that the other hosts know. */
 function mayOpen(
   { node, term, reason, from }: PrimaryTerm,
   others: readonly PrimaryTerm[],
@@ -66,7 +67,7 @@ function mayOpen(
 const waits = (group: GroupReport): Partial<NodeReport> => ({ state: "working", step: "group", percent: 90, group });
 const fenceOf = ({ fenced }: Host): { fenced?: number } => (fenced === undefined ? {} : { fenced });
 
-/** A server that is gone without a word. It leads again when its host starts it in the same term. */
+/** A server that crashes. It is primary again when its host restarts it in the same term. */
 export function leaveTimeline(group: string, node: string): void {
   const timeline = timelineOf(group);
   timeline.followers.delete(node);
@@ -75,7 +76,7 @@ export function leaveTimeline(group: string, node: string): void {
   timeline.followers.clear();
 }
 
-/** The leader's server has ended, and its host has written down that it leads no more in this term. */
+/** The primary's server has ended, and its host has recorded that it is fenced in this term. */
 export function fencePrimary(spec: NodeSpec): void {
   const { cluster, node } = spec;
   if (cluster?.primary === undefined) throw new Error(`Node ${node} follows nobody.`);
@@ -83,7 +84,7 @@ export function fencePrimary(spec: NodeSpec): void {
   leaveTimeline(cluster.group, node);
 }
 
-/** What a member has, for when it says so: while it neither leads nor follows. */
+/** Sets the GTID set that a member reports while it is neither primary nor replica. */
 export function setGtid({ node, cluster }: NodeSpec, gtid: string): void {
   if (cluster?.primary !== undefined) hosts.set(node, { ...hosts.get(node), primary: cluster.primary, gtid });
 }

@@ -2,7 +2,9 @@ import type { GroupReport, NodeReport, NodeSpec } from "@moorage/contract/agent"
 import { leaveTimeline, simulateFollowing } from "./simulated-following.ts";
 
 type Cluster = NonNullable<NodeSpec["cluster"]>;
-/** Who is online, in the order of ordinals, what may be done once and was, and who began by which permission. */
+/**
+ * The online members by ordinal, the permissions that were used, and which member bootstrapped with which permission.
+ */
 type Group = {
   online: string[];
   primary?: string | undefined;
@@ -11,13 +13,13 @@ type Group = {
   bootstraps: Map<string, string>;
 };
 
-/** By the name of the group, so that the simulated hosts of a test see the same one. */
+/** By the name of the group, so that the simulated hosts of a test share it. */
 const groups = new Map<string, Group>();
 
 /**
- * What a member says, if its engine does all that it is told at once: a group begins by a permission that was not used
- * yet, others join one that is there, the lowest ordinal leads until another is to. Without either it waits. A member of
- * an asynchronous cluster says the same of whom it follows.
+ * The report of a member whose engine applies its spec at once: an unused permission bootstraps a group, other members
+ * join an existing one, the lowest ordinal is primary until another is made primary. Without a group or a permission
+ * the member waits. Members of an asynchronous cluster are in simulated-following.ts.
  */
 export function simulateMember(spec: NodeSpec): Partial<NodeReport> {
   const { cluster } = spec;
@@ -28,7 +30,7 @@ export function simulateMember(spec: NodeSpec): Partial<NodeReport> {
     return { group: { state: "away", online: 0, shared: false } };
   }
   const group = groupOf(cluster.group);
-  // A member that was renewed came from the others, so it joins them too.
+  // A re-cloned member has the others' data, so it joins them too.
   if (!group.online.includes(spec.node) && (group.online.length > 0 || bootstrap(group, spec.node, cluster.bootstrap)))
     join(group, cluster, spec.node);
   if (!group.online.includes(spec.node)) {
@@ -39,7 +41,7 @@ export function simulateMember(spec: NodeSpec): Partial<NodeReport> {
   return { group: { ...online(group, spec.node), ...bootstrapReport(group, spec.node) } };
 }
 
-/** A member that is lost without a word: the others go on without it. */
+/** A member that crashes: the others continue without it. */
 export function leaveGroup(name: string, node: string): void {
   leaveTimeline(name, node);
   const group = groupOf(name);
@@ -73,7 +75,7 @@ function bootstrap(group: Group, node: string, id: string | undefined): boolean 
   return true;
 }
 
-/** A host remembers it, also when it was taken back. */
+/** A host remembers it, even after the permission was withdrawn. */
 const bootstrapReport = ({ bootstraps }: Group, node: string): { bootstrapped?: string } => {
   const id = bootstraps.get(node);
   return id === undefined ? {} : { bootstrapped: id };

@@ -5,7 +5,7 @@ import type { Gateway, Identity } from "./gateway.ts";
 
 type Task = NonNullable<NodeSpec["tasks"]>[number];
 
-/** Does a job as an agent would, over the real calls: what it stores is noise, but it is stored and told. */
+/** Performs a task as an agent would, with the real calls: it stores and reports random data. */
 export async function simulateTask(gateway: Gateway, host: Identity, spec: NodeSpec, task: Task): Promise<TaskReport> {
   const done: TaskReport = { id: task.id, state: "done", percent: 100 };
   const timeline = spec.data?.timeline;

@@ -27,14 +27,14 @@ export function twoStoresForAll(): TwoStores {
   return stores;
 }
 
-/** A disk of two MB, as a tenant packs it; no two are alike. */
+/** A compressed disk of two MB, as a tenant uploads it; no two are alike. */
 export const packedDisk = (): Buffer<ArrayBuffer> =>
   gzipSync(Buffer.concat([randomBytes(MB), Buffer.alloc(MB)]), { level: 1 });
-/** What a converter makes of a disk. */
+/** A disk in the format of a converter. */
 export const packedForeignDisk = (): Buffer<ArrayBuffer> =>
   gzipSync(Buffer.concat([Buffer.from("QFI\xfb\0\0\0\x03", "latin1"), Buffer.alloc(MB - 8)]));
 
-/** A world whose images lie in two real stores, with everything that a worker does about them to be called by hand. */
+/** A world with images in two real stores, in which the test calls each job of the worker. */
 export async function storedImages(stores: TwoStores, settings: Pick<WorldSettings, "images" | "runImporter"> = {}) {
   const parts = new AsyncDisposableStack();
   for (const { objects } of Object.values(stores)) await objects.deleteAll("");
@@ -56,14 +56,14 @@ export async function storedImages(stores: TwoStores, settings: Pick<WorldSettin
     world,
     alice,
     query,
-    /** What is wrong right now; nothing may be under way. */
+    /** The current faults; no work may be in progress. */
     broken: () => brokenImages(query, imageStores.all),
     requestUpload: (label: string, by: Person = alice) => createUpload(by, label),
     importOpen: () => importOpen(world),
     copyAll: async () => {
       while (await world.copyNextImage());
     },
-    /** Everything in the stores, by the names of the stores. */
+    /** All keys of both stores. */
     keys: async () => ({ here: await stores.here.keys(), there: await stores.there.keys() }),
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   };
@@ -76,7 +76,7 @@ async function createUpload(by: Pick<Person, "post">, label: string) {
   return { id: numberOf(body.image), address: body.upload_to };
 }
 
-/** Of which all goes well. */
+/** Uploads, and expects success. */
 export async function put(address: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
   const status = await sendData(address, bytes);
   if (status !== 200) throw new Error(`The store answered ${status}.`);

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
 
-/** The real stripe-mock: it knows the shape of every request and answer of Stripe, and remembers nothing. */
+/** The real stripe-mock: it knows the shape of every request and response of Stripe, and remembers nothing. */
 export async function startStripeMock() {
   const parts =
     process.env["MOORAGE_PARTS"] ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "moorage-parts");
@@ -11,7 +11,7 @@ export async function startStripeMock() {
   const url = `http://127.0.0.1:${port}`;
   const server = spawn(join(parts, "bin/stripe-mock"), ["-http-addr", `127.0.0.1:${port}`], { stdio: "ignore" });
   const ended = new Promise((resolve) => server.once("exit", resolve));
-  // It reads the whole description of Stripe first.
+  // It first reads the whole description of Stripe's API.
   for (let n = 0; ; n++) {
     const answered = await fetch(url).then(
       () => true,

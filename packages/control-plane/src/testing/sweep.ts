@@ -3,7 +3,7 @@ import { sweepOnce } from "#operations/sweeper.ts";
 import { createLog } from "#platform/log.ts";
 import type { World } from "./world.ts";
 
-/** A minute later, as the worker's sweeper does. */
+/** A minute later, like the worker's sweeper. */
 export async function sweep(world: World, temporal: Client): Promise<void> {
   const { db, clock, expire, time } = world;
   time.now = new Date(time.now.getTime() + 60_000);

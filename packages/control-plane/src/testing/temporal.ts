@@ -21,7 +21,7 @@ import type { World } from "./world.ts";
 
 let prepared: ReturnType<typeof bundleWorkflows> | undefined;
 
-/** Once for all test files of a process: the runtime can be installed only once, and to bundle takes seconds. */
+/** Once for all test files of a process: the runtime can be installed only once, and bundling takes seconds. */
 export function workflowsForTests(): ReturnType<typeof bundleWorkflows> {
   if (prepared === undefined) Runtime.install({ logger: new DefaultLogger("ERROR") });
   return (prepared ??= bundleWorkflows());
@@ -34,7 +34,7 @@ export async function startTemporal() {
   const workflowBundle = await workflowsForTests();
   const folder = mkdtempSync(join(tmpdir(), "moorage-temporal-"));
   const config = join(folder, "config.yaml");
-  // A test beside this one may have taken one of its eight ports: it ends at once then.
+  // A concurrent test may have taken one of its eight ports: then it ends at once.
   for (let tries = 1; ; tries++) {
     const port = await freePort();
     writeFileSync(config, JSON.stringify(await configOf(port)));
@@ -103,9 +103,9 @@ async function configOf(port: number): Promise<object> {
 }
 
 /**
- * What a worker process runs, over a world's own database: relay and workflows, with more activities than the world's.
- * A namespace of its own, because every world counts its operations from the same number; one that is begun again has
- * that of the one before.
+ * The parts of a worker process on a world's database: relay and workflows, with more activities than the world's. In
+ * its own namespace, because every world counts its operations from the same number; a restarted worker uses the
+ * namespace of the previous one.
  */
 export async function startWorker(
   world: World,
@@ -137,7 +137,7 @@ export async function startWorker(
   };
 }
 
-/** The server may be starting, and a new namespace is known to all of it only after a moment. */
+/** The server may be starting, and a new namespace takes a moment to be known everywhere in it. */
 async function untilKnown(temporal: Client): Promise<void> {
   for (let n = 0; ; n++) {
     try {

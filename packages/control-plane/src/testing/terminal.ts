@@ -5,7 +5,7 @@ import { moorage, type Terminal } from "@moorage/cli";
 
 export type Typed = { code: number; stdout: string; stderr: string; progress: string[] };
 
-/** A terminal with a home of its own. A line is split at its spaces. */
+/** A terminal with its own home directory. A line is split at its spaces. */
 export function terminalWith(env: Record<string, string>) {
   const home = mkdtempSync(join(tmpdir(), "moorage-home-"));
   const type = async (

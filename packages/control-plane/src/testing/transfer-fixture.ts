@@ -5,7 +5,7 @@ export const TRANSFERS = "/v4/account/service-transfers";
 export type Person = Awaited<ReturnType<World["customer"]>>;
 type Token = { token: string };
 
-/** Who has two compute instances, who is to get them, and somebody else. */
+/** A sender with two compute instances, a receiver, and a third account. */
 export async function transferFixture(world: World) {
   const [sender, receiver, stranger] = [await world.customer(), await world.customer(), await world.customer()];
   const [web, mail] = [await world.compute(sender.accountId), await world.compute(sender.accountId)];
@@ -14,14 +14,14 @@ export async function transferFixture(world: World) {
   return {
     ...{ sender, receiver, stranger, web, mail, requestTransfer },
     offer: async (...computes: { id: number }[]) => (await requestTransfer(sender, ...computes)).body,
-    /** Its status, or why not. */
+    /** Its status, or the refusal. */
     view: async (person: Person, { token }: Token) => {
       const { status, body } = await person.get<EntityTransfer>(`${TRANSFERS}/${token}`);
       return status === 200 ? body.status : status;
     },
     accept: (person: Person, { token }: Token) => person.post(`${TRANSFERS}/${token}/accept`),
     cancel: (person: Person, { token }: Token) => person.delete(`${TRANSFERS}/${token}`),
-    /** What the workflow of the newest acceptance does. */
+    /** The actions of the newest acceptance's workflow. */
     move: async () => world.activities.moveOwnership((await world.lastOperation()).id),
     compute: ({ id }: { id: number }) =>
       world.db

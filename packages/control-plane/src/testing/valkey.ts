@@ -13,7 +13,7 @@ const answersOn = (port: number): Promise<boolean> =>
     socket.on("data", () => resolve(true)).on("error", () => resolve(false));
   });
 
-/** A real Valkey of the test's own, with any number of processes' limits on it. */
+/** A real Valkey for one test, with the limits of any number of processes. */
 export async function newValkey() {
   const port = await freePort();
   const open: SharedLimits[] = [];
@@ -34,7 +34,7 @@ export async function newValkey() {
     start,
     stop,
     pause: () => server.kill("SIGSTOP"),
-    /** The limits as one process has them, once it is connected: until then nothing is shared. */
+    /** The limits of one process, once it is connected: until then nothing is shared. */
     async limits(patienceMs = 2000): Promise<SharedLimits> {
       const shared = createSharedLimits(`redis://127.0.0.1:${port}`, createLog("test", "silent"), patienceMs);
       open.push(shared);

@@ -1,10 +1,10 @@
-/** A browser without a window: it keeps cookies, follows redirects, and sends the forms of the page that it is on. */
+/** A headless browser: it keeps cookies, follows redirects, and submits the forms of the current page. */
 export type Visitor = ReturnType<typeof newVisitor>;
 export type Seen = { status: number; url: URL; headers: Headers; html: string };
 
 type Cookie = { name: string; value: string; path: string };
 
-/** `ip`: where it comes from, as the front says. It does not follow to where `authUrl` is not. */
+/** `ip`: its address, as the proxy reports it. It follows redirects only within `authUrl`. */
 export function newVisitor(authUrl: string, ip = "203.0.113.1") {
   const home = new URL(authUrl);
   const cookies = new Map<string, Cookie>();
@@ -52,15 +52,15 @@ export function newVisitor(authUrl: string, ip = "203.0.113.1") {
   return {
     cookies: () => [...cookies.values()],
     get: (path: string): Promise<Seen> => request(new URL(path, home)),
-    /** As it is, without the hidden fields of any page. */
+    /** Without the hidden fields of any page. */
     post,
-    /** The form of the page that leads to where `action` ends. */
+    /** Submits the form of the page whose action ends with `action`. */
     submit(action: string, fields: Record<string, string> = {}): Promise<Seen> {
       const form = formsOf(last?.html ?? "").find((each) => each.action.endsWith(action));
       if (form === undefined) throw new Error(`No form leads to ${action} on this page:\n${last?.html}`);
       return post(form.action, { ...form.hidden, ...fields });
     },
-    /** Where the form of the page leads, and what it carries unseen. */
+    /** The action of the page's form, and its hidden fields. */
     form: (action: string) => formsOf(last?.html ?? "").find((each) => each.action.endsWith(action)),
   };
 }

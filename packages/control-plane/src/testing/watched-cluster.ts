@@ -5,7 +5,7 @@ import type { World } from "./world.ts";
 type Host = Awaited<ReturnType<World["host"]>>;
 export type MemberReport = Partial<GroupReport> & { node?: "failed" };
 
-/** An active cluster on three of some hosts. What its members say is said by hand, and time passes when it is told to. */
+/** An active cluster on three of the hosts. The test writes the members' reports and moves the time. */
 export async function watchedCluster(
   world: World,
   { hosts: count = 4, change = {} }: { hosts?: number; change?: object } = {},
@@ -24,7 +24,7 @@ export async function watchedCluster(
   };
   const cluster = {
     ...{ alice, hosts, database, nodes, hostOf },
-    /** What the host of one node says of it. */
+    /** The report of one node by its host. */
     async reportMember(ordinal: number, { node: state, ...group }: MemberReport): Promise<void> {
       const spec = (await nodes())[ordinal]?.desired_spec as NodeSpec;
       const report: GroupReport = {
@@ -38,12 +38,12 @@ export async function watchedCluster(
     async reportAll(...reports: readonly MemberReport[]): Promise<void> {
       for (const [ordinal, each] of reports.entries()) await cluster.reportMember(ordinal, each);
     },
-    /** From now on its host is not heard any more. */
+    /** From now on its host is unreachable. */
     async silence(ordinal: number): Promise<void> {
       silent.add((await hostOf(ordinal)).id);
     },
     unsilence: (): void => silent.clear(),
-    /** Time passes, during which hosts poll, and then somebody looks. */
+    /** Time passes while hosts poll, and then the cluster is checked. */
     async after(seconds: number): Promise<void> {
       world.time.now = new Date(world.time.now.getTime() + seconds * 1000);
       for (const host of hosts) if (!silent.has(host.id)) await host.poll();
@@ -52,7 +52,7 @@ export async function watchedCluster(
     status: async () => (await alice.get<{ status: string }>(database.url)).body.status,
     events: async (action: string) => (await world.events()).filter((event) => event.action === action),
     checkAt: async () => (await row()).check_at,
-    /** One that leads from a node to another, as their hosts tell it. */
+    /** A change of primary from one node to another, as their hosts report it. */
     async change(from: number | undefined, to: number, by: number, more: Partial<PrimaryChange> = {}) {
       const [all, host] = [await nodes(), await hostOf(by)];
       const reported: PrimaryChange = {

@@ -11,7 +11,10 @@ const paths = new Set(operations.filter(({ servedBy }) => servedBy === "cards").
 
 type Settings = Bounds & { drainMs: number; trustedProxies: false; vault: CardVault };
 
-/** The process `cards` of a world, and the desk that it asks: both in this process, made when something is for them. */
+/**
+ * The process `cards` of a world, and the card admission that it calls: both in this process, created when first
+ * needed.
+ */
 export function createWorldCards(log: Log, given: GivenDeps, { vault, ...serving }: Settings) {
   let made: { server: FastifyInstance; cardAdmission: FastifyInstance } | undefined;
   const make = () => {

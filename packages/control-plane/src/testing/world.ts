@@ -83,31 +83,31 @@ type HostOptions = {
 };
 export type Reply<Body = Record<string, unknown>> = { status: number; headers: Record<string, unknown>; body: Body };
 
-/** A control plane over a database of its own, cloned from the migrated template. Time stands where the test puts it. */
+/** A control plane with its own database, cloned from the migrated template. The test sets the time. */
 export type WorldSettings = {
   existingCustomersOnly?: boolean;
   sslConnectionIfOmitted?: boolean;
-  /** No region has a host until the test brings one. */
+  /** No region has a host until the test adds one. */
   withoutHosts?: boolean;
   databaseCa?: string;
   prometheusUrl?: string;
   undeleteDays?: number;
-  /** As a process that hears of revocations does. Here nobody tells it of any. */
+  /** Like a process that is notified of revocations. Here no notification arrives. */
   rememberTokens?: boolean;
-  /** In place of the fake one. */
+  /** Instead of the fake one. */
   provider?: ChargeProvider | "none";
   vault?: CardVault;
   cardsRaw?: boolean;
   cardsPerDay?: number;
   images?: Partial<ImageSettings>;
-  /** In place of one that only signs addresses. */
+  /** Instead of one that only signs addresses. */
   imageStores?: ImageStores;
   imageServer?: "none";
-  /** Where people sign in, if somebody listens there. */
+  /** Where people sign in, if a server listens there. */
   authUrl?: string;
-  /** In place of none. */
+  /** Instead of none. */
   limiter?: RateLimiter;
-  /** In place of the process that reads uploads. */
+  /** Instead of the importer process. */
   runImporter?: typeof runImporter;
 };
 
@@ -122,18 +122,18 @@ const nowhere = (): ImageStores =>
     24,
   );
 
-/** One for all worlds of a file: what it signs is each world's own. */
+/** One for all worlds of a file: each world signs its own certificates. */
 let databaseAuthority: ReturnType<typeof selfSigned> | undefined;
 
 export async function newWorld(settings: WorldSettings = {}) {
   const url = inject("postgresUrl");
   const name = `world_${randomUUID().replaceAll("-", "")}`;
   const admin = createPool(`${url}/postgres`, 1);
-  // By its files: through the log, as is usual, every page of them would be written twice.
+  // By copying files: through the WAL, the default, every page would be written twice.
   await admin.query(`create database ${name} template template strategy file_copy`);
   const databaseUrl = `${url}/${name}`;
   const db = createDb(createPool(databaseUrl, 10));
-  // A clone is a restored copy to us, which would wait for its hosts.
+  // A clone looks like a restored copy, which would wait for its hosts.
   await sql`update installation set fingerprint = current_fingerprint()`.execute(db);
   const time = { now: new Date(Math.floor(Date.now() / 1000) * 1000) };
   const clock = () => time.now;
@@ -182,7 +182,7 @@ export async function newWorld(settings: WorldSettings = {}) {
   const bounds = { maxInFlight: 500, maxLagMs: 60_000, drainMs: 1000, trustedProxies: false as const };
   const tenants = createTenantApi(log, given, { ...bounds, check: () => sql`select 1`.execute(db) });
   const cards = createWorldCards(log, given, { ...bounds, vault: settings.vault ?? payments.vault });
-  /** As the front does. */
+  /** Like the proxy in front. */
   const serverOf = (method: string, path: string) => (cards.takes(method, path) ? cards.server() : tenants);
   const operators = createOperatorApi(log, {
     db,
@@ -240,7 +240,7 @@ export async function newWorld(settings: WorldSettings = {}) {
   await operator.post("/admin/engines", { id: ENGINE, image: "a".repeat(64), prepared: "b".repeat(64) });
 
   let people = 0;
-  /** A region without an active host takes no databases. This one has no room; the first that has takes its place. */
+  /** A region without an active host accepts no databases. This host has no room; the first real one replaces it. */
   const ensureHost = async (): Promise<void> => {
     if (settings.withoutHosts === true) return;
     await sql`insert into hosts (name, region, failure_domain, address, node_network, state, memory_mb, disk_mb, vcpus, created_at)
@@ -328,11 +328,11 @@ export async function newWorld(settings: WorldSettings = {}) {
     sendToOperators: operators.inject.bind(operators),
     anonymous: as(undefined),
     chargeProvider: given.provider,
-    /** The payment provider, which is a fake. */
+    /** The fake payment provider. */
     payments: payments.fake,
     as,
 
-    /** A user with a token, in an account of its own. */
+    /** A user with a token, in a new account. */
     async customer(options: { restricted?: boolean; scopes?: string[]; limits?: object } = {}) {
       await ensureHost();
       const n = ++people;
@@ -356,7 +356,7 @@ export async function newWorld(settings: WorldSettings = {}) {
       return reply.body;
     },
 
-    /** A host that is enrolled and was just heard of. What it runs is said by `report`. */
+    /** An enrolled host that was just seen. `report` sets what it runs. */
     async host(options: HostOptions = {}) {
       const { id, name: hostName } = await registerHost(options);
       await db.updateTable("hosts").set({ state: "active", enrol_token_sha256: null }).where("id", "=", id).execute();
@@ -382,12 +382,12 @@ export async function newWorld(settings: WorldSettings = {}) {
           const report = { node, epoch, generation, state, percent: state === "working" ? 50 : 100, ...change };
           return observe(db, host, { protocol: 1, complete: false, nodes: [report], unknown: [] }, time.now);
         },
-        /** Says that a cluster has another primary. */
+        /** Reports that a cluster has another primary. */
         async reportChange(...changes: PrimaryChange[]) {
           const host = await db.selectFrom("hosts").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
           return observe(db, host, { protocol: 1, complete: false, nodes: [], changes, unknown: [] }, time.now);
         },
-        /** Is heard of now. */
+        /** Is seen now. */
         poll: () => db.updateTable("host_leases").set({ seen_at: time.now }).where("host_id", "=", id).execute(),
       };
     },
@@ -419,7 +419,7 @@ export async function newWorld(settings: WorldSettings = {}) {
     removeImagesJob: createRemoveImagesJob(given),
     clearImagesJob: createClearImagesJob(given),
     sweepImagesJob: createSweepImagesJob(given),
-    /** One image that a store lacks. */
+    /** Copies one image that a store lacks. */
     copyNextImage: () => copyNext(given),
     dailyPointsJob: createDailyPointsJob({ db, clock, dailyBackupsKept: 7 }),
     openOperations: async () =>
@@ -441,7 +441,7 @@ export async function newWorld(settings: WorldSettings = {}) {
       await Promise.all([tenants.close(), cards.close(), operators.close()]);
       await payments.close();
       await db.destroy();
-      // Not by force: the pool's connections are still saying goodbye, and Postgres waits for them.
+      // Without force: the pool's connections are still closing, and Postgres waits for them.
       await admin.query(`drop database ${name}`);
       await admin.end();
     },
