@@ -63,7 +63,7 @@ export function databaseCommands(program: Command, output: Output): void {
 
   database
     .command("bootstrap <id>")
-    .description("have the nodes of a database of three begin their group, when none of them does by itself")
+    .description("bootstrap the replication group of a three-node database that does not start by itself")
     .option("--accept-loss", "without nodes whose hosts are dead: what only they had is lost")
     .action(async (id: string, { acceptLoss }: { acceptLoss?: true }) => {
       const reply = await adminClient().post<BootstrapReply>(`/admin/databases/${segment(id)}/bootstrap`, {
@@ -78,7 +78,7 @@ export function databaseCommands(program: Command, output: Output): void {
 
   database
     .command("lost-transactions <id>")
-    .description("what former leaders of an asynchronous database alone had: lost to it, and kept for a week")
+    .description("list transactions lost in failovers of an asynchronous database (kept for 7 days)")
     .action(async (id: string) => {
       const lostTransactions = await adminClient().all<LostTransactions>(
         `/admin/databases/${segment(id)}/lost-transactions`,

@@ -63,6 +63,7 @@ export const functions = {
     tries.until = Date.now() + forMs;
     void tryOn(places, everyMs);
   },
+  attempts: () => tries.outcomes.open + tries.outcomes.refused + tries.outcomes.silent,
   tried: async () => {
     tries.until = 0;
     await new Promise((resolve) => setTimeout(resolve, 400));
