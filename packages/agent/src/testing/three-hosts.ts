@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { type Cluster, type Member, type NodeReport, type NodeSpec } from "@moorage/contract/agent";
@@ -120,7 +120,9 @@ export async function makeThreeHosts(
         ssl: { rejectUnauthorized: false },
         connectTimeout: 2000,
       }),
-    proxyPid: (index: number): number => Number(readFileSync(join(proxyFolderOf(index), "haproxy.pid"), "utf8")),
+    /** Undefined while the proxy is being restarted: there is no file then. */
+    proxyPid: async (index: number): Promise<number | undefined> =>
+      Number(await readFile(join(proxyFolderOf(index), "haproxy.pid"), "utf8").catch(() => "")) || undefined,
     queryProxy: (index: number, command: string) => queryProxy(join(proxyFolderOf(index), "haproxy.sock"), command),
     cut: lan.cut,
     heal: lan.heal,

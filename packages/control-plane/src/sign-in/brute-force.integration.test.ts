@@ -10,14 +10,19 @@ import { createThrottle } from "./throttle.ts";
 const GUESSES = 1000;
 const [ATTACKER, OWNER] = ["203.0.113.66", "198.51.100.7"];
 
-/** A production setup, which also counts the passwords that were really compared. */
+/**
+ * A production setup, which also counts the passwords that were really compared. Its limits see one moment, so that none
+ * of them refills while a slow machine works through the attempts.
+ */
 async function newTarget() {
   const world = await newWorld();
   const valkey = await newValkey();
   const compared = { count: 0 };
   const passwords = createPasswords();
+  const started = Date.now();
+  const now = (): number => started;
   const auth = await newAuthServer(world, {
-    throttle: createThrottle({ shared: await valkey.limits(), log: createLog("test", "silent") }),
+    throttle: createThrottle({ shared: await valkey.limits({ now }), log: createLog("test", "silent"), now }),
     passwords: {
       ...passwords,
       matches(kept, password) {

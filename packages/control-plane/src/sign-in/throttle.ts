@@ -61,8 +61,9 @@ export type Throttle = {
   close(): void;
 };
 
-export function createThrottle({ shared, log }: { shared: SharedLimits; log: Log }): Throttle {
-  const spent: Budgets = createBudgets({ shared, log });
+export function createThrottle(deps: { shared: SharedLimits; log: Log; now?: () => number }): Throttle {
+  const { shared } = deps;
+  const spent: Budgets = createBudgets(deps);
   return {
     async take(attempt) {
       const cells = cellsOf(attempt);

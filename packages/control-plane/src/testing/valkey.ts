@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createSharedLimits, type SharedLimits } from "#platform/limits/shared-limits.ts";
+import { createSharedLimits, type SharedLimits, type SharedLimitsOptions } from "#platform/limits/shared-limits.ts";
 import { createLog } from "#platform/log.ts";
 import { freePort } from "./free-port.ts";
 
@@ -35,8 +35,9 @@ export async function newValkey() {
     stop,
     pause: () => server.kill("SIGSTOP"),
     /** The limits of one process, once it is connected: until then nothing is shared. */
-    async limits(patienceMs = 2000): Promise<SharedLimits> {
-      const shared = createSharedLimits(`redis://127.0.0.1:${port}`, createLog("test", "silent"), patienceMs);
+    async limits(options: SharedLimitsOptions = {}): Promise<SharedLimits> {
+      const log = createLog("test", "silent");
+      const shared = createSharedLimits(`redis://127.0.0.1:${port}`, log, { patienceMs: 2000, ...options });
       open.push(shared);
       const isCold = (): Promise<boolean> =>
         shared.take(["warm"], [{ requests: 1e6, perSeconds: 1 }]).then(

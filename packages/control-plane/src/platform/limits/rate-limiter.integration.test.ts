@@ -24,7 +24,7 @@ async function newValkey() {
   return {
     ...valkey,
     async process(change: Partial<RateLimits> = {}, patienceMs = 2000) {
-      const shared = await valkey.limits(patienceMs);
+      const shared = await valkey.limits({ patienceMs });
       return createRateLimiter({ limits: { ...limits, ...change }, shared, log });
     },
   };

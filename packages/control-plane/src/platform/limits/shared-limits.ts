@@ -5,13 +5,20 @@ import { intervalMs, type Limit } from "./gcra.ts";
 /** The longest that a request waits for its rate limit. */
 const PATIENCE_MS = 50;
 
+/** In microseconds. The server's clock, so that all processes agree, unless the last argument is a time. */
+const READ_CLOCK = `
+local now = tonumber(ARGV[#ARGV])
+if now == 0 then
+  local clock = redis.call('TIME')
+  now = clock[1] * 1000000 + clock[2]
+end
+`;
+
 /**
- * All limits of a request are checked in one step, by the server's clock, in microseconds: if one refuses, none is
- * charged. Numbers are formatted explicitly: Lua's own conversion drops digits after the fourteenth.
+ * All limits of a request are checked in one step: if one refuses, none is charged. Numbers are formatted explicitly:
+ * Lua's own conversion drops digits after the fourteenth.
  */
-const TAKE = `
-local clock = redis.call('TIME')
-local now = clock[1] * 1000000 + clock[2]
+const TAKE = `${READ_CLOCK}
 local ahead = {}
 local allowed = 1
 for i, key in ipairs(KEYS) do
@@ -28,9 +35,7 @@ return { allowed, unpack(ahead) }
 `;
 
 /** Returns time that a caller had spent; the rest stays spent. */
-const REFUND = `
-local clock = redis.call('TIME')
-local now = clock[1] * 1000000 + clock[2]
+const REFUND = `${READ_CLOCK}
 for i, key in ipairs(KEYS) do
   local ahead = tonumber(redis.call('GET', key) or '0') - now - ARGV[i]
   if ahead > 0 then redis.call('SET', key, string.format('%.0f', now + ahead), 'PX', math.ceil(ahead / 1000))
@@ -48,7 +53,12 @@ export type SharedLimits = {
   close(): void;
 };
 
-export function createSharedLimits(url: string, log: Log, patienceMs = PATIENCE_MS): SharedLimits {
+/** `now` replaces the server's clock, in milliseconds, so that a test's limits refill only when it says so. */
+export type SharedLimitsOptions = { patienceMs?: number; now?: () => number };
+
+export function createSharedLimits(url: string, log: Log, options: SharedLimitsOptions = {}): SharedLimits {
+  const { patienceMs = PATIENCE_MS, now = () => 0 } = options;
+  const clock = (): number => Math.round(now() * 1000);
   const valkey = new Valkey(url, {
     // No command waits in a queue for a server that is unreachable.
     enableOfflineQueue: false,
@@ -68,11 +78,11 @@ export function createSharedLimits(url: string, log: Log, patienceMs = PATIENCE_
         Math.round(intervalMs(limit) * 1000),
         limit.perSeconds * 1_000_000,
       ]);
-      const [allowed, ...aheadMicros] = await valkey.take(keys.length, ...keys, ...scriptArguments);
+      const [allowed, ...aheadMicros] = await valkey.take(keys.length, ...keys, ...scriptArguments, clock());
       return { allowed: allowed === 1, aheadMs: aheadMicros.map((micros) => micros / 1000) };
     },
     async refund(keys, ms) {
-      await valkey.give(keys.length, ...keys, ...ms.map((each) => Math.round(each * 1000)));
+      await valkey.give(keys.length, ...keys, ...ms.map((each) => Math.round(each * 1000)), clock());
     },
     close: () => valkey.disconnect(),
   };
