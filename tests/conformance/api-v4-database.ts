@@ -25,7 +25,7 @@ const {
   updateDatabase,
 } = calls;
 
-const WAIT_SECONDS = 180;
+const WAIT_SECONDS = 900;
 const MYSQL = "mysql";
 
 type Database = { id: number; status: string };

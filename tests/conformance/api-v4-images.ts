@@ -18,7 +18,7 @@ const {
   uploadImage,
 } = calls;
 
-const WAIT_SECONDS = 180;
+const WAIT_SECONDS = 900;
 type Image = { id: string; status: string; size: number };
 
 export async function images(things: ClientThings, check: Check): Promise<void> {

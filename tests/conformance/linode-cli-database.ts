@@ -7,7 +7,7 @@ import { gone, one } from "./linode-cli-identity.ts";
 import { type Cli, differs, lacks, type Row } from "./linode-cli-rows.ts";
 
 type Check = Checks["check"];
-const WAIT_SECONDS = 180;
+const WAIT_SECONDS = 900;
 
 /**
  * A database from its creation to its deletion. The program has no waiter for databases, and each command starts Python

@@ -6,7 +6,7 @@ import { type Cli, differs, lacks, type PlainCli, type Row } from "./linode-cli-
 import { DISK_MB, diskFile, publish, retire } from "./machine-things.ts";
 
 type Check = Checks["check"];
-const WAIT_SECONDS = 180;
+const WAIT_SECONDS = 900;
 
 export type Machines = { folder: string; region: string; compute: string; disk: string; swap: string };
 

@@ -189,7 +189,7 @@ async function schemathesis(run: Run): Promise<{ report: Report; output: string 
       String(run.examples),
       "--continue-on-failure",
     ],
-    ...["--generation-database", "none", "--suppress-health-check", "all", "--request-timeout", "30", "--no-color"],
+    ...["--generation-database", "none", "--suppress-health-check", "all", "--request-timeout", "180", "--no-color"],
     ...["--report-json-path", reportFile, ...(run.options ?? [])],
   ];
   const hooks = {

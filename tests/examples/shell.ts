@@ -18,7 +18,7 @@ export async function shell(variables: Variables) {
     async paste(code: string): Promise<string> {
       const script = `curl() { command curl --fail-with-body "$@"; }\nset -a\n${code}\nset +a\nenv -0 >variables`;
       const env = { PATH: process.env["PATH"], ...left };
-      const { stdout } = await run("bash", ["-euo", "pipefail", "-c", script], { cwd: folder, env, timeout: 300_000 });
+      const { stdout } = await run("bash", ["-euo", "pipefail", "-c", script], { cwd: folder, env, timeout: 900_000 });
       for (const pair of (await readFile(join(folder, "variables"), "utf8")).split("\0")) {
         const [name = ""] = pair.split("=", 1);
         if (/^[A-Za-z]\w*$/.test(name)) left[name] = pair.slice(name.length + 1);

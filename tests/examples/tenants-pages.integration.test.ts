@@ -17,6 +17,9 @@ test("users-and-tokens.md: every request is accepted, in the order of the page",
   const { id } = (await baker.create()).body;
   await using tenant = await shell({ MOORAGE_URL: api.url.replace(/\/$/, ""), MOORAGE_TOKEN: baker.token });
 
+  // The world's clock stands still.
+  const codeOf = (seed: string): string =>
+    new TOTP({ secret: Secret.fromBase32(seed) }).generate({ timestamp: world.time.now.getTime() });
   let token = { id: 0, token: "" };
   let secret = "";
   let scratch: string[] = [];
@@ -24,7 +27,7 @@ test("users-and-tokens.md: every request is accepted, in the order of the page",
     const mine = code
       .replace('"id": 1025', `"id": ${id}`)
       .replace("tokens/1025", `tokens/${token.id}`)
-      .replace("123456", () => new TOTP({ secret: Secret.fromBase32(secret) }).generate());
+      .replace("123456", () => codeOf(secret));
     const output = await tenant.paste(mine);
     if (code.includes("nightly report")) token = JSON.parse(output) as typeof token;
     if (code.includes("tfa-enable ")) ({ secret } = JSON.parse(output) as { secret: string });

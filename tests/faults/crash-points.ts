@@ -184,7 +184,7 @@ async function clear(fixture: Fixture): Promise<void> {
 }
 
 async function allHealthy(): Promise<void> {
-  for (const { name } of await services()) await waitHealthy(name, 60);
+  for (const { name } of await services()) await waitHealthy(name);
 }
 
 /** Many flows pass the same step: each step and mode is tested in one of them, in another one with another seed. */

@@ -10,6 +10,8 @@ export const dnsAlone = (run: Run, seconds: number): Promise<boolean> =>
     run,
     `everything but hosts and names stopped for ${seconds} s: a new connection by name each second, 0 failed`,
     async () => {
+      // A busy machine needs longer than a second for some of them.
+      const least = seconds * 0.5;
       const alice = tenant();
       const machine = clientA();
       const { id } = await alice.createSurely(labelled("names", 1), 60, { allow_list: [machine.address] });
@@ -17,7 +19,7 @@ export const dnsAlone = (run: Run, seconds: number): Promise<boolean> =>
       const door = await doorOf(alice, id);
       const names = await everythingButHosts();
       const { made, failed } = await connectWhileStopped();
-      if (failed.length > 0 || made < seconds * 0.5)
+      if (failed.length > 0 || made < least)
         throw new Error(`${made} connections made, ${failed.length} failed: ${failed[0] ?? ""}`);
       await removeAll(alice, [id]);
       return `stopped ${names.join(", ")}: ${made} connections, 0 failed`;
@@ -25,7 +27,7 @@ export const dnsAlone = (run: Run, seconds: number): Promise<boolean> =>
       async function connectWhileStopped(): Promise<Connections> {
         await stop(names);
         try {
-          return await connectEachSecond(machine, door, seconds);
+          return await connectEachSecond(machine, door, { seconds, least });
         } finally {
           await bring(names);
         }

@@ -57,7 +57,7 @@ async function away(service: string, seconds: number): Promise<void> {
   await stop([service]);
   await pause(seconds);
   await start([service]);
-  await waitHealthy(service, 60);
+  await waitHealthy(service);
 }
 
 /** The store accepts connections and answers none of them. */
@@ -104,7 +104,7 @@ async function badNetwork(seed: number): Promise<string> {
     await through(imageFlows["image-upload"], async () => {});
   } finally {
     await start(["worker"]);
-    await waitHealthy("worker", 60);
+    await waitHealthy("worker");
   }
   return `${network.count()} faults`;
 }

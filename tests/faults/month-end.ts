@@ -10,7 +10,7 @@ import { type Run, trial } from "./trial.ts";
 
 export type MonthEnd = { accounts: number; accountsEach: number; kills: number; seed: number };
 
-const PATIENCE_MS = 180_000;
+const PATIENCE_MS = 1_200_000;
 
 /**
  * The worst moments: between a commit and its acknowledgement. In this order each is still to come when it is armed.

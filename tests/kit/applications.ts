@@ -7,7 +7,7 @@ import { inParts, node, repo } from "../../tools/stack/paths.ts";
 import { runStatement, type Door, inside, type ClientMachine } from "./client.ts";
 
 const run = promisify(execFile);
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 900_000;
 
 const source = (...parts: string[]): string => join(repo, "tests/applications", ...parts);
 const python = inParts("python", "applications", "bin", "python");

@@ -6,11 +6,14 @@ import { canary } from "./canaries.ts";
 import { env } from "./stack-env.ts";
 
 const screenshots = inStack("screenshots");
+/** Ends what hangs. */
+const PATIENCE_MS = 600_000;
 
 /** Debian's Chromium with a temporary profile and without background connections. */
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath: "/usr/bin/chromium",
+    timeout: PATIENCE_MS,
     args: [
       ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
       ...["--disable-component-update", "--disable-sync"],
@@ -20,6 +23,7 @@ export const openBrowser = (): Promise<Browser> =>
 /** A new browser without cookies. A violation of the page's CSP, or an error in its script, fails the test. */
 export async function newVisitor(browser: Browser, options: BrowserContextOptions = {}) {
   const context = await browser.newContext(options);
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));

@@ -52,14 +52,19 @@ export async function runStatement(
   machine: ClientMachine,
   door: Door,
   statement: string,
-  { host = door.name, tls = ["--ssl-mode=VERIFY_IDENTITY", `--ssl-ca=${door.ca}`], seconds = 20 } = {},
+  {
+    host = door.name,
+    tls = ["--ssl-mode=VERIFY_IDENTITY", `--ssl-ca=${door.ca}`],
+    seconds = 180,
+    connectSeconds = 20,
+  } = {},
 ): Promise<string> {
   const { stdout } = await run(
     "ip",
     inside(
       machine,
       ...[env("MOORAGE_MYSQL"), "-N", "-B", "-h", host, "-P", String(door.port), "-u", door.username, ...tls],
-      ...["--connect-timeout=5", "-e", statement],
+      ...[`--connect-timeout=${connectSeconds}`, "-e", statement],
     ),
     { env: { ...process.env, MYSQL_PWD: door.password }, timeout: seconds * 1000 },
   );
@@ -77,8 +82,12 @@ export async function knock(machine: ClientMachine, host: string, port: number):
 }
 
 export const lookUp = async (machine: ClientMachine, name: string, type: "A" | "AAAA"): Promise<string[]> => {
-  const { stdout } = await run("ip", inside(machine, "dig", "+short", "+time=2", "+tries=2", name, type));
-  return stdout.split("\n").filter(Boolean).sort();
+  const { stdout } = await run("ip", inside(machine, "dig", "+short", "+time=60", "+tries=3", name, type));
+  // It prints a comment for each try without an answer.
+  return stdout
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith(";"))
+    .sort();
 };
 
 /** A program that keeps running in a namespace and prints lines; `lines` grows as it does. */
@@ -115,9 +124,13 @@ export function watch(machine: ClientMachine, host: string, port: number) {
 
 export type Connections = { made: number; failed: string[] };
 
-/** A new connection each second, by hostname. */
-export async function connectEachSecond(machine: ClientMachine, door: Door, seconds: number): Promise<Connections> {
-  await using connecting = start(machine, "connect-each-second", { ...door, seconds });
+/** A new connection each second, by hostname, for this long and until there were at least so many. */
+export async function connectEachSecond(
+  machine: ClientMachine,
+  door: Door,
+  { seconds, least }: { seconds: number; least: number },
+): Promise<Connections> {
+  await using connecting = start(machine, "connect-each-second", { ...door, seconds, least });
   await connecting.ended;
   return JSON.parse(connecting.lines.at(-1) ?? '{"made":0,"failed":["the program said nothing"]}') as Connections;
 }

@@ -114,12 +114,13 @@ export function startProbers({ door, members }: Cluster, run: number) {
 export const acceptedProbes = (probes: readonly Probe[]): AcceptedProbe[] =>
   probes.filter((probe): probe is AcceptedProbe => probe.ended !== undefined && probe.view !== undefined);
 
-export type Read = { proxy: string; at: number; server: string; session: number };
+/** `askedMs`: for how long the reading program had been able to run when it sent the read. */
+export type Read = { proxy: string; at: number; askedMs: number; server: string; session: number };
 
-/** Reads through every proxy, ten times a second each. */
-export function startReaders({ door, members }: Cluster, proxyPort = door.port) {
+/** Reads through every proxy, ten times a second each. A session without an answer for `patienceMs` is replaced. */
+export function startReaders({ door, members }: Cluster, { proxyPort = door.port, patienceMs = 5000 } = {}) {
   const proxies = members.map(({ address }) => address);
-  const program = start(clientA(), "read-proxies", { ...door, proxies, proxyPort });
+  const program = start(clientA(), "read-proxies", { ...door, proxies, proxyPort, patienceMs });
   return {
     reads: (): Read[] => program.lines.map((line) => JSON.parse(line) as Read),
     [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),

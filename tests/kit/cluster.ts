@@ -124,7 +124,7 @@ async function healthyPrimary(members: readonly Member[], door: Door): Promise<M
 
 /** The uuid of the server that a proxy forwards to. */
 export const serverBehindProxy = (door: Door, address: string): Promise<string> =>
-  runStatement(clientA(), door, "select @@server_uuid", { host: address, tls: ["--ssl-mode=REQUIRED"], seconds: 5 });
+  runStatement(clientA(), door, "select @@server_uuid", { host: address, tls: ["--ssl-mode=REQUIRED"], seconds: 60 });
 
 /** Reads everything again, because members may have been replaced. The control plane must report `active` too. */
 export async function untilHealthy(alice: Tenant, id: number, seconds: number): Promise<Cluster> {

@@ -8,7 +8,7 @@ import { inside, type ClientMachine } from "./client.ts";
 import type { Block } from "./fenced-blocks.ts";
 
 const run = promisify(execFile);
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 600_000;
 
 /** How a tenant runs a block of each language, and the files that it needs. */
 type Language = { file: string; command: string[]; prepare?: (folder: string) => Promise<unknown> };

@@ -87,7 +87,7 @@ export async function put(address: string, data: Uint8Array<ArrayBuffer>): Promi
     method: "PUT",
     headers: { "content-type": "application/octet-stream" },
     body: data,
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(600_000),
   });
   if (!reply.ok) throw new Error(`The store answered ${reply.status}: ${(await reply.text()).slice(0, 200)}`);
 }

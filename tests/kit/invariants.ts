@@ -18,6 +18,7 @@ import { stackImageStores } from "./images.ts";
 import { query } from "./records.ts";
 import { env } from "./stack-env.ts";
 import { storedObjects } from "./stored-objects.ts";
+import { until } from "./until.ts";
 
 /** Every broken invariant, in words; empty when rows and hosts agree and nothing is half done. */
 export async function brokenInvariants(): Promise<string[]> {
@@ -29,6 +30,15 @@ export async function brokenInvariants(): Promise<string[]> {
     ...(await brokenObjects()),
     ...(await brokenImages(query, stackImageStores().all)),
   ];
+}
+
+/** Operations of earlier tests may still be ending. */
+export async function untilNothingBroken(): Promise<void> {
+  await until("rows and hosts agree", 60, async () => {
+    const broken = await brokenInvariants();
+    if (broken.length > 0) throw new Error(broken.join("; "));
+    return true;
+  });
 }
 
 const rowRules: Record<string, string> = {

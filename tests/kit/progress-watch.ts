@@ -43,9 +43,10 @@ export function watchProgress(alice: Tenant) {
     seen,
     faults,
     async stop(): Promise<void> {
-      await sample();
       going = false;
+      // Not at the same time: an older answer may arrive later.
       await watching;
+      await sample();
     },
   };
 }

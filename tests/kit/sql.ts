@@ -59,9 +59,9 @@ export async function sql(at: Reach, statement: string): Promise<string> {
 
 export type Load = { statements: number; failed: number; seconds: number };
 
-/** Writes and reads with one connection for this long, and counts. */
-export async function load(at: Reach, seconds: number): Promise<Load> {
-  const program = [nodeProgram, join(repo, "tests/kit/statement-load.ts"), JSON.stringify({ ...at, seconds })];
-  const { stdout } = await run("nsenter", [...inNamespace(at), ...program], { timeout: (seconds + 60) * 1000 });
+/** Writes and reads with one connection, for this long and until there were so many statements, and counts. */
+export async function load(at: Reach, seconds: number, least = 0): Promise<Load> {
+  const program = [nodeProgram, join(repo, "tests/kit/statement-load.ts"), JSON.stringify({ ...at, seconds, least })];
+  const { stdout } = await run("nsenter", [...inNamespace(at), ...program], { timeout: (seconds + 600) * 1000 });
   return JSON.parse(stdout) as Load;
 }

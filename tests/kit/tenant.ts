@@ -8,6 +8,22 @@ export type Reply<Body> = { status: number; body: Body };
 const isClosedConnection = (error: unknown): boolean =>
   error instanceof TypeError && (error.cause as { code?: string } | undefined)?.code === "UND_ERR_SOCKET";
 
+/** On a busy machine the hosts of a cluster may not report three healthy nodes for a moment. */
+const isUnhealthyNow = ({ status, body }: Reply<unknown>): boolean =>
+  status === 400 && /that is degraded|Cannot switch over this database/.test(JSON.stringify(body));
+
+const HEALTHY_WITHIN_MS = 600_000;
+
+/** The answer of a healthy database. A refused request had no effect, and is sent again. */
+async function whenHealthy<Body>(request: () => Promise<Reply<Body>>): Promise<Reply<Body>> {
+  const deadline = Date.now() + HEALTHY_WITHIN_MS;
+  for (;;) {
+    const reply = await request();
+    if (!isUnhealthyNow(reply) || Date.now() > deadline) return reply;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
 /** A tenant who sends HTTP requests to the front, as `curl` would. */
 export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
   const call = async <Body>(
@@ -98,7 +114,7 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
       seconds = 120,
     ): Promise<Event> => {
       const before = (await own.events(id))[0]?.id ?? 0;
-      const { status, body: reply } = await own.act(id, what, body);
+      const { status, body: reply } = await whenHealthy(() => own.act(id, what, body));
       if (status !== 200) throw new Error(`${what} was refused: ${status} ${JSON.stringify(reply)}`);
       const ended = await until(`${what} of ${id} has ended`, seconds, async () =>
         (await own.events(id)).find(
@@ -119,7 +135,7 @@ export function tenant(token = env("MOORAGE_TOKEN"), url = env("MOORAGE_URL")) {
       }),
     /** Sets the allow list, and returns when the hosts have applied it. */
     admit: async (id: number, sources: readonly string[]): Promise<void> => {
-      const { status, body } = await own.update(id, { allow_list: sources });
+      const { status, body } = await whenHealthy(() => own.update(id, { allow_list: sources }));
       if (status !== 200) throw new Error(`The list was refused: ${status} ${JSON.stringify(body).slice(0, 200)}`);
       await own.untilStatus(id, "active");
     },

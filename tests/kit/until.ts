@@ -1,6 +1,6 @@
 const POLL_MS = 100;
 /** A shorter time would only show that a machine is busy. */
-const LEAST_SECONDS = 600;
+const LEAST_SECONDS = 1200;
 
 /** Waits for a condition, never for a time. Errors of the check count as "not yet". */
 export async function until<T>(

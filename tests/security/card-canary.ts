@@ -31,7 +31,7 @@ async function withTraces(url: string | undefined): Promise<void> {
     );
   await stop(traced);
   await start(traced);
-  for (const name of traced) await waitHealthy(name, 60);
+  for (const name of traced) await waitHealthy(name);
 }
 
 type Search = ReturnType<typeof prepareSearch>;

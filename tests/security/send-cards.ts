@@ -5,7 +5,7 @@ import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
 import type { CanaryCard, Fate } from "./canary-cards.ts";
 
-const AT_ONCE = 50;
+const AT_ONCE = 10;
 const LIMITS = { databases: 1, nodes: 1, memory_mb: 1024, disk_mb: 10_240 };
 export const CARDS_OF_AN_ACCOUNT = 10;
 
@@ -38,7 +38,7 @@ export async function sendCards(cards: readonly CanaryCard[]): Promise<Map<Fate,
         ...(each.n % 2 === 0 ? { "idempotency-key": randomUUID() } : {}),
       },
       body,
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(180_000),
     });
     const text = await reply.text();
     if (!answers[each.fate].includes(reply.status))

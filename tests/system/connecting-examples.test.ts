@@ -42,7 +42,7 @@ async function paste(commands: readonly Block[]) {
       MOORAGE_TOKEN: env("MOORAGE_TOKEN"),
       ID: `${id}`,
     },
-    timeout: 60_000,
+    timeout: 600_000,
   });
   const left = (await readFile(join(folder, "variables"), "utf8")).matchAll(/(DB_\w+)=([^\0]*)/g);
   return { stdout, variables: Object.fromEntries([...left].map(([, name, value]) => [name, value])) };

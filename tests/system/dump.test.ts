@@ -59,7 +59,7 @@ const shell = (door: Door, line: string, input?: string): Promise<string> => {
   const child = run("ip", inside(a, "bash", "-euo", "pipefail", "-c", line), {
     env: { ...process.env, MYSQL_PWD: door.password },
     maxBuffer: 64 * 1024 * 1024,
-    timeout: 240_000,
+    timeout: 900_000,
   });
   child.child.stdin?.end(input ?? "");
   return child.then(({ stdout }) => stdout);

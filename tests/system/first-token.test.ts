@@ -124,7 +124,7 @@ test("from the invitation mail to SELECT 1 with the browser; logout revokes the 
   expect(await device.ended).toMatchObject({ code: 0, stdout: expect.stringContaining(`You are ${nia.username} at`) });
   await keptToken(shell);
   expect(await selectOne(shell, label)).toMatchObject({ code: 0, stdout: "1\n" });
-}, 600_000);
+}, 3_600_000);
 
 test("a token from the security page works until it is revoked there; every page is accessible", async () => {
   await using visitor = await newVisitor(browser);

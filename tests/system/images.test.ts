@@ -23,8 +23,8 @@ const alice = tenant();
 const images = imagesOf(alice);
 const MB = 1024 ** 2;
 /** The first run builds the disk, which takes some minutes. */
-const MAKING_MS = 1_200_000;
-const PATIENCE_S = 600;
+const MAKING_MS = 3_600_000;
+const PATIENCE_S = 1800;
 
 let disk: Awaited<ReturnType<typeof debianDisk>>;
 let work: string;

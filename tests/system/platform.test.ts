@@ -3,15 +3,17 @@ import { beforeAll, expect, test } from "vitest";
 import { arm, disarm, fired } from "../faults/crash-dir.ts";
 import { startApi } from "../kit/api-process.ts";
 import { allowDeletions, moorage } from "../kit/moorage.ts";
+import { operator } from "../kit/operator.ts";
 import { query } from "../kit/records.ts";
 import { env } from "../kit/stack-env.ts";
 import { tenant } from "../kit/tenant.ts";
 import { unique } from "../kit/unique.ts";
-import { refusedByMessage } from "../kit/revoked.ts";
+import { refusedByMessage, type Revoked } from "../kit/revoked.ts";
 import { until } from "../kit/until.ts";
 
 const alice = tenant();
-const few = { MOORAGE_RATE_LIMITS: "1", MOORAGE_RATE_SINGLE: "10/60" };
+const few = (perSeconds: number) => ({ MOORAGE_RATE_LIMITS: "1", MOORAGE_RATE_SINGLE: `10/${perSeconds}` });
+const PATIENCE_MS = 600_000;
 
 beforeAll(() => allowDeletions(100));
 
@@ -50,35 +52,51 @@ test("a repeated create whose answer was lost with its process is answered, not 
 });
 
 test("two processes share the limits, and a forged address does not bypass them", async () => {
-  await using first = await startApi(few);
-  await using second = await startApi(few);
-  const [token] = await newToken("limits");
-  const statusAt = async (url: string) => (await tenant(token, url).view(1)).status;
-  const statuses = [];
-  for (let n = 0; n < 10; n++) statuses.push(await statusAt(first.url));
-  expect(statuses).not.toContain(429);
-  // GCRA gives a little back meanwhile.
-  const refused = [await statusAt(second.url), await statusAt(second.url), await statusAt(second.url)];
-  expect(refused).toContain(429);
+  // GCRA gives one back after six minutes.
+  await using first = await startApi(few(3600));
+  await using second = await startApi(few(3600));
+  let atSecond: number[] = [];
+  // A process that waits too long for Valkey, as on a busy machine, counts by itself: then again, with another token.
+  for (const deadline = Date.now() + PATIENCE_MS; !atSecond.includes(429) && Date.now() < deadline; ) {
+    const [token] = await newToken("limits");
+    const statuses = async (url: string, count: number) => {
+      const found = [];
+      for (let n = 0; n < count; n++) found.push((await tenant(token, url).view(1)).status);
+      return found;
+    };
+    expect(await statuses(first.url, 10)).not.toContain(429);
+    // By itself it would allow one more.
+    atSecond = await statuses(second.url, 9);
+  }
+  expect(atSecond).toContain(429);
 
   const anonymous = async (url: string, address: string) =>
     (await fetch(`${url}/v4/regions/eu-central`, { headers: { "x-forwarded-for": address } })).status;
-  await using untrusting = await startApi({ ...few, MOORAGE_TRUSTED_PROXIES: "192.0.2.1" });
-  const forged = [];
-  for (let n = 0; n < 20; n++) forged.push(await anonymous(untrusting.url, `203.0.113.${n}`));
+  await using untrusting = await startApi({ ...few(60), MOORAGE_TRUSTED_PROXIES: "192.0.2.1" });
+  const forged: number[] = [];
+  // Ten at once, and one more every six seconds.
+  for (let n = 0; n < 99 && !forged.includes(429); n++) forged.push(await anonymous(untrusting.url, `203.0.113.${n}`));
   expect(forged).toContain(429);
 });
 
 test("two processes learn of a token that the operator revokes", async () => {
   await using second = await startApi();
-  const [token, id] = await newToken("revoked");
-  const apis = [tenant(token), tenant(token, second.url)];
-  for (const api of apis) expect((await api.call("GET", "/v4/account/events")).status).toBe(200);
-  await moorage("token", "revoke", ...id);
-  await refusedByMessage("it is refused by both", async () => {
-    const replies = await Promise.all(apis.map((api) => api.call("GET", "/v4/account/events")));
-    return replies.every(({ status }) => status === 401);
-  });
+  const revokedBy = async (revoke: (account: string, id: string) => Promise<unknown>): Promise<Revoked> => {
+    const [token, [account = "", id = ""]] = await newToken("revoked");
+    const apis = [tenant(token), tenant(token, second.url)];
+    const statuses = async () =>
+      (await Promise.all(apis.map((api) => api.call("GET", "/v4/account/events")))).map(({ status }) => status);
+    const cachedAt = Date.now();
+    expect(await statuses()).toEqual([200, 200]);
+    await revoke(account, id);
+    return { cachedAt, isRefused: async () => (await statuses()).every((status) => status === 401) };
+  };
+  const { isRefused } = await revokedBy((account, id) => moorage("token", "revoke", account, id));
+  await until("it is refused by both", 60, isRefused);
+  // On a busy machine the command line starts for longer than a token is cached.
+  await refusedByMessage("it is refused by both", () =>
+    revokedBy((account, id) => operator(`/admin/accounts/${account}/tokens/${id}/revoke`, {})),
+  );
 });
 
 /** A token of the stack's own user, created by the operator. */

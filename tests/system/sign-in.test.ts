@@ -40,10 +40,10 @@ test("two-factor sign-in is enabled and a scratch code signs in; every page is a
   await press(page, "Turn it on");
   await page.getByLabel("Code").waitFor();
   // The image is displayed, not only its alternative text.
-  const width = await page
-    .locator("img.qr")
-    .evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth);
-  expect(width).toBeGreaterThan(0);
+  const picture = page.locator("img.qr");
+  await expect
+    .poll(() => picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth))
+    .toBeGreaterThan(0);
   expect(await faultsOf(page, "two-factor")).toEqual([]);
   const seed = (await page.getByText("Or type this secret").getByRole("code").textContent()) ?? "";
   const { nextCode } = authenticatorOf(seed.replaceAll(" ", ""));
@@ -68,6 +68,7 @@ test("two-factor sign-in is enabled and a scratch code signs in; every page is a
   await fillSignIn(page, alice);
   await page.getByLabel("Code").waitFor();
   await fillCode(page, "123 456");
+  await page.getByLabel("Code").and(page.locator("[aria-invalid]")).waitFor();
   expect(await page.getByLabel("Code").getAttribute("aria-invalid")).toBe("true");
   expect(await faultsOf(page, "second-step-refused")).toEqual([]);
   await fillCode(page, scratchCodes[0] ?? "");
@@ -176,6 +177,7 @@ test("without scripts a person can reset a password, sign in with a code and cha
   await press(page, "Change the password");
   await page.getByText("Your password is changed").waitFor();
   await press(page, "Sign out everywhere");
+  await page.getByRole("heading", { name: "You are signed out" }).waitFor();
   expect(await heading(page)).toBe("You are signed out");
   await page.goto(authUrl("/security"));
   expect(await heading(page)).toBe("Sign in");
@@ -187,12 +189,14 @@ test("after too many tries the page says when to come back, and missing pages sa
   const { page } = visitor;
   await page.goto(authUrl("/security"));
   for (let n = 0; n < 5; n++) {
-    await fillSignIn(page, { ...alice, password: `not the right one ${n}` });
+    // The page of the previous attempt has an alert too.
+    await Promise.all([page.waitForEvent("load"), fillSignIn(page, { ...alice, password: `not the right one ${n}` })]);
     await page.getByRole("alert").waitFor();
   }
 
   await fillSignIn(page, alice);
 
+  await page.getByRole("heading", { name: "Too many attempts" }).waitFor();
   expect(await heading(page)).toBe("Too many attempts");
   expect(await page.getByRole("alert").textContent()).toMatch(/Try again in \d+ minutes|Try again in a minute/);
   expect(await faultsOf(page, "too-many-attempts")).toEqual([]);

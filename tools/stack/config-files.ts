@@ -70,10 +70,11 @@ defaults
   log global
   option httplog
   option dontlog-normal
-  timeout connect 2s
-  timeout client 65s
-  timeout server 65s
+  timeout connect 10s
+  timeout client 130s
+  timeout server 130s
   timeout http-request 15s
+  timeout http-keep-alive 130s
 ${refusalLines("application/json", (reason) => JSON.stringify({ errors: [{ reason }] }))}
 
 frontend front

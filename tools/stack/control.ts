@@ -28,22 +28,28 @@ export async function start(names: readonly string[]): Promise<void> {
 export async function stop(names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   await attempt("sv", ["-w", "15", "force-stop", ...names.map(serviceDir)]);
-  const left = names.filter((name) => pidOf(name) !== undefined);
-  if (left.length > 0) throw new Error(`Still running after a stop: ${left.join(", ")}.`);
+  const left = (): string[] => names.filter((name) => pidOf(name) !== undefined);
+  // A killed process ends a moment after the signal.
+  if (!(await waitUntil(20, async () => left().length === 0)))
+    throw new Error(`Still running after a stop: ${left().join(", ")}.`);
 }
+
+/** A killed process still exists for a moment: it is not the one that the supervisor starts. */
+const killed = new Map<string, number>();
 
 /** Kills the process with SIGKILL; the supervisor restarts it. */
 export function kill(name: string): void {
   const pid = pidOf(name);
   if (pid === undefined) throw new Error(`${name} is not running.`);
   process.kill(pid, "SIGKILL");
+  killed.set(name, pid);
 }
 
 /** The pid file survives a crash of the machine; its number may then belong to an unrelated process. */
 export function pidOf(name: string): number | undefined {
   try {
     const pid = Number(readFileSync(join(serviceDir(name), "supervise/pid"), "utf8"));
-    return pid > 0 && isOurs(pid) ? pid : undefined;
+    return pid > 0 && pid !== killed.get(name) && isOurs(pid) ? pid : undefined;
   } catch {
     return undefined;
   }
@@ -54,7 +60,7 @@ export async function isHealthy(name: string): Promise<boolean> {
   return pidOf(name) !== undefined && (healthy === undefined || (await healthy().catch(() => false)));
 }
 
-export async function waitHealthy(name: string, seconds = 120): Promise<void> {
+export async function waitHealthy(name: string, seconds = 600): Promise<void> {
   const { healthy } = await find(name);
   const ready = await waitUntil(seconds, async () => pidOf(name) !== undefined && (healthy === undefined || healthy()));
   if (!ready) throw new Error(`${name} is not healthy after ${seconds} s; its log: ${logFile(name)}`);

@@ -6,7 +6,7 @@ import { inStack } from "./paths.ts";
 
 export type Probe = () => Promise<boolean>;
 
-const patienceMs = 2000;
+const patienceMs = 10_000;
 
 /** Healthy when a GET is answered with one of these statuses (undefined: any status below 500). */
 export const answers =

@@ -91,7 +91,7 @@ const resolverFolder = (namespace: string): string => join("/etc/netns", namespa
 
 async function writeResolver(namespace: string): Promise<void> {
   await mkdir(resolverFolder(namespace), { recursive: true });
-  await writeFile(join(resolverFolder(namespace), "resolv.conf"), `nameserver ${bridgeAddress}\n`);
+  await writeFile(join(resolverFolder(namespace), "resolv.conf"), `nameserver ${bridgeAddress}\noptions attempts:5\n`);
 }
 
 /**

@@ -20,7 +20,7 @@ export function proxyPids({ dir }: Host): number[] {
 export async function endProxies(hosts: readonly Host[]): Promise<void> {
   const running = (): number[] => hosts.flatMap(proxyPids);
   for (const pid of running()) process.kill(pid, "SIGKILL");
-  await waitUntil(5, async () => running().length === 0);
+  await waitUntil(60, async () => running().length === 0);
 }
 
 function pidIn(file: string): number | undefined {

@@ -194,6 +194,10 @@ export const controlPlaneEnv = (): Record<string, string> => ({
   MOORAGE_RATE_LIMITS: "100",
   // On a machine that also runs the tests, event loop lag does not mean that there are too many requests.
   MOORAGE_MAX_LAG_MS: "30000",
+  // On such a machine operations take many times as long.
+  MOORAGE_PROVISION_DEADLINE_SECONDS: "3600",
+  MOORAGE_UPDATE_DEADLINE_SECONDS: "3600",
+  MOORAGE_CHANGE_DEADLINE_SECONDS: "3600",
   MOORAGE_CELL: "1",
   MOORAGE_ZONE: zone,
   MOORAGE_DNS_URL: dnsApiUrl,

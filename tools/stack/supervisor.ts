@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { inStack, stackDir } from "./paths.ts";
 import { run } from "./run.ts";
 import type { Service } from "./services.ts";
@@ -46,7 +45,7 @@ export async function ensureSupervisor(names: readonly string[]): Promise<void> 
     spawn("runsvdir", ["-P", servicesDir], { detached: true, stdio: "ignore", env, cwd: "/" }).unref();
   }
   // runsvdir finds a new folder within five seconds. A fifo may be left from a crash, so sv is used to check.
-  const ready = await waitUntil(15, async () => (await run("sv", ["status", ...names.map(serviceDir)])) !== "");
+  const ready = await waitUntil(300, async () => (await run("sv", ["status", ...names.map(serviceDir)])) !== "");
   if (!ready) throw new Error(`runsvdir does not supervise ${servicesDir}.`);
 }
 
@@ -55,11 +54,11 @@ const supervisorPids = (): number[] => ours().filter((pid) => commandLine(pid).s
 /** On SIGHUP runsvdir ends and makes each runsv stop its service and end. Remaining processes are killed. */
 export async function endSupervisor(): Promise<void> {
   for (const pid of supervisorPids()) signal(pid, "SIGHUP");
-  const allEnded = (): Promise<boolean> => waitUntil(8, async () => ours().length === 0);
-  if (await allEnded()) return;
+  const allEnded = (seconds: number): Promise<boolean> => waitUntil(seconds, async () => ours().length === 0);
+  if (await allEnded(8)) return;
   for (const pid of ours().filter((each) => commandLine(each).startsWith("runsv\0"))) signal(pid, "SIGKILL");
   for (const pid of ours()) signal(pid, "SIGKILL");
-  await sleep(200);
+  await allEnded(60);
 }
 
 /**

@@ -100,7 +100,7 @@ async function seedAll(): Promise<Seed & { compute: Compute }> {
 }
 
 /** A machine that is busy with other stacks takes several times as long as an idle one. */
-const patienceSeconds = 120;
+const patienceSeconds = 600;
 
 async function startAgents(agents: readonly Service[]): Promise<void> {
   await startFresh(agents);

@@ -30,14 +30,14 @@ const reached = (node: string, state: string, generation: number) =>
     return report?.state === state && report.generation === generation;
   });
 
-async function query(node: number, sql: string): Promise<unknown> {
+async function query(node: number, sql: string, connectTimeout = 120_000): Promise<unknown> {
   const connection = await createConnection({
     host: host.inside,
     port: networkOf(node).port,
     user: "dbadmin",
     password,
     ssl: { rejectUnauthorized: false },
-    connectTimeout: 2000,
+    connectTimeout,
     multipleStatements: true,
   });
   try {
@@ -48,7 +48,7 @@ async function query(node: number, sql: string): Promise<unknown> {
 }
 const answersAgain = (node: number) =>
   until("SQL", () =>
-    query(node, "SELECT 1").then(
+    query(node, "SELECT 1", 5000).then(
       () => true,
       () => false,
     ),
@@ -64,7 +64,12 @@ const taken = () =>
 beforeAll(async () => {
   host = await makeTestHost("moor-t-agent", "198.18.77", { bare: true });
   gateway = await startFakeGateway(host.outside, 14443, enrolToken);
-  environment = { ...agentEnvironment(host, gateway, operator.publicKey), MOORAGE_DELETIONS_PER_WINDOW: "1" };
+  environment = {
+    ...agentEnvironment(host, gateway, operator.publicKey),
+    MOORAGE_DELETIONS_PER_WINDOW: "1",
+    // Longer than these tests may take.
+    MOORAGE_DELETION_WINDOW_SECONDS: "86400",
+  };
   host.known(first);
   host.startAgent(environment);
 });

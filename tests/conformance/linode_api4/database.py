@@ -8,7 +8,7 @@ from linode_api4 import Event, MySQLDatabase
 
 from report import check, failed, given, refused, unless
 
-WAIT_SECONDS = 180
+WAIT_SECONDS = 900
 
 
 def day(client, other):
@@ -94,7 +94,7 @@ def ask(client, made, statement):
         file.write(base64.b64decode(db.ssl.ca_certificate))
     command = [
         *given("MYSQL").split(), "-N", "-B", "-h", db.hosts.primary, "-P", str(db.port), "-u", db.credentials.username,
-        "--ssl-mode=VERIFY_IDENTITY", f"--ssl-ca={ca}", "--connect-timeout=10", "-e", statement,
+        "--ssl-mode=VERIFY_IDENTITY", f"--ssl-ca={ca}", "--connect-timeout=60", "-e", statement,
     ]
     done = subprocess.run(command, env={**os.environ, "MYSQL_PWD": db.credentials.password}, capture_output=True, text=True)
     if done.returncode != 0:

@@ -7,7 +7,7 @@ from linode_api4.objects import Disk
 
 from report import check, given, number, refused, unless
 
-WAIT_SECONDS = 180
+WAIT_SECONDS = 900
 
 
 def day(client, other):

@@ -42,7 +42,7 @@ func doorOf(ctx context.Context, client *linodego.Client, id int) (*door, error)
 func (d *door) ask(statement string) (string, error) {
 	words := strings.Fields(os.Getenv("MYSQL"))
 	arguments := append(words[1:], "-N", "-B", "-h", d.host, "-P", fmt.Sprint(d.port), "-u", d.username,
-		"--ssl-mode=VERIFY_IDENTITY", "--ssl-ca="+d.ca, "--connect-timeout=10", "-e", statement)
+		"--ssl-mode=VERIFY_IDENTITY", "--ssl-ca="+d.ca, "--connect-timeout=60", "-e", statement)
 	command := exec.Command(words[0], arguments...)
 	command.Env = append(os.Environ(), "MYSQL_PWD="+d.password)
 	said, err := command.Output()

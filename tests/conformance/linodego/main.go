@@ -15,7 +15,7 @@ import (
 	"github.com/linode/linodego"
 )
 
-const waitSeconds = 180
+const waitSeconds = 900
 
 type line struct {
 	Check string `json:"check"`

@@ -49,7 +49,7 @@ export const asynchFlows = {
           120,
           async () =>
             (await desiredPrimaryOf(id)) !== primary.node &&
-            (await runStatement(clientA(), door, "select 1", { seconds: 5 })) === "1",
+            (await runStatement(clientA(), door, "select 1", { seconds: 60 })) === "1",
         );
       }
       await until("what it alone had is saved", 120, async () => {

@@ -43,13 +43,9 @@ export const clusterFlows = {
   createBootstrappedTwice: {
     prepare: async () => {},
     run: async (fixture) => {
-      await Promise.all([aCluster(fixture), firstDies(fixture)]);
-      const bootstraps = await query(
-        `select phase from desired_phases join operations on operations.id = operation_id
-         where entity_id = $1 and kind = 'provisionDatabase' and phase like 'bootstrap %'`,
-        [idOf(fixture)],
-      );
-      if (bootstraps.length === 0) throw new Error("it was joined before it died");
+      // On a busy machine another may join before the first one is killed: then again, with another database.
+      for (let n = 1; !(await isBootstrappedTwice(fixture, n)); n++)
+        if (n === MOST_TRIES) throw new Error("it was joined before it died");
     },
     owns: owning("provision", "group"),
   },
@@ -152,12 +148,30 @@ export const clusterFlows = {
   ...asynchFlows,
 } satisfies Record<string, Flow>;
 
+const MOST_TRIES = 5;
+
+async function isBootstrappedTwice(fixture: Fixture, n: number): Promise<boolean> {
+  const own: Fixture = { ...fixture, label: `${fixture.label}-${n}`, databases: [] };
+  try {
+    await Promise.all([aCluster(own), firstDies(own)]);
+  } finally {
+    fixture.databases.push(...own.databases);
+  }
+  const bootstraps = await query(
+    `select phase from desired_phases join operations on operations.id = operation_id
+     where entity_id = $1 and kind = 'provisionDatabase' and phase like 'bootstrap %'`,
+    [idOf(own)],
+  );
+  return bootstraps.length > 0;
+}
+
 async function firstDies(fixture: Fixture): Promise<void> {
-  const first = await until("its first member has begun", 120, async () => {
+  const { first, online } = await until("its first member has begun", 120, async () => {
     const [member] = await membersOf(idOf(fixture));
-    return member !== undefined && (await ownView(member))?.online === 1 && member;
+    const view = member === undefined ? undefined : await ownView(member);
+    return member !== undefined && view?.online !== undefined && { first: member, online: view.online };
   });
-  process.kill(await serverOf(first), "SIGKILL");
+  if (online === 1) process.kill(await serverOf(first), "SIGKILL");
 }
 
 /** Starts without a request; an event reports its beginning and its end. */

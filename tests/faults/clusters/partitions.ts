@@ -9,7 +9,10 @@ import { type Run, trial } from "../trial.ts";
 import { standingCluster } from "./standing-cluster.ts";
 import { countsOf, requireNoLoss, type Seen, underLoad } from "./under-load.ts";
 
-/** A stale primary may answer reads for 3 s. Twice that, because everything is slower on a busy machine. */
+/**
+ * A stale primary may answer reads for 3 s. Twice that, because everything is slower on a busy machine; time in which
+ * the machine stalls does not count.
+ */
 const STALE_READS_MS = 6000;
 /** How soon the others must accept writes when a primary is cut off from them. */
 const MAJORITY_WRITES_SECONDS = 30;
@@ -163,7 +166,10 @@ async function runPartition(
 
 /** Through any proxy: clients reach all of them, including that of the host that was cut off. */
 function requireNoStaleReads({ at, healedAt, reads, stale }: PartitionResult): void {
-  const late = reads.filter((read) => read.server === stale && read.at > at + STALE_READS_MS && read.at < healedAt);
+  const cutMs = Math.max(0, ...reads.filter((read) => read.at <= at).map(({ askedMs }) => askedMs));
+  const late = reads.filter(
+    (read) => read.server === stale && read.askedMs > cutMs + STALE_READS_MS && read.at < healedAt,
+  );
   if (late.length > 0)
     throw new Error(
       `${late.length} reads by the old primary, the last ${seconds((late.at(-1)?.at ?? 0) - at)} after it was cut off`,

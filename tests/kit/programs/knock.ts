@@ -3,10 +3,13 @@ import { connect } from "node:net";
 
 const [host = "", port = "", patienceMs = ""] = process.argv.slice(2);
 const socket = connect({ host, port: Number(port), timeout: Number(patienceMs) });
+let printed = false;
 const printResult = (what: string): void => {
-  console.log(what);
+  if (!printed) console.log(what);
+  printed = true;
   socket.destroy();
 };
 socket.once("connect", () => printResult("open"));
-socket.once("timeout", () => printResult("silent"));
+// After a stall the timer is served before the answer that has arrived meanwhile.
+socket.once("timeout", () => setImmediate(() => printResult("silent")));
 socket.once("error", () => printResult("refused"));

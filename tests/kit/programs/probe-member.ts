@@ -8,6 +8,8 @@ import { type Connection, createConnection, type RowDataPacket } from "mysql2/pr
 
 const EVERY_MS = 100;
 const PATIENCE_MS = 900;
+/** Longer: a busy machine may need more than a second for each new connection. */
+const CONNECT_MS = 3000;
 
 const { host, port, username, password, run, prober, firstProber, first, replication } = JSON.parse(
   process.argv[2] as string,
@@ -39,7 +41,7 @@ let connection: Connection | undefined;
 async function connected(): Promise<Connection> {
   if (connection !== undefined) return connection;
   connection = await createConnection({
-    ...{ host, port, user: username, password, connectTimeout: PATIENCE_MS },
+    ...{ host, port, user: username, password, connectTimeout: CONNECT_MS },
     ssl: { rejectUnauthorized: false },
   });
   connection.on("error", () => {});

@@ -10,9 +10,9 @@ import {
 } from "@moorage/contract/agent";
 import type { RowDataPacket } from "mysql2/promise";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { withRoot } from "../mysql/node-sql.ts";
 import { builtEngine } from "../testing/agent-environment.ts";
 import { type KeptArchive, keepArchive } from "../testing/kept-archive.ts";
+import { withPatientRoot } from "../testing/patient-root.ts";
 import { until } from "../testing/test-host.ts";
 import { makeThreeHosts, type ThreeHosts } from "../testing/three-hosts.ts";
 import { manifestName, partName } from "./manifest.ts";
@@ -188,7 +188,7 @@ test("a fork to a single node from a member's copy has its rows and no group con
   await until("the fork", () => host.gateway.latest(node)?.state === "running");
 
   const socket = join(host.state, "nodes", node, "run", "mysqld.sock");
-  const [found] = await withRoot(socket, async (connection) => {
+  const [found] = await withPatientRoot(socket, async (connection) => {
     const ofGroup = "SELECT COUNT(*) FROM mysql.user WHERE user = 'moorage_group'";
     return (await connection.query<RowDataPacket[]>(`SELECT COUNT(*) AS n, (${ofGroup}) AS users FROM shop.t`))[0];
   });

@@ -46,12 +46,12 @@ const refusal = (path: string, maxBytes = 100 * mb, folders = [folder]): Promise
     (error: Error) => `${error.name}: ${error.message}`,
   );
 
-type Order = { device: string; signal?: AbortSignal; folders?: string[]; onRequest?: (names: string[]) => void };
+type Order = { device: string; signal?: AbortSignal; folders?: string[]; onRequest?: (names: string[]) => unknown };
 function capture({ device, signal = new AbortController().signal, folders = [folder], onRequest }: Order) {
   const id = randomUUID();
   const percents: number[] = [];
   const imageUploads = async ({ protocol, content, names }: ImageUploadsRequest) => {
-    onRequest?.(names);
+    await onRequest?.(names);
     return { protocol, urls: await Promise.all(names.map((name) => store.presignPut(`${id}/${content}/${name}`))) };
   };
   const done = captureDisk(
@@ -183,19 +183,20 @@ test("a cancelled capture ends in the middle and leaves no manifest", async () =
 
 test("a short outage of the object store only delays a capture", async () => {
   const raw = randomBytes(3 * CHUNK_BYTES);
-  let away: Promise<void> | undefined;
+  let requests = 0;
+  let back: Promise<void> | undefined;
   const { id, done } = capture({
     device: place("patient.img", raw),
-    onRequest: () => {
-      away ??= (async () => {
-        await store.stop();
-        await store.start();
-      })();
+    // The first addresses are used while the store is away, the next ones once it is back.
+    onRequest: async () => {
+      requests += 1;
+      if (requests === 1) await store.stop();
+      else await (back ??= store.start());
     },
   });
 
   const { content } = await done;
-  await away;
+  expect(back).toBeDefined();
   expect((await rawOf(id, content)).raw.equals(raw)).toBe(true);
 });
 

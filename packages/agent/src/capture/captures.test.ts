@@ -83,9 +83,7 @@ test("one capture runs at a time; when it is dropped, the next one starts", asyn
   expect(captures.known()).toEqual([second.id]);
 });
 
-test("a disk that cannot be captured fails at once with a message; a network failure is retried", {
-  timeout: 60_000,
-}, async () => {
+test("a disk that cannot be captured fails at once with a message; a network failure is retried", async () => {
   const { captures, begun, until, reported } = createFixture();
   const [hopeless, unlucky] = [newCapture(), newCapture()];
   captures.take([hopeless]);

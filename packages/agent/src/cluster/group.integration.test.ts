@@ -35,7 +35,14 @@ async function measured(what: string, awaited: () => Promise<void>): Promise<voi
 }
 const allWell = () => until("three healthy members", areWell);
 
+/** A primary is closed to writes from its election until it has applied what it received. */
+const isOpen = async (index: number): Promise<boolean> => {
+  if (index === -1) return false;
+  const [row] = await three.sql<{ closed: number }>(index, "SELECT @@GLOBAL.super_read_only AS closed").catch(() => []);
+  return row?.closed === 0;
+};
 async function write(sql: string): Promise<void> {
+  await until("an open primary", () => isOpen(primary()));
   await three.sql(primary(), sql);
 }
 const values = async (index: number) =>
@@ -45,7 +52,7 @@ async function rows(): Promise<number[] | undefined> {
   const found = await Promise.all(all.map((index) => values(index).catch(() => undefined)));
   return new Set(found.map((each) => each?.join())).size === 1 ? found[0] : undefined;
 }
-const soon = { timeout: 120_000 };
+const soon = { timeout: 240_000 };
 
 async function mostAdvanced(): Promise<number> {
   for (const index of all) {
@@ -112,24 +119,23 @@ test("a table without a primary key gets one on every member", async () => {
 
 test("a group of an earlier release gets the baseline through its primary, and triggers work", async () => {
   const names = ["kill_session", "kill_query", "require_tenant_session", "generate_invisible_primary_keys"];
+  // An agent that finds half of it missing would restore that half.
+  for (const host of three.hosts) await host.stopAgent();
   for (const name of names) await write(`DROP PROCEDURE sys.${name}`);
   await write("DROP USER 'moorage_tools'@'localhost'");
   for (const table of ["", "_name", "_transition", "_transition_type"])
     await write(`DELETE FROM mysql.time_zone${table}`);
   for (const index of all) await three.sql(index, "SET GLOBAL log_bin_trust_function_creators = OFF");
-  for (const host of three.hosts) {
-    await host.stopAgent();
-    host.startAgent();
-  }
+  for (const host of three.hosts) host.startAgent();
   const state = `SELECT COUNT(*) AS procedures, @@GLOBAL.log_bin_trust_function_creators AS functions,
     (SELECT COUNT(*) > 500 FROM mysql.time_zone_name) AS zones
     FROM information_schema.routines WHERE routine_schema = 'sys' AND routine_name IN ('${names.join("', '")}')`;
   for (const index of all)
     await expect
-      .poll(async () => (await three.sql(index, state))[0], { timeout: 60_000 })
+      .poll(async () => (await three.sql(index, state))[0], soon)
       .toEqual({ procedures: names.length, functions: 1, zones: 1 });
 
-  const client = await three.logIn(primary());
+  const client = await three.session(primary());
   await client.query("CREATE TABLE shop.counted (a INT PRIMARY KEY, b INT)");
   await client.query("CREATE FUNCTION shop.twice(n INT) RETURNS INT RETURN 2 * n");
   await client.query(
@@ -148,7 +154,7 @@ test("a group of an earlier release gets the baseline through its primary, and t
   await expect.poll(async () => new Set(await sets()).size, soon).toBe(1);
   expect(await three.sql(secondary(), "SELECT b FROM shop.counted")).toEqual([{ b: 42 }]);
   await allWell();
-}, 120_000);
+});
 
 test("secondaries take no writes, not even from their own host", async () => {
   await expect(three.sql(secondary(), "INSERT INTO shop.t VALUES (99)")).rejects.toThrow("super-read-only");
@@ -164,7 +170,7 @@ test("a new password is set once, and reaches all members", async () => {
       "SELECT attribute->>'$.moorage.version' AS version FROM information_schema.user_attributes WHERE user = 'dbadmin'",
     );
     expect(Number(row?.version)).toBe(2);
-    const client = await three.logIn(index);
+    const client = await three.session(index);
     expect((await client.query("SELECT a FROM shop.t"))[0]).toEqual([{ a: 1 }]);
     client.destroy();
   }

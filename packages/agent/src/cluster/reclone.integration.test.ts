@@ -53,6 +53,7 @@ test("a member with errant transactions stays out, reports them and waits to be 
   await until("what is too much", () => group(last)?.errant !== undefined);
   const [{ uuid } = { uuid: "" }] = await three.sql<{ uuid: string }>(last, "SELECT @@server_uuid AS uuid");
   expect(group(last)).toMatchObject({ state: "offline", errant: expect.stringContaining(uuid) });
+  await until("the step that waits", () => three.latest(last)?.step === "group");
   expect(three.latest(last)).toMatchObject({ state: "working", step: "group" });
   await three.sql(0, "INSERT INTO shop.t VALUES (2)");
 
@@ -103,6 +104,7 @@ test("a member waits while its donor is being copied by another", async () => {
       }
       return report?.message?.includes("another copy") === true;
     });
+    await until("the step that waits", () => three.latest(last)?.step === "group");
     expect(three.latest(last)).toMatchObject({ state: "working", step: "group" });
   } finally {
     await busy.end();

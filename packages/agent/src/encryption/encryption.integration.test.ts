@@ -32,26 +32,31 @@ const folder = (node: string, ...path: string[]) => join(host.state, "nodes", no
 const keyring = () => folder(encrypted, "keyring", "0", "keyring");
 const isRunning = (node: string) => () => gateway.latest(node)?.state === "running";
 
-const tenant = (node: string): Promise<Connection> =>
+const tenant = (node: string, connectTimeout = 120_000): Promise<Connection> =>
   createConnection({
     host: host.inside,
     port: ports[node] ?? 0,
     user: "dbadmin",
     password: "correct horse ' battery",
     ssl: { rejectUnauthorized: false },
-    connectTimeout: 2000,
+    connectTimeout,
   });
-async function withTenant<T>(node: string, work: (connection: Connection) => Promise<T>): Promise<T> {
-  const connection = await tenant(node);
+async function withTenant<T>(
+  node: string,
+  work: (connection: Connection) => Promise<T>,
+  connectTimeout?: number,
+): Promise<T> {
+  const connection = await tenant(node, connectTimeout);
   try {
     return await work(connection);
   } finally {
     connection.destroy();
   }
 }
-const query = (node: string, sql: string) => withTenant(node, async (each) => (await each.query(sql))[0]);
+const query = (node: string, sql: string, connectTimeout?: number) =>
+  withTenant(node, async (each) => (await each.query(sql))[0], connectTimeout);
 const answers = (node: string) =>
-  query(node, "SELECT 1").then(
+  query(node, "SELECT 1", 5000).then(
     () => true,
     () => false,
   );
@@ -213,7 +218,7 @@ test("changed keys are sent to the control plane again", async () => {
   await root.query("ALTER INSTANCE ROTATE INNODB MASTER KEY");
   root.destroy();
   await until("the new keys", () => gateway.keyrings.get(encrypted) !== before);
-  expect(gateway.keyrings.get(encrypted)).toBe(readFileSync(keyring(), "base64"));
+  await expect.poll(() => gateway.keyrings.get(encrypted)).toBe(readFileSync(keyring(), "base64"));
 });
 
 /** Starts the same server on a copy of the volume with the given keys. */

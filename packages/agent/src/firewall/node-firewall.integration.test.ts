@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSpec } from "@moorage/contract/agent";
@@ -8,6 +8,7 @@ import { type Connection, createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { agentEnvironment, builtEngine, enrolToken } from "../testing/agent-environment.ts";
 import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
+import { knock } from "../testing/knock.ts";
 import { testSpec } from "../testing/node-spec.ts";
 import { makeTestHost, type TestHost, until } from "../testing/test-host.ts";
 
@@ -51,16 +52,28 @@ async function apply(...sources: string[]): Promise<number> {
   return performance.now() - started;
 }
 
-const logIn = (localAddress: string): Promise<Connection> =>
+const placeFrom = (localAddress: string) => ({
+  host: localAddress.includes(":") ? host.inside6 : host.inside,
+  port,
+  localAddress,
+});
+const logInOver = (socket: Socket): Promise<Connection> =>
   createConnection({
-    stream: () => connect({ host: localAddress.includes(":") ? host.inside6 : host.inside, port, localAddress }),
+    stream: () => socket,
     user: "dbadmin",
     password: "correct horse ' battery",
     ssl: { rejectUnauthorized: false },
-    connectTimeout: 1000,
+    connectTimeout: 120_000,
   });
+const logIn = (localAddress: string): Promise<Connection> => logInOver(connect(placeFrom(localAddress)));
+/** Only the firewall has a time limit: a server that it lets a client reach may be slow to answer. */
 async function answersTo(localAddress: string): Promise<unknown> {
-  const connection = await logIn(localAddress).catch(() => undefined);
+  const { outcome, socket } = await knock(placeFrom(localAddress), 1000);
+  if (outcome !== "open") {
+    socket.destroy();
+    return undefined;
+  }
+  const connection = await logInOver(socket).catch(() => undefined);
   if (connection === undefined) return undefined;
   try {
     return ((await connection.query("SELECT SUBSTRING_INDEX(USER(), '@', -1) AS me"))[0] as [{ me: string }])[0].me;
@@ -90,7 +103,7 @@ test("sessions of a source removed from the list end; others continue", async ()
   setDesired({ firewall: { sources: [`${host.outside}/32`] } });
   const took = (await ended) - started;
   process.stdout.write(`a removed source's session ended after ${took.toFixed(0)} ms\n`);
-  expect(took).toBeLessThan(20_000);
+  expect(took).toBeLessThan(60_000);
   await until("the list", isRunning);
   await expect(stays.query("SELECT 1")).resolves.toBeDefined();
   stays.destroy();
@@ -149,7 +162,7 @@ test("without a control plane, a starting agent applies the firewall from its di
 test("a reboot of the host never lets a stranger in, and listed clients get access again", async () => {
   const tries = { open: 0, not: 0 };
   let trying = true;
-  const knock = (to: { host: string; port: number }) => {
+  const tryAsStranger = (to: { host: string; port: number }) => {
     const socket = connect({ ...to, localAddress: host.stranger, timeout: 300 });
     const end = (outcome: keyof typeof tries) => () => {
       tries[outcome] += 1;
@@ -159,8 +172,8 @@ test("a reboot of the host never lets a stranger in, and listed clients get acce
   };
   const prober = (async () => {
     for (; trying; await sleep(3)) {
-      knock({ host: host.inside, port });
-      knock({ host: host.address(1), port: 3306 });
+      tryAsStranger({ host: host.inside, port });
+      tryAsStranger({ host: host.address(1), port: 3306 });
     }
   })();
   await gateway.close();
@@ -171,6 +184,7 @@ test("a reboot of the host never lets a stranger in, and listed clients get acce
   await until("SQL", async () => (await answersTo(host.outside)) === host.outside);
   process.stdout.write(`reboot: the listed client was back after ${Date.now() - started} ms\n`);
   await sleep(1000);
+  await until("500 tries", () => tries.not > 500);
   trying = false;
   await prober;
   await sleep(400);

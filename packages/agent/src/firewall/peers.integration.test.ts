@@ -95,10 +95,10 @@ test("a peer connection survives a rewrite of the table and the replacement of a
   const connection = await server(0).call("dial", { host: lan.address(1), port: peerPort });
   await host(0).firewall.call("start", [spec(0)]);
   await host(1).firewall.call("start", [spec(1)]);
-  expect(await server(0).call("send", connection, "one")).toContain("one");
+  expect(await server(0).call("echo", connection, "one")).toContain("one");
   await host(0).firewall.call("allowPeers", spec(0, [0, 1]));
   await host(1).firewall.call("allowPeers", spec(1, [0, 1]));
-  expect(await server(0).call("send", connection, "two")).toContain("two");
+  expect(await server(0).call("echo", connection, "two")).toContain("two");
   expect(await server(2).call("probe", { host: lan.address(0), port: peerPort })).toBe("silent");
   expect(await host(0).firewall.call("allowsPeers", spec(0))).toBe(false);
   expect(await host(0).firewall.call("allowsPeers", spec(0, [0, 1]))).toBe(true);

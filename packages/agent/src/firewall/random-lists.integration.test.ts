@@ -31,7 +31,7 @@ RULES`);
   // Resolves the neighbours first: while a link address is unknown, the kernel queues only the first packets to it.
   for (const address of [host.address, host.address6]) await host.client.call("probe", { host: address, port: 1 });
 });
-afterAll(() => host?.close(), 30_000);
+afterAll(() => host?.close());
 
 /** Sources that no packet on the wire can have: the sender's own kernel refuses them. */
 const unsendable = otherMatcher(
@@ -79,16 +79,23 @@ test("for random lists the kernel accepts exactly what an independent matcher ac
     else for (const spec of specs) await host.firewall.call("open", spec);
 
     host.nft("'flush set inet seen v4; flush set inet seen v6'");
+    const matchers = lists.map(otherMatcher);
     const knocks = chosen.flatMap((some, index) =>
-      some.map(({ address, family }) => ({
-        source: address,
-        host: family === "ipv4" ? host.address : host.address6,
+      some.map((probe) => ({
+        source: probe.address,
+        host: probe.family === "ipv4" ? host.address : host.address6,
         port: 20_000 + index,
+        key: keyOf(probe.address, 20_000 + index),
+        isAllowed: matchers[index]?.(probe) === true,
       })),
     );
     expect(await host.client.call("knocks", knocks)).toEqual([]);
 
-    const seen = new Set([...seenIn("v4"), ...seenIn("v6")]);
+    let seen = allSeen();
+    const unseen = () => knocks.filter(({ key, isAllowed }) => isAllowed && !seen.has(key));
+    // A busy machine drops packets from the queue between two namespaces: those did not reach the firewall.
+    for (const end = Date.now() + 60_000; unseen().length > 0 && Date.now() < end; seen = allSeen())
+      expect(await host.client.call("knocks", unseen())).toEqual([]);
     for (const [index, some] of chosen.entries()) {
       expect(some.length).toBe(probesEach);
       const allowed = otherMatcher(lists[index] ?? []);
@@ -106,11 +113,13 @@ test("for random lists the kernel accepts exactly what an independent matcher ac
   expect(admitted / probed).toBeGreaterThan(0.2);
   expect(admitted / probed).toBeLessThan(0.8);
   process.stdout.write(`random lists: ${rounds * databases} lists, ${probed} SYNs, ${admitted} let in, 0 wrong\n`);
-});
+}, 1_800_000);
 
 /** nft does not write every IPv6 address as we do. */
 const keyOf = (address: string, port: number): string =>
   `${new SocketAddress({ address, family: isIPv6(address) ? "ipv6" : "ipv4" }).address} ${port}`;
+
+const allSeen = (): Set<string> => new Set([...seenIn("v4"), ...seenIn("v6")]);
 
 function seenIn(set: "v4" | "v6"): string[] {
   type Listing = { nftables: { set?: { elem?: { concat: [string, number] }[] } }[] };

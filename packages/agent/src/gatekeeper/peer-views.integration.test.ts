@@ -29,10 +29,21 @@ async function identityOf(name: string, by = authority): Promise<HostIdentity> {
   const key = await newPrivateKey();
   return { key, cert: await signRequest(by, name, await requestFor(key)), ca: authority.pem };
 }
+/** The outcome that is not the peer's time limit: a busy machine may exceed that at any time. */
+async function decided<T>(query: () => Promise<T>): Promise<T> {
+  const end = Date.now() + 300_000;
+  for (;;) {
+    try {
+      return await query();
+    } catch (error) {
+      if (!(error as Error).name.endsWith("TimeoutError") || Date.now() > end) throw error;
+    }
+  }
+}
 async function queryViews(as: HostIdentity, host = "host-1"): Promise<MemberView[]> {
   const peer = connectPeer(as, { host, address }, port);
   try {
-    return (await peer.views([view.node])).views;
+    return (await decided(() => peer.views([view.node]))).views;
   } finally {
     await peer.close();
   }
@@ -67,7 +78,7 @@ test("an answer from another host than the expected one is rejected", async () =
 
 test("a stopped gatekeeper is distinguished from an isolated one by its refusal", async () => {
   const peer = connectPeer(identities.two, { host: "host-1", address }, port + 1);
-  expect(isRefusal(await peer.views([view.node]).catch((error: unknown) => error))).toBe(true);
+  expect(isRefusal(await decided(() => peer.views([view.node])).catch((error: unknown) => error))).toBe(true);
   await peer.close();
   const cutOff = connectPeer(identities.two, { host: "host-1", address: "198.18.99.99" }, port);
   expect(isRefusal(await cutOff.views([view.node]).catch((error: unknown) => error))).toBe(false);
@@ -88,8 +99,8 @@ test("a renewed certificate is used without a restart", async () => {
   write(identities.one);
   const stop = new AbortController();
   const used = Promise.withResolvers<HostIdentity>();
-  const following = followIdentity(() => readIdentity(paths, ca), identities.one, used.resolve, stop.signal);
   const renewed = await identityOf("host-1");
+  const following = followIdentity(() => readIdentity(paths, ca), identities.one, used.resolve, stop.signal);
   write(renewed);
   expect(await used.promise).toEqual(renewed);
   server.use(renewed);

@@ -9,8 +9,8 @@ import { addPrimaryKeys } from "../restore/add-primary-keys.ts";
 import { agentEnvironment, builtEngine, enrolToken } from "../testing/agent-environment.ts";
 import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
 import { testSpec } from "../testing/node-spec.ts";
+import { withPatientRoot } from "../testing/patient-root.ts";
 import { makeTestHost, type TestHost, until } from "../testing/test-host.ts";
-import { withRoot } from "./node-sql.ts";
 
 let host: TestHost;
 let gateway: FakeGateway;
@@ -27,26 +27,22 @@ beforeAll(async () => {
   host.startAgent(environment);
   await apply({});
   await query("CREATE DATABASE shop; CREATE USER app@'%' IDENTIFIED BY 'app'; GRANT ALL ON shop.* TO app@'%'");
-}, 120_000);
+});
 afterAll(async () => {
   if (process.env["SHOW_AGENT_LOG"]) process.stdout.write(host.log());
   await host?.close();
   await gateway?.close();
-}, 60_000);
+});
 
 async function apply(change: Partial<NodeSpec>): Promise<void> {
   generation += 1;
   const network = { address: host.address(1), port };
   const firewall = { sources: [`${host.outside}/32`] };
   gateway.setDesired(testSpec({ node, engine: builtEngine, generation, network, firewall, ...change }));
-  await until(
-    `running at ${generation}`,
-    () => {
-      const report = gateway.latest(node);
-      return report?.state === "running" && report.generation === generation;
-    },
-    60_000,
-  );
+  await until(`running at ${generation}`, () => {
+    const report = gateway.latest(node);
+    return report?.state === "running" && report.generation === generation;
+  });
 }
 
 const logIn = (user = "dbadmin", password = gateway.secrets.password): Promise<Connection> =>
@@ -56,7 +52,7 @@ const logIn = (user = "dbadmin", password = gateway.secrets.password): Promise<C
     user,
     password,
     ssl: { rejectUnauthorized: false },
-    connectTimeout: 5000,
+    connectTimeout: 120_000,
     multipleStatements: true,
     flags: ["+LOCAL_FILES"],
     infileStreamFactory: () => Readable.from([Buffer.from("1\n2\n3\n")]),
@@ -71,7 +67,7 @@ async function query<T = RowDataPacket[]>(sql: string, user?: string, password?:
 }
 const socket = (): string => join(host.state, "nodes", node, "run", "mysqld.sock");
 const asRoot = (...statements: string[]) =>
-  withRoot(socket(), async (connection) => {
+  withPatientRoot(socket(), async (connection) => {
     let rows: unknown;
     for (const each of statements) [rows] = await connection.query(each);
     return rows as RowDataPacket[];
@@ -82,8 +78,10 @@ const refusal = (sql: string, user?: string, password?: string): Promise<string>
     (error: { code?: string }) => String(error.code),
   );
 const serverPid = (): string => host.podman("inspect", "--format", "{{.State.Pid}}", `moorage-${node}`).trim();
-const sessionOf = async (user: string): Promise<number> =>
-  Number((await asRoot(`SELECT id FROM performance_schema.processlist WHERE user = '${user}' LIMIT 1`))[0]?.["id"]);
+const isSleeping = async (id: number): Promise<boolean> => {
+  const statement = `id = ${id} AND info LIKE 'SELECT SLEEP%'`;
+  return (await asRoot(`SELECT 1 FROM performance_schema.processlist WHERE ${statement}`)).length === 1;
+};
 
 /** One for each check: a server caches a zone that it has found. */
 const zones: [string, number][] = [
@@ -142,9 +140,9 @@ const expectations: [string, () => Promise<void>][] = [
     "the end of a session and of a statement of another of the tenant's accounts",
     async () => {
       const session = await logIn("app", "app");
-      const slept = session.query("SELECT SLEEP(60) AS s");
+      const slept = session.query("SELECT SLEEP(600) AS s");
       slept.catch(() => {});
-      await until("the statement", async () => !Number.isNaN(await sessionOf("app")));
+      await until("the statement", () => isSleeping(session.threadId));
       await query(`CALL sys.kill_query(${session.threadId})`);
       expect((await slept)[0]).toEqual([{ s: 1 }]);
       const ended = new Promise((resolve) => session.once("error", resolve));
@@ -178,7 +176,7 @@ test("a tenant cannot kill sessions of the service or ids that are no session", 
     "SELECT processlist_id AS id FROM performance_schema.threads WHERE processlist_id > 0 AND processlist_id <> CONNECTION_ID() AND COALESCE(processlist_user, '') NOT IN ('dbadmin', 'app')",
   );
   expect(ours.length).toBeGreaterThan(0);
-  await withRoot(socket(), async (root) => {
+  await withPatientRoot(socket(), async (root) => {
     for (const id of [...ours.map((each) => each["id"] as number), root.threadId]) {
       expect(await refusal(`CALL sys.kill_session(${id})`)).toMatch(/ER_KILL_DENIED_ERROR|ER_NO_SUCH_THREAD/);
       expect(await refusal(`CALL sys.kill_query(${id})`)).toMatch(/ER_KILL_DENIED_ERROR|ER_NO_SUCH_THREAD/);
@@ -286,7 +284,7 @@ test("without a baseline every expectation fails, and a definer named like our a
   await expect(makeGroupAccount(socket(), "secret", { isGroup: true })).rejects.toThrow("shop.join_in has the definer");
   expect(await asRoot("SELECT 1 FROM mysql.user WHERE user = 'moorage_group'")).toEqual([]);
   host.startAgent(environment);
-  await until("the refusal", () => host.log().includes("which is reserved"), 60_000);
+  await until("the refusal", () => host.log().includes("which is reserved"));
   expect(await asRoot("SELECT 1 FROM mysql.user WHERE user = 'moorage_tools'")).toEqual([]);
   expect(gateway.latest(node)?.state).toBe("running");
   await query("DROP PROCEDURE shop.own");
@@ -296,11 +294,7 @@ test("a server of an earlier release gets the whole baseline while it runs", asy
   const pid = serverPid();
   await host.stopAgent();
   host.startAgent(environment);
-  await until(
-    "the baseline",
-    async () => (await refusal("CALL sys.kill_session(4000000000)")) === "ER_NO_SUCH_THREAD",
-    60_000,
-  );
+  await until("the baseline", async () => (await refusal("CALL sys.kill_session(4000000000)")) === "ER_NO_SUCH_THREAD");
   for (const [, expectation] of expectations) await expectation();
   expect(serverPid()).toBe(pid);
   expect(await asRoot("SELECT COUNT(*) > 500 AS zones FROM mysql.time_zone_name")).toEqual([{ zones: 1 }]);

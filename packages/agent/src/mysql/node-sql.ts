@@ -4,10 +4,10 @@ import { type Connection, type ConnectionOptions, createConnection } from "mysql
 /** Root through the node's socket: the server authenticates the caller by its user id, so no password exists. */
 export async function connect(socket: string, options: ConnectionOptions = {}): Promise<Connection> {
   return createConnection({
+    connectTimeout: 5000,
     ...options,
     socketPath: socket,
     user: "root",
-    connectTimeout: 5000,
     authPlugins: { auth_socket: () => () => Buffer.alloc(0) },
   });
 }

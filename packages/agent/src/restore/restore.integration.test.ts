@@ -5,12 +5,12 @@ import type { NodeSpec, Recipe } from "@moorage/contract/agent";
 import { createConnection, type RowDataPacket } from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hostPaths, nodePaths } from "../host-paths.ts";
-import { withRoot } from "../mysql/node-sql.ts";
 import { agentEnvironment, builtEngine, enrolToken } from "../testing/agent-environment.ts";
 import { type FakeGateway, startFakeGateway } from "../testing/fake-gateway.ts";
 import { type HandMadeArchive, handMadeArchive } from "../testing/hand-made-archive.ts";
 import { testSpec } from "../testing/node-spec.ts";
 import { type ObjectStore, startObjectStore } from "../testing/object-store.ts";
+import { withPatientRoot } from "../testing/patient-root.ts";
 import { makeTestHost, sh, type TestHost, until } from "../testing/test-host.ts";
 import { requireTenantRights } from "./require-tenant-rights.ts";
 
@@ -61,7 +61,7 @@ async function query(n: number, sql: string, password = gateway.secrets.password
     user: "dbadmin",
     password,
     ssl: { rejectUnauthorized: false },
-    connectTimeout: 2000,
+    connectTimeout: 120_000,
     multipleStatements: true,
   });
   try {
@@ -171,7 +171,7 @@ describe("data from the archive", () => {
   test("a fork to a time between two commits one second apart has only the first", async () => {
     const present = handMadeArchive(host, store, node);
     const baseline = "ALTER USER 'moorage_tools'@'localhost' COMMENT";
-    await withRoot(present.socket, (root) => root.query(`${baseline} 'baseline 0'`));
+    await withPatientRoot(present.socket, (root) => root.query(`${baseline} 'baseline 0'`));
     await query(1, "CREATE TABLE shop.moments (name VARCHAR(20)); INSERT INTO shop.moments VALUES ('first')");
     await query(1, "DO SLEEP(0.5)");
     const between = new Date().toISOString();
@@ -184,7 +184,7 @@ describe("data from the archive", () => {
     // The archived data had an older baseline; the restored server has the current one.
     const level = "SELECT attribute->>'$.comment' <> 'baseline 0' AS newer FROM information_schema.user_attributes";
     expect(await query(2, `${level} WHERE user = 'moorage_tools'`)).toEqual([{ newer: 1 }]);
-    await withRoot(present.socket, async (root) => {
+    await withPatientRoot(present.socket, async (root) => {
       await root.query("SET sql_log_bin = 0");
       await root.query(`${baseline} 'baseline 1'`);
     });
@@ -196,7 +196,7 @@ describe("data from the archive", () => {
   test("data with an account that has more privileges than a tenant can have are refused", async () => {
     const { socket } = nodePaths(hostPaths(host.state), fork);
     const asRoot = (statement: string) =>
-      withRoot(socket, async (connection) => {
+      withPatientRoot(socket, async (connection) => {
         await connection.query("SET SESSION sql_log_bin = 0");
         await connection.query(statement);
       });
@@ -211,12 +211,13 @@ describe("data from the archive", () => {
 
   test("a restore to midnight cuts by commit time, not by a statement's SET TIMESTAMP", async () => {
     const dayMs = 86_400_000;
-    const midnight = Math.ceil(Date.now() / dayMs) * dayMs;
+    // At least an hour from now: everything here is committed before it.
+    const midnight = Math.ceil((Date.now() + 3_600_000) / dayMs) * dayMs;
     const present = handMadeArchive(host, store, node);
     await query(1, "CREATE TABLE shop.moments (name VARCHAR(20))");
     const copy = await present.copy();
     await query(1, "SET TIMESTAMP = 2000000000; INSERT INTO shop.moments VALUES (YEAR(NOW()))");
-    await withRoot(present.socket, async (root) => {
+    await withPatientRoot(present.socket, async (root) => {
       for (const at of [midnight - 1000, midnight + 1000]) {
         await root.query("SET SESSION original_commit_timestamp = ?", [at * 1000]);
         await root.query("INSERT INTO shop.moments VALUES (?)", [new Date(at).toISOString().slice(11, 19)]);

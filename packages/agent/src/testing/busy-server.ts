@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { copyUnderWay, withRoot } from "../mysql/node-sql.ts";
+import { copyUnderWay } from "../mysql/node-sql.ts";
+import { withPatientRoot } from "./patient-root.ts";
 import { until } from "./test-host.ts";
 
 /**
@@ -12,7 +13,7 @@ export function keepBusy({ socket, volume }: { socket: string; volume: string })
   let isActive = true;
   let made = 0;
   const copy = () =>
-    withRoot(socket, (connection) => connection.query("CLONE LOCAL DATA DIRECTORY = '/volume/tmp/busy'")).then(
+    withPatientRoot(socket, (connection) => connection.query("CLONE LOCAL DATA DIRECTORY = '/volume/tmp/busy'")).then(
       () => (made += 1),
       (error: { errno?: number }) => {
         if (error.errno !== copyUnderWay) throw error;

@@ -1,20 +1,9 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type Connection, createConnection } from "mysql2/promise";
+import { knock, type Outcome, type Place } from "./knock.ts";
 import { serveCalls } from "./namespace-program.ts";
 
 // A client, or the server on a node. Runs inside a namespace of the test.
-export type Place = { host: string; port: number; localAddress?: string };
-export type Outcome = "open" | "refused" | "silent";
-
-function knock(place: Place, withinMs: number): Promise<{ outcome: Outcome; socket: Socket }> {
-  return new Promise((resolve) => {
-    const socket = connect({ ...place, timeout: withinMs });
-    socket.once("connect", () => resolve({ outcome: "open", socket }));
-    socket.once("timeout", () => resolve({ outcome: "silent", socket }));
-    socket.once("error", () => resolve({ outcome: "refused", socket }));
-  });
-}
-
 async function probe(place: Place, withinMs = 1000): Promise<Outcome> {
   const { outcome, socket } = await knock(place, withinMs);
   socket.destroy();
@@ -41,6 +30,14 @@ const login = (place: Place, password: string): Promise<Connection> =>
     connectTimeout: 3000,
     multipleStatements: true,
   });
+
+function write(number: number, text: string): (typeof sockets)[number] {
+  const held = sockets[number];
+  if (held === undefined) throw new Error("no such connection");
+  held.received = "";
+  held.socket.write(text);
+  return held;
+}
 
 export const functions = {
   probe,
@@ -94,18 +91,23 @@ export const functions = {
   dial: async (place: Place): Promise<number> => {
     const { outcome, socket } = await knock(place, 1000);
     if (outcome !== "open") throw new Error(outcome);
-    const held: (typeof sockets)[number] = { socket: socket.setTimeout(0).setEncoding("utf8"), received: "" };
+    const held: (typeof sockets)[number] = { socket: socket.setEncoding("utf8"), received: "" };
     socket.on("data", (text: string) => {
       held.received += text;
     });
     return sockets.push(held) - 1;
   },
+  /** Sends, and returns what came back within a moment: for a connection over which nothing should. */
   send: async (number: number, text: string): Promise<string> => {
-    const held = sockets[number];
-    if (held === undefined) throw new Error("no such connection");
-    held.received = "";
-    held.socket.write(text);
+    const held = write(number, text);
     await new Promise((resolve) => setTimeout(resolve, 300));
+    return held.received;
+  },
+  /** Sends, and returns what came back, as soon as it contains the text. */
+  echo: async (number: number, text: string): Promise<string> => {
+    const held = write(number, text);
+    const end = Date.now() + 120_000;
+    while (!held.received.includes(text) && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 10));
     return held.received;
   },
   /** Sends every caller the address that it sees, and echoes what it receives. */

@@ -1,7 +1,8 @@
-import { connect, createServer } from "node:net";
+import { createServer } from "node:net";
 import { pino } from "pino";
 import { createFirewall, type Firewall } from "../firewall/firewall.ts";
 import { allowForwarding, makeNetwork, nodeNetwork, removeNetwork } from "../network.ts";
+import { knock } from "./knock.ts";
 import { serveCalls } from "./namespace-program.ts";
 
 // The firewall of a host, without the rest of its agent. Runs inside the host's namespace.
@@ -27,15 +28,12 @@ export const functions = {
   isVouchedFor: (spec: Parameters<Firewall["isVouchedFor"]>[0]) => opened().isVouchedFor(spec),
   vouchFor: (spec: Parameters<Firewall["vouchFor"]>[0]) => opened().vouchFor(spec),
   /** From the host itself, which can route to its nodes. */
-  reaches: (host: string, port: number, localAddress?: string) =>
-    new Promise<boolean>((resolve) => {
-      const socket = connect({ host, port, timeout: 500, ...(localAddress !== undefined && { localAddress }) });
-      const end = (reached: boolean) => () => {
-        socket.destroy();
-        resolve(reached);
-      };
-      socket.once("connect", end(true)).once("error", end(false)).once("timeout", end(false));
-    }),
+  reaches: async (host: string, port: number, localAddress?: string): Promise<boolean> => {
+    const place = { host, port, ...(localAddress !== undefined && { localAddress }) };
+    const { outcome, socket } = await knock(place, 1000);
+    socket.destroy();
+    return outcome === "open";
+  },
   /** A process of the host that accepts connections and sends nothing. */
   listen: (port: number) => new Promise<void>((resolve) => void createServer().listen(port, "::", resolve)),
   allowForwarding,

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import type { Recipe } from "@moorage/contract/agent";
 import type { RowDataPacket } from "mysql2/promise";
 import { type Manifest, manifestName, partBytes, partName } from "../archive/manifest.ts";
-import { withRoot } from "../mysql/node-sql.ts";
 import type { ObjectStore } from "./object-store.ts";
+import { withPatientRoot } from "./patient-root.ts";
 import { sh, type TestHost } from "./test-host.ts";
 
 const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
@@ -21,7 +21,7 @@ export function handMadeArchive(host: TestHost, store: ObjectStore, node: string
   const home = join(host.state, "nodes", node);
   const socket = join(home, "run", "mysqld.sock");
   const sql = (text: string) =>
-    withRoot(socket, async (connection) => (await connection.query<RowDataPacket[]>(text))[0]);
+    withPatientRoot(socket, async (connection) => (await connection.query<RowDataPacket[]>(text))[0]);
   const executed = async () => String((await sql("SELECT @@GLOBAL.gtid_executed AS gtid"))[0]?.["gtid"] ?? "");
   const logs: Recipe["logs"] = [];
   const keys = new Map<string, string>();
@@ -33,7 +33,7 @@ export function handMadeArchive(host: TestHost, store: ObjectStore, node: string
     /** A base copy of the current data. */
     async copy(keyring?: string): Promise<Recipe["base"]> {
       const id = randomUUID();
-      await withRoot(socket, async (connection) => {
+      await withPatientRoot(socket, async (connection) => {
         await connection.query("SET sql_log_bin = 0");
         await connection.query("INSTALL PLUGIN clone SONAME 'mysql_clone.so'").catch(() => {});
         await connection.query(`CLONE LOCAL DATA DIRECTORY = '/volume/tmp/${id}'`);

@@ -1,17 +1,21 @@
+import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { type Cluster, type Member, type NodeReport, type NodeSpec } from "@moorage/contract/agent";
 import { type Connection, createConnection, type RowDataPacket } from "mysql2/promise";
 import { queryProxy } from "../proxy/runtime-socket.ts";
 import { ClusterViews } from "../gatekeeper/views.ts";
-import { withRoot } from "../mysql/node-sql.ts";
 import { agentEnvironment, builtEngine, enrolToken } from "./agent-environment.ts";
 import { makeAuthority, startFakeGateway } from "./fake-gateway.ts";
 import { makeLan } from "./lan.ts";
 import { testSpec } from "./node-spec.ts";
+import { withPatientRoot } from "./patient-root.ts";
 import { makeTestHost, sh, until } from "./test-host.ts";
+
+const run = promisify(execFile);
 
 /**
  * Three hosts with a network between them, each with its podman, agent, gatekeeper and gateway; one authority for all.
@@ -23,7 +27,8 @@ import { makeTestHost, sh, until } from "./test-host.ts";
  *   three.hosts[i]                    its TestHost, `gateway`, `member`, `node`; startAgent() and startGatekeeper()
  *   three.latest(i), three.isReached(i)   its last report, and whether it is `running` at the last generation
  *   three.sql(i, "SELECT …")          as root, through its member's socket;  three.views(i)  of its gatekeeper
- *   three.logIn(i, port?)             a client from outside, through the proxy of host i
+ *   three.logIn(i, port?)             a client from outside, through the proxy of host i: one attempt
+ *   three.session(i, port?)           … as soon as the proxy accepts one
  *   three.cut(i) / three.heal(i)      nothing passes between host i and the other two; its gateway and clients stay
  *   three.killServer(i)               kill -9 of its mysqld
  *
@@ -86,6 +91,14 @@ export async function makeThreeHosts(
     });
   }
   const latest = (index: number): NodeReport | undefined => at(index).gateway.latest(at(index).node);
+  const logIn = (index: number, toPort = port, from = at(index).outside): Promise<Connection> =>
+    createConnection({
+      stream: () => connect({ host: at(index).inside, port: toPort, localAddress: from }),
+      user: "dbadmin",
+      password: at(index).gateway.secrets.password,
+      ssl: { rejectUnauthorized: false },
+      connectTimeout: 2000,
+    });
 
   return {
     hosts,
@@ -100,26 +113,25 @@ export async function makeThreeHosts(
     isReached: (index: number): boolean =>
       latest(index)?.state === "running" && latest(index)?.generation === generation,
     sql: <T extends object>(index: number, sql: string): Promise<T[]> =>
-      withRoot(
+      withPatientRoot(
         socketOf(index),
-        async (connection) => (await connection.query<(T & RowDataPacket)[]>({ sql, timeout: 10_000 }))[0],
+        async (connection) => (await connection.query<(T & RowDataPacket)[]>({ sql, timeout: 120_000 }))[0],
       ),
     /** As its gatekeeper serves them to its agent. */
     async views(index: number): Promise<ClusterViews | undefined> {
       const { namespace, node } = at(index);
-      const text = sh(
-        `nsenter --net=/run/netns/${namespace} curl -s -m 1 http://127.0.0.1:19080/views/${node} || true`,
-      );
-      return ClusterViews.safeParse(text === "" ? undefined : JSON.parse(text)).data;
+      const curl = ["curl", "-s", "-m", "10", `http://127.0.0.1:19080/views/${node}`];
+      const { stdout } = await run("nsenter", [`--net=/run/netns/${namespace}`, ...curl]).catch(() => ({ stdout: "" }));
+      return ClusterViews.safeParse(stdout === "" ? undefined : JSON.parse(stdout)).data;
     },
-    logIn: (index: number, toPort = port, from = at(index).outside): Promise<Connection> =>
-      createConnection({
-        stream: () => connect({ host: at(index).inside, port: toPort, localAddress: from }),
-        user: "dbadmin",
-        password: at(index).gateway.secrets.password,
-        ssl: { rejectUnauthorized: false },
-        connectTimeout: 2000,
-      }),
+    logIn,
+    /** A proxy accepts nobody for a moment when its gatekeeper was kept from running for two seconds. */
+    async session(index: number, toPort?: number, from?: string): Promise<Connection> {
+      const opened: Connection[] = [];
+      const attempt = async () => opened.push(await logIn(index, toPort, from));
+      await until("a session", () => attempt().then(Boolean, () => false));
+      return opened[0] as Connection;
+    },
     /** Undefined while the proxy is being restarted: there is no file then. */
     proxyPid: async (index: number): Promise<number | undefined> =>
       Number(await readFile(join(proxyFolderOf(index), "haproxy.pid"), "utf8").catch(() => "")) || undefined,

@@ -3,11 +3,11 @@ import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { verifyLedger } from "#billing/index.ts";
 import { createChargeJob } from "#payments/index.ts";
-import { listen } from "#platform/db/notifications.ts";
 import { createLog } from "#platform/log.ts";
 import { desiredSpec } from "#testing/active-database.ts";
 import { DECLINING, GOOD, addCard, later, owing } from "#testing/cancelling.ts";
 import { countWaiting } from "#testing/count-waiting.ts";
+import { notificationsOf } from "#testing/notifications-of.ts";
 import { CLOSED_ACCOUNT_DAYS, newWorld, SURVEY_URL, type World } from "#testing/world.ts";
 import { createWhenCancelled } from "./close-account.ts";
 
@@ -238,24 +238,11 @@ test("a restricted user cannot cancel, whatever their grants", async () => {
 test("every process learns that the tokens are invalid", async () => {
   await using world = await newWorld();
   const alice = await world.customer();
-  let notifications = 0;
-  const connected = Promise.withResolvers<void>();
-  const notified = Promise.withResolvers<void>();
-  const listening = listen(world.databaseUrl, "identity", createLog("test", "silent"), {
-    onConnect: connected.resolve,
-    onNotification: () => {
-      notifications++;
-      notified.resolve();
-    },
-  });
-  await connected.promise;
-  notifications = 0;
+  await using notifications = await notificationsOf(world.databaseUrl, "identity");
 
   await alice.post(CANCEL);
 
-  await notified.promise;
-  await listening.close();
-  expect(notifications).toBeGreaterThan(0);
+  await expect.poll(() => notifications.received.length).toBeGreaterThan(0);
 });
 
 type Customer = Awaited<ReturnType<World["customer"]>>;

@@ -232,7 +232,7 @@ test("over a year of monthly images each database is patched once inside its win
   const rows = await world.db.selectFrom("databases").select(["image", "engine_version", "status"]).execute();
   expect(new Set(rows.map(({ engine_version }) => engine_version))).toEqual(new Set([ENGINE]));
   expect(rows.filter((each) => each.image === image).length).toBeGreaterThan(yearOfWindows.length * 0.8);
-});
+}, 1_800_000);
 
 const opened = (world: World) =>
   world.db

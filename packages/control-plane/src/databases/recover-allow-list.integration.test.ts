@@ -27,7 +27,7 @@ async function createFixture(world: World, gateway: Gateway) {
     },
     async recover() {
       let done = false;
-      const command = world.operator.post("/admin/recover", { wait_seconds: 5 }).finally(() => {
+      const command = world.operator.post("/admin/recover", { wait_seconds: 300 }).finally(() => {
         done = true;
       });
       while (!done) await agent.poll();

@@ -29,7 +29,7 @@ async function createFixture(world: World, gateway: Gateway) {
     followed: async () => world.activities.settleChange(await applied(), { done: true }),
     async recover() {
       let done = false;
-      const command = world.operator.post("/admin/recover", { wait_seconds: 5 }).finally(() => {
+      const command = world.operator.post("/admin/recover", { wait_seconds: 300 }).finally(() => {
         done = true;
       });
       while (!done) await agent.poll();

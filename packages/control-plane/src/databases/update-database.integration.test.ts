@@ -10,7 +10,7 @@ import {
   updatesOf,
   desiredSpec,
 } from "#testing/active-database.ts";
-import { newWorld, PLAN } from "#testing/world.ts";
+import { newWorld, PLAN, UPDATE_SECONDS } from "#testing/world.ts";
 
 test("a changed list makes the database updating, with operation, audit entry and event in one commit", async () => {
   await using world = await newWorld();
@@ -27,7 +27,7 @@ test("a changed list makes the database updating, with operation, audit entry an
     entity_id: database.id,
     input: { previous_allow_list: HOME },
   });
-  expect(operation.deadline_at.getTime() - world.time.now.getTime()).toBe(120_000);
+  expect(operation.deadline_at.getTime() - world.time.now.getTime()).toBe(UPDATE_SECONDS * 1000);
   expect(await updatesOf(world)).toMatchObject([
     { id: operation.event_id, status: "started", username: alice.username },
   ]);

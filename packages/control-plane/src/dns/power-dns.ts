@@ -4,16 +4,16 @@ import type { DnsServer, RecordSet } from "./dns-server.ts";
 const TTL_SECONDS = 30;
 const PATIENCE_MS = 5_000;
 
-export type PowerDnsSettings = { url: string; key: string; zone: string };
+export type PowerDnsSettings = { url: string; key: string; zone: string; patienceMs?: number };
 
 /** PowerDNS by its HTTP API. One request changes all of its record sets in one transaction of the server. */
-export const createPowerDns = ({ url, key, zone }: PowerDnsSettings): DnsServer => ({
+export const createPowerDns = ({ url, key, zone, patienceMs = PATIENCE_MS }: PowerDnsSettings): DnsServer => ({
   async setRecords(sets) {
     const reply = await fetch(new URL(`/api/v1/servers/localhost/zones/${encodeURIComponent(`${zone}.`)}`, url), {
       method: "PATCH",
       headers: { "x-api-key": key, "content-type": "application/json" },
       body: JSON.stringify({ rrsets: sets.map(changeOf) }),
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(patienceMs),
     });
     const responseText = await reply.text();
     if (!reply.ok) throw new Error(`The name server answered ${reply.status} for the zone ${zone}: ${responseText}`);

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import type { NodeSpec } from "@moorage/contract/agent";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { newRequest, selfSigned } from "#testing/certificates.ts";
 import { startGateway } from "#testing/gateway.ts";
 import { newWorld, type World } from "#testing/world.ts";
@@ -173,15 +173,24 @@ test("a long poll renews the lease, and answers as soon as its host is assigned 
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
-  const waiting = gateway.post<{ nodes?: NodeSpec[]; revision: number }>(host, "/v1/desired", { ...poll, epoch: 1 });
-  await expect.poll(() => world.db.selectFrom("host_leases").selectAll().execute()).toHaveLength(1);
+  // No poll ends by itself within the time of this test.
+  const { wait } = gateway.wakeups;
+  gateway.wakeups.wait = (hostId, _ms, signal) => wait(hostId, 3_600_000, signal);
+  let answer: { nodes?: NodeSpec[]; revision: number } = { revision: 0 };
+  let node = "";
+  let revision = 0;
 
-  const { node } = await nodeOn(world);
-  const given = Date.now();
+  // A gateway that reconnects to its database answers all polls, as it may on a busy machine: then the next one counts.
+  while (answer.nodes === undefined) {
+    await world.db.deleteFrom("host_leases").execute();
+    const waiting = gateway.post<typeof answer>(host, "/v1/desired", { ...poll, epoch: 1, revision });
+    await expect.poll(() => world.db.selectFrom("host_leases").selectAll().execute()).toHaveLength(1);
+    ({ node } = await nodeOn(world));
+    revision++;
+    answer = (await waiting).body;
+  }
 
-  const { body } = await waiting;
-  expect(body).toMatchObject({ revision: 1, nodes: [{ node, generation: 1 }] });
-  expect(Date.now() - given).toBeLessThan(5_000);
+  expect(answer).toMatchObject({ revision, nodes: [{ node, generation: 1 }] });
 });
 
 test("a host is sent what changed since its revision, and everything in a new epoch", async () => {
@@ -204,6 +213,9 @@ test("a poll without changes ends empty, long before the host's timeout", async 
   await using world = await newWorld();
   await using gateway = await startGateway(world);
   const host = await gateway.enrolledHost();
+  // Also a gateway that reconnects to its database wakes polls, as it may on a busy machine.
+  gateway.wakeups.wake = () => {};
+  const waits = vi.spyOn(gateway.wakeups, "wait");
   const began = Date.now();
 
   const { body } = await gateway.post<{ nodes?: unknown }>(host, "/v1/desired", { ...poll, epoch: 1 });
@@ -211,7 +223,8 @@ test("a poll without changes ends empty, long before the host's timeout", async 
   expect(body).toMatchObject({ revision: 0, digest: false });
   expect(body.nodes).toBeUndefined();
   expect(Date.now() - began).toBeGreaterThan(9_000);
-  expect(Date.now() - began).toBeLessThan(20_000);
+  expect(Date.now() - began).toBeLessThan(120_000);
+  expect(waits.mock.lastCall?.[1]).toBeLessThan(20_000);
 });
 
 test("a host whose clock is decades off is still seen, and shown to the operator", async () => {

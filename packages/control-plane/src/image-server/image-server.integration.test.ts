@@ -2,8 +2,10 @@ import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
+import { promisify } from "node:util";
 import { gunzipSync, zstdCompressSync } from "node:zlib";
 import { CHUNK_BYTES } from "@moorage/disk-image";
+import { sql } from "kysely";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -341,8 +343,25 @@ test("the number of concurrent downloads is limited, and a client that disconnec
   expect(printOf(await bytesOf(await imageServer.get(id)))).toBe(printOf(raw));
 });
 
+test("a client that disconnects before its image was found takes no place", async () => {
+  await using imageServer = await startImageServer({ streams: 1 });
+  const { id, raw } = await kept(disk());
+  const leaving = new AbortController();
+  await world.db.transaction().execute(async (tx) => {
+    await sql`lock table images in access exclusive mode`.execute(tx);
+    const left = imageServer.get(id, {}, { signal: leaving.signal });
+    const waits = sql`select 1 from pg_locks where not granted and relation = 'images'::regclass`;
+    await vi.waitFor(async () => expect((await waits.execute(tx)).rows).toHaveLength(1), 60_000);
+    leaving.abort();
+    await expect(left).rejects.toThrow("abort");
+    const connections = promisify(imageServer.app.server.getConnections.bind(imageServer.app.server));
+    await vi.waitFor(async () => expect(await connections()).toBe(0), 60_000);
+  });
+  expect(printOf(await bytesOf(await imageServer.get(id)))).toBe(printOf(raw));
+});
+
 test("a client that reads nothing for too long is disconnected", async () => {
-  await using imageServer = await startImageServer({ streams: 1, idleMs: 500 });
+  await using imageServer = await startImageServer({ streams: 1, idleMs: 3000 });
   const { id } = await kept(Buffer.concat(Array.from({ length: 6 }, () => randomBytes(CHUNK_BYTES))));
   const { port, pathname, search } = new URL(imageServer.addressOf(id));
   const socket = connect(Number(port), "127.0.0.1");

@@ -49,6 +49,8 @@ export function createImageServer(deps: ImageServerDeps, serving: ImageServerOpt
       const judged = judgeLink(deps.key, request.params.id, request.query, deps.clock());
       if (judged.kind === "refused") throw new DomainError("forbidden", { reason: judged.reason });
       const image = await findImageToSend(deps.db, judged.link.imageId);
+      // A client that disconnected meanwhile has been closed already, and would keep its place for ever.
+      if (reply.raw.destroyed) return reply.hijack();
       if (image === undefined) throw notFound();
       if (request.method === "GET") takeStreamSlot(reply);
       return judged.link.format === "raw"

@@ -109,7 +109,7 @@ const expected = (at: number, checks: boolean) => ({
 });
 
 test("through a day and a half, at each hour and to the second, exactly the expected images exist", {
-  timeout: 300_000,
+  timeout: 1_500_000,
 }, async () => {
   await using day = await newDay();
   const atTheEdge = new Set(

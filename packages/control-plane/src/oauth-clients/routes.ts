@@ -22,11 +22,15 @@ import { findThumbnail } from "./thumbnail-store.ts";
 import { updateClient } from "./update-client.ts";
 import { viewOfClient } from "./view.ts";
 
-export type OAuthClientRouteDeps = RouteDeps & ClientDeps;
+export type OAuthClientRouteDeps = RouteDeps &
+  ClientDeps & {
+    /** How long a picture may take, instead of the default. */
+    thumbnailSeconds?: number;
+  };
 
 export function oauthClientRoutes(app: FastifyInstance, deps: OAuthClientRouteDeps): void {
   const { db, publicUrl } = deps;
-  const makeThumbnail = createThumbnailer();
+  const makeThumbnail = createThumbnailer(deps.thumbnailSeconds);
   const requireClient = ({ principal, params }: { principal: Principal; params: { clientId: string } }) =>
     findClient(db, principal.accountId, params.clientId);
 

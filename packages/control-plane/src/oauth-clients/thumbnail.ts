@@ -22,16 +22,16 @@ const signatures = [
  * Decodes an untrusted image and renders it again: a PNG of 128×128 with the whole image, uncropped, and nothing else
  * from the file. Of an animation, the first frame.
  */
-export function createThumbnailer(): MakeThumbnail {
+export function createThumbnailer(mostSeconds = MOST_SECONDS): MakeThumbnail {
   const limit = limitConcurrency({ atOnce: AT_ONCE, mostWaiting: MOST_WAITING });
   return async (file) => {
     if (!signatures.some((signature) => file.subarray(0, signature.length).equals(signature)))
       throw refusal("The body must be a picture: a PNG, JPEG or GIF file as it is, neither encoded nor in a form.");
-    return limit(() => draw(file));
+    return limit(() => draw(file, mostSeconds));
   };
 }
 
-async function draw(file: Buffer): Promise<Buffer> {
+async function draw(file: Buffer, mostSeconds: number): Promise<Buffer> {
   const sharp = await loadSharp();
   const unreadable = (): never => {
     throw refusal("The picture cannot be read: the file is damaged or not whole. Save it anew as PNG and send that.");
@@ -44,7 +44,7 @@ async function draw(file: Buffer): Promise<Buffer> {
   return sharp(file, { failOn: "warning", limitInputPixels: MOST_SIDE * MOST_SIDE, sequentialRead: true })
     .autoOrient()
     .resize(SIDE, SIDE, { fit: "contain", background: { r: 0, g: 0, b: 0, alpha: 0 } })
-    .timeout({ seconds: MOST_SECONDS })
+    .timeout({ seconds: mostSeconds })
     .png({ compressionLevel: 9 })
     .toBuffer()
     .catch(unreadable);

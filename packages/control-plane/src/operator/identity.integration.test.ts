@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { listen } from "#platform/db/notifications.ts";
-import { createLog } from "#platform/log.ts";
+import { notificationsOf } from "#testing/notifications-of.ts";
 import { newWorld, type World } from "#testing/world.ts";
 
 const INSTANCES = "/v4/databases/mysql/instances";
@@ -250,18 +249,11 @@ test("completed commands are audited, refused ones are not", async () => {
 test("changes of users, grants and tokens notify every process after the commit", async () => {
   await using world = await newWorld();
   const rob = await clerk(world);
-  const notified: string[] = [];
-  const connected = Promise.withResolvers<void>();
-  const listening = listen(world.databaseUrl, "identity", createLog("test", "silent"), {
-    onNotification: () => notified.push("identity"),
-    onConnect: () => connected.resolve(),
-  });
-  await connected.promise;
+  await using notifications = await notificationsOf(world.databaseUrl, "identity");
 
   await world.operator.post(`${rob.account}/users`, { username: "clerk", email: "new@b.example", restricted: true });
   await world.operator.post(`${rob.user}/grants`, { global: { account_read: true } });
   await world.operator.post(`${rob.account}/tokens/${rob.id}/revoke`, {});
 
-  await expect.poll(() => notified).toEqual(["identity", "identity", "identity"]);
-  await listening.close();
+  await expect.poll(() => notifications.received).toEqual(["", "", ""]);
 });

@@ -40,7 +40,7 @@ async function deleteDatabase({ world, agent, alice }: Cell, url: string): Promi
 /** Runs the operator's command while the agents keep polling. */
 async function recover({ world }: Cell, agents: readonly SimulatedAgent[], body: object = {}) {
   let done = false;
-  const command = world.operator.post<Found>("/admin/recover", { wait_seconds: 5, ...body }).finally(() => {
+  const command = world.operator.post<Found>("/admin/recover", { wait_seconds: 300, ...body }).finally(() => {
     done = true;
   });
   await Promise.all(

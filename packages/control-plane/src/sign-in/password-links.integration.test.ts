@@ -140,8 +140,11 @@ test("a change on the security page keeps this browser signed in and signs out o
 test("a password reset is answered alike for users and unknown names, with the same work", async () => {
   await using world = await newWorld();
   await using valkey = await newValkey();
-  const log = createLog("test", "silent");
-  await using auth = await newAuthServer(world, { throttle: createThrottle({ shared: await valkey.limits(), log }) });
+  const started = Date.now();
+  const now = (): number => started;
+  const shared = await valkey.limits({ now });
+  const throttle = createThrottle({ shared, log: createLog("test", "silent"), now });
+  await using auth = await newAuthServer(world, { throttle });
   const customer = await world.customer();
   const requestLink = async (name: string) => {
     const visitor = auth.visitor();

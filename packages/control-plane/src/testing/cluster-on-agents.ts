@@ -11,18 +11,20 @@ export async function pollingAgents(world: World, count: number, otherwise?: (sp
   const gateway = parts.use(await startGateway(world));
   const agents: SimulatedAgent[] = [];
   const silenced = new Set<number>();
+  const loops = new Map<number, Promise<void>>();
   for (let n = 0; n < count; n++) {
     agents.push(simulateAgent(gateway, await gateway.enrolledHost(), otherwise));
     await agents[n]?.poll();
   }
   let listening = true;
+  const pollUntilSilenced = async (agent: SimulatedAgent, n: number): Promise<void> => {
+    while (listening && !silenced.has(n)) await agent.poll();
+  };
   const poll = async (): Promise<void> => {
-    const polling = agents.map(async (agent, n) => {
-      while (listening && !silenced.has(n)) await agent.poll();
-    });
+    for (const [n, agent] of agents.entries()) loops.set(n, pollUntilSilenced(agent, n));
     parts.defer(async () => {
       listening = false;
-      await Promise.all(polling);
+      await Promise.all(loops.values());
     });
   };
   return {
@@ -32,7 +34,13 @@ export async function pollingAgents(world: World, count: number, otherwise?: (sp
     /** From now on workflows run. */
     work: async (temporal: Temporal, names: object): Promise<void> =>
       void parts.use(await startWorker(world, temporal, names)),
-    silence: (n: number): void => void silenced.add(n),
+    /** Ends with its last poll: a later one would count as seen. */
+    silence: async (n: number): Promise<void> => {
+      silenced.add(n);
+      await loops.get(n);
+    },
+    /** How many of them poll. */
+    polling: (): number => [...loops.keys()].filter((n) => !silenced.has(n)).length,
     /** The specs that the hosts of a database got last, by ordinal; for a removed node its tombstone. */
     specsOf: (databaseId: number): NodeSpec[] =>
       agents

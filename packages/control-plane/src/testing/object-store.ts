@@ -7,6 +7,8 @@ import { freePort } from "./free-port.ts";
 
 const BUCKET = "moorage-test";
 const [ACCESS, SECRET] = ["test-access", "test-secret"];
+/** For a server that a busy machine holds up. */
+const PATIENCE_MS = 180_000;
 
 /** A real versitygw with one bucket, which can be stopped and restarted. */
 export async function startObjectStore() {
@@ -20,7 +22,7 @@ export async function startObjectStore() {
   let server: ChildProcess | undefined;
 
   const start = async (): Promise<void> => {
-    server = spawn(
+    const started = spawn(
       join(parts, "bin/versitygw"),
       [
         "--port",
@@ -33,7 +35,9 @@ export async function startObjectStore() {
       ],
       { env: { ...process.env, ROOT_ACCESS_KEY: ACCESS, ROOT_SECRET_KEY: SECRET }, stdio: "ignore" },
     );
-    for (let n = 0; n < 200; n++) {
+    server = started;
+    const until = Date.now() + PATIENCE_MS;
+    while (started.exitCode === null && Date.now() < until) {
       const answered = await fetch(url).then(
         () => true,
         () => false,

@@ -12,6 +12,7 @@ export const EMPTY_CARD = "4000000000000341";
 
 type Settings = WorldSettings & {
   chargeMs?: () => number;
+  /** Of a charge, not of adding a card. */
   timeoutMs?: number;
   /** Wraps the provider's adapter, for a single test. */
   around?: (provider: ChargeProvider) => ChargeProvider;
@@ -24,7 +25,8 @@ export async function newPayingWorld({ chargeMs, timeoutMs, around = (same) => s
   const provider = around(
     createStripeCharges({ stripe, webhookSecret: FAKE_WEBHOOK_SECRET, returnUrl: "https://moorage.test" }),
   );
-  const world = await newWorld({ ...settings, provider, vault: createStripeVault(stripe) });
+  const vault = createStripeVault(createStripe({ key: FAKE_KEY, url: fake.url }));
+  const world = await newWorld({ ...settings, provider, vault });
   const deps: ChargeDeps = {
     db: world.db,
     clock: world.clock,

@@ -8,6 +8,8 @@ import { freePort } from "./free-port.ts";
 
 const SCHEMA = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql";
 const KEY = "test-key";
+/** For a server that a busy machine holds up. */
+const PATIENCE_MS = 180_000;
 
 /** A real PowerDNS with its own zone and store, which can be stopped and restarted. */
 export async function startPowerDns(zone: string) {
@@ -31,8 +33,10 @@ export async function startPowerDns(zone: string) {
       ...{ "cache-ttl": 0, "query-cache-ttl": 0, "negquery-cache-ttl": 0, "zone-cache-refresh-interval": 0 },
     };
     const options = Object.entries(settings).map(([name, value]) => `--${name}=${value}`);
-    server = spawn("pdns_server", options, { stdio: "ignore" });
-    for (let n = 0; n < 100; n++) {
+    const started = spawn("pdns_server", options, { stdio: "ignore" });
+    server = started;
+    const until = Date.now() + PATIENCE_MS;
+    while (started.exitCode === null && Date.now() < until) {
       if (
         await fetch(`${url}/api/v1/servers`, { headers }).then(
           ({ ok }) => ok,
@@ -61,10 +65,11 @@ export async function startPowerDns(zone: string) {
   });
   if (!made.ok) throw new Error(`The zone was refused: ${await made.text()}`);
 
-  const resolver = new Resolver({ timeout: 2000, tries: 2 });
+  // Each try waits twice as long as the previous one.
+  const resolver = new Resolver({ timeout: 2000, tries: 7 });
   resolver.setServers([`127.0.0.1:${dnsPort}`]);
   return {
-    settings: { url, key: KEY, zone },
+    settings: { url, key: KEY, zone, patienceMs: PATIENCE_MS },
     start,
     stop,
     /** What a client resolves: every address of a name, or none. */

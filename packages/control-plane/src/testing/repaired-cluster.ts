@@ -60,9 +60,10 @@ export async function repairedCluster(
     async lose(ordinal: number): Promise<{ node: NodeRow; comeBack: () => Promise<void> }> {
       const node = await nodeAt(ordinal);
       const agent = agentOf(node.id);
-      hosts.silence(agent);
+      const silenced = hosts.silence(agent);
       lost.add(node.id);
       leaveGroup(groupOf(node), node.id);
+      await silenced;
       const comeBack = async (): Promise<void> => {
         lost.clear();
         await hosts.agents[agent]?.poll();
@@ -72,7 +73,7 @@ export async function repairedCluster(
     /** Its host reports nothing until the returned function is called. */
     async mute(ordinal: number): Promise<() => Promise<unknown>> {
       const agent = agentOf((await nodeAt(ordinal)).id);
-      hosts.silence(agent);
+      await hosts.silence(agent);
       return async () => {
         for (let times = 0; times < 3; times++) await hosts.agents[agent]?.poll();
       };
@@ -90,18 +91,18 @@ export async function repairedCluster(
         for (const ordinal of ordinals) if ((await report((await nodeAt(ordinal)).id))?.online !== online) return false;
         return true;
       }),
-    /** Time passes, and the cluster is checked once those hosts were seen again. */
+    /** Time passes, and the cluster is checked once those hosts and all others that poll were seen again. */
     async checkAfter(seconds: number, ordinals: readonly number[]): Promise<void> {
       world.time.now = new Date(world.time.now.getTime() + seconds * 1000);
       const ids = await Promise.all(ordinals.map(async (ordinal) => (await nodeAt(ordinal)).host_id));
       await until(async () => {
-        const seen = await world.db
+        const leases = await world.db
           .selectFrom("host_leases")
           .select("host_id")
           .where("seen_at", ">=", world.time.now)
-          .where("host_id", "in", ids)
           .execute();
-        return seen.length === ids.length;
+        const seen = new Set(leases.map(({ host_id }) => host_id));
+        return seen.size >= hosts.polling() && ids.every((id) => seen.has(id));
       });
       await world.healthJob();
     },

@@ -18,7 +18,7 @@ export async function startStripeMock() {
       () => false,
     );
     if (answered) break;
-    if (n === 600 || server.exitCode !== null) throw new Error("stripe-mock does not answer.");
+    if (n === 1800 || server.exitCode !== null) throw new Error("stripe-mock does not answer.");
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   return {

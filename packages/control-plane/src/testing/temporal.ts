@@ -19,6 +19,9 @@ import { freePort } from "./free-port.ts";
 import { keepHistories } from "./keep-histories.ts";
 import type { World } from "./world.ts";
 
+/** For a server that a busy machine holds up. */
+const PATIENCE_MS = 180_000;
+
 let prepared: ReturnType<typeof bundleWorkflows> | undefined;
 
 /** Once for all test files of a process: the runtime can be installed only once, and bundling takes seconds. */
@@ -58,7 +61,8 @@ export async function startTemporal() {
 export type Temporal = Awaited<ReturnType<typeof startTemporal>>;
 
 async function untilListening(port: number): Promise<"listening" | "silent"> {
-  for (let tries = 0; tries < 600; tries++) {
+  const until = Date.now() + PATIENCE_MS;
+  while (Date.now() < until) {
     const socket = connect(port, "127.0.0.1");
     const isOpen = await once(socket, "connect").then(
       () => true,
@@ -139,13 +143,14 @@ export async function startWorker(
 
 /** The server may be starting, and a new namespace takes a moment to be known everywhere in it. */
 async function untilKnown(temporal: Client): Promise<void> {
-  for (let n = 0; ; n++) {
+  const until = Date.now() + PATIENCE_MS;
+  for (;;) {
     try {
       await ensureNamespace(temporal, temporal.options.namespace);
       await temporal.workflow.count();
       return;
     } catch (error) {
-      if (n === 150) throw new Error("Temporal does not answer.", { cause: error });
+      if (Date.now() >= until) throw new Error("Temporal does not answer.", { cause: error });
       await sleep(200);
     }
   }

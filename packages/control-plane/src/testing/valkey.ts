@@ -34,10 +34,13 @@ export async function newValkey() {
     start,
     stop,
     pause: () => server.kill("SIGSTOP"),
-    /** The limits of one process, once it is connected: until then nothing is shared. */
+    /**
+     * The limits of one process, once it is connected: until then nothing is shared. They wait long for the server: a
+     * process that gives up counts by itself.
+     */
     async limits(options: SharedLimitsOptions = {}): Promise<SharedLimits> {
       const log = createLog("test", "silent");
-      const shared = createSharedLimits(`redis://127.0.0.1:${port}`, log, { patienceMs: 2000, ...options });
+      const shared = createSharedLimits(`redis://127.0.0.1:${port}`, log, { patienceMs: 60_000, ...options });
       open.push(shared);
       const isCold = (): Promise<boolean> =>
         shared.take(["warm"], [{ requests: 1e6, perSeconds: 1 }]).then(

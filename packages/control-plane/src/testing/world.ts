@@ -65,6 +65,10 @@ export const PUBLIC_URL = "https://api.moorage.test";
 export const AUTH_URL = "https://login.moorage.test";
 const OPERATOR_TOKEN = "operator";
 const CHANGE_SECONDS = 900;
+/** A workflow compares its deadline with the real time, while the time of its world stands still. */
+export const UPDATE_SECONDS = 1200;
+/** For a connection to Postgres on a busy machine. */
+const PATIENCE_MS = 180_000;
 export const HOST_SILENT_SECONDS = 300;
 export const IMAGE_SERVER = {
   url: "https://image-server.moorage.test",
@@ -128,11 +132,11 @@ let databaseAuthority: ReturnType<typeof selfSigned> | undefined;
 export async function newWorld(settings: WorldSettings = {}) {
   const url = inject("postgresUrl");
   const name = `world_${randomUUID().replaceAll("-", "")}`;
-  const admin = createPool(`${url}/postgres`, 1);
+  const admin = createPool(`${url}/postgres`, 1, PATIENCE_MS);
   // By copying files: through the WAL, the default, every page would be written twice.
   await admin.query(`create database ${name} template template strategy file_copy`);
   const databaseUrl = `${url}/${name}`;
-  const db = createDb(createPool(databaseUrl, 10));
+  const db = createDb(createPool(databaseUrl, 10, PATIENCE_MS));
   // A clone looks like a restored copy, which would wait for its hosts.
   await sql`update installation set fingerprint = current_fingerprint()`.execute(db);
   const time = { now: new Date(Math.floor(Date.now() / 1000) * 1000) };
@@ -154,7 +158,7 @@ export async function newWorld(settings: WorldSettings = {}) {
       nudges.relay++;
     },
     provisionDeadlineSeconds: 900,
-    updateDeadlineSeconds: 120,
+    updateDeadlineSeconds: UPDATE_SECONDS,
     changeDeadlineSeconds: CHANGE_SECONDS,
     deleteDeadlineSeconds: 86_400,
     backupDeadlineSeconds: 3600,
@@ -178,6 +182,7 @@ export async function newWorld(settings: WorldSettings = {}) {
     cardsPerDay: settings.cardsPerDay ?? 60,
     images: { ...imageSettingsOf(readConfig({ DATABASE_URL: databaseUrl })), ...settings.images },
     imageStores: settings.imageStores ?? nowhere(),
+    thumbnailSeconds: 600,
   };
   const bounds = { maxInFlight: 500, maxLagMs: 60_000, drainMs: 1000, trustedProxies: false as const };
   const tenants = createTenantApi(log, given, { ...bounds, check: () => sql`select 1`.execute(db) });
@@ -441,10 +446,24 @@ export async function newWorld(settings: WorldSettings = {}) {
       await Promise.all([tenants.close(), cards.close(), operators.close()]);
       await payments.close();
       await db.destroy();
-      // Without force: the pool's connections are still closing, and Postgres waits for them.
-      await admin.query(`drop database ${name}`);
+      await dropDatabase(admin, name);
       await admin.end();
     },
   };
 }
 export type World = Awaited<ReturnType<typeof newWorld>>;
+
+/** Without force: the pool's connections are still closing. Postgres itself waits for them for five seconds. */
+async function dropDatabase(admin: ReturnType<typeof createPool>, name: string): Promise<void> {
+  const until = Date.now() + DROP_MS;
+  const isInUse = (error: unknown): boolean => (error as { code?: string }).code === "55006";
+  for (;;) {
+    try {
+      await admin.query(`drop database ${name}`);
+      return;
+    } catch (error) {
+      if (!isInUse(error) || Date.now() >= until) throw error;
+    }
+  }
+}
+const DROP_MS = 60_000;

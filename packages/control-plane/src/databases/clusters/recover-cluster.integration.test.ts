@@ -28,7 +28,7 @@ async function createFixture(world: World, gateway: Gateway, count = 3) {
 /** The operator's command, while the agents continue to poll. */
 async function recover(world: World, agents: readonly SimulatedAgent[], body: object = {}): Promise<Found> {
   let done = false;
-  const command = world.operator.post<Found>("/admin/recover", { wait_seconds: 5, ...body }).finally(() => {
+  const command = world.operator.post<Found>("/admin/recover", { wait_seconds: 300, ...body }).finally(() => {
     done = true;
   });
   await Promise.all(

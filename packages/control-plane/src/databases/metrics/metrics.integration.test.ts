@@ -7,27 +7,29 @@ import { startPrometheus } from "#testing/prometheus.ts";
 import { newWorld } from "#testing/world.ts";
 
 test("the metrics that a host sent are in its tenant's series, and in nobody else's", async () => {
-  let samples: ReturnType<typeof createSamples> | undefined;
-  await using prometheus = await startPrometheus(() => samples?.text() ?? "");
+  let served = (): string => "";
+  await using prometheus = await startPrometheus(() => served());
   await using world = await newWorld({ prometheusUrl: prometheus.url });
-  samples = createSamples(world);
+  const samples = createSamples(world);
+  served = samples.text;
   const [alice, bob, host] = [await world.customer(), await world.customer(), await world.host()];
   const database = await activeDatabase(world, alice, host);
   const [node] = await world.nodes();
   const values = { connections: 42, queries_total: 1000 };
-  await samples.take(host.id, { protocol: 1, nodes: [{ node: node?.id ?? "", values }] });
 
-  const view = () => alice.get<MetricSeries>(`${INSTANCES}/${database.id}/metrics/connections`);
-  await vi.waitFor(
+  const shown = await vi.waitFor(
     async () => {
+      // Samples are served for a minute: sent again, as a host does, they do not end before they are scraped.
       world.time.now = new Date();
-      const { body } = await view();
+      await samples.take(host.id, { protocol: 1, nodes: [{ node: node?.id ?? "", values }] });
+      const { body } = await alice.get<MetricSeries>(`${INSTANCES}/${database.id}/metrics/connections`);
       expect(body.series?.[0]?.points.at(-1)?.[1]).toBe(42);
+      return body;
     },
     { timeout: 120_000, interval: 500 },
   );
 
-  expect((await view()).body).toMatchObject({ metric: "connections", unit: "count", step: 30 });
+  expect(shown).toMatchObject({ metric: "connections", unit: "count", step: 30 });
   expect((await bob.get(`${INSTANCES}/${database.id}/metrics/connections`)).status).toBe(404);
   expect((await alice.get(`${INSTANCES}/${database.id}/metrics/secrets`)).status).toBe(404);
 });

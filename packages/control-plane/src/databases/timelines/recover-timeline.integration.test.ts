@@ -16,7 +16,7 @@ async function createFixture(world: World, otherwise?: (spec: NodeSpec) => Parti
   const alice = await world.customer();
   const recover = async (): Promise<void> => {
     let done = false;
-    const command = world.operator.post("/admin/recover", { wait_seconds: 5 }).finally(() => {
+    const command = world.operator.post("/admin/recover", { wait_seconds: 300 }).finally(() => {
       done = true;
     });
     while (!done) await agent.poll();

@@ -2,10 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { UploadsReply } from "@moorage/contract/agent";
 import { chunkName, MANIFEST } from "@moorage/disk-image";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { listen } from "#platform/db/notifications.ts";
-import { createLog } from "#platform/log.ts";
 import { captureFixture } from "#testing/capture-fixture.ts";
 import { until } from "#testing/database-on-agent.ts";
+import { notificationsOf } from "#testing/notifications-of.ts";
 import { type ObjectStore, startObjectStore } from "#testing/object-store.ts";
 import { simulateCaptures } from "#testing/simulated-capture.ts";
 
@@ -35,22 +34,14 @@ test("a poll is answered at once while the agent's captures differ from the desi
 test("a capture that begins or ends wakes the poll of its own host only", async () => {
   await using fixture = await captureFixture(store);
   const { world, host } = fixture;
-  const received: string[] = [];
-  const began = Promise.withResolvers<void>();
-  const listening = listen(world.databaseUrl, "host", createLog("test", "silent"), {
-    onNotification: (payload) => void received.push(payload),
-    onConnect: () => began.resolve(),
-  });
-  await began.promise;
-  try {
-    await fixture.capture(fixture.own.id);
-    await until(async () => received.length === 1);
-    await world.activities.settleCapture((await world.lastOperation()).id, "late");
-    await until(async () => received.length === 2);
-    expect(received).toEqual([String(host.id), String(host.id)]);
-  } finally {
-    await listening.close();
-  }
+  await using notifications = await notificationsOf(world.databaseUrl, "host");
+  const { received } = notifications;
+
+  await fixture.capture(fixture.own.id);
+  await until(async () => received.length === 1);
+  await world.activities.settleCapture((await world.lastOperation()).id, "late");
+  await until(async () => received.length === 2);
+  expect(received).toEqual([String(host.id), String(host.id)]);
 });
 
 test("an older agent, which names no captures, gets none and reports as before", async () => {

@@ -18,8 +18,8 @@ pg.types.setTypeParser(pg.types.builtins.DATE, String);
 /** How long to wait for a connection: callers have given up by then. */
 const PATIENCE_MS = 15_000;
 
-export function createPool(url: string, max = 20): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max, connectionTimeoutMillis: PATIENCE_MS });
+export function createPool(url: string, max = 20, patienceMs = PATIENCE_MS): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max, connectionTimeoutMillis: patienceMs });
   // A connection that dies while in use fails its query; without a listener it would end the process too.
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;

@@ -62,7 +62,7 @@ test("a process whose database hangs is not ready", async () => {
 });
 
 test("shutdown reports not ready, finishes requests in progress, then accepts no connection", async () => {
-  const { app, fetchFrom, startHeld, release } = await newApp({ noticeMs: 3000, drainMs: 60_000 });
+  const { app, fetchFrom, startHeld, release } = await newApp({ noticeMs: 10_000, drainMs: 180_000 });
   const before = await startHeld();
   const drained = app.close();
 

@@ -7,7 +7,7 @@ import { type Bounds, shedLoad } from "./shed.ts";
 
 const newApp = (bounds: Partial<Bounds> = {}) => {
   const app = createServer(createLog("test", "silent"));
-  shedLoad(app, { maxInFlight: 2, maxLagMs: 5000, ...bounds });
+  shedLoad(app, { maxInFlight: 2, maxLagMs: 600_000, ...bounds });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let started = 0;
   app.get("/slow", async () => {
@@ -55,7 +55,7 @@ test("refusals and errors free their place", async () => {
 });
 
 test("a hung-up caller's request counts as in flight while its work goes on, but not for ever", async () => {
-  const { app, statusOf, untilStarted } = newApp({ abandonedMs: 3000 });
+  const { app, statusOf, untilStarted } = newApp({ abandonedMs: 10_000 });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as { port: number };
   for (let n = 0; n < 2; n++) {

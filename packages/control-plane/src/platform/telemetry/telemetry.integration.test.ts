@@ -36,6 +36,8 @@ async function startApi(world: World, settings: Record<string, string> = {}) {
       env: {
         PATH: process.env["PATH"],
         DATABASE_URL: world.databaseUrl,
+        // A busy machine delays its event loop.
+        MOORAGE_MAX_LAG_MS: "600000",
         MOORAGE_API_LISTEN: `127.0.0.1:${api}`,
         MOORAGE_ADMIN_LISTEN: `127.0.0.1:${admin}`,
         MOORAGE_KEYS_FILE: keys,

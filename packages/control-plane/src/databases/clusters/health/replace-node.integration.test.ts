@@ -34,7 +34,8 @@ test("a node whose host is gone is replaced on another, and the cluster is healt
     expect(desired?.members.map(({ node }) => node)).toEqual((await cluster.nodes()).map(({ id }) => id));
     expect(desired?.reclone).toBeUndefined();
   }
-  expect(cluster.named).toHaveLength(1);
+  // Temporal repeats a step that takes too long.
+  expect([...new Set(cluster.named)]).toEqual([(await world.lastOperation()).id]);
   await cluster.untilCounted(3, [0, 1, 2]);
   await cluster.checkAfter(6, [0, 1, 2]);
   expect(await cluster.status()).toBe("active");

@@ -26,7 +26,7 @@ test.each(["it was begun", "the database was created"])(
     await setBack();
 
     await hosts.poll();
-    const reply = await world.operator.post("/admin/recover", { wait_seconds: 5 });
+    const reply = await world.operator.post("/admin/recover", { wait_seconds: 300 });
 
     expect(reply).toMatchObject({ status: 200, body: { missing: [], orphans: [] } });
     expect(hosts.specsOf(database.id).map((spec) => [spec.database.plan, spec.resources.memory_mb])).toEqual([
